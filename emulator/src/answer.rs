@@ -1,0 +1,82 @@
+//! What goes in and what comes out: an HTTP request without a socket, and an [`Answer`] that says when and how it is
+//! delivered. The engine never sleeps and breaks no connection: the door that carries the bytes does what they say.
+
+use compact_str::CompactString;
+use smallvec::SmallVec;
+
+use crate::clock::Moment;
+
+/// A request as HTTP has it, without the connection.
+#[derive(Clone, Copy)]
+pub struct HttpRequest<'a> {
+    /// `POST`, `GET`, …
+    pub method: &'a str,
+    /// Path and query: `/` or `/?X-Amz-Algorithm=…`.
+    pub target: &'a str,
+    /// The headers.
+    pub headers: &'a dyn Headers,
+    /// The whole body, as it was sent.
+    pub body: &'a [u8],
+}
+
+/// Headers, looked up by lower-case name.
+pub trait Headers {
+    /// The value of the first header of this name.
+    fn get(&self, name: &str) -> Option<&[u8]>;
+}
+
+impl<const N: usize> Headers for [(&str, &str); N] {
+    fn get(&self, name: &str) -> Option<&[u8]> {
+        self.iter().find(|(candidate, _)| candidate.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_bytes())
+    }
+}
+
+impl Headers for Vec<(String, String)> {
+    fn get(&self, name: &str) -> Option<&[u8]> {
+        self.iter().find(|(candidate, _)| candidate.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_bytes())
+    }
+}
+
+/// The headers of an answer: lower-case names and values.
+pub type AnswerHeaders = SmallVec<[(&'static str, CompactString); 6]>;
+
+/// How an answer is delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// All of it.
+    #[default]
+    Whole,
+    /// The head as for the whole body, then this many bytes of it, then the connection ends.
+    Truncated(usize),
+    /// Nothing: the connection is reset.
+    Reset,
+    /// Nothing, for as long as the client cares to wait: the request was carried out and its answer is lost.
+    Lost,
+}
+
+/// An answer, whether success or error.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers, all but `content-length`, `date` and `connection`, which belong to the door.
+    pub headers: AnswerHeaders,
+    /// The body.
+    pub body: Vec<u8>,
+    /// When the answer is to be delivered: now, unless it waits.
+    pub at: Moment,
+    /// How it is delivered.
+    pub delivery: Delivery,
+    /// A word for the operator's log that the client does not see, such as where a missing table does exist.
+    pub note: Option<String>,
+}
+
+impl Answer {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(candidate, _)| *candidate == name)
+            .map(|(_, value)| value.as_str())
+    }
+}

@@ -1,0 +1,335 @@
+//! The twin's clock. The engine reads no system clock: a [`TimeSource`] comes in from outside.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::sync::{AtomicI64, Ordering};
+
+/// A moment: microseconds since the Unix epoch.
+///
+/// ```
+/// use dynatwin_engine::clock::Moment;
+/// use std::time::Duration;
+///
+/// let start = Moment::from_seconds(1_767_225_600);
+/// assert_eq!(start.to_string(), "2026-01-01T00:00:00.000Z");
+/// assert_eq!(start.plus(Duration::from_millis(1500)).seconds(), 1_767_225_601);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// Before everything.
+    pub const FIRST: Moment = Moment(i64::MIN);
+    /// After everything.
+    pub const NEVER: Moment = Moment(i64::MAX);
+    /// Where settable clocks start: 2026-01-01T00:00:00Z.
+    pub const START: Moment = Moment::from_seconds(1_767_225_600);
+
+    /// The moment this many seconds after the epoch.
+    pub const fn from_seconds(seconds: i64) -> Moment {
+        Moment(seconds.saturating_mul(1_000_000))
+    }
+
+    /// The moment this many microseconds after the epoch.
+    pub const fn from_micros(micros: i64) -> Moment {
+        Moment(micros)
+    }
+
+    /// Microseconds since the epoch.
+    pub const fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since the epoch, rounded down.
+    pub const fn seconds(self) -> i64 {
+        self.0.div_euclid(1_000_000)
+    }
+
+    /// Later by `duration`.
+    pub fn plus(self, duration: Duration) -> Moment {
+        Moment(
+            self.0
+                .saturating_add(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)),
+        )
+    }
+
+    /// How long after `earlier` this is; nothing if it is not.
+    pub fn since(self, earlier: Moment) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// Year, month, day and what is left of the day in microseconds (proleptic Gregorian calendar).
+    fn civil(self) -> (i64, i64, i64, i64) {
+        let days = self.0.div_euclid(86_400_000_000);
+        let micros = self.0.rem_euclid(86_400_000_000);
+        let shifted = days + 719_468;
+        let era = shifted.div_euclid(146_097);
+        let day_of_era = shifted.rem_euclid(146_097);
+        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_index = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+        let month = if month_index < 10 {
+            month_index + 3
+        } else {
+            month_index - 9
+        };
+        (year_of_era + era * 400 + i64::from(month <= 2), month, day, micros)
+    }
+
+    /// The moment as HTTP writes dates: `Thu, 01 Jan 2026 00:00:00 GMT`.
+    pub fn http_date(self) -> String {
+        let (year, month, day, micros) = self.civil();
+        let weekday = (self.0.div_euclid(86_400_000_000) + 4).rem_euclid(7);
+        let names = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+        let months = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ];
+        let seconds = micros / 1_000_000;
+        format!(
+            "{}, {day:02} {} {year:04} {:02}:{:02}:{:02} GMT",
+            names[weekday as usize],
+            months[(month - 1) as usize],
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60
+        )
+    }
+
+    /// Reads `2026-01-01T00:00:00Z`, with or without a fraction of a second.
+    pub fn parse(text: &str) -> Option<Moment> {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+        let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
+        let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+        let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
+        let mut time = time.split(':').map(|part| part.parse::<i64>().ok());
+        let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
+        let fits = (1970..=9999).contains(&year)
+            && (1..=12).contains(&month)
+            && (1..=31).contains(&day)
+            && (0..24).contains(&hour)
+            && (0..60).contains(&minute)
+            && (0..60).contains(&second)
+            && fraction.len() <= 6
+            && fraction.bytes().all(|byte| byte.is_ascii_digit());
+        if !fits {
+            return None;
+        }
+        let shifted_year = year - i64::from(month <= 2);
+        let era = shifted_year.div_euclid(400);
+        let year_of_era = shifted_year.rem_euclid(400);
+        let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
+        let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+        let micros = format!("{fraction:0<6}").parse::<i64>().ok()?;
+        let moment = Moment((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000_000 + micros);
+        // 30 February is no day.
+        (moment.civil().2 == day).then_some(moment)
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day, micros) = self.civil();
+        let seconds = micros / 1_000_000;
+        write!(
+            formatter,
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60,
+            micros / 1000 % 1000
+        )
+    }
+}
+
+/// Where time comes from: the system's clock, handed in by whoever may read it.
+pub trait TimeSource: Send + Sync {
+    /// The moment it is now.
+    fn now(&self) -> Moment;
+}
+
+impl<F: Fn() -> Moment + Send + Sync> TimeSource for F {
+    fn now(&self) -> Moment {
+        self()
+    }
+}
+
+/// The twin's clock: the system's with an offset, an accelerated one, or a settable one that stands still.
+///
+/// Time never goes back. Clones share one clock.
+///
+/// ```
+/// use dynatwin_engine::clock::{Clock, Moment};
+/// use std::time::Duration;
+///
+/// let clock = Clock::settable(Moment::START);
+/// clock.advance(Duration::from_secs(48 * 3600));
+/// assert_eq!(clock.now().to_string(), "2026-01-03T00:00:00.000Z");
+/// ```
+#[derive(Clone)]
+pub struct Clock(Arc<Inner>);
+
+struct Inner {
+    source: Source,
+    /// Settable: the moment. Else: what is added to the source, in microseconds.
+    value: AtomicI64,
+    /// The latest moment anybody was told, so that a source that steps back does not take the twin with it.
+    latest: AtomicI64,
+}
+
+enum Source {
+    System(Box<dyn TimeSource>),
+    Accelerated {
+        source: Box<dyn TimeSource>,
+        since: Moment,
+        start: Moment,
+        speed: f64,
+    },
+    Settable,
+}
+
+impl Clock {
+    /// The source's time; [`advance`](Clock::advance) adds to it.
+    pub fn system(source: impl TimeSource + 'static) -> Clock {
+        Clock::of(Source::System(Box::new(source)), 0)
+    }
+
+    /// A clock that starts at `start` and runs `speed` times as fast as the source.
+    pub fn accelerated(source: impl TimeSource + 'static, start: Moment, speed: f64) -> Clock {
+        let since = source.now();
+        Clock::of(
+            Source::Accelerated {
+                source: Box::new(source),
+                since,
+                start,
+                speed,
+            },
+            0,
+        )
+    }
+
+    /// A clock that stands still at `start` until it is moved.
+    pub fn settable(start: Moment) -> Clock {
+        Clock::of(Source::Settable, start.micros())
+    }
+
+    fn of(source: Source, value: i64) -> Clock {
+        Clock(Arc::new(Inner {
+            source,
+            value: AtomicI64::new(value),
+            latest: AtomicI64::new(i64::MIN),
+        }))
+    }
+
+    /// The moment it is now.
+    pub fn now(&self) -> Moment {
+        let read = match &self.0.source {
+            Source::Settable => return Moment(self.0.value.load(Ordering::Acquire)),
+            Source::System(source) => source.now().0,
+            Source::Accelerated {
+                source,
+                since,
+                start,
+                speed,
+            } => {
+                let elapsed = (source.now().0 - since.0) as f64 * speed;
+                start.0.saturating_add(elapsed as i64)
+            }
+        };
+        let read = read.saturating_add(self.0.value.load(Ordering::Acquire));
+        let before = self.0.latest.fetch_max(read, Ordering::AcqRel);
+        Moment(before.max(read))
+    }
+
+    /// Moves the clock forward.
+    pub fn advance(&self, by: Duration) {
+        let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        // Saturating, so that an absurd step ends at the end of time and not before its beginning.
+        let _ = self.0.value.fetch_update(Ordering::AcqRel, Ordering::Acquire, |value| {
+            Some(value.saturating_add(by))
+        });
+    }
+
+    /// Moves the clock to `moment`, if that is ahead; says whether it was.
+    pub fn set(&self, moment: Moment) -> bool {
+        if self.is_settable() {
+            return self.0.value.fetch_max(moment.0, Ordering::AcqRel) <= moment.0;
+        }
+        let now = self.now();
+        self.advance(moment.since(now));
+        moment >= now
+    }
+
+    /// Whether the clock stands still unless moved. Who sleeps on such a clock moves it.
+    pub fn is_settable(&self) -> bool {
+        matches!(self.0.source, Source::Settable)
+    }
+
+    /// How many of the clock's seconds pass in one of the source's; `None` if the clock stands still.
+    pub fn speed(&self) -> Option<f64> {
+        match &self.0.source {
+            Source::Settable => None,
+            Source::System(_) => Some(1.0),
+            Source::Accelerated { speed, .. } => Some(*speed),
+        }
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Clock({})", self.now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        for (text, seconds) in [
+            ("1970-01-01T00:00:00.000Z", 0),
+            ("2000-02-29T12:00:00.000Z", 951_825_600),
+            ("2026-01-01T00:00:00.000Z", 1_767_225_600),
+            ("2026-12-31T23:59:59.000Z", 1_798_761_599),
+        ] {
+            assert_eq!(Moment::from_seconds(seconds).to_string(), text);
+            assert_eq!(Moment::parse(text), Some(Moment::from_seconds(seconds)));
+        }
+        assert_eq!(Moment::parse("2026-02-30T00:00:00Z"), None);
+        assert_eq!(
+            Moment::parse("2026-01-01T00:00:00.5Z").unwrap().micros() % 1_000_000,
+            500_000
+        );
+        assert_eq!(
+            Moment::from_seconds(1_767_225_600).http_date(),
+            "Thu, 01 Jan 2026 00:00:00 GMT"
+        );
+    }
+
+    #[test]
+    fn time_never_goes_back() {
+        let source = Arc::new(AtomicI64::new(5_000_000));
+        let read = Arc::clone(&source);
+        let clock = Clock::system(move || Moment(read.load(Ordering::SeqCst)));
+        assert_eq!(clock.now().seconds(), 5);
+        source.store(1_000_000, Ordering::SeqCst);
+        assert_eq!(clock.now().seconds(), 5);
+        clock.advance(Duration::from_secs(10));
+        assert_eq!(clock.now().seconds(), 11);
+        assert!(!clock.set(Moment::from_seconds(3)));
+        assert!(clock.set(Moment::from_seconds(20)));
+        assert_eq!(clock.now().seconds(), 20);
+    }
+
+    #[test]
+    fn an_accelerated_clock_runs_ahead() {
+        let source = Arc::new(AtomicI64::new(0));
+        let read = Arc::clone(&source);
+        let clock = Clock::accelerated(move || Moment(read.load(Ordering::SeqCst)), Moment::START, 3600.0);
+        source.store(1_000_000, Ordering::SeqCst);
+        assert_eq!(clock.now(), Moment::START.plus(Duration::from_secs(3600)));
+    }
+}

@@ -1,0 +1,555 @@
+//! Everything the service says when it refuses, in one place: kinds of error, and each text as a named constructor.
+//!
+//! The text is the contract: SDKs and applications match on it. An error knows no HTTP; its status and `__type` belong to
+//! [`crate::wire`]. Texts that come in two generations are kept in the newer one (see `ARCHITECTURE.md`, "Wording").
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::number::NumberError;
+use crate::value::Item;
+
+/// The kinds of error the service knows, by the names of its exceptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // the names are the service's
+pub enum ErrorKind {
+    Validation,
+    Serialization,
+    UnknownOperation,
+    AccessDenied,
+    MissingAuthenticationToken,
+    IncompleteSignature,
+    InvalidSignature,
+    UnrecognizedClient,
+    Throttling,
+    ProvisionedThroughputExceeded,
+    RequestLimitExceeded,
+    ResourceNotFound,
+    ResourceInUse,
+    ConditionalCheckFailed,
+    ItemCollectionSizeLimitExceeded,
+    LimitExceeded,
+    TransactionCanceled,
+    TransactionConflict,
+    TransactionInProgress,
+    IdempotentParameterMismatch,
+    InternalServerError,
+    ServiceUnavailable,
+}
+
+/// Why a throttled request was throttled, and of which resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThrottlingReason {
+    /// One of the sixteen names of the model, such as `TableWriteProvisionedThroughputExceeded`.
+    pub reason: &'static str,
+    /// The table's or index's ARN.
+    pub resource: String,
+}
+
+/// What became of one action of a cancelled transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CancellationReason {
+    /// `None` if the action is not at fault, else the kind of failure.
+    pub code: &'static str,
+    /// The failure's sentence.
+    pub message: Option<Cow<'static, str>>,
+    /// The stored item, if the action asked for it.
+    pub item: Option<Item>,
+}
+
+impl CancellationReason {
+    /// The action is not at fault.
+    pub const NONE: CancellationReason = CancellationReason {
+        code: "None",
+        message: None,
+        item: None,
+    };
+}
+
+/// What an error carries besides its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The item that failed the condition (`ReturnValuesOnConditionCheckFailure`).
+    Item(Item),
+    /// Why a request was throttled.
+    Throttling(Vec<ThrottlingReason>),
+    /// What became of each action of a cancelled transaction.
+    Cancellation(Vec<CancellationReason>),
+}
+
+/// An answer of the service that is not a success.
+///
+/// ```
+/// use dynatwin_engine::error::{ApiError, ErrorKind};
+///
+/// let error = ApiError::table_not_found();
+/// assert_eq!(error.kind(), ErrorKind::ResourceNotFound);
+/// assert_eq!(error.message(), Some("Requested resource not found"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    message: Option<Cow<'static, str>>,
+    detail: Detail,
+}
+
+/// What goes before a text of the moved validation layer.
+pub const ONE_VALIDATION_ERROR: &str = "1 validation error detected: ";
+/// How many faults of one request are listed and counted.
+const MOST_VIOLATIONS: usize = 10;
+
+impl ApiError {
+    /// An error of this kind with this text.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> ApiError {
+        ApiError(Box::new(Inner {
+            kind,
+            message: Some(message.into()),
+            detail: Detail::Nothing,
+        }))
+    }
+
+    /// An error without a text: an unknown operation, a body that is no JSON.
+    pub fn silent(kind: ErrorKind) -> ApiError {
+        ApiError(Box::new(Inner {
+            kind,
+            message: None,
+            detail: Detail::Nothing,
+        }))
+    }
+
+    /// The same error, carrying more.
+    pub fn with(mut self, detail: Detail) -> ApiError {
+        self.0.detail = detail;
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The text, if the error has one.
+    pub fn message(&self) -> Option<&str> {
+        self.0.message.as_deref()
+    }
+
+    /// What the error carries besides its text.
+    pub fn detail(&self) -> &Detail {
+        &self.0.detail
+    }
+
+    /// A `ValidationException` with this text.
+    pub fn validation(message: impl Into<Cow<'static, str>>) -> ApiError {
+        ApiError::new(ErrorKind::Validation, message)
+    }
+
+    /// A `ValidationException`: `One or more parameter values were invalid: ` and the rest.
+    pub fn invalid(rest: impl fmt::Display) -> ApiError {
+        ApiError::validation(format!("One or more parameter values were invalid: {rest}"))
+    }
+
+    /// The same error in the envelope of the moved validation layer, if it is a `ValidationException`.
+    pub fn enveloped(mut self) -> ApiError {
+        if self.0.kind == ErrorKind::Validation {
+            let text = self.0.message.take().unwrap_or_default();
+            self.0.message = Some(Cow::Owned(format!("{ONE_VALIDATION_ERROR}{text}")));
+        }
+        self
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}: {}", self.0.kind, self.message().unwrap_or_default())
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+/// Faults found by the framework's constraints on a request's members: collected, then said together.
+#[derive(Debug, Default)]
+pub struct Violations(Vec<String>);
+
+impl Violations {
+    /// None yet.
+    pub const fn new() -> Violations {
+        Violations(Vec::new())
+    }
+
+    /// Adds a fault in its whole form.
+    pub fn push(&mut self, fault: impl Into<String>) {
+        if self.0.len() < MOST_VIOLATIONS {
+            self.0.push(fault.into());
+        }
+    }
+
+    /// Adds `Value '<value>' at '<path>' failed to satisfy constraint: <constraint>`.
+    pub fn value(&mut self, value: impl fmt::Display, path: impl fmt::Display, constraint: impl fmt::Display) {
+        self.push(format!(
+            "Value '{value}' at '{path}' failed to satisfy constraint: {constraint}"
+        ));
+    }
+
+    /// Adds the fault of a required member that is not there.
+    pub fn missing(&mut self, path: impl fmt::Display) {
+        self.push(format!(
+            "Value null at '{path}' failed to satisfy constraint: Member must not be null"
+        ));
+    }
+
+    /// Adds the form of the moved layer, which does not echo the value: `Value at '<Path>' failed …`.
+    pub fn silent_value(&mut self, path: impl fmt::Display, constraint: impl fmt::Display) {
+        self.push(format!("Value at '{path}' failed to satisfy constraint: {constraint}"));
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All faults as one error, or `Ok` if there are none.
+    pub fn finish(self) -> Result<(), ApiError> {
+        match self.0.len() {
+            0 => Ok(()),
+            1 => Err(ApiError::validation(format!("{ONE_VALIDATION_ERROR}{}", self.0[0]))),
+            count => Err(ApiError::validation(format!(
+                "{count} validation errors detected: {}",
+                self.0.join("; ")
+            ))),
+        }
+    }
+}
+
+/// The phrases of the framework's constraints.
+pub mod constraint {
+    /// A list, map or string that is too short.
+    pub fn min_length(least: usize) -> String {
+        format!("Member must have length greater than or equal to {least}")
+    }
+
+    /// A list, map or string that is too long.
+    pub fn max_length(most: usize) -> String {
+        format!("Member must have length less than or equal to {most}")
+    }
+
+    /// A number that is too small.
+    pub fn min_value(least: i64) -> String {
+        format!("Member must have value greater than or equal to {least}")
+    }
+
+    /// A number that is too large.
+    pub fn max_value(most: i64) -> String {
+        format!("Member must have value less than or equal to {most}")
+    }
+
+    /// A word that is not in its set; `set` as the service prints it: `[HASH, RANGE]`.
+    pub fn one_of(set: &str) -> String {
+        format!("Member must satisfy enum value set: {set}")
+    }
+
+    /// A name with a character that is not allowed.
+    pub const NAME_PATTERN: &str = "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+";
+}
+
+/// Sentences about values, shared by the decoder and the update evaluator.
+impl ApiError {
+    /// The sentence for a number that cannot be read; `text` is what was sent.
+    pub fn number_text(error: NumberError, text: &str, older_layer: bool) -> Cow<'static, str> {
+        match error {
+            NumberError::NotNumeric if text.is_empty() && older_layer => {
+                "The parameter cannot be converted to a numeric value".into()
+            }
+            NumberError::NotNumeric => format!("The parameter cannot be converted to a numeric value: {text}").into(),
+            NumberError::TooPrecise => "Attempting to store more than 38 significant digits in a Number".into(),
+            NumberError::OverflowBeyondInt if older_layer => ApiError::UNDERFLOW.into(),
+            NumberError::Overflow | NumberError::OverflowBeyondInt => ApiError::OVERFLOW.into(),
+            NumberError::Underflow => ApiError::UNDERFLOW.into(),
+        }
+    }
+
+    /// A number above the largest.
+    pub const OVERFLOW: &'static str =
+        "Number overflow. Attempting to store a number with magnitude larger than supported range";
+    /// A number below the smallest.
+    pub const UNDERFLOW: &'static str =
+        "Number underflow. Attempting to store a number with magnitude smaller than supported range";
+    /// A value nested too deep, in a request.
+    pub const NESTING: &'static str = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit";
+    /// A value nested too deep, by what an update stores.
+    pub const NESTING_STORED: &'static str = "Nesting Levels have exceeded supported limits";
+    /// A value without a type.
+    pub const EMPTY_VALUE: &'static str =
+        "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes";
+    /// A value with two types.
+    pub const AMBIGUOUS_VALUE: &'static str =
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes";
+    /// `{"NULL": false}`.
+    pub const NULL_FALSE: &'static str =
+        "One or more parameter values were invalid: Null attribute value types must have the value of true";
+    /// An attribute without a name.
+    pub const EMPTY_NAME: &'static str = "Empty attribute name";
+}
+
+/// Tables, keys and items.
+impl ApiError {
+    /// The table or index is not there, on the data plane.
+    pub fn table_not_found() -> ApiError {
+        ApiError::new(ErrorKind::ResourceNotFound, "Requested resource not found")
+    }
+
+    /// The table is not there, on the control plane.
+    pub fn table_not_found_named(table: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::ResourceNotFound,
+            format!("Requested resource not found: Table: {table} not found"),
+        )
+    }
+
+    /// A second table of the same name.
+    pub fn table_exists(table: &str) -> ApiError {
+        ApiError::new(ErrorKind::ResourceInUse, format!("Table already exists: {table}"))
+    }
+
+    /// A change of what is already changing; `state` as in `Table is being created: T`.
+    pub fn in_use(state: impl fmt::Display) -> ApiError {
+        ApiError::new(
+            ErrorKind::ResourceInUse,
+            format!("Attempt to change a resource which is still in use: {state}"),
+        )
+    }
+
+    /// The index is not there.
+    pub fn index_not_found(index: &str) -> ApiError {
+        ApiError::validation(format!("The table does not have the specified index: {index}"))
+    }
+
+    /// A `Key` whose attributes are not the table's.
+    pub fn key_mismatch() -> ApiError {
+        ApiError::validation("The provided key element does not match the schema")
+    }
+
+    /// An item without one of its key attributes.
+    pub fn missing_key(name: &str) -> ApiError {
+        ApiError::invalid(format_args!("Missing the key {name} in the item"))
+    }
+
+    /// An item with a key attribute of another type.
+    pub fn key_type(name: &str, expected: &str, actual: &str) -> ApiError {
+        ApiError::invalid(format_args!(
+            "Type mismatch for key {name} expected: {expected} actual: {actual}"
+        ))
+    }
+
+    /// An empty key; `kind` is `string` or `binary`.
+    pub fn empty_key(name: &str, kind: &str) -> ApiError {
+        ApiError::validation(format!(
+            "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty {kind} value. Key: {name}"
+        ))
+    }
+
+    /// A partition key that is too long. The missing blank is the service's.
+    pub fn hash_key_too_long() -> ApiError {
+        ApiError::invalid("Size of hashkey has exceeded the maximum size limit of2048 bytes")
+    }
+
+    /// A sort key that is too long.
+    pub fn range_key_too_long() -> ApiError {
+        ApiError::invalid("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+    }
+
+    /// An index key of another type.
+    pub fn index_key_type(name: &str, expected: &str, actual: &str, index: &str) -> ApiError {
+        ApiError::invalid(format_args!(
+            "Type mismatch for Index Key {name} Expected: {expected} Actual: {actual} IndexName: {index}"
+        ))
+    }
+
+    /// An empty index key in an item that is put.
+    pub fn empty_index_key(name: &str, kind: &str, index: &str) -> ApiError {
+        ApiError::validation(format!(
+            "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty {kind} value. IndexName: {index}, IndexKey: {name}"
+        ))
+    }
+
+    /// An empty index key made by an update.
+    pub fn empty_index_key_update(kind: &str) -> ApiError {
+        ApiError::validation(format!(
+            "One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty {kind} value."
+        ))
+    }
+
+    /// An update of a key attribute.
+    pub fn key_update(name: &str) -> ApiError {
+        ApiError::invalid(format_args!(
+            "Cannot update attribute {name}. This attribute is part of the key"
+        ))
+    }
+
+    /// An item over 400 KB, put.
+    pub fn item_too_large() -> ApiError {
+        ApiError::validation("Item size has exceeded the maximum allowed size")
+    }
+
+    /// An item over 400 KB, updated.
+    pub fn updated_item_too_large() -> ApiError {
+        ApiError::validation("Item size to update has exceeded the maximum allowed size")
+    }
+
+    /// The condition did not hold; `item` if it was asked for.
+    pub fn condition_failed(item: Option<Item>) -> ApiError {
+        let error = ApiError::new(ErrorKind::ConditionalCheckFailed, "The conditional request failed");
+        match item {
+            Some(item) => error.with(Detail::Item(item)),
+            None => error,
+        }
+    }
+}
+
+/// Updates, judged on the stored item.
+impl ApiError {
+    /// A path through what is not there or not a map or list.
+    pub fn document_path() -> ApiError {
+        ApiError::validation("The document path provided in the update expression is invalid for update")
+    }
+
+    /// An operand that reads what the item does not have.
+    pub fn missing_operand() -> ApiError {
+        ApiError::validation("The provided expression refers to an attribute that does not exist in the item")
+    }
+
+    /// An operand of the wrong type.
+    pub fn operand_type() -> ApiError {
+        ApiError::validation("An operand in the update expression has an incorrect data type")
+    }
+
+    /// A legacy update of a stored value of another type.
+    pub fn update_type_mismatch() -> ApiError {
+        ApiError::validation("Type mismatch for attribute to update")
+    }
+
+    /// An arithmetic result that cannot be stored.
+    pub fn arithmetic(error: NumberError) -> ApiError {
+        ApiError::validation(ApiError::number_text(error, "", false))
+    }
+}
+
+/// Batches and transactions.
+impl ApiError {
+    /// One key twice in a batch.
+    pub fn duplicate_keys() -> ApiError {
+        ApiError::validation("Provided list of item keys contains duplicates")
+    }
+
+    /// One item twice in a transaction.
+    pub fn duplicate_transaction_item() -> ApiError {
+        ApiError::validation("Transaction request cannot include multiple operations on one item")
+    }
+
+    /// A transaction that was not carried out, and why, action by action.
+    pub fn transaction_cancelled(reasons: Vec<CancellationReason>) -> ApiError {
+        let codes: Vec<&str> = reasons.iter().map(|reason| reason.code).collect();
+        ApiError::new(
+            ErrorKind::TransactionCanceled,
+            format!(
+                "Transaction cancelled, please refer cancellation reasons for specific reasons [{}]",
+                codes.join(", ")
+            ),
+        )
+        .with(Detail::Cancellation(reasons))
+    }
+
+    /// Another request under a token that was used.
+    pub fn idempotent_mismatch() -> ApiError {
+        ApiError::new(
+            ErrorKind::IdempotentParameterMismatch,
+            "Specified idempotent token was used with different request parameters within the idempotency window",
+        )
+    }
+}
+
+/// Throttling and failure.
+impl ApiError {
+    /// A provisioned table's or index's throughput is used up.
+    pub fn provisioned_throughput(of_index: bool, reason: ThrottlingReason) -> ApiError {
+        let text = if of_index {
+            "The level of configured provisioned throughput for one or more global secondary indexes of the table was exceeded. Consider increasing your provisioning level for the under-provisioned global secondary indexes with the UpdateTable API."
+        } else {
+            "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."
+        };
+        ApiError::new(ErrorKind::ProvisionedThroughputExceeded, text).with(Detail::Throttling(vec![reason]))
+    }
+
+    /// An on-demand table's or index's throughput is used up.
+    pub fn throttled(of_index: bool, reason: ThrottlingReason) -> ApiError {
+        let text = if of_index {
+            "Throughput exceeds the current capacity for one or more global secondary indexes. DynamoDB is automatically scaling your index so please try again shortly."
+        } else {
+            "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly. If exceptions persist, check if you have a hot key: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html"
+        };
+        ApiError::new(ErrorKind::Throttling, text).with(Detail::Throttling(vec![reason]))
+    }
+
+    /// An on-demand maximum is reached.
+    pub fn on_demand_maximum(reason: ThrottlingReason) -> ApiError {
+        ApiError::new(
+            ErrorKind::Throttling,
+            "Throughput exceeds the maximum OnDemandThroughput configured on table or index",
+        )
+        .with(Detail::Throttling(vec![reason]))
+    }
+
+    /// The account's quota is used up.
+    pub fn request_limit(reason: ThrottlingReason) -> ApiError {
+        ApiError::new(
+            ErrorKind::RequestLimitExceeded,
+            "Throughput exceeds the current throughput quota for your account.",
+        )
+        .with(Detail::Throttling(vec![reason]))
+    }
+
+    /// Something broke on the service's side.
+    pub fn internal() -> ApiError {
+        ApiError::new(ErrorKind::InternalServerError, "Internal server error")
+    }
+
+    /// The service is not to be reached.
+    pub fn unavailable() -> ApiError {
+        ApiError::new(ErrorKind::ServiceUnavailable, "Service is temporarily unavailable")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_joined_and_ten_at_most() {
+        let mut faults = Violations::new();
+        faults.missing("tableName");
+        assert_eq!(faults.0.len(), 1);
+        faults.value("X", "select", constraint::one_of("[A, B]"));
+        let error = faults.finish().unwrap_err();
+        assert_eq!(
+            error.message(),
+            Some(
+                "2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: Member must not be null; Value 'X' at 'select' failed to satisfy constraint: Member must satisfy enum value set: [A, B]"
+            )
+        );
+        let mut faults = Violations::new();
+        (0..20).for_each(|_| faults.missing("item"));
+        assert!(
+            faults
+                .finish()
+                .unwrap_err()
+                .message()
+                .unwrap()
+                .starts_with("10 validation errors detected: ")
+        );
+    }
+}

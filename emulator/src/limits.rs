@@ -1,0 +1,60 @@
+//! The service's quotas by name, each with its source.
+
+/// An item's size in bytes (Developer Guide, "Quotas"; measured to the byte).
+pub const ITEM_SIZE: usize = 409_600;
+/// A partition key's size in bytes (Developer Guide).
+pub const HASH_KEY_SIZE: usize = 2048;
+/// A sort key's size in bytes (Developer Guide).
+pub const RANGE_KEY_SIZE: usize = 1024;
+/// The maps and lists that may stand around a value (Developer Guide says 32 levels; 31 wrappings pass, 32 fail).
+pub const NESTING: usize = 31;
+/// The levels of a value that are kept while a request is read; deeper ones are skipped, and only remembered.
+pub const NESTING_KEPT: usize = 64;
+/// Bytes of items that a page of Query or Scan reads (Developer Guide).
+pub const PAGE_SIZE: usize = 1_048_576;
+/// Bytes of items in an answer of BatchGetItem (API Reference).
+pub const BATCH_GET_SIZE: usize = 16 * 1024 * 1024;
+/// Keys in a BatchGetItem (API Reference).
+pub const BATCH_GET_KEYS: usize = 100;
+/// Writes in a BatchWriteItem (API Reference).
+pub const BATCH_WRITES: usize = 25;
+/// Actions in a transaction (API Reference).
+pub const TRANSACTION_ACTIONS: usize = 100;
+/// Bytes in a transaction (Developer Guide).
+pub const TRANSACTION_SIZE: usize = 4 * 1024 * 1024;
+/// Seconds for which a client token is remembered (API Reference).
+pub const CLIENT_TOKEN_SECONDS: u64 = 600;
+/// Bytes of a request's body (measured: 16 MiB pass, one more does not).
+pub const REQUEST_BODY: usize = 16 * 1024 * 1024;
+/// Bytes of an expression's text (Developer Guide).
+pub const EXPRESSION_SIZE: usize = 4096;
+/// Operators and functions of an expression (Developer Guide).
+pub const EXPRESSION_OPERATORS: usize = 300;
+/// Elements of a document path (measured).
+pub const PATH_DEPTH: usize = 32;
+/// Operands in an `IN` list (Developer Guide).
+pub const IN_OPERANDS: usize = 100;
+/// Characters of a placeholder, its prefix included (Developer Guide).
+pub const PLACEHOLDER_LENGTH: usize = 255;
+/// Bytes of an attribute's name (Developer Guide).
+pub const ATTRIBUTE_NAME_SIZE: usize = 65_535;
+/// Local indexes of a table (Developer Guide).
+pub const LOCAL_INDEXES: usize = 5;
+/// Global indexes of a table (Developer Guide).
+pub const GLOBAL_INDEXES: usize = 20;
+/// Projected non-key attributes of a table's indexes together (Developer Guide).
+pub const PROJECTED_ATTRIBUTES: usize = 100;
+/// Tables of an account in a region (Developer Guide).
+pub const TABLES: usize = 2500;
+/// Tags of a resource (Developer Guide).
+pub const TAGS: usize = 50;
+/// Read units a second of a partition (Developer Guide).
+pub const PARTITION_READ_UNITS: u64 = 3000;
+/// Write units a second of a partition (Developer Guide).
+pub const PARTITION_WRITE_UNITS: u64 = 1000;
+/// Read units a second that a new on-demand table serves (Developer Guide).
+pub const ON_DEMAND_READ_UNITS: u64 = 12_000;
+/// Write units a second that a new on-demand table serves (Developer Guide).
+pub const ON_DEMAND_WRITE_UNITS: u64 = 4000;
+/// Items whose time to live lies further back than this are left alone: five years (Developer Guide).
+pub const TTL_OLDEST_SECONDS: i64 = 5 * 365 * 86_400;

@@ -1,0 +1,371 @@
+//! Requests of the API as they came, typed: what the wire decodes into and PartiQL will be lowered to.
+//!
+//! A member is an `Option` where the request may leave it out, required or not: the framework's checks report what is
+//! missing, with everything else that is wrong. Words of enumerations are kept as sent, for the same reason.
+
+use crate::value::{AttributeValue, Map, Name, Text};
+
+/// A member that is a list of names.
+pub type Names = Vec<Name>;
+/// `ExpressionAttributeNames`: placeholder and attribute name, in the order sent.
+pub type NameSubstitutions = Vec<(Name, Name)>;
+/// `ExpressionAttributeValues`: placeholder and value, in the order sent.
+pub type ValueSubstitutions = Vec<(Name, AttributeValue)>;
+
+/// The members that every request with expressions shares.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Substitutions {
+    /// `ExpressionAttributeNames`.
+    pub names: Option<NameSubstitutions>,
+    /// `ExpressionAttributeValues`.
+    pub values: Option<ValueSubstitutions>,
+}
+
+/// `ExpectedAttributeValue` of the legacy `Expected`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)] // the API's own names
+pub struct Expected {
+    pub value: Option<AttributeValue>,
+    pub exists: Option<bool>,
+    pub comparison_operator: Option<Text>,
+    pub attribute_value_list: Option<Vec<AttributeValue>>,
+}
+
+/// `Condition` of the legacy `KeyConditions`, `QueryFilter` and `ScanFilter`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct LegacyCondition {
+    pub attribute_value_list: Option<Vec<AttributeValue>>,
+    pub comparison_operator: Option<Text>,
+}
+
+/// `AttributeValueUpdate` of the legacy `AttributeUpdates`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct AttributeUpdate {
+    pub value: Option<AttributeValue>,
+    pub action: Option<Text>,
+}
+
+macro_rules! requests {
+    ($($(#[$doc:meta])* $name:ident { $($member:ident: $kind:ty,)* })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug, Default, PartialEq)]
+            #[allow(missing_docs)] // the members are the API's own
+            pub struct $name { $(pub $member: $kind,)* }
+        )*
+    };
+}
+
+requests! {
+    /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
+    PutItem {
+        table_name: Option<Text>,
+        item: Option<Map>,
+        condition_expression: Option<Text>,
+        substitutions: Substitutions,
+        return_values: Option<Text>,
+        return_values_on_condition_check_failure: Option<Text>,
+        return_consumed_capacity: Option<Text>,
+        return_item_collection_metrics: Option<Text>,
+        expected: Option<Vec<(Name, Expected)>>,
+        conditional_operator: Option<Text>,
+    }
+
+    /// [`DeleteItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html).
+    DeleteItem {
+        table_name: Option<Text>,
+        key: Option<Map>,
+        condition_expression: Option<Text>,
+        substitutions: Substitutions,
+        return_values: Option<Text>,
+        return_values_on_condition_check_failure: Option<Text>,
+        return_consumed_capacity: Option<Text>,
+        return_item_collection_metrics: Option<Text>,
+        expected: Option<Vec<(Name, Expected)>>,
+        conditional_operator: Option<Text>,
+    }
+
+    /// [`UpdateItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html).
+    UpdateItem {
+        table_name: Option<Text>,
+        key: Option<Map>,
+        update_expression: Option<Text>,
+        condition_expression: Option<Text>,
+        substitutions: Substitutions,
+        return_values: Option<Text>,
+        return_values_on_condition_check_failure: Option<Text>,
+        return_consumed_capacity: Option<Text>,
+        return_item_collection_metrics: Option<Text>,
+        attribute_updates: Option<Vec<(Name, AttributeUpdate)>>,
+        expected: Option<Vec<(Name, Expected)>>,
+        conditional_operator: Option<Text>,
+    }
+
+    /// [`GetItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html).
+    GetItem {
+        table_name: Option<Text>,
+        key: Option<Map>,
+        consistent_read: Option<bool>,
+        projection_expression: Option<Text>,
+        substitutions: Substitutions,
+        attributes_to_get: Option<Names>,
+        return_consumed_capacity: Option<Text>,
+    }
+
+    /// [`Query`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
+    Query {
+        table_name: Option<Text>,
+        index_name: Option<Text>,
+        key_condition_expression: Option<Text>,
+        filter_expression: Option<Text>,
+        projection_expression: Option<Text>,
+        substitutions: Substitutions,
+        select: Option<Text>,
+        limit: Option<i64>,
+        consistent_read: Option<bool>,
+        scan_index_forward: Option<bool>,
+        exclusive_start_key: Option<Map>,
+        return_consumed_capacity: Option<Text>,
+        key_conditions: Option<Vec<(Name, LegacyCondition)>>,
+        query_filter: Option<Vec<(Name, LegacyCondition)>>,
+        conditional_operator: Option<Text>,
+        attributes_to_get: Option<Names>,
+    }
+
+    /// [`Scan`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html).
+    Scan {
+        table_name: Option<Text>,
+        index_name: Option<Text>,
+        filter_expression: Option<Text>,
+        projection_expression: Option<Text>,
+        substitutions: Substitutions,
+        select: Option<Text>,
+        limit: Option<i64>,
+        consistent_read: Option<bool>,
+        segment: Option<i64>,
+        total_segments: Option<i64>,
+        exclusive_start_key: Option<Map>,
+        return_consumed_capacity: Option<Text>,
+        scan_filter: Option<Vec<(Name, LegacyCondition)>>,
+        conditional_operator: Option<Text>,
+        attributes_to_get: Option<Names>,
+    }
+
+    /// `KeysAndAttributes` of BatchGetItem.
+    KeysAndAttributes {
+        keys: Option<Vec<Map>>,
+        consistent_read: Option<bool>,
+        projection_expression: Option<Text>,
+        substitutions: Substitutions,
+        attributes_to_get: Option<Names>,
+    }
+
+    /// [`BatchGetItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
+    BatchGetItem {
+        request_items: Option<Vec<(Text, KeysAndAttributes)>>,
+        return_consumed_capacity: Option<Text>,
+    }
+
+    /// `WriteRequest` of BatchWriteItem: exactly one of its members is there.
+    WriteRequest {
+        put_request: Option<PutRequest>,
+        delete_request: Option<DeleteRequest>,
+    }
+
+    /// `PutRequest` of BatchWriteItem.
+    PutRequest {
+        item: Option<Map>,
+    }
+
+    /// `DeleteRequest` of BatchWriteItem.
+    DeleteRequest {
+        key: Option<Map>,
+    }
+
+    /// [`BatchWriteItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
+    BatchWriteItem {
+        request_items: Option<Vec<(Text, Vec<WriteRequest>)>>,
+        return_consumed_capacity: Option<Text>,
+        return_item_collection_metrics: Option<Text>,
+    }
+
+    /// `ConditionCheck` of TransactWriteItems.
+    ConditionCheck {
+        table_name: Option<Text>,
+        key: Option<Map>,
+        condition_expression: Option<Text>,
+        substitutions: Substitutions,
+        return_values_on_condition_check_failure: Option<Text>,
+    }
+
+    /// `Put` of TransactWriteItems.
+    TransactPut {
+        table_name: Option<Text>,
+        item: Option<Map>,
+        condition_expression: Option<Text>,
+        substitutions: Substitutions,
+        return_values_on_condition_check_failure: Option<Text>,
+    }
+
+    /// `Delete` of TransactWriteItems.
+    TransactDelete {
+        table_name: Option<Text>,
+        key: Option<Map>,
+        condition_expression: Option<Text>,
+        substitutions: Substitutions,
+        return_values_on_condition_check_failure: Option<Text>,
+    }
+
+    /// `Update` of TransactWriteItems.
+    TransactUpdate {
+        table_name: Option<Text>,
+        key: Option<Map>,
+        update_expression: Option<Text>,
+        condition_expression: Option<Text>,
+        substitutions: Substitutions,
+        return_values_on_condition_check_failure: Option<Text>,
+    }
+
+    /// `TransactWriteItem`: exactly one of its members is there.
+    TransactWriteItem {
+        condition_check: Option<ConditionCheck>,
+        put: Option<TransactPut>,
+        delete: Option<TransactDelete>,
+        update: Option<TransactUpdate>,
+    }
+
+    /// [`TransactWriteItems`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
+    TransactWriteItems {
+        transact_items: Option<Vec<TransactWriteItem>>,
+        client_request_token: Option<Text>,
+        return_consumed_capacity: Option<Text>,
+        return_item_collection_metrics: Option<Text>,
+    }
+
+    /// `Get` of TransactGetItems.
+    TransactGet {
+        table_name: Option<Text>,
+        key: Option<Map>,
+        projection_expression: Option<Text>,
+        substitutions: Substitutions,
+    }
+
+    /// `TransactGetItem`.
+    TransactGetItem {
+        get: Option<TransactGet>,
+    }
+
+    /// [`TransactGetItems`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
+    TransactGetItems {
+        transact_items: Option<Vec<TransactGetItem>>,
+        return_consumed_capacity: Option<Text>,
+    }
+
+    /// `KeySchemaElement`.
+    KeySchemaElement {
+        attribute_name: Option<Name>,
+        key_type: Option<Text>,
+    }
+
+    /// `AttributeDefinition`.
+    AttributeDefinition {
+        attribute_name: Option<Name>,
+        attribute_type: Option<Text>,
+    }
+
+    /// `Projection` of an index.
+    Projection {
+        projection_type: Option<Text>,
+        non_key_attributes: Option<Names>,
+    }
+
+    /// `ProvisionedThroughput`.
+    ProvisionedThroughput {
+        read_capacity_units: Option<i64>,
+        write_capacity_units: Option<i64>,
+    }
+
+    /// `OnDemandThroughput`.
+    OnDemandThroughput {
+        max_read_request_units: Option<i64>,
+        max_write_request_units: Option<i64>,
+    }
+
+    /// `WarmThroughput`.
+    WarmThroughput {
+        read_units_per_second: Option<i64>,
+        write_units_per_second: Option<i64>,
+    }
+
+    /// `GlobalSecondaryIndex` or `LocalSecondaryIndex` of CreateTable; a local one has no throughput.
+    SecondaryIndex {
+        index_name: Option<Text>,
+        key_schema: Option<Vec<KeySchemaElement>>,
+        projection: Option<Projection>,
+        provisioned_throughput: Option<ProvisionedThroughput>,
+        on_demand_throughput: Option<OnDemandThroughput>,
+        warm_throughput: Option<WarmThroughput>,
+    }
+
+    /// `StreamSpecification`.
+    StreamSpecification {
+        stream_enabled: Option<bool>,
+        stream_view_type: Option<Text>,
+    }
+
+    /// `SSESpecification`.
+    SseSpecification {
+        enabled: Option<bool>,
+        sse_type: Option<Text>,
+        kms_master_key_id: Option<Text>,
+    }
+
+    /// `Tag`.
+    Tag {
+        key: Option<Text>,
+        value: Option<Text>,
+    }
+
+    /// [`CreateTable`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html).
+    CreateTable {
+        table_name: Option<Text>,
+        attribute_definitions: Option<Vec<AttributeDefinition>>,
+        key_schema: Option<Vec<KeySchemaElement>>,
+        local_secondary_indexes: Option<Vec<SecondaryIndex>>,
+        global_secondary_indexes: Option<Vec<SecondaryIndex>>,
+        billing_mode: Option<Text>,
+        provisioned_throughput: Option<ProvisionedThroughput>,
+        on_demand_throughput: Option<OnDemandThroughput>,
+        warm_throughput: Option<WarmThroughput>,
+        stream_specification: Option<StreamSpecification>,
+        sse_specification: Option<SseSpecification>,
+        tags: Option<Vec<Tag>>,
+        table_class: Option<Text>,
+        deletion_protection_enabled: Option<bool>,
+    }
+
+    /// A request that names one table and nothing else: DescribeTable, DeleteTable, DescribeTimeToLive.
+    TableOnly {
+        table_name: Option<Text>,
+    }
+
+    /// [`ListTables`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html).
+    ListTables {
+        exclusive_start_table_name: Option<Text>,
+        limit: Option<i64>,
+    }
+
+    /// `TimeToLiveSpecification`.
+    TimeToLiveSpecification {
+        enabled: Option<bool>,
+        attribute_name: Option<Name>,
+    }
+
+    /// [`UpdateTimeToLive`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html).
+    UpdateTimeToLive {
+        table_name: Option<Text>,
+        time_to_live_specification: Option<TimeToLiveSpecification>,
+    }
+}

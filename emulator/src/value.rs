@@ -1,0 +1,401 @@
+//! Attribute values and items.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use compact_str::CompactString;
+
+use crate::number::Number;
+use crate::size;
+
+/// The name of an attribute. Short names, which nearly all are, stand inside it.
+pub type Name = CompactString;
+/// The text of an `S`.
+pub type Text = CompactString;
+
+/// A value of an attribute: one of DynamoDB's ten types.
+///
+/// Sets are sorted and without repeats: whoever builds one sorts it ([`AttributeValue::string_set`] and its like).
+///
+/// ```
+/// use dynatwin_engine::value::AttributeValue;
+///
+/// let tags = AttributeValue::string_set(vec!["b".into(), "a".into()]).unwrap();
+/// assert_eq!(tags.type_name(), "SS");
+/// assert_eq!(tags, AttributeValue::string_set(vec!["a".into(), "b".into()]).unwrap());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttributeValue {
+    /// String.
+    S(Text),
+    /// Number.
+    N(Number),
+    /// Binary.
+    B(Box<[u8]>),
+    /// Boolean.
+    Bool(bool),
+    /// Null.
+    Null,
+    /// List.
+    L(Vec<AttributeValue>),
+    /// Map.
+    M(Map),
+    /// String set, sorted by bytes.
+    Ss(Vec<Text>),
+    /// Number set, sorted by value.
+    Ns(Vec<Number>),
+    /// Binary set, sorted by bytes.
+    Bs(Vec<Box<[u8]>>),
+}
+
+/// The types of attribute values, in the order in which the service's texts have no order: ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Type {
+    /// String.
+    S,
+    /// Number.
+    N,
+    /// Binary.
+    B,
+    /// String set.
+    Ss,
+    /// Number set.
+    Ns,
+    /// Binary set.
+    Bs,
+    /// Boolean.
+    Bool,
+    /// Null.
+    Null,
+    /// List.
+    L,
+    /// Map.
+    M,
+}
+
+impl Type {
+    /// The name on the wire: `S`, `BOOL`, …
+    pub const fn name(self) -> &'static str {
+        match self {
+            Type::S => "S",
+            Type::N => "N",
+            Type::B => "B",
+            Type::Ss => "SS",
+            Type::Ns => "NS",
+            Type::Bs => "BS",
+            Type::Bool => "BOOL",
+            Type::Null => "NULL",
+            Type::L => "L",
+            Type::M => "M",
+        }
+    }
+
+    /// The type with this name on the wire.
+    pub fn from_name(name: &str) -> Option<Type> {
+        use Type::*;
+        [S, N, B, Ss, Ns, Bs, Bool, Null, L, M]
+            .into_iter()
+            .find(|candidate| candidate.name() == name)
+    }
+}
+
+impl AttributeValue {
+    /// A string.
+    pub fn string(text: &str) -> AttributeValue {
+        AttributeValue::S(Text::new(text))
+    }
+
+    /// A string set from members in any order; `None` if one repeats.
+    pub fn string_set(mut members: Vec<Text>) -> Option<AttributeValue> {
+        members.sort_unstable();
+        members
+            .is_sorted_by(|left, right| left < right)
+            .then_some(AttributeValue::Ss(members))
+    }
+
+    /// A number set from members in any order; `None` if one repeats by value.
+    pub fn number_set(mut members: Vec<Number>) -> Option<AttributeValue> {
+        members.sort_unstable();
+        members
+            .is_sorted_by(|left, right| left < right)
+            .then_some(AttributeValue::Ns(members))
+    }
+
+    /// A binary set from members in any order; `None` if one repeats.
+    pub fn binary_set(mut members: Vec<Box<[u8]>>) -> Option<AttributeValue> {
+        members.sort_unstable();
+        members
+            .is_sorted_by(|left, right| left < right)
+            .then_some(AttributeValue::Bs(members))
+    }
+
+    /// The type.
+    pub const fn kind(&self) -> Type {
+        match self {
+            AttributeValue::S(_) => Type::S,
+            AttributeValue::N(_) => Type::N,
+            AttributeValue::B(_) => Type::B,
+            AttributeValue::Bool(_) => Type::Bool,
+            AttributeValue::Null => Type::Null,
+            AttributeValue::L(_) => Type::L,
+            AttributeValue::M(_) => Type::M,
+            AttributeValue::Ss(_) => Type::Ss,
+            AttributeValue::Ns(_) => Type::Ns,
+            AttributeValue::Bs(_) => Type::Bs,
+        }
+    }
+
+    /// The type's name on the wire.
+    pub const fn type_name(&self) -> &'static str {
+        self.kind().name()
+    }
+
+    /// How `<`, `<=`, `>` and `>=` order two values: by value within `S`, `N` and `B`, and not at all otherwise.
+    pub fn partial_order(&self, other: &AttributeValue) -> Option<Ordering> {
+        match (self, other) {
+            (AttributeValue::S(left), AttributeValue::S(right)) => Some(left.as_bytes().cmp(right.as_bytes())),
+            (AttributeValue::N(left), AttributeValue::N(right)) => Some(left.cmp(right)),
+            (AttributeValue::B(left), AttributeValue::B(right)) => Some(left.cmp(right)),
+            _ => None,
+        }
+    }
+
+    /// How many maps and lists stand around the innermost value: 0 for a scalar or a set, 1 for a list of scalars.
+    pub fn depth(&self) -> usize {
+        match self {
+            AttributeValue::L(list) => 1 + list.iter().map(AttributeValue::depth).max().unwrap_or(0),
+            AttributeValue::M(map) => 1 + map.iter().map(|(_, value)| value.depth()).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+}
+
+/// Named values, sorted by name: the inside of an item and of an `M`.
+///
+/// ```
+/// use dynatwin_engine::value::{AttributeValue, Map};
+///
+/// let mut map = Map::new();
+/// map.insert("b".into(), AttributeValue::Null);
+/// map.insert("a".into(), AttributeValue::Bool(true));
+/// assert_eq!(map.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+/// assert_eq!(map.get("b"), Some(&AttributeValue::Null));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Map(Vec<(Name, AttributeValue)>);
+
+impl Map {
+    /// An empty map.
+    pub const fn new() -> Map {
+        Map(Vec::new())
+    }
+
+    /// An empty map with room for `count` entries.
+    pub fn with_capacity(count: usize) -> Map {
+        Map(Vec::with_capacity(count))
+    }
+
+    fn find(&self, name: &str) -> Result<usize, usize> {
+        if self.0.len() <= 8 {
+            for (at, (candidate, _)) in self.0.iter().enumerate() {
+                match candidate.as_str().cmp(name) {
+                    Ordering::Less => {}
+                    Ordering::Equal => return Ok(at),
+                    Ordering::Greater => return Err(at),
+                }
+            }
+            return Err(self.0.len());
+        }
+        self.0.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name))
+    }
+
+    /// The value under `name`.
+    pub fn get(&self, name: &str) -> Option<&AttributeValue> {
+        self.find(name).ok().map(|at| &self.0[at].1)
+    }
+
+    /// The value under `name`, to change.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut AttributeValue> {
+        self.find(name).ok().map(|at| &mut self.0[at].1)
+    }
+
+    /// Puts `value` under `name`; returns what was there.
+    pub fn insert(&mut self, name: Name, value: AttributeValue) -> Option<AttributeValue> {
+        match self.find(&name) {
+            Ok(at) => Some(std::mem::replace(&mut self.0[at].1, value)),
+            Err(at) => {
+                self.0.insert(at, (name, value));
+                None
+            }
+        }
+    }
+
+    /// Takes out what is under `name`.
+    pub fn remove(&mut self, name: &str) -> Option<AttributeValue> {
+        self.find(name).ok().map(|at| self.0.remove(at).1)
+    }
+
+    /// Whether there is something under `name`.
+    pub fn contains(&self, name: &str) -> bool {
+        self.find(name).is_ok()
+    }
+
+    /// The entries by name.
+    pub fn iter(&self) -> std::slice::Iter<'_, (Name, AttributeValue)> {
+        self.0.iter()
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The map of entries in any order; of several with one name the last one stays.
+    pub fn from_entries(entries: Vec<(Name, AttributeValue)>) -> Map {
+        if entries.is_sorted_by(|left, right| left.0 < right.0) {
+            return Map(entries);
+        }
+        let mut map = Map(entries);
+        map.0.sort_by(|left, right| left.0.cmp(&right.0)); // stable: the last of equals is the last written
+        map.0.reverse();
+        map.0.dedup_by(|earlier, kept| earlier.0 == kept.0);
+        map.0.reverse();
+        map
+    }
+}
+
+impl FromIterator<(Name, AttributeValue)> for Map {
+    fn from_iter<I: IntoIterator<Item = (Name, AttributeValue)>>(entries: I) -> Map {
+        Map::from_entries(entries.into_iter().collect())
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (Name, AttributeValue);
+    type IntoIter = std::vec::IntoIter<(Name, AttributeValue)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Map {
+    type Item = &'a (Name, AttributeValue);
+    type IntoIter = std::slice::Iter<'a, (Name, AttributeValue)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// A stored item: immutable, cheap to clone, with its size and its encoded form kept beside it.
+///
+/// ```
+/// use dynatwin_engine::value::{AttributeValue, Item, Map};
+///
+/// let item = Item::new(Map::from_entries(vec![("pk".into(), AttributeValue::string("a"))]));
+/// assert_eq!(item.size(), 3);
+/// assert_eq!(item.get("pk"), Some(&AttributeValue::string("a")));
+/// ```
+#[derive(Clone)]
+pub struct Item(Arc<Stored>);
+
+struct Stored {
+    attributes: Map,
+    size: usize,
+    encoded: OnceLock<Box<[u8]>>,
+}
+
+impl Item {
+    /// An item of these attributes.
+    pub fn new(attributes: Map) -> Item {
+        let size = attributes
+            .iter()
+            .map(|(name, value)| size::of_attribute(name, value))
+            .sum();
+        Item(Arc::new(Stored {
+            attributes,
+            size,
+            encoded: OnceLock::new(),
+        }))
+    }
+
+    /// The attributes.
+    pub fn attributes(&self) -> &Map {
+        &self.0.attributes
+    }
+
+    /// One attribute.
+    pub fn get(&self, name: &str) -> Option<&AttributeValue> {
+        self.0.attributes.get(name)
+    }
+
+    /// The size in bytes, as the service measures it.
+    pub fn size(&self) -> usize {
+        self.0.size
+    }
+
+    /// The item as JSON on the wire, made by `encode` when first asked for and kept.
+    pub fn encoded(&self, encode: impl FnOnce(&Map) -> Vec<u8>) -> &[u8] {
+        self.0
+            .encoded
+            .get_or_init(|| encode(&self.0.attributes).into_boxed_slice())
+    }
+
+    /// Whether both are the same stored item, not merely equal ones.
+    pub fn same(&self, other: &Item) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl PartialEq for Item {
+    fn eq(&self, other: &Item) -> bool {
+        self.same(other) || self.attributes() == other.attributes()
+    }
+}
+
+impl Eq for Item {}
+
+impl fmt::Debug for Item {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_map()
+            .entries(self.attributes().iter().map(|(name, value)| (name, value)))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_equal_names_stays() {
+        let entries = [("b", "1"), ("a", "2"), ("b", "3"), ("a", "4")];
+        let map: Map = entries
+            .into_iter()
+            .map(|(name, value)| (name.into(), AttributeValue::string(value)))
+            .collect();
+        assert_eq!(map.len(), 2);
+        assert_eq!(map.get("a"), Some(&AttributeValue::string("4")));
+        assert_eq!(map.get("b"), Some(&AttributeValue::string("3")));
+    }
+
+    #[test]
+    fn values_stay_small() {
+        assert!(size_of::<AttributeValue>() <= 32, "{}", size_of::<AttributeValue>());
+    }
+
+    #[test]
+    fn repeats_are_no_set() {
+        assert_eq!(AttributeValue::string_set(vec!["a".into(), "a".into()]), None);
+        let numbers = ["1", "1.0"].map(|text| text.parse().unwrap()).to_vec();
+        assert_eq!(AttributeValue::number_set(numbers), None);
+    }
+}
