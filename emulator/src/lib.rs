@@ -1,14 +1,19 @@
 //! A twin of Amazon DynamoDB: requests in, the service's answers out, at a moment of a clock that the caller owns.
 pub mod answer;
+pub mod capacity;
 pub mod chance;
+pub mod change;
 pub mod clock;
 pub mod conditions;
 pub mod engine;
 pub mod error;
 pub mod fault;
+pub mod key;
 pub mod limits;
 pub mod number;
 pub mod request;
+pub mod schema;
 pub mod size;
+pub mod storage;
 pub mod sync;
 pub mod value;
