@@ -12,3 +12,4 @@ pub mod request;
 pub mod size;
 pub mod sync;
 pub mod value;
+pub mod wire;
