@@ -5,6 +5,7 @@
 
 pub mod decode;
 pub mod encode;
+pub mod envelope;
 pub mod error;
 pub mod reader;
 mod scan;
