@@ -17,3 +17,4 @@ pub mod size;
 pub mod storage;
 pub mod sync;
 pub mod value;
+pub mod wire;
