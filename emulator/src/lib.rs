@@ -5,6 +5,7 @@ pub mod clock;
 pub mod conditions;
 pub mod engine;
 pub mod error;
+pub mod expression;
 pub mod fault;
 pub mod limits;
 pub mod number;
