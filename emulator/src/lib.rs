@@ -7,6 +7,7 @@ pub mod clock;
 pub mod conditions;
 pub mod engine;
 pub mod error;
+pub mod expression;
 pub mod fault;
 pub mod key;
 pub mod limits;
