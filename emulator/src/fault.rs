@@ -265,7 +265,9 @@ impl Faults {
             return false;
         }
         let key = subject.partition.unwrap_or_default().as_bytes();
-        let name = chance::StableHash::new(self.seed).bytes(what.as_bytes()).bytes(subject.table.as_bytes());
+        let name = chance::StableHash::new(self.seed)
+            .bytes(what.as_bytes())
+            .bytes(subject.table.as_bytes());
         let id = name.bytes(subject.operation.as_bytes()).bytes(key).finish();
         let mut installed = self.rules.lock();
         if installed.ordinals.len() >= MOST_ORDINALS {

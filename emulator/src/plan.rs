@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::ApiError;
 use crate::execute::{Action, Context, Entry, Get, Source, Write};
-use crate::expression::{ClauseOperator, Condition, KeyCondition, Projection, Update, UpdateTarget};
+use crate::expression::{Condition, KeyCondition, KeyOperator, Projection, Target as UpdateTarget, Update};
 use crate::key::{self, Key, KeyBytes};
 use crate::limits;
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema};
@@ -30,7 +30,10 @@ impl Target {
 
 /// The name in a `TableName`, which may be an ARN.
 pub fn plain_name(name_or_arn: &str) -> &str {
-    name_or_arn.strip_prefix("arn:").and_then(|rest| rest.split_once(":table/")).map_or(name_or_arn, |(_, name)| name)
+    name_or_arn
+        .strip_prefix("arn:")
+        .and_then(|rest| rest.split_once(":table/"))
+        .map_or(name_or_arn, |(_, name)| name)
 }
 
 /// The table of a data-plane request.
@@ -52,7 +55,10 @@ pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Ta
 }
 
 fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
-    let table = context.engine.catalog().table(&context.scope, plain_name(name_or_arn))?;
+    let table = context
+        .engine
+        .catalog()
+        .table(&context.scope, plain_name(name_or_arn))?;
     let shape = table.shape();
     if shape.deleted_at.is_some_and(|gone| gone <= context.now) {
         return None;
@@ -98,31 +104,51 @@ pub struct Guard<'r> {
 pub fn put<'r>(target: Target, item: &'r Item, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
     let key = Key::of_item(&definition.key, item.attributes())?;
-    definition.indexes().try_for_each(|index| key::check_entry(index, item.attributes(), false))?;
+    definition
+        .indexes()
+        .try_for_each(|index| key::check_entry(index, item.attributes(), false))?;
     let partition = Entry::partition_of(&definition.key, item.attributes());
     let action = Action::Put(item.clone());
-    Ok(Write { target, key, partition, action, condition: guard.condition, show_item: guard.show_item })
+    Ok(Write {
+        target,
+        key,
+        partition,
+        action,
+        condition: guard.condition,
+        show_item: guard.show_item,
+    })
 }
 
 /// Plans a write that names its item by `Key`.
 pub fn keyed<'r>(target: Target, key: &'r Map, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
     let encoded = Key::of_key(&target.definition().key, key)?;
     let partition = Entry::partition_of(&target.definition().key, key);
-    Ok(Write { target, key: encoded, partition, action, condition: guard.condition, show_item: guard.show_item })
+    Ok(Write {
+        target,
+        key: encoded,
+        partition,
+        action,
+        condition: guard.condition,
+        show_item: guard.show_item,
+    })
 }
 
 /// Plans a read that names its item by `Key`.
 pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
     let encoded = Key::of_key(&target.definition().key, key)?;
     let partition = Entry::partition_of(&target.definition().key, key);
-    Ok(Get { target, key: encoded, partition })
+    Ok(Get {
+        target,
+        key: encoded,
+        partition,
+    })
 }
 
 /// Checks what an update writes against the keys of the table: none may change.
 pub fn check_update_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
     for target in update.targets() {
-        if definition.key.contains(target.path.root()) {
-            return Err(ApiError::key_update(target.path.root()));
+        if definition.key.contains(target.path.name()) {
+            return Err(ApiError::key_update(target.path.name()));
         }
     }
     Ok(())
@@ -131,13 +157,19 @@ pub fn check_update_keys(definition: &Definition, update: &Update<'_>) -> Result
 /// Checks what an update writes against the keys of the indexes, as far as the request alone tells.
 pub fn check_update_index_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
     for target in update.targets() {
-        definition.indexes().try_for_each(|index| check_update_index_key(index, &target))?;
+        definition
+            .indexes()
+            .try_for_each(|index| check_update_index_key(index, &target))?;
     }
     Ok(())
 }
 
 fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<(), ApiError> {
-    let Some(attribute) = index.key.attributes().find(|attribute| attribute.name == target.path.root()) else {
+    let Some(attribute) = index
+        .key
+        .attributes()
+        .find(|attribute| attribute.name == target.path.name())
+    else {
         return Ok(());
     };
     if target.path.is_nested() {
@@ -159,9 +191,21 @@ fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<()
 
 /// The index that a Query or Scan reads, and where it is.
 pub fn source<'t>(target: &'t Target, index: Option<&str>) -> Result<(Source, Option<&'t Index>), ApiError> {
-    let Some(name) = index else { return Ok((Source::Table, None)) };
-    let (at, index) = target.definition().index(name).ok_or_else(|| ApiError::index_not_found(name))?;
-    Ok((if index.local { Source::Local(at) } else { Source::Global(at) }, Some(index)))
+    let Some(name) = index else {
+        return Ok((Source::Table, None));
+    };
+    let (at, index) = target
+        .definition()
+        .index(name)
+        .ok_or_else(|| ApiError::index_not_found(name))?;
+    Ok((
+        if index.local {
+            Source::Local(at)
+        } else {
+            Source::Global(at)
+        },
+        Some(index),
+    ))
 }
 
 /// The keys that a key condition selects.
@@ -193,7 +237,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
     let mut hash = KeyBytes::new();
     for attribute in &schema.hash {
         match clause_of(&attribute.name).map(|clause| &clause.operator) {
-            Some(ClauseOperator::Eq(value)) => {
+            Some(KeyOperator::Eq(value)) => {
                 check_operand(attribute, value)?;
                 key::push_component(&mut hash, value);
             }
@@ -202,8 +246,13 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
         }
     }
     if let Some(clause) = clauses.iter().find(|clause| !schema.contains(&clause.name)) {
-        let missing = schema.range.first().map_or(clause.name, |attribute| attribute.name.as_str());
-        return Err(ApiError::validation(format!("Query condition missed key schema element: {missing}")));
+        let missing = schema
+            .range
+            .first()
+            .map_or(clause.name.as_str(), |attribute| attribute.name.as_str());
+        return Err(ApiError::validation(format!(
+            "Query condition missed key schema element: {missing}"
+        )));
     }
     check_range_prefix(schema, &|name| clause_of(name).map(|clause| &clause.operator))?;
     let token = key::token(&hash);
@@ -217,20 +266,31 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
         for value in clause.operator.values() {
             check_operand(attribute, value)?;
         }
-        let ClauseOperator::Eq(value) = &clause.operator else {
+        let KeyOperator::Eq(value) = &clause.operator else {
             let range = range_of(token, &prefix, &clause.operator);
-            return Ok(KeySelection { range, hash, fixes_all: false });
+            return Ok(KeySelection {
+                range,
+                hash,
+                fixes_all: false,
+            });
         };
         key::push_component(&mut prefix, value);
     }
     let upper = key::after_prefix(&prefix);
-    Ok(KeySelection { range: KeyRange::of_token(token, prefix, upper), hash, fixes_all })
+    Ok(KeySelection {
+        range: KeyRange::of_token(token, prefix, upper),
+        hash,
+        fixes_all,
+    })
 }
 
 /// What a condition with the wrong attributes is told, on a key of one hash and at most one range attribute.
 fn missing_element(schema: &KeySchema, has: &dyn Fn(&str) -> bool, clauses: usize) -> Option<ApiError> {
-    let missed =
-        |name: &str| Some(ApiError::validation(format!("Query condition missed key schema element: {name}")));
+    let missed = |name: &str| {
+        Some(ApiError::validation(format!(
+            "Query condition missed key schema element: {name}"
+        )))
+    };
     let hash = schema.hash.first()?;
     if !has(&hash.name) {
         return missed(&hash.name);
@@ -253,14 +313,18 @@ fn hash_needs_equality(schema: &KeySchema) -> ApiError {
 /// Range conditions cover the range attributes from the left, and all but the last are equalities.
 fn check_range_prefix<'c, 'v: 'c>(
     schema: &KeySchema,
-    operator: &dyn Fn(&str) -> Option<&'c ClauseOperator<'v>>,
+    operator: &dyn Fn(&str) -> Option<&'c KeyOperator<'v>>,
 ) -> Result<(), ApiError> {
-    let Some(last) = schema.range.iter().rposition(|attribute| operator(&attribute.name).is_some()) else {
+    let Some(last) = schema
+        .range
+        .iter()
+        .rposition(|attribute| operator(&attribute.name).is_some())
+    else {
         return Ok(());
     };
     let offenders: Vec<&str> = schema.range[..last]
         .iter()
-        .filter(|attribute| !matches!(operator(&attribute.name), Some(ClauseOperator::Eq(_))))
+        .filter(|attribute| !matches!(operator(&attribute.name), Some(KeyOperator::Eq(_))))
         .map(|attribute| attribute.name.as_str())
         .collect();
     if offenders.is_empty() {
@@ -281,7 +345,7 @@ fn check_operand(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(),
 }
 
 /// The keys with `prefix` whose next component satisfies an operator other than equality.
-fn range_of(token: u64, prefix: &KeyBytes, operator: &ClauseOperator<'_>) -> KeyRange {
+fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRange {
     let with = |value: &AttributeValue| {
         let mut bytes = prefix.clone();
         key::push_component(&mut bytes, value);
@@ -290,17 +354,15 @@ fn range_of(token: u64, prefix: &KeyBytes, operator: &ClauseOperator<'_>) -> Key
     let end = key::after_prefix(prefix);
     let nothing = || KeyRange::of_token(token, prefix.clone(), Some(prefix.clone()));
     match operator {
-        ClauseOperator::Eq(value) => KeyRange::of_token(token, with(value), key::after_prefix(&with(value))),
-        ClauseOperator::Lt(value) => KeyRange::of_token(token, prefix.clone(), Some(with(value))),
-        ClauseOperator::Le(value) => KeyRange::of_token(token, prefix.clone(), key::after_prefix(&with(value))),
-        ClauseOperator::Gt(value) => {
+        KeyOperator::Eq(value) => KeyRange::of_token(token, with(value), key::after_prefix(&with(value))),
+        KeyOperator::Lt(value) => KeyRange::of_token(token, prefix.clone(), Some(with(value))),
+        KeyOperator::Le(value) => KeyRange::of_token(token, prefix.clone(), key::after_prefix(&with(value))),
+        KeyOperator::Gt(value) => {
             key::after_prefix(&with(value)).map_or_else(nothing, |lower| KeyRange::of_token(token, lower, end))
         }
-        ClauseOperator::Ge(value) => KeyRange::of_token(token, with(value), end),
-        ClauseOperator::Between(low, high) => {
-            KeyRange::of_token(token, with(low), key::after_prefix(&with(high)))
-        }
-        ClauseOperator::BeginsWith(value) => {
+        KeyOperator::Ge(value) => KeyRange::of_token(token, with(value), end),
+        KeyOperator::Between(low, high) => KeyRange::of_token(token, with(low), key::after_prefix(&with(high))),
+        KeyOperator::BeginsWith(value) => {
             let mut bytes = prefix.clone();
             match value {
                 AttributeValue::S(text) => key::push_prefix(&mut bytes, text.as_bytes()),
@@ -315,7 +377,10 @@ fn range_of(token: u64, prefix: &KeyBytes, operator: &ClauseOperator<'_>) -> Key
 
 /// The place that an `ExclusiveStartKey` names, in the table or index that is read. `None` if it does not fit the schema.
 pub fn start_key(definition: &Definition, index: Option<&Index>, start: &Map) -> Option<Key> {
-    let names = definition.key.attributes().chain(index.iter().flat_map(|index| index.key.attributes()));
+    let names = definition
+        .key
+        .attributes()
+        .chain(index.iter().flat_map(|index| index.key.attributes()));
     let mut expected: Vec<&str> = Vec::with_capacity(start.len());
     for attribute in names {
         if !attribute.kind.fits(start.get(&attribute.name)?) {
@@ -345,15 +410,19 @@ pub fn check_start(selection: &KeySelection, start: &Key) -> Result<(), ApiError
     let lower = matches!(&selection.range.lower, Bound::Included(lower) | Bound::Excluded(lower) if start < lower);
     let upper = matches!(&selection.range.upper, Bound::Included(upper) | Bound::Excluded(upper) if start >= upper);
     if lower || upper {
-        return Err(ApiError::validation("The provided starting key does not match the range key predicate"));
+        return Err(ApiError::validation(
+            "The provided starting key does not match the range key predicate",
+        ));
     }
     Ok(())
 }
 
 /// The attributes of a projection that a global index does not have, if any.
-pub fn check_projected(definition: &Definition, index: &Index, projection: &Projection) -> Result<(), ApiError> {
-    let missing: Vec<&str> =
-        projection.top_level_names().filter(|name| !index.projects(name, &definition.key)).collect();
+pub fn check_projected(definition: &Definition, index: &Index, projection: &Projection<'_>) -> Result<(), ApiError> {
+    let missing: Vec<&str> = projection
+        .top_level_names()
+        .filter(|name| !index.projects(name, &definition.key))
+        .collect();
     if index.local || missing.is_empty() {
         return Ok(());
     }
@@ -366,5 +435,9 @@ pub fn check_projected(definition: &Definition, index: &Index, projection: &Proj
 
 /// Checks the size of an item that is put.
 pub fn check_item_size(item: &Item) -> Result<(), ApiError> {
-    if item.size() > limits::ITEM_SIZE { Err(ApiError::item_too_large()) } else { Ok(()) }
+    if item.size() > limits::ITEM_SIZE {
+        Err(ApiError::item_too_large())
+    } else {
+        Ok(())
+    }
 }

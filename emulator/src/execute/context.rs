@@ -36,7 +36,16 @@ impl<'e> Context<'e> {
         operation: &'static str,
         now: Moment,
     ) -> Context<'e> {
-        Context { engine, scope, region, account, operation, now, aftermath: Cell::default(), note: RefCell::default() }
+        Context {
+            engine,
+            scope,
+            region,
+            account,
+            operation,
+            now,
+            aftermath: Cell::default(),
+            note: RefCell::default(),
+        }
     }
 
     /// What becomes of the answer.
@@ -47,12 +56,18 @@ impl<'e> Context<'e> {
     /// Delays the answer; several delays add up.
     pub fn wait(&self, by: Duration) {
         let aftermath = self.aftermath.get();
-        self.aftermath.set(Aftermath { wait: aftermath.wait + by, ..aftermath });
+        self.aftermath.set(Aftermath {
+            wait: aftermath.wait + by,
+            ..aftermath
+        });
     }
 
     /// Sets how the answer is delivered.
     pub fn deliver(&self, delivery: Delivery) {
-        self.aftermath.set(Aftermath { delivery, ..self.aftermath.get() });
+        self.aftermath.set(Aftermath {
+            delivery,
+            ..self.aftermath.get()
+        });
     }
 
     /// Leaves a word for the operator's log.

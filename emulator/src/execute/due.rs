@@ -45,7 +45,9 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
     let mut count = 0;
     while let Some(expiry) = contents.take_due(now) {
         // An overwrite has removed its old entry, so the item is there and still expired.
-        let Some(item) = contents.get(&expiry.key).cloned() else { continue };
+        let Some(item) = contents.get(&expiry.key).cloned() else {
+            continue;
+        };
         let change = Change::new(&shape.definition, expiry.key, Some(item), None);
         contents.apply(shape, &change, expiry.due);
         count += 1;

@@ -42,8 +42,11 @@ impl Context<'_> {
             return Ok(());
         }
         let partition = entry.partition.and_then(key_text);
-        let subject =
-            Subject { operation: self.operation, table: &entry.table.name, partition: partition.as_deref() };
+        let subject = Subject {
+            operation: self.operation,
+            table: &entry.table.name,
+            partition: partition.as_deref(),
+        };
         if let Some(verdict) = faults.judge(&subject) {
             return self.carry_out(verdict, |exceeded| throttled(entry, exceeded));
         }
@@ -60,18 +63,18 @@ impl Context<'_> {
 
     /// Holds the rules against a request of the control plane; `table` is empty where it names none.
     pub fn judge_control(&self, table: &str) -> Result<(), ApiError> {
-        match self.engine.faults().judge(&Subject { operation: self.operation, table, partition: None }) {
+        match self.engine.faults().judge(&Subject {
+            operation: self.operation,
+            table,
+            partition: None,
+        }) {
             None => Ok(()),
             // Recorded of control-plane requests that come too fast (October 2026).
             Some(verdict) => self.carry_out(verdict, |_| ApiError::new(ErrorKind::Throttling, "Rate exceeded")),
         }
     }
 
-    fn carry_out(
-        &self,
-        verdict: Verdict,
-        throttle: impl FnOnce(Option<Exceeded>) -> ApiError,
-    ) -> Result<(), ApiError> {
+    fn carry_out(&self, verdict: Verdict, throttle: impl FnOnce(Option<Exceeded>) -> ApiError) -> Result<(), ApiError> {
         match verdict {
             Verdict::Throttle(exceeded) => Err(throttle(exceeded)),
             Verdict::InternalServerError => Err(ApiError::internal()),
@@ -126,7 +129,10 @@ fn throttled(entry: &Entry<'_>, exceeded: Option<Exceeded>) -> ApiError {
         Some(index) => format!("{}/index/{index}", entry.table.arn),
         None => entry.table.arn.clone(),
     };
-    let reason = ThrottlingReason { reason: reason_name(of_index, entry.writes, exceeded), resource };
+    let reason = ThrottlingReason {
+        reason: reason_name(of_index, entry.writes, exceeded),
+        resource,
+    };
     match exceeded {
         Exceeded::ProvisionedThroughput => ApiError::provisioned_throughput(of_index, reason),
         Exceeded::KeyRangeThroughput if provisioned => ApiError::provisioned_throughput(of_index, reason),

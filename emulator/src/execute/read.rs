@@ -90,7 +90,13 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
     }
     let mut partitions: Vec<(u64, usize, &Get<'_>)> = gets
         .iter()
-        .map(|get| (get.target.table.ordinal, get.target.table.partition_of(get.key.token), get))
+        .map(|get| {
+            (
+                get.target.table.ordinal,
+                get.target.table.partition_of(get.key.token),
+                get,
+            )
+        })
         .collect();
     partitions.sort_by_key(|(table, partition, _)| (*table, *partition));
     partitions.dedup_by_key(|(table, partition, _)| (*table, *partition));

@@ -3,20 +3,17 @@
 
 use std::sync::Arc;
 
+use super::Context;
 use super::due;
 use super::judge::is_throttle;
 use super::write::Write;
-use super::Context;
 use crate::change::Change;
 use crate::error::{ApiError, CancellationReason, Detail, ErrorKind};
 use crate::storage::Shape;
 
 /// Carries out all writes or none. An entry that could not be planned brings its error along: it cancels the transaction
 /// like one that fails now.
-pub fn transact_write(
-    context: &Context<'_>,
-    writes: &[Result<Write<'_>, ApiError>],
-) -> Result<Vec<Change>, ApiError> {
+pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Result<Vec<Change>, ApiError> {
     let mut failures: Vec<Option<ApiError>> = Vec::with_capacity(writes.len());
     for write in writes {
         let judged = match write {
@@ -28,7 +25,12 @@ pub fn transact_write(
             judged => failures.push(judged.err()),
         }
     }
-    let place = |write: &Write<'_>| (write.target.table.ordinal, write.target.table.partition_of(write.key.token));
+    let place = |write: &Write<'_>| {
+        (
+            write.target.table.ordinal,
+            write.target.table.partition_of(write.key.token),
+        )
+    };
     let mut places: Vec<_> = writes.iter().flatten().map(|write| (place(write), write)).collect();
     places.sort_by_key(|(place, _)| *place);
     places.dedup_by_key(|(place, _)| *place);
@@ -37,8 +39,11 @@ pub fn transact_write(
         let table = &write.target.table;
         let partition = table.partition(place.1);
         let mut guard = partition.write();
-        let shape: Arc<Shape> =
-            if guard.epoch == write.target.shape.epoch { Arc::clone(&write.target.shape) } else { table.shape() };
+        let shape: Arc<Shape> = if guard.epoch == write.target.shape.epoch {
+            Arc::clone(&write.target.shape)
+        } else {
+            table.shape()
+        };
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
         }
@@ -47,7 +52,11 @@ pub fn transact_write(
         }
         locked.push((place, guard, shape, partition));
     }
-    let of = |write: &Write<'_>| locked.binary_search_by_key(&place(write), |(place, ..)| *place).unwrap_or_default();
+    let of = |write: &Write<'_>| {
+        locked
+            .binary_search_by_key(&place(write), |(place, ..)| *place)
+            .unwrap_or_default()
+    };
     let mut changes = Vec::with_capacity(writes.len());
     for (write, failure) in writes.iter().zip(&mut failures) {
         let (Ok(write), None) = (write, &failure) else { continue };
@@ -58,7 +67,9 @@ pub fn transact_write(
         }
     }
     if failures.iter().any(Option::is_some) {
-        return Err(ApiError::transaction_cancelled(failures.into_iter().map(reason).collect()));
+        return Err(ApiError::transaction_cancelled(
+            failures.into_iter().map(reason).collect(),
+        ));
     }
     for (at, applies, change) in &changes {
         let (_, guard, shape, partition) = &mut locked[*at];
@@ -83,8 +94,10 @@ fn cancels(error: &ApiError) -> bool {
 }
 
 /// Why an action is at fault, from its error.
-pub(crate) fn reason(failure: Option<ApiError>) -> CancellationReason {
-    let Some(error) = failure else { return CancellationReason::NONE };
+pub fn reason(failure: Option<ApiError>) -> CancellationReason {
+    let Some(error) = failure else {
+        return CancellationReason::NONE;
+    };
     let code = match error.kind() {
         ErrorKind::ConditionalCheckFailed => "ConditionalCheckFailed",
         ErrorKind::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
@@ -93,6 +106,14 @@ pub(crate) fn reason(failure: Option<ApiError>) -> CancellationReason {
         ErrorKind::Throttling | ErrorKind::RequestLimitExceeded => "ThrottlingError",
         _ => "ValidationError",
     };
-    let item = if let Detail::Item(item) = error.detail() { Some(item.clone()) } else { None };
-    CancellationReason { code, message: error.message().map(|text| text.to_owned().into()), item }
+    let item = if let Detail::Item(item) = error.detail() {
+        Some(item.clone())
+    } else {
+        None
+    };
+    CancellationReason {
+        code,
+        message: error.message().map(|text| text.to_owned().into()),
+        item,
+    }
 }

@@ -19,8 +19,8 @@ pub enum Action<'r> {
     Put(Item),
     /// Changes it, or makes it of its key.
     Update {
-        /// The bound expression.
-        update: Update<'r>,
+        /// The bound expression; without one a missing item is made of its key.
+        update: Option<Update<'r>>,
         /// The key's attributes.
         key: &'r Map,
         /// Whether the gate counts what the expression writes (UpdateItem) or the finished item alone (transactions).
@@ -66,7 +66,10 @@ impl Write<'_> {
             return Err(ApiError::table_not_found());
         }
         if let Action::Put(item) = &self.action {
-            shape.definition.indexes().try_for_each(|index| key::check_entry(index, item.attributes(), false))?;
+            shape
+                .definition
+                .indexes()
+                .try_for_each(|index| key::check_entry(index, item.attributes(), false))?;
         }
         Ok(())
     }
@@ -83,12 +86,7 @@ impl Write<'_> {
             Action::Put(item) => Some(item.clone()),
             Action::Delete => None,
             Action::Check => old.cloned(),
-            Action::Update { update, key, charged } => {
-                match update.apply(old.map(Item::attributes), key)? {
-                    None => None,
-                    Some(new) => Some(updated(shape, update, new, *charged)?),
-                }
-            }
+            Action::Update { update, key, charged } => updated(shape, old, update.as_ref(), key, *charged)?,
         };
         Ok(Change::new(&shape.definition, self.key.clone(), old.cloned(), new))
     }
@@ -99,17 +97,32 @@ impl Write<'_> {
     }
 }
 
-/// The finished item of an update, if it may be stored.
-fn updated(shape: &Shape, update: &Update<'_>, new: Map, charged: bool) -> Result<Item, ApiError> {
+/// The finished item of an update, if there is one and it may be stored.
+fn updated(
+    shape: &Shape,
+    old: Option<&Item>,
+    update: Option<&Update<'_>>,
+    key: &Map,
+    charged: bool,
+) -> Result<Option<Item>, ApiError> {
+    let Some(update) = update else {
+        return Ok(Some(old.cloned().unwrap_or_else(|| Item::new(key.clone()))));
+    };
+    let Some(new) = update.apply(old.map(Item::attributes), key)? else {
+        return Ok(None);
+    };
     let charge = if charged { update.charge(&new) } else { 0 };
     let item = Item::new(new);
     if item.size().max(charge) > limits::ITEM_SIZE {
         return Err(ApiError::updated_item_too_large());
     }
     if shape.definition.has_indexes() {
-        shape.definition.indexes().try_for_each(|index| key::check_entry(index, item.attributes(), true))?;
+        shape
+            .definition
+            .indexes()
+            .try_for_each(|index| key::check_entry(index, item.attributes(), true))?;
     }
-    Ok(item)
+    Ok(Some(item))
 }
 
 /// Carries out a write of one item. On success the change has happened; otherwise nothing has.

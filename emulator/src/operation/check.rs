@@ -47,7 +47,11 @@ pub fn return_consumed_capacity(faults: &mut Violations, word: Option<&Text>) ->
         Some("TOTAL") => Report::Total,
         Some("INDEXES") => Report::Indexes,
         Some(other) => {
-            faults.value(other, "returnConsumedCapacity", constraint::one_of(words::RETURN_CONSUMED_CAPACITY));
+            faults.value(
+                other,
+                "returnConsumedCapacity",
+                constraint::one_of(words::RETURN_CONSUMED_CAPACITY),
+            );
             Report::None
         }
     }
@@ -91,7 +95,10 @@ pub fn return_values(word: Option<&Text>) -> Option<ReturnValues> {
 
 /// The fault of an unknown word in `ReturnValues`, in the moved layer, which names neither value nor member.
 pub fn unknown_return_values() -> String {
-    format!("Failed to satisfy constraint: {}", constraint::one_of(words::RETURN_VALUES))
+    format!(
+        "Failed to satisfy constraint: {}",
+        constraint::one_of(words::RETURN_VALUES)
+    )
 }
 
 /// `ReturnValuesOnConditionCheckFailure`: whether the item is wanted.
@@ -125,7 +132,10 @@ pub fn name(faults: &mut Violations, name: &str, path: &str) {
 
 /// Whether all characters of a name are allowed ones.
 pub fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
 }
 
 /// `TableName` of a data-plane operation in the moved layer. An empty one is a fault that stands alone.
@@ -148,7 +158,9 @@ pub fn empty_table_name() -> ApiError {
 /// `TableName` of a control-plane operation that names an existing table.
 pub fn control_table_name(table: Option<&Text>) -> Result<&str, ApiError> {
     let Some(table) = table else {
-        return Err(ApiError::validation("The parameter 'TableName' is required but was not present in the request"));
+        return Err(ApiError::validation(
+            "The parameter 'TableName' is required but was not present in the request",
+        ));
     };
     if table.starts_with("arn:") {
         return Ok(table);
@@ -183,7 +195,9 @@ pub fn attributes_to_get(names: Option<&Vec<Name>>) -> Result<(), ApiError> {
     }
     for (at, name) in names.iter().enumerate() {
         if names[..at].contains(name) {
-            return Err(ApiError::invalid(format_args!("Duplicate value in attribute name: {name}")));
+            return Err(ApiError::invalid(format_args!(
+                "Duplicate value in attribute name: {name}"
+            )));
         }
     }
     Ok(())
@@ -192,7 +206,11 @@ pub fn attributes_to_get(names: Option<&Vec<Name>>) -> Result<(), ApiError> {
 /// The legacy and expression parameters of a request, by whether they are there: both kinds together are refused.
 pub fn mixing(legacy: &[(&str, bool)], expressions: &[(&str, bool)]) -> Result<(), ApiError> {
     let present = |parameters: &[(&str, bool)]| {
-        let names: Vec<&str> = parameters.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect();
+        let names: Vec<&str> = parameters
+            .iter()
+            .filter(|(_, there)| *there)
+            .map(|(name, _)| *name)
+            .collect();
         names.join(", ")
     };
     let (legacy, expressions) = (present(legacy), present(expressions));
@@ -214,7 +232,9 @@ pub fn substitutions_need_expression(
         return Ok(());
     }
     if substitutions.names.is_some() {
-        return Err(ApiError::validation("ExpressionAttributeNames can only be specified when using expressions"));
+        return Err(ApiError::validation(
+            "ExpressionAttributeNames can only be specified when using expressions",
+        ));
     }
     if substitutions.values.is_some() {
         return Err(ApiError::validation(format!(

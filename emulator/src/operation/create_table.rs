@@ -13,11 +13,14 @@ use crate::execute::Context;
 use crate::request::CreateTable;
 use crate::storage::{GlobalIndex, Shape, Table};
 use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Result<(), ApiError> {
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = CreateTable::decode(body)?;
     let Some(name) = request.table_name.clone() else {
-        return Err(ApiError::validation("The parameter 'TableName' is required but was not present in the request"));
+        return Err(ApiError::validation(
+            "The parameter 'TableName' is required but was not present in the request",
+        ));
     };
     shape::check(&request, &name)?;
     let definition = definition::read(context, &request)?;
@@ -37,10 +40,16 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Resu
     let ordinal = context.engine.catalog().next_ordinal();
     let conditions = context.engine.conditions_of(&context.scope, &name);
     let seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
-    let lag = conditions.table_status.of(chance::decide(seed, "creating", &[], ordinal));
+    let lag = conditions
+        .table_status
+        .of(chance::decide(seed, "creating", &[], ordinal));
     let shape = Shape {
         epoch: 1,
-        indexes: definition.globals.iter().map(|_| Arc::new(GlobalIndex::new())).collect(),
+        indexes: definition
+            .globals
+            .iter()
+            .map(|_| Arc::new(GlobalIndex::new()))
+            .collect(),
         definition: Arc::new(definition),
         time_to_live: None,
         time_to_live_changed: None,
@@ -49,7 +58,10 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Resu
         active_at: context.now.plus(lag),
         deleted_at: None,
     };
-    let id = description::uuid(chance::decide(seed, "id", &[], ordinal), chance::decide(seed, "id", &[1], ordinal));
+    let id = description::uuid(
+        chance::decide(seed, "id", &[], ordinal),
+        chance::decide(seed, "id", &[1], ordinal),
+    );
     let table = Table::new(name.clone(), context.table_arn(&name), id, ordinal, context.now, shape);
     let table = Arc::new(table);
     tables.insert(name, Arc::clone(&table));

@@ -8,8 +8,9 @@ use crate::expression::{Scope, legacy};
 use crate::plan::{self, Guard};
 use crate::request::DeleteItem;
 use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Result<(), ApiError> {
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = DeleteItem::decode(body)?;
     let mut faults = Violations::new();
     check::table_name(&mut faults, request.table_name.as_ref())?;
@@ -43,7 +44,10 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Resu
     let expected = legacy::expected(request.expected.as_deref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;
-    let guard = Guard { condition: condition.or(expected), show_item: wanted.show_item };
+    let guard = Guard {
+        condition: condition.or(expected),
+        show_item: wanted.show_item,
+    };
     let key = request.key.unwrap_or_default();
     let write = plan::keyed(target, &key, Action::Delete, guard)?;
     single_write::run(context, &write, wanted, out, |change, answer| {

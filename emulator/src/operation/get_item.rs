@@ -9,9 +9,10 @@ use crate::plan;
 use crate::request::GetItem;
 use crate::value::Item;
 use crate::wire::decode::Decode;
-use crate::wire::encode::Object;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Result<(), ApiError> {
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = GetItem::decode(body)?;
     if request.table_name.as_deref() == Some("") {
         return Err(check::empty_table_name());

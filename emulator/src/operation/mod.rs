@@ -27,7 +27,8 @@ pub use tokens::Tokens;
 
 use crate::error::ApiError;
 use crate::execute::Context;
-use crate::wire::Service;
+use crate::wire::encode::Writer;
+use crate::wire::envelope::Service;
 
 /// What an operation does with tables: which AWS's policies and the fault rules distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub struct Operation {
     /// The IAM action that allows it. Batches and transactions are allowed by their parts' actions as well.
     pub action: &'static str,
     /// Carries out a request: reads the body, appends the answer's body.
-    pub run: fn(&Context<'_>, &[u8], &mut Vec<u8>) -> Result<(), ApiError>,
+    pub run: fn(&Context<'_>, &[u8], &mut Writer) -> Result<(), ApiError>,
 }
 
 macro_rules! operations {

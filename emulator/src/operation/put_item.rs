@@ -9,8 +9,9 @@ use crate::plan::{self, Guard};
 use crate::request::PutItem;
 use crate::value::Item;
 use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Result<(), ApiError> {
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let mut request = PutItem::decode(body)?;
     let item = request.item.take();
     let mut faults = Violations::new();
@@ -41,13 +42,16 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Resu
         .map_err(ApiError::enveloped)?;
     let cache = context.engine.expressions();
     let mut scope = Scope::new(&request.substitutions, cache).map_err(single_write::enveloped)?;
-    let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
-        .map_err(single_write::enveloped)?;
+    let condition =
+        single_write::condition(&mut scope, request.condition_expression.as_ref()).map_err(single_write::enveloped)?;
     let returns_old = single_write::old_or_nothing(request.return_values.as_ref())?;
     plan::check_item_size(&item)?;
     scope.check_all_used().map_err(ApiError::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;
-    let guard = Guard { condition: condition.or(expected), show_item: wanted.show_item };
+    let guard = Guard {
+        condition: condition.or(expected),
+        show_item: wanted.show_item,
+    };
     let write = plan::put(target, &item, guard)?;
     single_write::run(context, &write, wanted, out, |change, answer| {
         if let Some(old) = change.old.as_ref().filter(|_| returns_old) {

@@ -1,6 +1,6 @@
 //! What the reading operations share: projections, and the pages of Query and Scan.
 
-use super::check::{self, Report, words};
+use super::check::{Report, words};
 use super::output;
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
@@ -12,25 +12,26 @@ use crate::request::Substitutions;
 use crate::schema::{Index, Projection as IndexProjection};
 use crate::storage::{KeyRange, PageLimit};
 use crate::value::{Item, Name, Text};
-use crate::wire::encode::Object;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
 
 /// An empty `ProjectionExpression` is found before the table is looked up.
 pub fn check_not_empty(text: Option<&Text>) -> Result<(), ApiError> {
     match text {
-        Some(text) if text.is_empty() => Err(crate::expression::empty(ExpressionKind::Projection)),
-        _ => Ok(()),
+        Some(text) => Scope::check_not_empty(ExpressionKind::Projection, text),
+        None => Ok(()),
     }
 }
 
 /// The projection of a request that has no other expression.
-pub fn projection(
-    substitutions: &Substitutions,
-    text: Option<&Text>,
-    attributes_to_get: Option<&[Name]>,
-    cache: &Cache,
-) -> Result<Option<Projection>, ApiError> {
+pub fn projection<'r>(
+    substitutions: &'r Substitutions,
+    text: Option<&'r Text>,
+    attributes_to_get: Option<&'r [Name]>,
+    cache: &'r Cache,
+) -> Result<Option<Projection<'r>>, ApiError> {
     if let Some(names) = attributes_to_get {
-        return Ok(Some(legacy::attributes_to_get(names)));
+        return Ok(Some(legacy::attributes_to_get(names)?));
     }
     let Some(text) = text else { return Ok(None) };
     let mut scope = Scope::new(substitutions, cache)?;
@@ -40,7 +41,7 @@ pub fn projection(
 }
 
 /// Appends an item, or what a projection leaves of it.
-pub fn item(answer: &mut Object<'_>, name: &'static str, item: &Item, projection: Option<&Projection>) {
+pub fn item(answer: &mut Object<'_>, name: &'static str, item: &Item, projection: Option<&Projection<'_>>) {
     match projection {
         None => answer.item(name, item),
         Some(projection) => answer.map(name, &projection.apply(item.attributes())),
@@ -87,7 +88,8 @@ pub fn check_select(
     };
     let text = match (select, named) {
         (Some(Select::SpecificAttributes), None) => {
-            "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES".to_owned()
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+                .to_owned()
         }
         (Some(Select::Count), Some(named)) => {
             format!("Cannot specify the {named} when choosing to get only the Count")
@@ -108,9 +110,13 @@ pub fn check_select(
 
 /// Checks what is asked of an index: consistency and attributes that it can give.
 pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Select>) -> Result<(), ApiError> {
-    let Some(index) = index.filter(|index| !index.local) else { return Ok(()) };
+    let Some(index) = index.filter(|index| !index.local) else {
+        return Ok(());
+    };
     if consistent {
-        return Err(ApiError::validation("Consistent reads are not supported on global secondary indexes"));
+        return Err(ApiError::validation(
+            "Consistent reads are not supported on global secondary indexes",
+        ));
     }
     if select == Some(Select::AllAttributes) && index.projection != IndexProjection::All {
         return Err(ApiError::invalid(format_args!(
@@ -122,13 +128,13 @@ pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Selec
 }
 
 /// A page to be read, planned.
-pub struct PageRead<'r> {
+pub struct PageRead<'t, 'r> {
     /// The table.
-    pub target: &'r Target,
+    pub target: &'t Target,
     /// Where it is read.
     pub source: Source,
     /// The index, if one is read.
-    pub index: Option<&'r Index>,
+    pub index: Option<&'t Index>,
     /// Which keys.
     pub range: KeyRange,
     /// In which order.
@@ -140,17 +146,19 @@ pub struct PageRead<'r> {
     /// What stays.
     pub filter: Option<Condition<'r>>,
     /// What of it.
-    pub projection: Option<Projection>,
+    pub projection: Option<Projection<'r>>,
     /// `Select`.
     pub select: Option<Select>,
     /// `ReturnConsumedCapacity`.
     pub report: Report,
 }
 
-impl PageRead<'_> {
+impl PageRead<'_, '_> {
     /// Whether a local index is asked for what it does not project, so that the items are fetched from the table.
     fn fetches(&self) -> bool {
-        let Some(index) = self.index.filter(|index| index.local) else { return false };
+        let Some(index) = self.index.filter(|index| index.local) else {
+            return false;
+        };
         if index.projection == IndexProjection::All {
             return false;
         }
@@ -162,12 +170,19 @@ impl PageRead<'_> {
     }
 
     /// Reads the page and appends the answer.
-    pub fn run(self, context: &Context<'_>, out: &mut Vec<u8>) {
+    pub fn run(self, context: &Context<'_>, out: &mut Writer) {
         let limit = PageLimit::new(self.limit.and_then(|limit| usize::try_from(limit).ok()));
         let table_key = &self.target.definition().key;
         let fetch = self.fetches().then_some(table_key);
-        let page =
-            execute::page(context, self.target, self.source, &self.range, self.forward, limit, fetch);
+        let page = execute::page(
+            context,
+            self.target,
+            self.source,
+            &self.range,
+            self.forward,
+            limit,
+            fetch,
+        );
         let last = page.items.last().filter(|_| page.cut).cloned();
         let consumed = (self.report != Report::None).then(|| self.consumed(page.bytes, &page.bases));
         let scanned = page.items.len();
@@ -199,7 +214,9 @@ impl PageRead<'_> {
     }
 
     fn keeps(&self, item: &Item) -> bool {
-        self.filter.as_ref().is_none_or(|filter| filter.matches(Some(item.attributes())))
+        self.filter
+            .as_ref()
+            .is_none_or(|filter| filter.matches(Some(item.attributes())))
     }
 
     fn consumed(&self, bytes: usize, fetched: &[Item]) -> Consumed {
@@ -209,11 +226,13 @@ impl PageRead<'_> {
             None => consumed.table = units,
             Some(index) if index.local => {
                 consumed.add_local(index.name.clone(), units);
-                consumed.table = fetched.iter().map(|item| units::read(item.size(), self.consistent)).sum();
+                consumed.table = fetched
+                    .iter()
+                    .map(|item| units::read(item.size(), self.consistent))
+                    .sum();
             }
             Some(index) => consumed.add_global(index.name.clone(), units),
         }
         consumed
     }
 }
-

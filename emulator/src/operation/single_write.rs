@@ -8,7 +8,8 @@ use crate::execute::{self, Context, Write};
 use crate::expression::{Condition, ExpressionKind, Scope};
 use crate::plan::Target;
 use crate::value::{Map, Text};
-use crate::wire::encode::Object;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
 
 /// What a write was asked to say afterwards.
 #[derive(Clone, Copy)]
@@ -43,7 +44,11 @@ impl Asked<'_> {
         let metrics = check::return_item_collection_metrics(faults, self.metrics);
         let path = "returnValuesOnConditionCheckFailure";
         let show_item = check::return_values_on_failure(faults, self.on_failure, path);
-        Wanted { report, metrics, show_item }
+        Wanted {
+            report,
+            metrics,
+            show_item,
+        }
     }
 }
 
@@ -58,13 +63,16 @@ pub fn old_or_nothing(word: Option<&Text>) -> Result<bool, ApiError> {
 
 /// Puts a write's parameter error into the moved layer's envelope. The one about alias keys stays bare.
 pub fn enveloped(error: ApiError) -> ApiError {
-    let bare = error.message().is_some_and(|text| text.starts_with("ExpressionAttributeNames contains invalid key"));
+    let bare = error
+        .message()
+        .is_some_and(|text| text.starts_with("ExpressionAttributeNames contains invalid key"));
     if bare { error } else { error.enveloped() }
 }
 
 /// Binds a `ConditionExpression`, if there is one.
 pub fn condition<'r>(scope: &mut Scope<'r>, text: Option<&'r Text>) -> Result<Option<Condition<'r>>, ApiError> {
-    text.map(|text| scope.condition(ExpressionKind::Condition, text)).transpose()
+    text.map(|text| scope.condition(ExpressionKind::Condition, text))
+        .transpose()
 }
 
 /// Carries out a write and appends its answer; `attributes` picks what it returns of the item.
@@ -72,7 +80,7 @@ pub fn run(
     context: &Context<'_>,
     write: &Write<'_>,
     wanted: Wanted,
-    out: &mut Vec<u8>,
+    out: &mut Writer,
     attributes: impl FnOnce(&Change, &mut Object<'_>),
 ) -> Result<(), ApiError> {
     let change = execute::write(context, write)?;
@@ -91,7 +99,13 @@ pub fn run(
 
 /// The hash key attribute of the item that a write is about.
 pub fn collection_key(write: &Write<'_>) -> Map {
-    let name = write.target.definition().key.hash.first().map(|attribute| attribute.name.clone());
+    let name = write
+        .target
+        .definition()
+        .key
+        .hash
+        .first()
+        .map(|attribute| attribute.name.clone());
     name.into_iter().zip(write.partition.cloned()).collect()
 }
 

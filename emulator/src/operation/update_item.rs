@@ -10,11 +10,13 @@ use crate::plan::{self, Guard};
 use crate::request::UpdateItem;
 use crate::value::Item;
 use crate::wire::decode::Decode;
-use crate::wire::encode::Object;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Result<(), ApiError> {
-    let request = UpdateItem::decode(body)?;
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let mut request = UpdateItem::decode(body)?;
     let wanted = wanted(&request)?;
+    let key = request.key.take().unwrap_or_default();
     let returns = check::return_values(request.return_values.as_ref()).unwrap_or(ReturnValues::None);
     check_kinds(&request).map_err(ApiError::enveloped)?;
     let cache = context.engine.expressions();
@@ -24,27 +26,37 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Vec<u8>) -> Resu
         .map_err(ApiError::enveloped)?;
     if request.condition_expression.as_deref() == Some("") && request.update_expression.as_deref() != Some("") {
         // An empty condition is found before a syntax error of the update.
-        scope.condition(ExpressionKind::Condition, "").map_err(ApiError::enveloped)?;
+        scope
+            .condition(ExpressionKind::Condition, "")
+            .map_err(ApiError::enveloped)?;
     }
     let update = match &request.update_expression {
-        Some(text) => scope.update(text).map_err(single_write::enveloped)?,
-        None => legacy_update.unwrap_or_else(Update::nothing),
+        Some(text) => Some(scope.update(text).map_err(single_write::enveloped)?),
+        None => legacy_update,
     };
     let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
         .and_then(|condition| scope.check_all_used().map(|()| condition))
         .map_err(single_write::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;
     let shape = std::sync::Arc::clone(&target.shape);
-    let guard = Guard { condition: condition.or(expected), show_item: wanted.show_item };
-    let key = request.key.unwrap_or_default();
+    let guard = Guard {
+        condition: condition.or(expected),
+        show_item: wanted.show_item,
+    };
     // The key is checked before what the update does to key attributes.
     let mut write = plan::keyed(target, &key, Action::Check, guard)?;
-    plan::check_update_keys(&shape.definition, &update)?;
-    plan::check_update_index_keys(&shape.definition, &update)?;
-    write.action = Action::Update { update, key: &key, charged: true };
+    if let Some(update) = &update {
+        plan::check_update_keys(&shape.definition, update)?;
+        plan::check_update_index_keys(&shape.definition, update)?;
+    }
+    write.action = Action::Update {
+        update,
+        key: &key,
+        charged: true,
+    };
     single_write::run(context, &write, wanted, out, |change, answer| {
         if let Action::Update { update, .. } = &write.action {
-            attributes(returns, update, change, answer);
+            attributes(returns, update.as_ref(), change, answer);
         }
     })
 }
@@ -62,17 +74,27 @@ fn wanted(request: &UpdateItem) -> Result<Wanted, ApiError> {
             Some("") => faults.value("", "tableName", constraint::min_length(1)),
             Some(name) => check::name(&mut faults, name, "tableName"),
         }
-        if let (None, Some(word)) =
-            (check::return_values(request.return_values.as_ref()), &request.return_values)
-        {
+        if let (None, Some(word)) = (
+            check::return_values(request.return_values.as_ref()),
+            &request.return_values,
+        ) {
             faults.value(word, "returnValues", constraint::one_of(words::RETURN_VALUES_OLDER));
         }
-        if let Some(word) = request.conditional_operator.as_deref().filter(|word| !matches!(*word, "AND" | "OR")) {
-            faults.value(word, "conditionalOperator", constraint::one_of(words::CONDITIONAL_OPERATOR_OLDER));
+        if let Some(word) = request
+            .conditional_operator
+            .as_deref()
+            .filter(|word| !matches!(*word, "AND" | "OR"))
+        {
+            faults.value(
+                word,
+                "conditionalOperator",
+                constraint::one_of(words::CONDITIONAL_OPERATOR_OLDER),
+            );
         }
         faults.missing("key");
         faults.finish()?;
     }
+    let mut faults = Violations::new();
     check::table_name(&mut faults, request.table_name.as_ref())?;
     faults.finish()?;
     if check::return_values(request.return_values.as_ref()).is_none() {
@@ -82,13 +104,16 @@ fn wanted(request: &UpdateItem) -> Result<Wanted, ApiError> {
     let show_item = check::return_values_on_failure(&mut faults, on_failure, failure_path);
     faults.finish()?;
     let mut faults = Violations::new();
-    let metrics =
-        check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
+    let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
     faults.finish()?;
     let mut faults = Violations::new();
     let report = check::return_consumed_capacity(&mut faults, capacity);
     faults.finish()?;
-    Ok(Wanted { report, metrics, show_item })
+    Ok(Wanted {
+        report,
+        metrics,
+        show_item,
+    })
 }
 
 /// Expressions and legacy parameters do not go together, and substitutions need an expression.
@@ -109,7 +134,7 @@ fn check_kinds(request: &UpdateItem) -> Result<(), ApiError> {
 }
 
 /// Appends what `ReturnValues` asked for, if anything of it is there.
-fn attributes(returns: ReturnValues, update: &Update<'_>, change: &Change, answer: &mut Object<'_>) {
+fn attributes(returns: ReturnValues, update: Option<&Update<'_>>, change: &Change, answer: &mut Object<'_>) {
     let side: &Option<Item> = match returns {
         ReturnValues::None => return,
         ReturnValues::AllOld | ReturnValues::UpdatedOld => &change.old,
@@ -120,7 +145,9 @@ fn attributes(returns: ReturnValues, update: &Update<'_>, change: &Change, answe
         answer.item("Attributes", item);
         return;
     }
-    let touched = update.touched(item.attributes());
+    let touched = update
+        .map(|update| update.touched(item.attributes()))
+        .unwrap_or_default();
     if !touched.is_empty() {
         answer.map("Attributes", &touched);
     }

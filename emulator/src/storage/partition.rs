@@ -134,7 +134,11 @@ impl Contents {
 
     /// Takes out the first deletion that is due by `now`.
     pub fn take_due(&mut self, now: Moment) -> Option<Expiry> {
-        if self.due.first()?.due > now { None } else { self.due.pop_first() }
+        if self.due.first()?.due > now {
+            None
+        } else {
+            self.due.pop_first()
+        }
     }
 
     /// Applies a change to the items, the local indexes and what is due, and hands its global arms on. This cannot fail.

@@ -7,5 +7,6 @@ pub mod decode;
 pub mod encode;
 pub mod envelope;
 pub mod error;
+pub mod object;
 pub mod reader;
 mod scan;

@@ -50,6 +50,25 @@ pub struct Reader<'a> {
     at: usize,
 }
 
+/// The JSON of a member of a body that is an object, as it was received: what some errors echo.
+pub fn member_text<'a>(body: &'a [u8], name: &str) -> Option<&'a str> {
+    let mut reader = Reader::new(body).ok()?;
+    reader.peek().ok()?;
+    reader.enter().ok()?;
+    let mut first = true;
+    let mut found = None;
+    while let Some(member) = reader.member(first).ok()? {
+        first = false;
+        reader.peek().ok()?;
+        let start = reader.at;
+        reader.skip().ok()?;
+        if member == name {
+            found = reader.text.get(start..reader.at);
+        }
+    }
+    found
+}
+
 /// Whether `body` is JSON from its first to its last byte.
 pub fn check_syntax(body: &[u8]) -> Result<(), SyntaxError> {
     let mut reader = Reader::new(body)?;

@@ -55,7 +55,9 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
 fn units(value: Option<i64>, name: &str) -> Result<u64, ApiError> {
     let value = value.unwrap_or(0);
     if value > MOST_UNITS {
-        return Err(ApiError::validation(format!("Given value {value} for {name} is out of bounds")));
+        return Err(ApiError::validation(format!(
+            "Given value {value} for {name} is out of bounds"
+        )));
     }
     Ok(value.max(0) as u64)
 }
@@ -82,9 +84,10 @@ fn on_demand(
     of: &str,
 ) -> Result<Option<OnDemandThroughput>, ApiError> {
     let Some(asked) = asked else { return Ok(None) };
-    for (value, name) in
-        [(asked.max_read_request_units, "MaxReadRequestUnits"), (asked.max_write_request_units, "MaxWriteRequestUnits")]
-    {
+    for (value, name) in [
+        (asked.max_read_request_units, "MaxReadRequestUnits"),
+        (asked.max_write_request_units, "MaxWriteRequestUnits"),
+    ] {
         let Some(value) = value else { continue };
         if billing == BillingMode::Provisioned {
             return Err(ApiError::invalid(format_args!(
@@ -97,24 +100,36 @@ fn on_demand(
             )));
         }
     }
-    Ok(Some(OnDemandThroughput { max_read: asked.max_read_request_units, max_write: asked.max_write_request_units }))
+    Ok(Some(OnDemandThroughput {
+        max_read: asked.max_read_request_units,
+        max_write: asked.max_write_request_units,
+    }))
 }
 
-fn warm(
-    request: &CreateTable,
-    billing: BillingMode,
-    throughput: Throughput,
-) -> Result<Option<Throughput>, ApiError> {
-    let Some(asked) = &request.warm_throughput else { return Ok(None) };
+fn warm(request: &CreateTable, billing: BillingMode, throughput: Throughput) -> Result<Option<Throughput>, ApiError> {
+    let Some(asked) = &request.warm_throughput else {
+        return Ok(None);
+    };
     let initial = match billing {
-        BillingMode::PayPerRequest => {
-            Throughput { read: limits::ON_DEMAND_READ_UNITS, write: limits::ON_DEMAND_WRITE_UNITS }
-        }
+        BillingMode::PayPerRequest => Throughput {
+            read: limits::ON_DEMAND_READ_UNITS,
+            write: limits::ON_DEMAND_WRITE_UNITS,
+        },
         BillingMode::Provisioned => throughput,
     };
     for (value, least, name, provisioned) in [
-        (asked.read_units_per_second, initial.read, "ReadUnitsPerSecond", "ReadCapacityUnits"),
-        (asked.write_units_per_second, initial.write, "WriteUnitsPerSecond", "WriteCapacityUnits"),
+        (
+            asked.read_units_per_second,
+            initial.read,
+            "ReadUnitsPerSecond",
+            "ReadCapacityUnits",
+        ),
+        (
+            asked.write_units_per_second,
+            initial.write,
+            "WriteUnitsPerSecond",
+            "WriteCapacityUnits",
+        ),
     ] {
         if value.is_none_or(|value| value >= least as i64) {
             continue;
@@ -139,14 +154,21 @@ fn attribute_types(request: &CreateTable) -> Result<Types, ApiError> {
     let mut types = Types::new();
     for definition in request.attribute_definitions.iter().flatten() {
         // The framework's checks have seen both members.
-        let (Some(name), Some(kind)) =
-            (&definition.attribute_name, one_of(definition.attribute_type.as_ref()).and_then(ScalarType::from_name))
-        else {
+        let (Some(name), Some(kind)) = (
+            &definition.attribute_name,
+            one_of(definition.attribute_type.as_ref()).and_then(ScalarType::from_name),
+        ) else {
             continue;
         };
         match types.binary_search_by(|attribute| attribute.name.cmp(name)) {
             Ok(_) => return Err(ApiError::validation(format!("Attribute Name is duplicated: {name}"))),
-            Err(at) => types.insert(at, KeyAttribute { name: name.clone(), kind }),
+            Err(at) => types.insert(
+                at,
+                KeyAttribute {
+                    name: name.clone(),
+                    kind,
+                },
+            ),
         }
     }
     Ok(types)
@@ -167,7 +189,10 @@ fn is_hash(element: &KeySchemaElement) -> bool {
 /// The elements' attributes with their types.
 fn defined(elements: &[KeySchemaElement], types: &Types) -> Result<Vec<KeyAttribute>, ApiError> {
     let find = |element: &KeySchemaElement| {
-        types.iter().find(|attribute| Some(&attribute.name) == element.attribute_name.as_ref()).cloned()
+        types
+            .iter()
+            .find(|attribute| Some(&attribute.name) == element.attribute_name.as_ref())
+            .cloned()
     };
     elements.iter().map(find).collect::<Option<Vec<_>>>().ok_or_else(|| {
         if elements.len() > types.len() {
@@ -199,7 +224,9 @@ fn table_key(elements: &[KeySchemaElement], types: &Types) -> Result<KeySchema, 
         return Err(ApiError::validation(SAME_NAME));
     }
     if same {
-        return Err(ApiError::validation("Invalid KeySchema: Some index key attribute have no definition"));
+        return Err(ApiError::validation(
+            "Invalid KeySchema: Some index key attribute have no definition",
+        ));
     }
     let mut attributes = defined(elements, types)?.into_iter();
     Ok(KeySchema::new(attributes.next(), attributes))
@@ -215,7 +242,9 @@ fn global_key(elements: &[KeySchemaElement], types: &Types) -> Result<KeySchema,
     }
     let hashes = elements.iter().take_while(|element| is_hash(element)).count();
     if elements[hashes..].iter().any(is_hash) {
-        return Err(ApiError::invalid("All HASH key attributes must precede RANGE key attributes in the KeySchema"));
+        return Err(ApiError::invalid(
+            "All HASH key attributes must precede RANGE key attributes in the KeySchema",
+        ));
     }
     for (count, kind) in [(hashes, "HASH"), (elements.len() - hashes, "RANGE")] {
         if count > 4 {
@@ -226,7 +255,9 @@ fn global_key(elements: &[KeySchemaElement], types: &Types) -> Result<KeySchema,
     }
     let names: BTreeSet<Name> = elements.iter().map(element_name).collect();
     if names.len() < elements.len() {
-        return Err(ApiError::validation("The KeySchema contains multiple key attributes with the same name"));
+        return Err(ApiError::validation(
+            "The KeySchema contains multiple key attributes with the same name",
+        ));
     }
     let mut attributes = defined(elements, types)?;
     let range = attributes.split_off(hashes);
@@ -234,7 +265,9 @@ fn global_key(elements: &[KeySchemaElement], types: &Types) -> Result<KeySchema,
 }
 
 fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Result<Vec<Index>, ApiError> {
-    let Some(asked) = &request.local_secondary_indexes else { return Ok(Vec::new()) };
+    let Some(asked) = &request.local_secondary_indexes else {
+        return Ok(Vec::new());
+    };
     if asked.is_empty() {
         return Err(ApiError::invalid("List of LocalSecondaryIndexes is empty"));
     }
@@ -247,7 +280,9 @@ fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Res
         let name = asked.index_name.clone().unwrap_or_default();
         let key = table_key(asked.key_schema.as_deref().unwrap_or_default(), types)?;
         if key.range.is_empty() {
-            return Err(ApiError::invalid(format_args!("Index KeySchema does not have a range key for index: {name}")));
+            return Err(ApiError::invalid(format_args!(
+                "Index KeySchema does not have a range key for index: {name}"
+            )));
         }
         if key.hash != table.hash {
             return Err(ApiError::invalid(format_args!(
@@ -257,13 +292,22 @@ fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Res
             )));
         }
         let projection = projection(asked)?;
-        Ok(Index { name, key, projection, local: true, throughput: Throughput::default(), on_demand: None })
+        Ok(Index {
+            name,
+            key,
+            projection,
+            local: true,
+            throughput: Throughput::default(),
+            on_demand: None,
+        })
     };
     asked.iter().map(local).collect()
 }
 
 fn global_indexes(request: &CreateTable, types: &Types, billing: BillingMode) -> Result<Vec<Index>, ApiError> {
-    let Some(asked) = &request.global_secondary_indexes else { return Ok(Vec::new()) };
+    let Some(asked) = &request.global_secondary_indexes else {
+        return Ok(Vec::new());
+    };
     if asked.is_empty() {
         return Err(ApiError::invalid("List of GlobalSecondaryIndexes is empty"));
     }
@@ -278,7 +322,9 @@ fn global_indexes(request: &CreateTable, types: &Types, billing: BillingMode) ->
                 )));
             }
             (BillingMode::Provisioned, None) => {
-                return Err(ApiError::invalid(format_args!("ProvisionedThroughput is not specified for index: {name}")));
+                return Err(ApiError::invalid(format_args!(
+                    "ProvisionedThroughput is not specified for index: {name}"
+                )));
             }
             (BillingMode::PayPerRequest, None) => Throughput::default(),
             (BillingMode::Provisioned, Some(asked)) => Throughput {
@@ -287,7 +333,14 @@ fn global_indexes(request: &CreateTable, types: &Types, billing: BillingMode) ->
             },
         };
         let on_demand = on_demand(asked.on_demand_throughput.as_ref(), billing, &format!("index : {name}"))?;
-        Ok(Index { name, key, projection, local: false, throughput, on_demand })
+        Ok(Index {
+            name,
+            key,
+            projection,
+            local: false,
+            throughput,
+            on_demand,
+        })
     };
     asked.iter().map(global).collect()
 }
@@ -299,18 +352,21 @@ fn projection(index: &SecondaryIndex) -> Result<Projection, ApiError> {
         (Some("INCLUDE"), Some(mut names)) => {
             names.sort_unstable();
             if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(ApiError::invalid(format_args!("Duplicate element in NonKeyAttributes: {}", pair[0])));
+                return Err(ApiError::invalid(format_args!(
+                    "Duplicate element in NonKeyAttributes: {}",
+                    pair[0]
+                )));
             }
             Ok(Projection::Include(names))
         }
-        (Some("INCLUDE"), None) => {
-            Err(ApiError::invalid("ProjectionType is INCLUDE, but NonKeyAttributes is not specified"))
-        }
+        (Some("INCLUDE"), None) => Err(ApiError::invalid(
+            "ProjectionType is INCLUDE, but NonKeyAttributes is not specified",
+        )),
         (Some("ALL"), None) => Ok(Projection::All),
         (Some("KEYS_ONLY"), None) => Ok(Projection::KeysOnly),
-        (Some(word), Some(_)) => {
-            Err(ApiError::invalid(format_args!("ProjectionType is {word}, but NonKeyAttributes is specified")))
-        }
+        (Some(word), Some(_)) => Err(ApiError::invalid(format_args!(
+            "ProjectionType is {word}, but NonKeyAttributes is specified"
+        ))),
         (None | Some(_), _) => Err(ApiError::invalid("Unknown ProjectionType: null")),
     }
 }
@@ -323,27 +379,42 @@ fn check_indexes_together(globals: &[Index], locals: &[Index]) -> Result<(), Api
         }
     }
     if globals.len() > limits::GLOBAL_INDEXES {
-        return Err(ApiError::invalid("GlobalSecondaryIndex count exceeds the per-table limit of 20"));
+        return Err(ApiError::invalid(
+            "GlobalSecondaryIndex count exceeds the per-table limit of 20",
+        ));
     }
     if locals.len() > limits::LOCAL_INDEXES {
-        return Err(ApiError::invalid("Number of LocalSecondaryIndexes exceeds per-table limit of 5"));
+        return Err(ApiError::invalid(
+            "Number of LocalSecondaryIndexes exceeds per-table limit of 5",
+        ));
     }
     let projected: usize = globals
         .iter()
         .chain(locals)
-        .map(|index| if let Projection::Include(names) = &index.projection { names.len() } else { 0 })
+        .map(|index| {
+            if let Projection::Include(names) = &index.projection {
+                names.len()
+            } else {
+                0
+            }
+        })
         .sum();
     if projected > limits::PROJECTED_ATTRIBUTES {
         // The limit is documented; its sentence has not been captured.
-        return Err(ApiError::invalid("Number of attributes in NonKeyAttributes exceeds per-table limit of 100"));
+        return Err(ApiError::invalid(
+            "Number of attributes in NonKeyAttributes exceeds per-table limit of 100",
+        ));
     }
     Ok(())
 }
 
 fn check_all_used(types: &Types, key: &KeySchema, globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
     let indexes = || globals.iter().chain(locals);
-    let used: BTreeSet<&Name> =
-        key.attributes().chain(indexes().flat_map(|index| index.key.attributes())).map(|each| &each.name).collect();
+    let used: BTreeSet<&Name> = key
+        .attributes()
+        .chain(indexes().flat_map(|index| index.key.attributes()))
+        .map(|each| &each.name)
+        .collect();
     if used.len() == types.len() {
         return Ok(());
     }
@@ -360,15 +431,17 @@ fn check_all_used(types: &Types, key: &KeySchema, globals: &[Index], locals: &[I
 }
 
 fn check_stream(request: &CreateTable) -> Result<(), ApiError> {
-    let Some(stream) = &request.stream_specification else { return Ok(()) };
+    let Some(stream) = &request.stream_specification else {
+        return Ok(());
+    };
     let view = one_of(stream.stream_view_type.as_ref());
     match (stream.stream_enabled, view) {
-        (Some(true), None) => {
-            Err(ApiError::invalid("Table is being created with a stream enabled, UpdateViewType is required"))
-        }
-        (Some(true), Some(_)) => {
-            Err(ApiError::invalid("StreamSpecification: streams are not served by this endpoint yet"))
-        }
+        (Some(true), None) => Err(ApiError::invalid(
+            "Table is being created with a stream enabled, UpdateViewType is required",
+        )),
+        (Some(true), Some(_)) => Err(ApiError::invalid(
+            "StreamSpecification: streams are not served by this endpoint yet",
+        )),
         (_, Some(_)) => Err(ApiError::invalid(
             "Table is being created with a stream disabled, UpdateViewType should not be specified",
         )),
@@ -388,23 +461,31 @@ fn table_class(request: &CreateTable) -> Result<Option<&'static str>, ApiError> 
 }
 
 fn encryption(context: &Context<'_>, request: &CreateTable) -> Result<Option<Encryption>, ApiError> {
-    let Some(asked) = &request.sse_specification else { return Ok(None) };
+    let Some(asked) = &request.sse_specification else {
+        return Ok(None);
+    };
     let kind = one_of(asked.sse_type.as_ref());
     let key = one_of(asked.kms_master_key_id.as_ref());
     match (asked.enabled, kind, key) {
         (Some(false), Some(_), _) => Err(ApiError::invalid("SSEType can not be specified if Enabled is false")),
-        (Some(false), None, Some(_)) => {
-            Err(ApiError::invalid("KMSMasterKeyId can not be specified if Enabled is false"))
-        }
+        (Some(false), None, Some(_)) => Err(ApiError::invalid(
+            "KMSMasterKeyId can not be specified if Enabled is false",
+        )),
         (_, Some("AES256"), _) => Err(ApiError::invalid("SSEType AES256 is not supported")),
-        (_, None, Some(_)) => Err(ApiError::invalid("SSEType KMS is required if KMSMasterKeyId is specified")),
+        (_, None, Some(_)) => Err(ApiError::invalid(
+            "SSEType KMS is required if KMSMasterKeyId is specified",
+        )),
         (None | Some(false), None, None) => Ok(None),
         (_, _, key) => {
             let key_arn = match key {
                 Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
                 key => {
                     let id = key.unwrap_or("alias/aws/dynamodb");
-                    let path = if id.starts_with("alias/") { id.to_owned() } else { format!("key/{id}") };
+                    let path = if id.starts_with("alias/") {
+                        id.to_owned()
+                    } else {
+                        format!("key/{id}")
+                    };
                     format!("arn:aws:kms:{}:{}:{path}", context.region, context.account)
                 }
             };
@@ -419,17 +500,25 @@ fn tags(request: &CreateTable) -> Result<Vec<(String, String)>, ApiError> {
         let (key, value) = (one_of(tag.key.as_ref()).unwrap_or_default(), one_of(tag.value.as_ref()));
         let allowed = |text: &str, most: usize| {
             text.chars().count() <= most
-                && text.chars().all(|each| each.is_alphanumeric() || each.is_whitespace() || "_.:/=+-@".contains(each))
+                && text
+                    .chars()
+                    .all(|each| each.is_alphanumeric() || each.is_whitespace() || "_.:/=+-@".contains(each))
         };
         if key.is_empty() || !allowed(key, 128) {
-            return Err(ApiError::validation(format!("The Tag Key provided is invalid, Key: {key}")));
+            return Err(ApiError::validation(format!(
+                "The Tag Key provided is invalid, Key: {key}"
+            )));
         }
         if key.starts_with("aws:") {
-            return Err(ApiError::validation(format!("Tag Key cannot be prefixed with aws:, Key: {key}")));
+            return Err(ApiError::validation(format!(
+                "Tag Key cannot be prefixed with aws:, Key: {key}"
+            )));
         }
         let Some(value) = value.filter(|value| allowed(value, 256)) else {
             let shown = value.unwrap_or("null");
-            return Err(ApiError::validation(format!("The Tag Value provided is invalid, Value: {shown}")));
+            return Err(ApiError::validation(format!(
+                "The Tag Value provided is invalid, Value: {shown}"
+            )));
         };
         if tags.iter().any(|(there, _)| there == key) {
             return Err(ApiError::validation(format!(

@@ -20,7 +20,11 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
             faults.value(word, "billingMode", constraint::one_of(words::BILLING_MODE));
         }
     }
-    throughput(&mut faults, request.provisioned_throughput.as_ref(), "provisionedThroughput");
+    throughput(
+        &mut faults,
+        request.provisioned_throughput.as_ref(),
+        "provisionedThroughput",
+    );
     match &request.key_schema {
         None => faults.missing("keySchema"),
         Some(elements) => key_schema(&mut faults, elements, "keySchema", 2),
@@ -72,7 +76,11 @@ fn key_schema(faults: &mut Violations, elements: &[KeySchemaElement], path: &str
     }
     if elements.len() > most {
         let shown: Vec<String> = elements.iter().map(shown_element).collect();
-        faults.value(format_args!("[{}]", shown.join(", ")), path, constraint::max_length(most));
+        faults.value(
+            format_args!("[{}]", shown.join(", ")),
+            path,
+            constraint::max_length(most),
+        );
     }
     for (at, element) in elements.iter().enumerate() {
         let path = format!("{path}.{}.member", at + 1);
@@ -81,7 +89,11 @@ fn key_schema(faults: &mut Violations, elements: &[KeySchemaElement], path: &str
             None => faults.missing(format_args!("{path}.keyType")),
             Some("HASH" | "RANGE") => {}
             Some(word) => {
-                faults.value(word, format_args!("{path}.keyType"), constraint::one_of(words::KEY_TYPE));
+                faults.value(
+                    word,
+                    format_args!("{path}.keyType"),
+                    constraint::one_of(words::KEY_TYPE),
+                );
             }
         }
     }
@@ -99,9 +111,10 @@ fn shown_element(element: &KeySchemaElement) -> String {
 fn throughput(faults: &mut Violations, throughput: Option<&ProvisionedThroughput>, path: &str) {
     let Some(throughput) = throughput else { return };
     // Write is named before read.
-    for (units, name) in
-        [(throughput.write_capacity_units, "writeCapacityUnits"), (throughput.read_capacity_units, "readCapacityUnits")]
-    {
+    for (units, name) in [
+        (throughput.write_capacity_units, "writeCapacityUnits"),
+        (throughput.read_capacity_units, "readCapacityUnits"),
+    ] {
         match units {
             None => faults.missing(format_args!("{path}.{name}")),
             Some(units) if units < 1 => faults.value(units, format_args!("{path}.{name}"), constraint::min_value(1)),
@@ -124,7 +137,11 @@ fn index(faults: &mut Violations, index: &SecondaryIndex, path: &str, most_keys:
         None => faults.missing(format_args!("{path}.projection")),
         Some(each) => projection(faults, each, &format!("{path}.projection")),
     }
-    throughput(faults, index.provisioned_throughput.as_ref(), &format!("{path}.provisionedThroughput"));
+    throughput(
+        faults,
+        index.provisioned_throughput.as_ref(),
+        &format!("{path}.provisionedThroughput"),
+    );
 }
 
 fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
@@ -134,13 +151,19 @@ fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
             faults.value(word, format_args!("{path}.projectionType"), set);
         }
     }
-    let Some(names) = &projection.non_key_attributes else { return };
+    let Some(names) = &projection.non_key_attributes else {
+        return;
+    };
     let path = format!("{path}.nonKeyAttributes");
     if names.is_empty() {
         faults.value("[]", &path, constraint::min_length(1));
     }
     if names.len() > 20 {
-        faults.value(format_args!("[{}]", names.join(", ")), &path, constraint::max_length(20));
+        faults.value(
+            format_args!("[{}]", names.join(", ")),
+            &path,
+            constraint::max_length(20),
+        );
     }
     for (at, name) in names.iter().enumerate() {
         let path = format!("{path}.{}.member", at + 1);
