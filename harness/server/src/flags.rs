@@ -135,7 +135,7 @@ enum Does {
 const FLAGS: &[Flag] = &[
     Flag {
         name: "port",
-        does: Does::Value("PORT", |flags, value| Some(flags.port = value.parse().ok()?)),
+        does: Does::Value("PORT", |flags, value| put(&mut flags.port, value.parse().ok())),
         help: "the port on all addresses; 0 takes a free one and says which (8000)",
     },
     Flag {
@@ -151,36 +151,38 @@ const FLAGS: &[Flag] = &[
         does: Does::Value("calm|aws|storm", |flags, value| {
             Conditions::named(value)?;
             let known = ["calm", "aws", "storm"].into_iter().find(|name| *name == value)?;
-            Some(flags.conditions = known)
+            put(&mut flags.conditions, Some(known))
         }),
         help: "how much of what production does happens here (calm)",
     },
     Flag {
         name: "seed",
-        does: Does::Value("N", |flags, value| Some(flags.seed = Some(value.parse().ok()?))),
+        does: Does::Value("N", |flags, value| put(&mut flags.seed, value.parse().ok().map(Some))),
         help: "what chance is made of; the same seed repeats a run (drawn, and said at the start)",
     },
     Flag {
         name: "clock",
         does: Does::Value("system|settable|MOMENT", |flags, value| {
-            Some(flags.clock = clock(value)?)
+            put(&mut flags.clock, clock(value))
         }),
         help: "the twin's clock: the system's, one that stands still at 2026-01-01T00:00:00Z until it is moved, or one that runs from a moment such as 2026-01-01T00:00:00Z (system)",
     },
     Flag {
         name: "speed",
-        does: Does::Value("X", |flags, value| Some(flags.speed = Some(speed(value)?))),
+        does: Does::Value("X", |flags, value| put(&mut flags.speed, speed(value).map(Some))),
         help: "how many of the twin's seconds pass in one (1)",
     },
     Flag {
         name: "ttl",
-        does: Does::Value("on|off", |flags, value| Some(flags.ttl_off = !on(value)?)),
+        does: Does::Value("on|off", |flags, value| {
+            put(&mut flags.ttl_off, on(value).map(|on| !on))
+        }),
         help: "off: expired items are never deleted (on)",
     },
     Flag {
         name: "log",
         does: Does::Value("off|errors|requests", |flags, value| {
-            Some(flags.log = Log::named(value)?)
+            put(&mut flags.log, Log::named(value))
         }),
         help: "what is written to standard error (errors)",
     },
@@ -206,12 +208,16 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "dbPath",
-        does: Does::Value("DIR", |flags, value| Some(flags.db_path = Some(value.to_owned()))),
+        does: Does::Value("DIR", |flags, value| {
+            put(&mut flags.db_path, Some(Some(value.to_owned())))
+        }),
         help: "refused, as nothing can be kept yet, unless --accept-in-memory is given",
     },
     Flag {
         name: "cors",
-        does: Does::Value("LIST", |flags, value| Some(flags.cors = Some(value.to_owned()))),
+        does: Does::Value("LIST", |flags, value| {
+            put(&mut flags.cors, Some(Some(value.to_owned())))
+        }),
         help: "understood and not needed: every origin is allowed",
     },
     Flag {
@@ -235,6 +241,12 @@ const FLAGS: &[Flag] = &[
         help: "say this",
     },
 ];
+
+/// Sets a flag, if its value was understood.
+fn put<T>(flag: &mut T, value: Option<T>) -> Option<()> {
+    *flag = value?;
+    Some(())
+}
 
 fn clock(value: &str) -> Option<ClockChoice> {
     match value {
@@ -398,8 +410,13 @@ pub fn help() -> String {
             Does::Value(form, _) => format!(" {form}"),
             _ => String::new(),
         };
-        help.push_str(&format!("\n  --{}{form}\n", flag.kebab()));
-        help.push_str(&wrapped(flag.help, "      "));
+        help.extend([
+            "\n  --",
+            &flag.kebab(),
+            form.as_str(),
+            "\n",
+            &wrapped(flag.help, "      "),
+        ]);
     }
     help
 }

@@ -72,9 +72,9 @@ impl Signals {
         #[cfg(unix)]
         {
             use tokio::signal::unix::{SignalKind, signal};
-            let _entered = runtime.enter();
+            let entered = runtime.enter();
             let wanted = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
-            drop(_entered);
+            drop(entered);
             Ok(Signals { runtime, wanted })
         }
         #[cfg(not(unix))]

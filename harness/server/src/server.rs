@@ -48,9 +48,9 @@ impl Default for Limits {
             body: REQUEST_BODY,
             connections: 4096,
             head_time: Duration::from_secs(30),
-            body_time: Duration::from_secs(60),
-            answer_time: Duration::from_secs(60),
-            idle_time: Duration::from_secs(300),
+            body_time: Duration::from_mins(1),
+            answer_time: Duration::from_mins(1),
+            idle_time: Duration::from_mins(5),
             stop_time: Duration::from_secs(5),
         }
     }

@@ -1,4 +1,5 @@
 //! The binary: its exit codes, what it says, and how it stops.
+#![allow(clippy::unwrap_used)] // a test may fail
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

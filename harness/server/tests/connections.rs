@@ -1,4 +1,5 @@
 //! Connections: kept, shared, limited, and ended when they stall.
+#![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
 

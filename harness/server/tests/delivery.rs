@@ -1,4 +1,5 @@
 //! Answers are delivered when and how they say.
+#![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
 
@@ -135,7 +136,7 @@ fn a_clock_that_is_moved_ends_the_wait() {
     while door.handled.load(Ordering::SeqCst) == 0 {
         std::thread::yield_now();
     }
-    clock.advance(Duration::from_secs(86_400));
+    clock.advance(Duration::from_hours(24));
     assert_eq!(read(&mut stream).unwrap().body, b"1");
 }
 
@@ -208,7 +209,7 @@ fn what_is_due_happens_though_nobody_asks() {
     let clock = Clock::settable(Moment::START);
     let alarm = Arc::new(Alarm {
         clock: clock.clone(),
-        due: AtomicI64::new(Moment::START.plus(Duration::from_secs(3600)).micros()),
+        due: AtomicI64::new(Moment::START.plus(Duration::from_hours(1)).micros()),
         looked: AtomicUsize::new(0),
         done: AtomicUsize::new(0),
     });
@@ -222,7 +223,7 @@ fn what_is_due_happens_though_nobody_asks() {
     }
     assert_eq!(alarm.done.load(Ordering::SeqCst), 0);
     let started = Instant::now();
-    clock.advance(Duration::from_secs(3600));
+    clock.advance(Duration::from_hours(1));
     while alarm.done.load(Ordering::SeqCst) == 0 {
         assert!(started.elapsed() < Duration::from_secs(10), "it is due and not done");
         std::thread::yield_now();
