@@ -98,7 +98,8 @@ impl<D: Door> Visit<D> {
             headers: &Head(request.headers()),
             body,
         };
-        catch_unwind(AssertUnwindSafe(|| door.handle(&asked))).unwrap_or_else(|_| internal_error(door.clock().now()))
+        catch_unwind(AssertUnwindSafe(|| door.handle(&asked)))
+            .unwrap_or_else(|_| internal_error(door.clock().now(), request.headers()))
     }
 
     async fn deliver(&self, answer: Answer) -> Result<Response<Payload>, Ended> {
@@ -134,12 +135,11 @@ impl<D: Door> Visit<D> {
             Log::Requests
         };
         if log >= level {
-            let took = started.map_or(0.0, |started| started.elapsed().as_secs_f64() * 1000.0);
-            let name = name(request);
-            log.line(
-                level,
-                format_args!("{} {name} {} {took:.3} ms", system_time(), answer.status),
-            );
+            let took = started.map_or(String::new(), |started| {
+                format!(" {:.3} ms", started.elapsed().as_secs_f64() * 1000.0)
+            });
+            let (now, name, status) = (system_time(), name(request), answer.status);
+            log.line(level, format_args!("{now} {name} {status}{took}"));
         }
     }
 }

@@ -144,23 +144,22 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
 
 /// The door's own word, after which the connection ends: what was sent is too large to be read. Browsers hear it too.
 pub(crate) fn refusal(status: StatusCode, asked: &HeaderMap) -> Response<Payload> {
+    let mut headers = AnswerHeaders::new();
+    allow_origin(&mut headers, asked);
     let mut response = Response::new(Payload::whole(Vec::new()));
     *response.status_mut() = status;
+    put_headers(response.headers_mut(), headers);
     response.headers_mut().insert(CONNECTION, CLOSE);
-    if asked.contains_key(ORIGIN) {
-        let any = HeaderValue::from_static("*");
-        response.headers_mut().insert("access-control-allow-origin", any);
-    }
     response
 }
 
 /// The answer to a request that met a bug.
-pub(crate) fn internal_error(at: Moment) -> Answer {
+pub(crate) fn internal_error(at: Moment, asked: &HeaderMap) -> Answer {
     let body =
         br#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}"#;
     let mut headers = AnswerHeaders::new();
     headers.push(("content-type", "application/x-amz-json-1.0".into()));
-    headers.push(("access-control-allow-origin", "*".into()));
+    allow_origin(&mut headers, asked);
     Answer {
         status: 500,
         headers,
@@ -168,5 +167,12 @@ pub(crate) fn internal_error(at: Moment) -> Answer {
         at,
         delivery: Delivery::Whole,
         note: None,
+    }
+}
+
+/// As the service has it: for who has an origin, and for nobody else.
+fn allow_origin(headers: &mut AnswerHeaders, asked: &HeaderMap) {
+    if asked.contains_key(ORIGIN) {
+        headers.push(("access-control-allow-origin", "*".into()));
     }
 }

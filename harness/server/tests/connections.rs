@@ -204,9 +204,9 @@ fn what_is_not_http_is_refused() {
 #[test]
 fn connections_that_stall_are_closed() {
     let (server, door) = echo(Clock::settable(Moment::START), |options| {
-        options.limits.head_time = Duration::from_millis(80);
-        options.limits.body_time = Duration::from_millis(80);
-        options.limits.idle_time = Duration::from_millis(80);
+        options.limits.head_time = Duration::from_millis(250);
+        options.limits.body_time = Duration::from_millis(250);
+        options.limits.idle_time = Duration::from_millis(250);
     });
     for part in [
         &b""[..],
@@ -233,7 +233,7 @@ fn connections_that_stall_are_closed() {
 #[test]
 fn half_a_request_behind_a_whole_one_is_closed() {
     let (server, _) = echo(Clock::settable(Moment::START), |options| {
-        options.limits.idle_time = Duration::from_millis(80);
+        options.limits.idle_time = Duration::from_millis(250);
     });
     let mut stream = connect(&server);
     stream
