@@ -38,7 +38,10 @@ fn put(client: &Client, at: usize) -> PutItemFluentBuilder {
 }
 
 async fn fill(client: &Client) {
-    let mut request = client.create_table().table_name("Tasks").billing_mode(BillingMode::PayPerRequest);
+    let mut request = client
+        .create_table()
+        .table_name("Tasks")
+        .billing_mode(BillingMode::PayPerRequest);
     for (name, role) in [("PK", KeyType::Hash), ("SK", KeyType::Range)] {
         let key = KeySchemaElement::builder().attribute_name(name).key_type(role).build();
         let definition = AttributeDefinition::builder()

@@ -105,7 +105,10 @@ impl HttpClient for Connector {
 
 impl fmt::Debug for Connector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Connector").field("clock", &self.clock).finish_non_exhaustive()
+        formatter
+            .debug_struct("Connector")
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
     }
 }
 
@@ -126,7 +129,11 @@ impl answer::Headers for Headers<'_> {
 
 fn hand_over(answer: Answer) -> Result<HttpResponse, ConnectorError> {
     let body = match answer.delivery {
-        Delivery::Reset => return Err(ConnectorError::io(io::Error::from(io::ErrorKind::ConnectionReset).into())),
+        Delivery::Reset => {
+            return Err(ConnectorError::io(
+                io::Error::from(io::ErrorKind::ConnectionReset).into(),
+            ));
+        }
         Delivery::Truncated(length) if length < answer.body.len() => SdkBody::from_body_1_x(Broken {
             promised: answer.body.len() as u64,
             rest: Some(Bytes::from(answer.body).slice(..length)),

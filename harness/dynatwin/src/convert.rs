@@ -61,8 +61,14 @@ mod tests {
                 "m".into(),
                 AttributeValue::M(Map::from_entries(vec![("a".into(), AttributeValue::Bool(false))])),
             ),
-            ("ss".into(), AttributeValue::string_set(vec!["b".into(), "a".into()]).unwrap()),
-            ("ns".into(), AttributeValue::number_set(vec![number("2"), number("1")]).unwrap()),
+            (
+                "ss".into(),
+                AttributeValue::string_set(vec!["b".into(), "a".into()]).unwrap(),
+            ),
+            (
+                "ns".into(),
+                AttributeValue::number_set(vec![number("2"), number("1")]).unwrap(),
+            ),
             ("bs".into(), AttributeValue::binary_set(vec![Box::new([9])]).unwrap()),
         ]));
         let expect = HashMap::from(

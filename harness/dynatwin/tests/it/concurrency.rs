@@ -32,7 +32,9 @@ async fn fifty_conditional_puts_have_one_winner() {
             }
         }
         assert_eq!(winners.len(), 1, "{winners:?}");
-        let stored = twin.item(TABLE, [("PK", s("WEBHOOK#stripe")), ("SK", s(&key))]).unwrap();
+        let stored = twin
+            .item(TABLE, [("PK", s("WEBHOOK#stripe")), ("SK", s(&key))])
+            .unwrap();
         assert_eq!(stored["by"], s(&winners[0].to_string()));
     }
 }
@@ -57,6 +59,8 @@ async fn every_increment_counts() {
     for increment in increments {
         increment.await.unwrap().unwrap();
     }
-    let stored = twin.item(TABLE, [("PK", s("RATE#masa")), ("SK", s("WINDOW#1"))]).unwrap();
+    let stored = twin
+        .item(TABLE, [("PK", s("RATE#masa")), ("SK", s("WINDOW#1"))])
+        .unwrap();
     assert_eq!(stored["hits"], crate::n(200));
 }

@@ -50,7 +50,10 @@ async fn a_late_answer_moves_the_clock() {
 
 #[tokio::test]
 async fn a_client_with_a_timeout_does_not_wait_for_it() {
-    for timeouts in [attempt_within(Duration::from_secs(5)), read_within(Duration::from_secs(5))] {
+    for timeouts in [
+        attempt_within(Duration::from_secs(5)),
+        read_within(Duration::from_secs(5)),
+    ] {
         let (twin, put) = put_under(Verdict::Wait(Duration::from_secs(30)), timeouts).await;
         assert!(is_timeout(&put), "{put:?}");
         assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(5)));

@@ -38,7 +38,13 @@ async fn create_table(client: &Client) {
                     .build()
                     .unwrap(),
             )
-            .key_schema(KeySchemaElement::builder().attribute_name(name).key_type(role).build().unwrap());
+            .key_schema(
+                KeySchemaElement::builder()
+                    .attribute_name(name)
+                    .key_type(role)
+                    .build()
+                    .unwrap(),
+            );
     }
     request.send().await.unwrap();
     let specification = TimeToLiveSpecification::builder()

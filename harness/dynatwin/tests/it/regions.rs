@@ -28,14 +28,23 @@ async fn each_region_and_each_account_has_tables_of_its_own() {
 async fn an_arn_names_the_callers_region_and_account() {
     let twin = Twin::seeded(7);
     for (account, expect) in [
-        (twin.region("us-east-1"), "arn:aws:dynamodb:us-east-1:000000000000:table/Tasks"),
+        (
+            twin.region("us-east-1"),
+            "arn:aws:dynamodb:us-east-1:000000000000:table/Tasks",
+        ),
         (
             twin.account("123456789012", "eu-central-1"),
             "arn:aws:dynamodb:eu-central-1:123456789012:table/Tasks",
         ),
     ] {
         create_table(&account.client()).await;
-        let described = account.client().describe_table().table_name(TABLE).send().await.unwrap();
+        let described = account
+            .client()
+            .describe_table()
+            .table_name(TABLE)
+            .send()
+            .await
+            .unwrap();
         assert_eq!(described.table().unwrap().table_arn(), Some(expect));
     }
 }

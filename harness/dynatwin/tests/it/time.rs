@@ -101,7 +101,10 @@ async fn many_sleepers_on_many_threads_all_wake() {
         })
         .collect();
     for sleeper in sleepers {
-        tokio::time::timeout(Duration::from_secs(10), sleeper).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_secs(10), sleeper)
+            .await
+            .unwrap()
+            .unwrap();
     }
 }
 
