@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Debug, Display};
 use std::future::Future;
 
-use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::AttributeValue;
 
 /// An item, or a part of one, as the SDK has it.
@@ -39,11 +39,20 @@ impl Display for Failure {
 
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Failure {
-        match error.source() {
-            None => Failure(error.to_string()),
-            Some(_) => Failure(DisplayErrorContext(&error).to_string()),
-        }
+        Failure(words(&error))
     }
+}
+
+/// An error with all that lies under it.
+fn words(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut under = error.source();
+    while let Some(error) = under {
+        words.push_str(": ");
+        words.push_str(&error.to_string());
+        under = error.source();
+    }
+    words
 }
 
 /// Something must hold.
@@ -72,10 +81,7 @@ where
     match result {
         Ok(_) => Err(Failure(format!("{what} was accepted; expected {code}"))),
         Err(error) if error.code() == Some(code) => Ok(error),
-        Err(error) => Err(Failure(format!(
-            "{what}: expected {code}, got {}",
-            DisplayErrorContext(&error)
-        ))),
+        Err(error) => Err(Failure(format!("{what}: expected {code}, got {}", words(&error)))),
     }
 }
 
@@ -144,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words() {
+    fn what_failures_say() {
         assert_eq!(equal("count", 1, 1), Ok(()));
         assert_eq!(equal("count", 1, 2), Err(Failure::new("count: expected 2, got 1")));
         assert_eq!(present::<u8>("item", None), Err(Failure::new("item is missing")));

@@ -73,7 +73,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     let pay = context.client().update_item().table_name(&table);
     pay.key("PK", s("CUSTOMER#7"))
         .key("SK", s("ORDER#2026-02"))
-        .update_expression("SET gsi1pk = :paid, lines[0].shipped = :yes DELETE marks :new")
+        .update_expression("SET gsi1pk = :paid, basket[0].shipped = :yes DELETE marks :new")
         .expression_attribute_values(":paid", s("STATUS#PAID"))
         .expression_attribute_values(":yes", AttributeValue::Bool(true))
         .expression_attribute_values(":new", set(["new"]))
@@ -94,7 +94,7 @@ fn order_item(order: &str, status: &str, total: u32) -> Item {
         ("gsi1pk", s(format!("STATUS#{status}"))),
         ("gsi1sk", s(order)),
         ("total", n(total)),
-        ("lines", AttributeValue::L(vec![line])),
+        ("basket", AttributeValue::L(vec![line])),
         ("marks", set(["new"])),
     ])
 }
