@@ -1,4 +1,5 @@
 //! What a test sees of the twin: one binary, since linking the SDK is what costs.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod concurrency;
 mod delivery;

@@ -129,7 +129,7 @@ async fn sleepers_wait_for_the_test_if_it_wants_them_to() {
 
 #[tokio::test]
 async fn an_accelerated_clock_sleeps_faster() {
-    let clock = Clock::accelerated(|| real_now(), Moment::START, 3600.0);
+    let clock = Clock::accelerated(real_now, Moment::START, 3600.0);
     let twin = Twin::builder().clock(clock).build();
     let start = Instant::now();
     twin.clock().sleep(Duration::from_mins(1)).await;
