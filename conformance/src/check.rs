@@ -5,6 +5,8 @@ use std::fmt::{self, Debug, Display};
 use std::future::Future;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::transact_write_items::builders::TransactWriteItemsFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 /// An item, or a part of one, as the SDK has it.
@@ -95,6 +97,34 @@ where
         Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Carries out a transaction, or says for each of its actions why it was not carried out. What only comes of others'
+/// transactions, or of throughput, is tried again: it says nothing about the conditions.
+pub async fn transact(request: TransactWriteItemsFluentBuilder) -> Outcome<Result<(), Vec<String>>> {
+    const PASSING: [&str; 4] = [
+        "None",
+        "TransactionConflict",
+        "ThrottlingError",
+        "ProvisionedThroughputExceeded",
+    ];
+    for _ in 0..1000 {
+        let cancelled = match request.clone().send().await.map_err(SdkError::into_service_error) {
+            Ok(_) => return Ok(Ok(())),
+            Err(TransactWriteItemsError::TransactionCanceledException(cancelled)) => cancelled,
+            Err(error) => return Err(error.into()),
+        };
+        let reasons = cancelled.cancellation_reasons().iter();
+        let codes: Vec<_> = reasons
+            .map(|reason| reason.code().unwrap_or_default().to_owned())
+            .collect();
+        ensure(!codes.is_empty(), "a cancelled transaction gave no reasons")?;
+        if codes.iter().any(|code| !PASSING.contains(&code.as_str())) {
+            return Ok(Err(codes));
+        }
+        tokio::task::yield_now().await;
+    }
+    Err(Failure::new("the transaction was cancelled a thousand times by others"))
 }
 
 /// Runs `count` racers at the same time, and gives what they came to, in the order of their numbers.

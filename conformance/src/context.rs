@@ -7,15 +7,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
-    ScalarAttributeType, TableStatus, TimeToLiveSpecification,
+    ScalarAttributeType, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
 };
-use dynatwin::{Faults, TwinClock};
+use dynatwin::{Faults, Lag, TimeToLive, TwinClock};
 
 use crate::check::{Failure, Outcome};
 use crate::target::Session;
 
-/// How long a table may take until it is `ACTIVE`.
-const PATIENCE: u32 = 600;
+/// How often a scenario looks whether its table is `ACTIVE` and its time to live `ENABLED`.
+const PATIENCE: u32 = 1200;
 
 /// A table that a scenario wants: pay per request, all keys strings.
 ///
@@ -123,6 +123,12 @@ impl Context {
         i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
     }
 
+    /// Whether the target is known to delete what has expired at once.
+    pub fn deletes_at_once(&self) -> bool {
+        let conditions = self.session.twin.as_ref().map(dynatwin::Twin::conditions);
+        conditions.is_some_and(|conditions| conditions.time_to_live == TimeToLive::Deletes(Lag::None))
+    }
+
     /// Sleeps on the target's clock.
     pub async fn sleep(&self, duration: Duration) {
         match self.clock() {
@@ -173,7 +179,7 @@ impl Context {
             if described.table().and_then(|table| table.table_status()) == Some(&TableStatus::Active) {
                 return Ok(());
             }
-            self.sleep(Duration::from_millis(200)).await;
+            self.sleep(Duration::from_millis(500)).await;
         }
         Err(Failure::new(format!("table {table} does not become ACTIVE")))
     }
@@ -189,7 +195,15 @@ impl Context {
             .time_to_live_specification(specification)
             .send()
             .await?;
-        Ok(())
+        for _ in 0..PATIENCE {
+            let described = self.client().describe_time_to_live().table_name(table).send().await?;
+            let description = described.time_to_live_description();
+            if description.and_then(|ttl| ttl.time_to_live_status()) == Some(&TimeToLiveStatus::Enabled) {
+                return Ok(());
+            }
+            self.sleep(Duration::from_millis(500)).await;
+        }
+        Err(Failure::new(format!("time to live of {table} does not become ENABLED")))
     }
 
     /// Deletes the tables that were made here, and no others.

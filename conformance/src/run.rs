@@ -74,6 +74,7 @@ async fn bounded(scenario: &'static Scenario, context: Arc<Context>) -> Outcome 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Mood;
 
     const FAILS: Scenario = Scenario {
         name: "fails",
@@ -94,7 +95,7 @@ mod tests {
     #[tokio::test]
     async fn failures_and_panics_are_counted() {
         let plan = Plan {
-            targets: vec![Kind::InProcess],
+            targets: vec![Kind::InProcess(Mood::Calm)],
             scenarios: vec![&FAILS, &PANICS, &PASSES],
             seed: 7,
         };
@@ -122,7 +123,7 @@ mod tests {
             run: |_| Box::pin(std::future::pending()),
         };
         let plan = Plan {
-            targets: vec![Kind::InProcess],
+            targets: vec![Kind::InProcess(Mood::Calm)],
             scenarios: vec![&HANGS],
             seed: 7,
         };

@@ -15,7 +15,7 @@ use crate::check::Outcome;
 
 pub use dynamodb_local::DynamoDbLocal;
 pub use endpoint::Endpoint;
-pub use in_process::InProcess;
+pub use in_process::{InProcess, Mood};
 pub use server::Server;
 
 /// A DynamoDB that was started, or found running. Dropping it stops what it started.
@@ -39,15 +39,15 @@ pub struct Session {
 /// A target that can be asked for by name.
 ///
 /// ```
-/// use dynatwin_conformance::target::Kind;
+/// use dynatwin_conformance::target::{Kind, Mood};
 ///
-/// assert_eq!(Kind::named("in-process"), Some(Kind::InProcess));
+/// assert_eq!(Kind::named("in-process-aws"), Some(Kind::InProcess(Mood::Aws)));
 /// assert_eq!(Kind::Endpoint("http://127.0.0.1:8000".to_owned()).to_string(), "http://127.0.0.1:8000");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The twin in this process.
-    InProcess,
+    /// The twin in this process, under these conditions.
+    InProcess(Mood),
     /// The `dynatwin` server, over HTTP.
     Server,
     /// DynamoDB Local, fetched and started here.
@@ -58,7 +58,13 @@ pub enum Kind {
 
 impl Kind {
     /// The targets that need no URL.
-    pub const ALL: [Kind; 3] = [Kind::InProcess, Kind::Server, Kind::DynamoDbLocal];
+    pub const ALL: [Kind; 5] = [
+        Kind::InProcess(Mood::Calm),
+        Kind::InProcess(Mood::Aws),
+        Kind::InProcess(Mood::Storm),
+        Kind::Server,
+        Kind::DynamoDbLocal,
+    ];
 
     /// The target of this name.
     pub fn named(name: &str) -> Option<Kind> {
@@ -68,7 +74,7 @@ impl Kind {
     /// Starts it.
     pub async fn start(&self, seed: u64) -> Outcome<Box<dyn Target>> {
         Ok(match self {
-            Kind::InProcess => Box::new(InProcess::new(seed)),
+            Kind::InProcess(mood) => Box::new(InProcess::new(*mood, seed)),
             Kind::Server => Box::new(Server::start(seed).await?),
             Kind::DynamoDbLocal => Box::new(DynamoDbLocal::start().await?),
             Kind::Endpoint(url) => Box::new(Endpoint::new(url.clone())?),
@@ -79,7 +85,7 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Kind::InProcess => "in-process",
+            Kind::InProcess(mood) => mood.target(),
             Kind::Server => "server",
             Kind::DynamoDbLocal => "dynamodb-local",
             Kind::Endpoint(url) => url,

@@ -17,17 +17,17 @@ pub(super) async fn run(context: &Context) -> Outcome {
     };
     let now = context.now();
 
-    cache.set("user:1", "Ada", now + 60, &["users"]).await?;
-    cache.set("user:2", "Bob", now + 10, &["users", "new"]).await?;
-    cache.set("post:1", "Hello", now + 60, &[]).await?;
+    cache.set("user:1", "Ada", now + 3600, &["users"]).await?;
+    cache.set("user:2", "Bob", now + 600, &["users", "new"]).await?;
+    cache.set("post:1", "Hello", now + 3600, &[]).await?;
     equal("a fresh entry", cache.get("user:1", now).await?.as_deref(), Some("Ada"))?;
     equal("an entry that is not there", cache.get("user:3", now).await?, None)?;
     // Expired, and deleted some time in the next two days: until then the store must look for itself.
-    equal("an expired entry", cache.get("user:2", now + 11).await?, None)?;
+    equal("an expired entry", cache.get("user:2", now + 601).await?, None)?;
 
-    let large = cache.set("large", &"x".repeat(390 * 1024 + 1), now + 60, &[]).await;
+    let large = cache.set("large", &"x".repeat(390 * 1024 + 1), now + 3600, &[]).await;
     ensure(large.is_err(), "an entry over 390 KB was stored")?;
-    cache.set("just fits", &"x".repeat(389 * 1024), now + 60, &[]).await?;
+    cache.set("just fits", &"x".repeat(389 * 1024), now + 3600, &[]).await?;
 
     equal("entries tagged new", cache.invalidate_tag("new").await?, 1)?;
     equal("entries tagged users", cache.invalidate_tag("users").await?, 1)?;
@@ -39,7 +39,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     )?;
 
     for at in 0..30 {
-        cache.set(&format!("bulk:{at}"), "x", now + 60, &[]).await?;
+        cache.set(&format!("bulk:{at}"), "x", now + 3600, &[]).await?;
     }
     equal("cleared entries", cache.clear().await?, 32)?;
     equal("entries left", cache.clear().await?, 0)?;

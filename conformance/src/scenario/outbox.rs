@@ -1,9 +1,8 @@
 //! A transactional outbox: an order and the event that tells of it are written together; a relay takes the events out.
 
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
 
-use crate::check::{Failure, Outcome, equal, item, n, s, text, won};
+use crate::check::{Failure, Outcome, equal, item, n, s, text, transact, won};
 use crate::context::{Context, Table};
 
 pub(super) async fn run(context: &Context) -> Outcome {
@@ -68,25 +67,13 @@ async fn place(context: &Context, table: &str, order: &str) -> Outcome<Result<()
     let event = Put::builder()
         .table_name(table)
         .set_item(Some(item([("pk", s("OUTBOX")), ("sk", s(format!("EVENT#{order}")))])));
-    let answer = context
+    let request = context
         .client()
         .transact_write_items()
         .transact_items(TransactWriteItem::builder().put(new_order.build()?).build())
         .transact_items(TransactWriteItem::builder().update(stock.build()?).build())
-        .transact_items(TransactWriteItem::builder().put(event.build()?).build())
-        .send()
-        .await;
-    match answer.map_err(aws_sdk_dynamodb::error::SdkError::into_service_error) {
-        Ok(_) => Ok(Ok(())),
-        Err(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
-            let reasons = cancelled.cancellation_reasons();
-            Ok(Err(reasons
-                .iter()
-                .map(|reason| reason.code().unwrap_or_default().to_owned())
-                .collect()))
-        }
-        Err(error) => Err(error.into()),
-    }
+        .transact_items(TransactWriteItem::builder().put(event.build()?).build());
+    transact(request).await
 }
 
 /// Takes all events out, in order; each is deleted on the condition that no other relay was faster.

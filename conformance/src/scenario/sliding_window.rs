@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{Put, Select, TransactWriteItem};
 
-use crate::check::{Outcome, ensure, equal, item, n, race, s};
+use crate::check::{Outcome, ensure, equal, item, n, race, s, transact};
 use crate::context::{Context, Table};
 
 const LIMIT: usize = 5;
@@ -80,22 +80,12 @@ impl Limiter {
             ("sk", s(format!("TS#{now:020}#{racer}"))),
             ("ttl", n(now / 1000 + 3600)),
         ])));
-        loop {
-            let answer = self
-                .client
-                .transact_write_items()
-                .transact_items(TransactWriteItem::builder().put(slot.clone().build()?).build())
-                .transact_items(TransactWriteItem::builder().put(record.clone().build()?).build())
-                .send()
-                .await;
-            let Err(error) = answer else { return Ok(true) };
-            match error.into_service_error() {
-                error if reason(&error) == Some("ConditionalCheckFailed") => return Ok(false),
-                // Another transaction holds the slot at this moment: nothing is said about the condition.
-                error if reason(&error) == Some("TransactionConflict") => {}
-                error => return Err(error.into()),
-            }
-        }
+        let request = self
+            .client
+            .transact_write_items()
+            .transact_items(TransactWriteItem::builder().put(slot.build()?).build())
+            .transact_items(TransactWriteItem::builder().put(record.build()?).build());
+        Ok(transact(request).await?.is_ok())
     }
 
     /// How many were admitted in the window that ends at `now` or later.
@@ -125,14 +115,5 @@ impl Limiter {
                 return Ok(count);
             }
         }
-    }
-}
-
-/// Why the transaction's first action kept it from being carried out.
-fn reason(error: &aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError) -> Option<&str> {
-    use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError::TransactionCanceledException;
-    match error {
-        TransactionCanceledException(cancelled) => cancelled.cancellation_reasons().first()?.code(),
-        _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario;
-use dynatwin_conformance::target::Kind;
+use dynatwin_conformance::target::{Kind, Mood};
 
 async fn all_pass(target: Kind) {
     let plan = Plan {
@@ -16,7 +16,17 @@ async fn all_pass(target: Kind) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_process() {
-    all_pass(Kind::InProcess).await;
+    all_pass(Kind::InProcess(Mood::Calm)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_process_on_an_ordinary_day() {
+    all_pass(Kind::InProcess(Mood::Aws)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_process_on_the_worst_day() {
+    all_pass(Kind::InProcess(Mood::Storm)).await;
 }
 
 /// The scenarios are right only if another implementation agrees. `DYNATWIN_OFFLINE=1` leaves this out where npm or Java
