@@ -131,9 +131,10 @@ impl Face {
         table: &str,
         conditions: &JsValue,
     ) -> Outcome<()> {
-        let conditions = match conditions.is_null() || conditions.is_undefined() {
-            true => None,
-            false => Some(options::conditions(conditions, self.engine.conditions())?),
+        let conditions = if conditions.is_null() || conditions.is_undefined() {
+            None
+        } else {
+            Some(options::conditions(conditions, self.engine.conditions())?)
         };
         let caller = caller(access_key, region);
         self.engine.set_table_conditions(&caller, table, conditions);

@@ -39,15 +39,18 @@ pub fn clock(given: &JsValue) -> Outcome<Clock> {
 
 /// A moment like `2026-01-01T00:00:00Z`.
 pub fn moment(text: &str) -> Outcome<Moment> {
-    Moment::parse(text)
-        .ok_or_else(|| refusal(&format!("\"{text}\" is no moment: write it like 2026-01-01T00:00:00Z.")))
+    Moment::parse(text).ok_or_else(|| refusal(&format!("\"{text}\" is no moment: write it like 2026-01-01T00:00:00Z.")))
 }
 
 /// A length of time in seconds.
 pub fn seconds(what: &str, given: f64) -> Outcome<Duration> {
     Duration::try_from_secs_f64(given)
         .map(|length| length.min(LONGEST))
-        .map_err(|_| refusal(&format!("{what} takes a number of seconds from 0 on, and {given} is none.")))
+        .map_err(|_| {
+            refusal(&format!(
+                "{what} takes a number of seconds from 0 on, and {given} is none."
+            ))
+        })
 }
 
 /// A name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
@@ -136,15 +139,22 @@ pub fn rule(given: &JsValue) -> Outcome<Rule> {
 }
 
 fn named(name: &str) -> Outcome<Conditions> {
-    Conditions::named(name)
-        .ok_or_else(|| refusal(&format!("There are no conditions called \"{name}\": there are calm, aws and storm.")))
+    Conditions::named(name).ok_or_else(|| {
+        refusal(&format!(
+            "There are no conditions called \"{name}\": there are calm, aws and storm."
+        ))
+    })
 }
 
 /// A number of seconds, or `{ typical, longest }` in seconds.
 fn lag(what: &str, given: &JsValue) -> Outcome<Lag> {
     if let Some(length) = given.as_f64() {
         let length = seconds(what, length)?;
-        return Ok(if length.is_zero() { Lag::None } else { Lag::Fixed(length) });
+        return Ok(if length.is_zero() {
+            Lag::None
+        } else {
+            Lag::Fixed(length)
+        });
     }
     let members = Members::of(what, given, &["typical", "longest"])?;
     match (members.number("typical")?, members.number("longest")?) {
@@ -185,7 +195,11 @@ fn verdict(given: &JsValue) -> Outcome<Verdict> {
         return Err(refusal(&format!("A rule needs a verdict: {VERDICTS}")));
     }
     let members = Members::of("verdict", given, &["throttle", "wait", "truncate"])?;
-    match (members.text("throttle")?, members.number("wait")?, members.number("truncate")?) {
+    match (
+        members.text("throttle")?,
+        members.number("wait")?,
+        members.number("truncate")?,
+    ) {
         (Some(name), None, None) => Ok(Verdict::Throttle(Some(exceeded(&name)?))),
         (None, Some(length), None) => Ok(Verdict::Wait(seconds("verdict.wait", length)?)),
         (None, None, Some(bytes)) if bytes >= 0.0 => Ok(Verdict::Truncate(bytes as usize)),
@@ -218,7 +232,9 @@ fn occasion(members: &Members<'_>) -> Outcome<Occasion> {
         (None, Some(number), None, None) => Ok(Occasion::Nth(number)),
         (None, None, Some(number), None) => Ok(Occasion::EveryNth(number)),
         (None, None, None, Some(share)) => Ok(Occasion::Share(share)),
-        _ => Err(refusal("A rule has one of first, nth, everyNth and share, or none of them.")),
+        _ => Err(refusal(
+            "A rule has one of first, nth, everyNth and share, or none of them.",
+        )),
     }
 }
 
@@ -231,7 +247,10 @@ struct Members<'a> {
 impl<'a> Members<'a> {
     fn of(what: &'a str, given: &JsValue, known: &[&str]) -> Outcome<Members<'a>> {
         let Some(object) = given.dyn_ref::<Object>().filter(|_| !Array::is_array(given)) else {
-            return Err(refusal(&format!("{what} is an object with some of {}.", known.join(", "))));
+            return Err(refusal(&format!(
+                "{what} is an object with some of {}.",
+                known.join(", ")
+            )));
         };
         for name in Object::keys(object).iter().filter_map(|name| name.as_string()) {
             if !known.contains(&name.as_str()) {
@@ -253,13 +272,16 @@ impl<'a> Members<'a> {
     fn text(&self, name: &str) -> Outcome<Option<String>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let text = value.as_string();
-        text.map(Some).ok_or_else(|| refusal(&format!("{}.{name} is a text.", self.what)))
+        text.map(Some)
+            .ok_or_else(|| refusal(&format!("{}.{name} is a text.", self.what)))
     }
 
     fn number(&self, name: &str) -> Outcome<Option<f64>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let number = value.as_f64().filter(|number| number.is_finite());
-        number.map(Some).ok_or_else(|| refusal(&format!("{}.{name} is a number.", self.what)))
+        number
+            .map(Some)
+            .ok_or_else(|| refusal(&format!("{}.{name} is a number.", self.what)))
     }
 
     fn count(&self, name: &str) -> Outcome<Option<u64>> {

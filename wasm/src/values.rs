@@ -43,12 +43,22 @@ fn attribute(value: &AttributeValue) -> Object {
         AttributeValue::B(bytes) => binary(bytes),
         AttributeValue::Bool(truth) => (*truth).into(),
         AttributeValue::Null => true.into(),
-        AttributeValue::L(list) => list.iter().map(|value| JsValue::from(attribute(value))).collect::<Array>().into(),
+        AttributeValue::L(list) => list
+            .iter()
+            .map(|value| JsValue::from(attribute(value)))
+            .collect::<Array>()
+            .into(),
         AttributeValue::M(inner) => map(inner).into(),
-        AttributeValue::Ss(texts) => texts.iter().map(|text| JsValue::from(text.as_str())).collect::<Array>().into(),
-        AttributeValue::Ns(numbers) => {
-            numbers.iter().map(|number| JsValue::from(number.to_string())).collect::<Array>().into()
-        }
+        AttributeValue::Ss(texts) => texts
+            .iter()
+            .map(|text| JsValue::from(text.as_str()))
+            .collect::<Array>()
+            .into(),
+        AttributeValue::Ns(numbers) => numbers
+            .iter()
+            .map(|number| JsValue::from(number.to_string()))
+            .collect::<Array>()
+            .into(),
         AttributeValue::Bs(blobs) => blobs.iter().map(|bytes| binary(bytes)).collect::<Array>().into(),
     };
     let object = Object::new();

@@ -1,7 +1,10 @@
 //! The project's chores: `cargo xtask wasm`, `test` and `bench`.
 
+mod bench;
+mod server;
 mod setup;
 mod shell;
+mod test;
 mod wasm;
 
 use std::process::ExitCode;
@@ -17,6 +20,14 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["wasm"] => wasm::build(),
+        ["test"] => {
+            return if test::all() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            };
+        }
+        ["bench"] => bench::compare(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

@@ -21,7 +21,7 @@ pub fn program(program: &str, package: &str) -> Outcome<()> {
 /// Installs Debian packages.
 pub fn packages(names: &[&str]) -> Outcome<()> {
     let apt = |words: &[&str]| {
-        let root = shell::output(&mut command("id", "").arg("-u")).is_ok_and(|id| id.trim() == "0");
+        let root = shell::output(command("id", "").arg("-u")).is_ok_and(|id| id.trim() == "0");
         let mut apt = if root {
             command("apt-get", "")
         } else {

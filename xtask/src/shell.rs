@@ -32,10 +32,13 @@ pub fn cargo() -> Command {
 
 /// Runs it to its end; whatever it prints is shown.
 pub fn run(command: &mut Command) -> Outcome<()> {
-    let status = command.status().map_err(|error| format!("{}: {error}", shown(command)))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("{}: {status}", shown(command))),
+    let status = command
+        .status()
+        .map_err(|error| format!("{}: {error}", shown(command)))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{}: {status}", shown(command)))
     }
 }
 
@@ -45,9 +48,10 @@ pub fn output(command: &mut Command) -> Outcome<String> {
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| format!("{}: {error}", shown(command)))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{}: {}", shown(command), output.status)),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{}: {}", shown(command), output.status))
     }
 }
 

@@ -12,9 +12,11 @@ const TARGET: &str = "wasm32-unknown-unknown";
 const PROFILE: &str = "wasm-release";
 /// Builds it, optimizes it, and says how large it is.
 pub fn build() -> Outcome<()> {
+    let package = shell::root().join("wasm/npm/pkg");
+    // What a failing build leaves behind must not pass for its result.
+    let _ = std::fs::remove_dir_all(&package);
     setup::npm("wasm/npm")?;
     let built = compile()?;
-    let package = shell::root().join("wasm/npm/pkg");
     Bindgen::new()
         .input_path(built)
         .out_name("dynatwin")
@@ -83,7 +85,15 @@ fn with_debian() -> Outcome<PathBuf> {
 
 fn finish(cargo: &mut Command, folder: &str) -> Outcome<PathBuf> {
     let folder = shell::root().join(folder);
-    cargo.args(["build", "--package", "dynatwin-wasm", "--target", TARGET, "--profile", PROFILE]);
+    cargo.args([
+        "build",
+        "--package",
+        "dynatwin-wasm",
+        "--target",
+        TARGET,
+        "--profile",
+        PROFILE,
+    ]);
     run(cargo.arg("--target-dir").arg(&folder))?;
     Ok(folder.join(TARGET).join(PROFILE).join("dynatwin_wasm.wasm"))
 }
