@@ -40,10 +40,7 @@ pub fn compare() -> Outcome<()> {
     for runner in &runners {
         workload::fill(runner.server.port()).map_err(|error| format!("{}: {error}", runner.name))?;
     }
-    println!(
-        "{} rounds of {seconds} s, 2 threads, 32 connections, items of about 1 KB\n",
-        rounds
-    );
+    println!("{rounds} rounds of {seconds} s, 2 threads, 32 connections, items of about 1 KB\n");
     println!(
         "{:8}{:16}{:>11}{:>7}{:>9}{:>7}{:>10}{:>10}",
         "", "", "requests/s", "share", "CPU us", "share", "p50 us", "p99 us"

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::shell::Outcome;
 
 /// How long a server may take to listen: a Java virtual machine on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server that runs.
 pub struct Server {
