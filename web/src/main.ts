@@ -35,6 +35,7 @@ async function start() {
   };
   const dials = showDials(place('dials'), world, { news, refresh, startOver });
   refresh();
+  news('Ready: run the steps, one by one or all together.');
 }
 
 start().catch((error: unknown) => news(`The twin could not be started. ${sentence(error)}`));

@@ -27,13 +27,20 @@ export function showSteps(panel: HTMLElement, world: World, news: (text: string)
   );
 
   async function runAll() {
-    all.disabled = true;
+    if (busy(all)) return;
+    busy(all, true);
     let failed = 0;
     for (const { run } of cards) failed += (await run()) ? 0 : 1;
-    all.disabled = false;
+    busy(all, false);
     news(failed === 0 ? `All ${cards.length} steps did what they should.` : `${failed} of ${cards.length} steps did not do what they should.`);
   }
   return { forget: () => cards.forEach(({ forget }) => forget()) };
+}
+
+/** A button that does nothing for now. It is not disabled, which would take the keyboard's focus from it. */
+function busy(button: HTMLButtonElement, now?: boolean): boolean {
+  if (now !== undefined) button.setAttribute('aria-disabled', String(now));
+  return button.getAttribute('aria-disabled') === 'true';
 }
 
 function card(step: Step, world: World, news: (text: string) => void) {
@@ -42,7 +49,7 @@ function card(step: Step, world: World, news: (text: string) => void) {
   const result = element('p', { className: 'result' });
   const button = element(
     'button',
-    { type: 'button', 'aria-label': `Run: ${step.title}`, onclick: () => void run().then(() => news(`${step.title}: ${result.textContent}`)) },
+    { type: 'button', 'aria-label': `Run: ${step.title}`, onclick: () => void clicked() },
     'Run',
   );
   const node = element(
@@ -58,7 +65,7 @@ function card(step: Step, world: World, news: (text: string) => void) {
     [sign.textContent, word.textContent] = [SIGNS[state][0], ` (${SIGNS[state][1]})`];
     result.textContent = text;
     result.hidden = text === '';
-    button.disabled = state === 'running';
+    busy(button, state === 'running');
   }
 
   async function run(): Promise<boolean> {
@@ -70,6 +77,11 @@ function card(step: Step, world: World, news: (text: string) => void) {
       show('failed', sentence(error));
       return false;
     }
+  }
+  async function clicked() {
+    if (busy(button)) return;
+    await run();
+    news(`${step.title}: ${result.textContent}`);
   }
   const forget = () => show('idle', '');
   forget();

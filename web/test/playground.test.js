@@ -169,7 +169,7 @@ function faint() {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const node = texts.currentNode.parentElement;
-    if (!texts.currentNode.data.trim() || !node.checkVisibility() || node.closest('script, noscript, :disabled')) continue;
+    if (!texts.currentNode.data.trim() || !node.checkVisibility() || node.closest('script, noscript, [aria-disabled=true]')) continue;
     const [one, two] = [light(getComputedStyle(node).color), light(behind(node))].sort((a, b) => b - a);
     const ratio = (one + 0.05) / (two + 0.05);
     if (ratio < 4.5) found.push(`${texts.currentNode.data.trim()}: ${ratio.toFixed(2)}`);

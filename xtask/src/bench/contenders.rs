@@ -23,6 +23,8 @@ impl Contender {
     pub fn start(&self) -> Outcome<Server> {
         let port = free_port()?;
         let mut command = Command::new(&self.program);
+        // DynamoDB Local leaves a file where it is started.
+        command.current_dir(std::env::temp_dir());
         Server::run(command.args(&self.words).arg(port.to_string()), port)
     }
 }
