@@ -12,7 +12,7 @@ use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::fault::RuleId;
-use js_sys::{Array, Object};
+use js_sys::{Array, Function, Object, Reflect};
 use wasm_bindgen::prelude::*;
 
 /// What goes wrong here goes out as a JavaScript `Error` with a plain sentence.
@@ -206,6 +206,18 @@ impl Face {
     pub fn run_due(&self) {
         self.engine.run_due();
     }
+}
+
+/// A panic ends a request as a trap that says nothing; its own words go to the console.
+#[wasm_bindgen(start)]
+fn start() {
+    std::panic::set_hook(Box::new(|panic| {
+        let console = Reflect::get(&js_sys::global(), &"console".into()).unwrap_or_default();
+        let error = Reflect::get(&console, &"error".into()).unwrap_or_default();
+        if let Some(error) = error.dyn_ref::<Function>() {
+            let _ = error.call1(&console, &format!("Dynatwin has failed: {panic}").into());
+        }
+    }));
 }
 
 fn caller(access_key: &str, region: &str) -> Caller {

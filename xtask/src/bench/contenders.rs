@@ -49,7 +49,7 @@ pub fn all() -> Outcome<(PathBuf, Vec<Contender>)> {
         local()?,
     ];
     match std::env::var_os("DYNOXIDE")
-        .map(PathBuf::from)
+        .and_then(|path| std::path::absolute(path).ok())
         .or_else(|| find("dynoxide"))
     {
         Some(program) => contenders.push(Contender {
