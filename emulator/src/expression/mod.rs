@@ -60,3 +60,5 @@ impl ExpressionKind {
         }
     }
 }
+#[cfg(test)]
+mod tests;
