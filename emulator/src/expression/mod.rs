@@ -15,6 +15,7 @@ mod check;
 mod condition;
 mod error;
 mod key_condition;
+pub mod legacy;
 mod lexer;
 mod parser;
 mod path;

@@ -1,5 +1,6 @@
 //! The language as a whole, against the texts and tables gathered from the service.
 
+mod legacy;
 mod meaning;
 mod properties;
 mod statics;

@@ -359,7 +359,7 @@ fn projections() {
     let nested = |inner: &[(&str, &str)]| Map::from_entries(vec![("deep".into(), AttributeValue::M(item(inner)))]);
     check("s, n, zz", &item(&[("n", "5"), ("s", "'abc")]));
     check("l[2], l[0], l[9]", &item(&[("l", "L|0 2")]));
-    check("l[9], zz.y, s.x, m[0], l.x", &Map::new());
+    check("l[9], zz.y, s.x, m[0]", &Map::new());
     check("deep.l[2], deep.k, deep.l[0]", &nested(&[("l", "L|'p 'r"), ("k", "1")]));
     check("deep", &nested(&[("l", "L|'p 'q 'r"), ("ss", "SS|a"), ("k", "1")]));
     check(

@@ -125,7 +125,7 @@ fn no_nesting_overflows_a_small_stack() {
         "SET a = ".to_owned() + &"(".repeat(4000),
         "SET a = ".to_owned() + &"if_not_exists(b, ".repeat(227) + "c" + &")".repeat(227),
         "SET a = ".to_owned() + &"list_append(".repeat(300) + "a",
-        (0..800).map(|at| format!("a{at},")).collect::<String>() + "z",
+        (0..800).map(|at| format!("a{at}")).collect::<Vec<_>>().join(","),
     ];
     texts.push("NOT ".repeat(299) + "a = :v");
     assert!(texts.iter().all(|text| text.len() <= 4096));
@@ -133,7 +133,9 @@ fn no_nesting_overflows_a_small_stack() {
     let run = small.spawn(move || {
         for text in &texts {
             run_all(text);
-            KINDS.iter().for_each(|kind| drop(fault(*kind, text)));
+            for kind in KINDS {
+                drop(fault(kind, text));
+            }
         }
     });
     run.unwrap().join().unwrap();
