@@ -137,8 +137,8 @@ impl<'r> Update<'r> {
             }
             Clause::Delete => {
                 let operand = self.evaluate(value, base)?;
-                let left = here.map(|here| removed(here, &operand).ok_or_else(|| self.mismatch()));
-                Ok(left.transpose()?.flatten().map(Cow::Owned))
+                let left = here.map(|here| self.removed(here, &operand)).transpose()?;
+                Ok(left.flatten().map(Cow::Owned))
             }
         }
     }
@@ -160,6 +160,16 @@ impl<'r> Update<'r> {
             (AttributeValue::Ns(left), AttributeValue::Ns(right)) => Ok(AttributeValue::Ns(union(left, right))),
             (AttributeValue::Bs(left), AttributeValue::Bs(right)) => Ok(AttributeValue::Bs(union(left, right))),
             (AttributeValue::L(left), AttributeValue::L(right)) if self.legacy => Ok(appended(left, right)),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// What DELETE leaves of a set.
+    fn removed(&self, here: &AttributeValue, operand: &AttributeValue) -> Result<Option<AttributeValue>, ApiError> {
+        match (here, operand) {
+            (AttributeValue::Ss(here), AttributeValue::Ss(operand)) => Ok(rest(here, operand, AttributeValue::Ss)),
+            (AttributeValue::Ns(here), AttributeValue::Ns(operand)) => Ok(rest(here, operand, AttributeValue::Ns)),
+            (AttributeValue::Bs(here), AttributeValue::Bs(operand)) => Ok(rest(here, operand, AttributeValue::Bs)),
             _ => Err(self.mismatch()),
         }
     }
@@ -289,19 +299,11 @@ fn union<T: Ord + Clone>(left: &[T], right: &[T]) -> Vec<T> {
     all
 }
 
-/// What is left of a set; `None` within if nothing is, and without if the types do not fit.
-fn removed(here: &AttributeValue, operand: &AttributeValue) -> Option<Option<AttributeValue>> {
-    fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeValue) -> Option<AttributeValue> {
-        let kept = here.iter().filter(|member| operand.binary_search(member).is_err());
-        let kept: Vec<T> = kept.cloned().collect();
-        (!kept.is_empty()).then(|| set(kept))
-    }
-    Some(match (here, operand) {
-        (AttributeValue::Ss(here), AttributeValue::Ss(operand)) => rest(here, operand, AttributeValue::Ss),
-        (AttributeValue::Ns(here), AttributeValue::Ns(operand)) => rest(here, operand, AttributeValue::Ns),
-        (AttributeValue::Bs(here), AttributeValue::Bs(operand)) => rest(here, operand, AttributeValue::Bs),
-        _ => return None,
-    })
+/// What is left of a sorted set without the members of another; `None` if nothing is.
+fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeValue) -> Option<AttributeValue> {
+    let kept = here.iter().filter(|member| operand.binary_search(member).is_err());
+    let kept: Vec<T> = kept.cloned().collect();
+    (!kept.is_empty()).then(|| set(kept))
 }
 
 /// What is to be done to the item, sorted by when it can be done.

@@ -1,7 +1,7 @@
 //! The framework's checks on members that several operations share, in the wording of each layer.
 
 use crate::error::{ApiError, Violations, constraint};
-use crate::value::{Name, Text};
+use crate::value::Text;
 
 /// The sets of words, as the service prints them.
 pub mod words {
@@ -183,24 +183,6 @@ pub fn range(faults: &mut Violations, value: Option<i64>, path: &str, least: i64
         Some(value) if value > most => faults.silent_value(path, constraint::max_value(most)),
         _ => {}
     }
-}
-
-/// `AttributesToGet`: not empty, and no name twice.
-pub fn attributes_to_get(names: Option<&Vec<Name>>) -> Result<(), ApiError> {
-    let Some(names) = names else { return Ok(()) };
-    if names.is_empty() {
-        let mut faults = Violations::new();
-        faults.value("[]", "attributesToGet", constraint::min_length(1));
-        return faults.finish();
-    }
-    for (at, name) in names.iter().enumerate() {
-        if names[..at].contains(name) {
-            return Err(ApiError::invalid(format_args!(
-                "Duplicate value in attribute name: {name}"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// The legacy and expression parameters of a request, by whether they are there: both kinds together are refused.

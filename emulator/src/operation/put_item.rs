@@ -4,7 +4,7 @@ use super::check;
 use super::single_write::{self, Asked};
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
-use crate::expression::{Scope, legacy};
+use crate::expression::Scope;
 use crate::plan::{self, Guard};
 use crate::request::PutItem;
 use crate::value::Item;
@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, ""))
     .map_err(ApiError::enveloped)?;
     let item = Item::new(item.unwrap_or_default());
-    let expected = legacy::expected(request.expected.as_deref(), request.conditional_operator.as_ref())
+    let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
     let cache = context.engine.expressions();
     let mut scope = Scope::new(&request.substitutions, cache).map_err(single_write::enveloped)?;

@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         .iter()
         .map(|get| {
             check::substitutions_need_expression(&get.substitutions, get.projection_expression.is_some(), "")?;
-            reading::projection(&get.substitutions, get.projection_expression.as_ref(), None, cache)
+            reading::projection(&get.substitutions, get.projection_expression.as_ref(), cache)
         })
         .collect::<Result<Vec<_>, _>>()?;
     let gets = plan_all(context, &asked)?;

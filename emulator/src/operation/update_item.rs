@@ -21,8 +21,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     check_kinds(&request).map_err(ApiError::enveloped)?;
     let cache = context.engine.expressions();
     let mut scope = Scope::new(&request.substitutions, cache).map_err(single_write::enveloped)?;
-    let legacy_update = legacy::attribute_updates(request.attribute_updates.as_deref())?;
-    let expected = legacy::expected(request.expected.as_deref(), request.conditional_operator.as_ref())
+    let legacy_update = request
+        .attribute_updates
+        .as_deref()
+        .map(legacy::attribute_updates)
+        .transpose()?;
+    let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
     if request.condition_expression.as_deref() == Some("") && request.update_expression.as_deref() != Some("") {
         // An empty condition is found before a syntax error of the update.
