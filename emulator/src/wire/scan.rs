@@ -4,6 +4,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// How many bytes stand before the first quote, backslash or control character, or before the end.
+#[allow(clippy::needless_bitwise_bool)] // lazy operators would branch at each byte
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     let mut rest = bytes;

@@ -123,3 +123,6 @@ impl Decoder<'_> {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests;
