@@ -9,7 +9,7 @@ use crate::wire::reader::Token;
 /// The package of the service's classes.
 pub(super) const PACKAGE: &str = "com.amazonaws.dynamodb.v20120810.";
 /// A scalar where a structure, list or map is expected as a member.
-const NOT_A_FIELD: &str = "Unexpected field type";
+pub(super) const NOT_A_FIELD: &str = "Unexpected field type";
 /// A scalar where a structure is expected as an element.
 const NOT_AN_ELEMENT: &str = "Unexpected value type in payload";
 /// A scalar where a list or map is expected as an element.

@@ -13,6 +13,7 @@ const UNKNOWN: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationExc
 const NO_JSON: &str = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
 
 /// Opens the envelope: the answer, or what is to be carried out as text.
+#[allow(clippy::result_large_err)]
 fn opened(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<String, Answer> {
     let headers: Vec<(String, String)> = headers
         .iter()
