@@ -770,3 +770,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn long_lists_of_structures_do_not_fill_the_memory() {
+    for element in ["{}", "null", r#"{"Put":{}}"#] {
+        let body = format!(
+            "{{\"TransactItems\":[{}{element}]}}",
+            format!("{element},").repeat(200_000)
+        );
+        let kept = TransactWriteItems::decode(body.as_bytes())
+            .unwrap()
+            .transact_items
+            .unwrap();
+        assert_eq!(kept.len(), 1000);
+        let wrong = body.replace("]}", ",[]]}");
+        check(
+            "TransactWriteItems",
+            &wrong,
+            "S Unrecognized collection type class com.amazonaws.dynamodb.v20120810.TransactWriteItem",
+        );
+    }
+}
