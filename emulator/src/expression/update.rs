@@ -360,17 +360,12 @@ impl<'a> Work<'a> {
                 parent.push(value.into_owned());
             }
         }
-        self.removed.sort_unstable();
-        for path in self.removed.iter().rev() {
-            match inside(&mut map, path) {
-                Some((AttributeValue::M(parent), PathElement::Name(name))) => {
-                    parent.remove(name);
-                }
-                Some((AttributeValue::L(parent), PathElement::Index(index))) if index < parent.len() => {
-                    parent.remove(index);
-                }
-                _ => {}
-            }
+        // The deepest first, so that no path's way is moved; then what one parent loses, in one sweep.
+        self.removed
+            .sort_unstable_by(|left, right| right.len().cmp(&left.len()).then_with(|| left.cmp(right)));
+        let parent = |path: &Path<'a>| path.split_last().map(|(parent, _)| parent);
+        for group in self.removed.chunk_by(|left, right| parent(left) == parent(right)) {
+            remove(&mut map, group);
         }
         map
     }
@@ -380,6 +375,30 @@ impl<'a> Work<'a> {
 fn inside<'m, 'a>(map: &'m mut Map, path: &Path<'a>) -> Option<(&'m mut AttributeValue, PathElement<'a>)> {
     let (parent, last) = path.split_last()?;
     Some((parent.find_mut(map)?, last))
+}
+
+/// Takes out what paths with one parent lead to; positions come in their order.
+fn remove<'a>(map: &mut Map, paths: &[Path<'a>]) {
+    let last = |path: &Path<'a>| path.split_last().map(|(_, last)| last);
+    match paths.first().and_then(|path| inside(map, path)) {
+        Some((AttributeValue::M(parent), _)) => {
+            for path in paths {
+                if let Some(PathElement::Name(name)) = last(path) {
+                    parent.remove(name);
+                }
+            }
+        }
+        Some((AttributeValue::L(parent), _)) => {
+            let mut gone = paths.iter().filter_map(last).peekable();
+            let mut at = 0;
+            parent.retain(|_| {
+                let keep = gone.next_if_eq(&PathElement::Index(at)).is_none();
+                at += 1;
+                keep
+            });
+        }
+        _ => {}
+    }
 }
 
 /// The attributes of `base` with those of `changes`, sorted by name, put in or taken away. What is replaced is not

@@ -190,8 +190,38 @@ fn emptied_sets_and_positions_inside_of_lists() {
         new.get("deep"),
         Some(&AttributeValue::M(item(&[("l", "L|'x 'r 'z"), ("k", "1")])))
     );
+    let new = updated("REMOVE deep.l[0], deep.l[2], ls[2].x, deep.k, ls[1]", true)
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        new.get("deep"),
+        Some(&AttributeValue::M(item(&[("l", "L|'q"), ("ss", "SS|a")])))
+    );
+    assert_eq!(
+        new.get("ls"),
+        Some(&AttributeValue::L(vec![value("SS|a"), value("M|")]))
+    );
     let new = updated("REMOVE ls[0], ls[2].x SET ls[1] = :v", true).unwrap().unwrap();
     assert_eq!(new.get("ls"), Some(&AttributeValue::L(vec![value("'x"), value("M|")])));
+}
+
+#[test]
+fn many_removals_from_a_long_list() {
+    let positions: Vec<String> = (0..500).map(|at| format!("l[{}]", at * 2)).collect();
+    let (cache, nothing) = (Cache::new(), crate::request::Substitutions::default());
+    let update = Scope::new(&nothing, &cache)
+        .unwrap()
+        .update(&format!("REMOVE {}", positions.join(",")))
+        .unwrap();
+    let list = |numbers: &mut dyn Iterator<Item = i64>| {
+        AttributeValue::L(numbers.map(|at| AttributeValue::N(at.into())).collect())
+    };
+    let old = Map::from_entries(vec![("l".into(), list(&mut (0..100_000)))]);
+    let new = update.apply(Some(&old), &Map::new()).unwrap().unwrap();
+    assert_eq!(
+        new.get("l"),
+        Some(&list(&mut (0..1000).filter(|at| at % 2 == 1).chain(1000..100_000)))
+    );
 }
 
 #[test]
