@@ -154,7 +154,7 @@ impl<'r> Update<'r> {
     fn added(&self, here: &AttributeValue, operand: &AttributeValue) -> Result<AttributeValue, ApiError> {
         match (here, operand) {
             (AttributeValue::N(left), AttributeValue::N(right)) => {
-                left.add(*right).map(AttributeValue::N).map_err(ApiError::arithmetic)
+                left.plus(*right).map(AttributeValue::N).map_err(ApiError::arithmetic)
             }
             (AttributeValue::Ss(left), AttributeValue::Ss(right)) => Ok(AttributeValue::Ss(union(left, right))),
             (AttributeValue::Ns(left), AttributeValue::Ns(right)) => Ok(AttributeValue::Ns(union(left, right))),
@@ -189,9 +189,9 @@ impl<'r> Update<'r> {
             Operator::Plus | Operator::Minus => {
                 let (left, right) = (number(side(0)?)?, number(side(1)?)?);
                 let result = if operator == Operator::Plus {
-                    left.add(right)
+                    left.plus(right)
                 } else {
-                    left.subtract(right)
+                    left.minus(right)
                 };
                 let number = result.map_err(ApiError::arithmetic)?;
                 Ok(Cow::Owned(AttributeValue::N(number)))

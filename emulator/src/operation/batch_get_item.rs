@@ -51,7 +51,6 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
                 Err(error) if is_throttle(&error) => {
                     read.unprocessed.push(key);
                     throttle = Some(error);
-                    continue;
                 }
                 Err(error) => return Err(error),
                 Ok(item) => {
@@ -110,7 +109,7 @@ fn encode(out: &mut Writer, reads: &[TableRead<'_>], report: Report) {
             object.close();
         }
         if let Some(names) = &asked.attributes_to_get {
-            table.strings("AttributesToGet", names.iter().map(|name| name.as_str()));
+            table.strings("AttributesToGet", names.iter().map(compact_str::CompactString::as_str));
         }
         table.close();
     }
@@ -178,7 +177,7 @@ fn check_kinds(tables: &[Asked]) -> Result<(), ApiError> {
     )?;
     for (_, asked) in tables {
         let has_expression = asked.projection_expression.is_some();
-        check::substitutions_need_expression(&asked.substitutions, has_expression, "")?;
+        check::substitutions_need_expression(&asked.substitutions, has_expression, None)?;
         reading::check_not_empty(asked.projection_expression.as_ref())?;
         asked
             .attributes_to_get

@@ -34,13 +34,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         ],
         &[("ConditionExpression", has_condition)],
     )
-    .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, ""))
+    .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, None))
     .map_err(ApiError::enveloped)?;
     let cache = context.engine.expressions();
-    let mut scope = Scope::new(&request.substitutions, cache).map_err(single_write::enveloped)?;
+    let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
     let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
         .and_then(|condition| scope.check_all_used().map(|()| condition))
-        .map_err(single_write::enveloped)?;
+        .map_err(ApiError::enveloped)?;
     let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;

@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         &[("AttributesToGet", request.attributes_to_get.is_some())],
         &[("ProjectionExpression", has_expression)],
     )?;
-    check::substitutions_need_expression(&request.substitutions, has_expression, "")?;
+    check::substitutions_need_expression(&request.substitutions, has_expression, None)?;
     let legacy = request
         .attributes_to_get
         .as_deref()

@@ -126,10 +126,10 @@ fn check_kinds(request: &Scan) -> Result<(Option<Condition<'_>>, Option<Projecti
     )?;
     let has_values = request.filter_expression.is_some();
     let has_any = has_values || request.projection_expression.is_some();
-    let tail = ": FilterExpression is null";
-    check::substitutions_need_expression(&request.substitutions, has_any, tail)?;
-    if request.substitutions.values.is_some() {
-        check::substitutions_need_expression(&request.substitutions, has_values, tail)?;
+    let missing = Some("FilterExpression is null");
+    check::substitutions_need_expression(&request.substitutions, has_any, missing)?;
+    if request.substitutions.values.is_some() && !has_values {
+        return Err(ApiError::values_without_expression(missing));
     }
     let filter = reading::filter(
         "scanFilter",

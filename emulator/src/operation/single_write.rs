@@ -62,14 +62,6 @@ pub fn old_or_nothing(word: Option<&Text>) -> Result<bool, ApiError> {
     }
 }
 
-/// Puts a write's parameter error into the moved layer's envelope. The one about alias keys stays bare.
-pub fn enveloped(error: ApiError) -> ApiError {
-    let bare = error
-        .message()
-        .is_some_and(|text| text.starts_with("ExpressionAttributeNames contains invalid key"));
-    if bare { error } else { error.enveloped() }
-}
-
 /// Lowers `Expected` and `ConditionalOperator`, if either is there.
 pub fn expected<'r>(
     expected: Option<&'r Vec<(Name, Expected)>>,
