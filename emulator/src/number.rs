@@ -516,10 +516,7 @@ mod tests {
         }
         assert_eq!(number("1e125").plus(number("1")), Err(NumberError::TooPrecise));
         assert_eq!(number("9e125").plus(number("9e125")), Err(NumberError::Overflow));
-        assert_eq!(
-            number("1.1e-130").minus(number("1e-130")),
-            Err(NumberError::Underflow)
-        );
+        assert_eq!(number("1.1e-130").minus(number("1e-130")), Err(NumberError::Underflow));
         assert_eq!(number("3").minus(number("0")), Ok(number("3")));
     }
 

@@ -78,9 +78,10 @@ impl Write<'_> {
     pub(super) fn change(&self, shape: &Shape, contents: &Contents) -> Result<Change, ApiError> {
         let old = contents.get(&self.key);
         if let Some(condition) = &self.condition
-            && !condition.matches(old.map(Item::attributes)) {
-                return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
-            }
+            && !condition.matches(old.map(Item::attributes))
+        {
+            return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
+        }
         let new = match &self.action {
             Action::Put(item) => Some(item.clone()),
             Action::Delete => None,
