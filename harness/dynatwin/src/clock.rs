@@ -22,7 +22,7 @@ pub fn system_clock() -> Clock {
     })
 }
 
-/// The twin's clock. Clones share one clock.
+/// The twin's clock. Clones share one clock. To the SDK it is a sleep implementation and a time source.
 ///
 /// ```
 /// use dynatwin::Twin;
