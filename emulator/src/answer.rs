@@ -27,13 +27,17 @@ pub trait Headers {
 
 impl<const N: usize> Headers for [(&str, &str); N] {
     fn get(&self, name: &str) -> Option<&[u8]> {
-        self.iter().find(|(candidate, _)| candidate.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_bytes())
+        self.iter()
+            .find(|(candidate, _)| candidate.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_bytes())
     }
 }
 
 impl Headers for Vec<(String, String)> {
     fn get(&self, name: &str) -> Option<&[u8]> {
-        self.iter().find(|(candidate, _)| candidate.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_bytes())
+        self.iter()
+            .find(|(candidate, _)| candidate.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_bytes())
     }
 }
 

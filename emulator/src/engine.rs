@@ -1,21 +1,65 @@
 //! The engine: the operation table and the one dispatch.
 
-use crate::answer::{Answer, AnswerHeaders, Delivery, HttpRequest};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use compact_str::CompactString;
+
+use crate::answer::{Answer, AnswerHeaders, HttpRequest};
 use crate::clock::{Clock, Moment};
 use crate::conditions::Conditions;
-use crate::fault::Faults;
-use crate::value::Item;
+use crate::error::{ApiError, ErrorKind};
+use crate::execute::{self, Context};
+use crate::expression::Cache;
+use crate::fault::{Aftermath, Faults};
+use crate::operation::{self, Tokens};
+use crate::storage::{Catalog, Scope, Table};
+use crate::sync::RwLock;
+use crate::value::{Item, Name};
+use crate::wire;
+use crate::wire::encode::Writer;
+use crate::wire::envelope::{self, Envelope, RequestIds, Service};
 
 /// Who asks: the account and region of a request's credentials. Each has tables of its own.
+///
+/// ```
+/// use dynatwin_engine::engine::Caller;
+///
+/// let caller = Caller { access_key: "123456789012".into(), region: "eu-west-1".into() };
+/// assert_eq!(caller.account(), "123456789012");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {
     /// The access key, which separates one set of tables from another.
-    pub access_key: compact_str::CompactString,
+    pub access_key: CompactString,
     /// The region of the credential scope.
-    pub region: compact_str::CompactString,
+    pub region: CompactString,
+}
+
+impl Caller {
+    /// The account number in ARNs: the access key if it looks like one.
+    pub fn account(&self) -> &str {
+        let key = self.access_key.as_str();
+        if key.len() == 12 && key.bytes().all(|byte| byte.is_ascii_digit()) {
+            key
+        } else {
+            "000000000000"
+        }
+    }
 }
 
 /// What an engine is made with.
+///
+/// ```
+/// use dynatwin_engine::clock::{Clock, Moment};
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::engine::Settings;
+///
+/// let settings =
+///     Settings { clock: Clock::settable(Moment::START), seed: 7, conditions: Conditions::CALM, shared_db: false };
+/// assert_eq!(settings.clock.now(), Moment::START);
+/// ```
 pub struct Settings {
     /// The clock it lives by.
     pub clock: Clock,
@@ -27,76 +71,285 @@ pub struct Settings {
     pub shared_db: bool,
 }
 
-/// The twin itself.
+/// The twin itself: `&self` everywhere, to be shared between threads.
+///
+/// ```
+/// use dynatwin_engine::clock::{Clock, Moment};
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+///
+/// let engine = Engine::new(Settings {
+///     clock: Clock::settable(Moment::START),
+///     seed: 7,
+///     conditions: Conditions::CALM,
+///     shared_db: false,
+/// });
+/// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// let answer = engine.dispatch(&caller, "DynamoDB_20120810.ListTables", b"{}");
+/// assert_eq!((answer.status, answer.body.as_slice()), (200, &br#"{"TableNames":[]}"#[..]));
+/// ```
 pub struct Engine {
-    settings: Settings,
+    clock: Clock,
+    seed: u64,
+    shared_db: bool,
+    conditions: RwLock<Conditions>,
+    table_conditions: RwLock<BTreeMap<(Scope, Name), Conditions>>,
+    catalog: Catalog,
     faults: Faults,
+    expressions: Cache,
+    tokens: Tokens,
+    ids: RequestIds,
+}
+
+/// What an operation has answered, before it is put in an envelope.
+struct Outcome {
+    status: u16,
+    body: Vec<u8>,
+    aftermath: Aftermath,
+    note: Option<String>,
 }
 
 impl Engine {
     /// An engine without tables.
     pub fn new(settings: Settings) -> Engine {
         Engine {
+            conditions: RwLock::new(settings.conditions),
+            table_conditions: RwLock::default(),
+            catalog: Catalog::default(),
             faults: Faults::new(settings.seed),
-            settings,
+            expressions: Cache::new(),
+            tokens: Tokens::default(),
+            ids: RequestIds::new(settings.seed),
+            clock: settings.clock,
+            seed: settings.seed,
+            shared_db: settings.shared_db,
         }
     }
+
     /// One request over HTTP, without the socket.
-    pub fn handle(&self, _request: &HttpRequest<'_>) -> Answer {
-        Answer {
-            status: 500,
-            headers: AnswerHeaders::new(),
-            body: Vec::new(),
-            at: self.clock().now(),
-            delivery: Delivery::Whole,
-            note: None,
+    pub fn handle(&self, request: &HttpRequest<'_>) -> Answer {
+        let now = self.clock.now();
+        let known = |service: Service, name: &str| operation::find(service, name).is_some();
+        match envelope::open(request, &self.ids, now, known) {
+            Envelope::Answered(answer) => answer,
+            Envelope::Call(call) => {
+                let outcome = self.carry_out(&call.caller, call.service, call.operation, &call.body, now);
+                let mut answer = envelope::close(&call.form, outcome.status, outcome.body, &self.ids, now);
+                answer.at = outcome.aftermath.at(now);
+                answer.delivery = outcome.aftermath.delivery;
+                answer.note = outcome.note;
+                answer
+            }
         }
     }
-    /// One request, below the envelope.
-    pub fn dispatch(&self, _caller: &Caller, _target: &str, _body: &[u8]) -> Answer {
+
+    /// One request below the envelope: an operation, as in `X-Amz-Target` or by its bare name, and a JSON body.
+    pub fn dispatch(&self, caller: &Caller, target: &str, body: &[u8]) -> Answer {
+        let now = self.clock.now();
+        let (service, name) = Service::of_target(target).unwrap_or((Service::DynamoDb, target));
+        let outcome = self.carry_out(caller, service, name, body, now);
+        let mut headers = AnswerHeaders::new();
+        headers.push(("content-type", CompactString::const_new("application/x-amz-json-1.0")));
         Answer {
-            status: 500,
-            headers: AnswerHeaders::new(),
-            body: Vec::new(),
-            at: self.clock().now(),
-            delivery: Delivery::Whole,
-            note: None,
+            status: outcome.status,
+            headers,
+            body: outcome.body,
+            at: outcome.aftermath.at(now),
+            delivery: outcome.aftermath.delivery,
+            note: outcome.note,
         }
     }
+
+    fn carry_out(&self, caller: &Caller, service: Service, name: &str, body: &[u8], now: Moment) -> Outcome {
+        let Some(operation) = operation::find(service, name) else {
+            // A body that is no JSON is found before an operation that is not known.
+            let error = wire::reader::check_syntax(body)
+                .map_err(|_| wire::decode::not_json())
+                .err();
+            return refused(&error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation)));
+        };
+        let place = (caller.region.as_str(), caller.account());
+        let context = Context::new(self, self.scope(caller), place, operation.name, now);
+        let mut writer = Writer::new();
+        let result = (operation.run)(&context, body, &mut writer);
+        let (status, body) = match result {
+            Ok(()) => (200, writer.finish()),
+            Err(error) => (wire::error::status(error.kind()), wire::error::encode_error(&error)),
+        };
+        Outcome {
+            status,
+            body,
+            aftermath: context.aftermath(),
+            note: context.take_note(),
+        }
+    }
+
+    /// Whose tables a caller sees.
+    fn scope(&self, caller: &Caller) -> Scope {
+        if self.shared_db {
+            return Scope {
+                account: CompactString::const_new(""),
+                region: CompactString::const_new(""),
+            };
+        }
+        Scope {
+            account: caller.access_key.clone(),
+            region: caller.region.clone(),
+        }
+    }
+
     /// The clock.
     pub fn clock(&self) -> &Clock {
-        &self.settings.clock
+        &self.clock
     }
+
     /// The seed.
     pub fn seed(&self) -> u64 {
-        self.settings.seed
+        self.seed
     }
+
     /// The fault rules.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
+
+    /// The expressions that were parsed.
+    pub(crate) fn expressions(&self) -> &Cache {
+        &self.expressions
+    }
+
+    /// The tables.
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The client tokens.
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
     /// The conditions of all tables without their own.
     pub fn conditions(&self) -> Conditions {
-        self.settings.conditions
+        *self.conditions.read()
     }
-    /// Sets them.
-    pub fn set_conditions(&self, _conditions: Conditions) {}
+
+    /// Sets the conditions of all tables without their own.
+    pub fn set_conditions(&self, conditions: Conditions) {
+        *self.conditions.write() = conditions;
+        for (scope, region) in self.catalog.scopes() {
+            let tables: Vec<_> = region.tables.read().values().cloned().collect();
+            tables
+                .iter()
+                .for_each(|table| self.set(table, self.conditions_of(&scope, &table.name)));
+        }
+    }
+
     /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
-    pub fn set_table_conditions(&self, _caller: &Caller, _table: &str, _conditions: Option<Conditions>) {}
-    /// When something is due next.
+    pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
+        let scope = self.scope(caller);
+        let name = (scope.clone(), Name::new(table));
+        match conditions {
+            Some(conditions) => drop(self.table_conditions.write().insert(name, conditions)),
+            None => drop(self.table_conditions.write().remove(&name)),
+        }
+        if let Some(found) = self.catalog.table(&scope, table) {
+            self.set(&found, self.conditions_of(&scope, table));
+        }
+    }
+
+    fn set(&self, table: &Table, conditions: Conditions) {
+        let now = self.clock.now();
+        execute::run_due(table, now);
+        let changed: Result<_, Infallible> = table.reshape(now, |shape| {
+            shape.conditions = conditions;
+            Ok(())
+        });
+        drop(changed);
+    }
+
+    /// The conditions of a table.
+    pub(crate) fn conditions_of(&self, scope: &Scope, table: &str) -> Conditions {
+        let own = self.table_conditions.read();
+        let found = (!own.is_empty())
+            .then(|| own.get(&(scope.clone(), Name::new(table))).copied())
+            .flatten();
+        drop(own);
+        found.unwrap_or_else(|| self.conditions())
+    }
+
+    /// Moves the clock forward, and does what has become due before it returns.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        self.run_due();
+    }
+
+    /// When something is due next: [`Moment::NEVER`] if nothing is.
     pub fn next_due(&self) -> Moment {
-        Moment::NEVER
+        self.catalog
+            .all()
+            .iter()
+            .map(|table| table.next_due())
+            .min()
+            .unwrap_or(Moment::NEVER)
     }
+
     /// Does what is due.
-    pub fn run_due(&self) {}
-    /// Removes all tables and rules.
-    pub fn reset(&self) {}
-    /// The names of a caller's tables.
-    pub fn tables(&self, _caller: &Caller) -> Vec<String> {
-        Vec::new()
+    pub fn run_due(&self) {
+        let now = self.clock.now();
+        for (scope, region) in self.catalog.scopes() {
+            let tables: Vec<_> = region.tables.read().values().cloned().collect();
+            for table in tables {
+                execute::run_due(&table, now);
+                self.forget_deleted(&scope, &table.name, now);
+            }
+        }
     }
+
+    /// Lets go of a table whose deletion is done.
+    pub(crate) fn forget_deleted(&self, scope: &Scope, table: &str, now: Moment) {
+        let Some(region) = self.catalog.region(scope) else {
+            return;
+        };
+        let mut tables = region.tables.write();
+        // Under the lock, so that a new table of the same name stays.
+        if tables
+            .get(table)
+            .is_some_and(|found| found.shape().deleted_at.is_some_and(|gone| gone <= now))
+        {
+            tables.remove(table);
+        }
+    }
+
+    /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
+    pub fn reset(&self) {
+        self.catalog.clear();
+        self.faults.clear();
+        self.tokens.clear();
+        self.table_conditions.write().clear();
+    }
+
+    /// The names of a caller's tables.
+    pub fn tables(&self, caller: &Caller) -> Vec<String> {
+        let Some(region) = self.catalog.region(&self.scope(caller)) else {
+            return Vec::new();
+        };
+        let tables = region.tables.read();
+        tables.keys().map(|name| name.to_string()).collect()
+    }
+
     /// All items of a table as they are now, in the table's order; `None` if there is no such table.
-    pub fn items(&self, _caller: &Caller, _table: &str) -> Option<Vec<Item>> {
-        None
+    pub fn items(&self, caller: &Caller, table: &str) -> Option<Vec<Item>> {
+        let table = self.catalog.table(&self.scope(caller), table)?;
+        execute::run_due(&table, self.clock.now());
+        Some(table.items())
+    }
+}
+
+fn refused(error: &ApiError) -> Outcome {
+    Outcome {
+        status: wire::error::status(error.kind()),
+        body: wire::error::encode_error(error),
+        aftermath: Aftermath::default(),
+        note: None,
     }
 }

@@ -1,5 +1,6 @@
 //! Rules that make requests fail, wait, or lose their answer: ordered, counted, held by their ids.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::chance;
@@ -201,7 +202,12 @@ pub struct Faults {
 struct Installed {
     next: u64,
     rules: Vec<RuleReport>,
+    /// How often a dial was asked about a key.
+    ordinals: BTreeMap<u64, u64>,
 }
+
+/// Keys whose decisions are counted; beyond them counting starts again.
+const MOST_ORDINALS: usize = 1 << 20;
 
 impl Faults {
     /// No rules; shares are decided by `seed`.
@@ -251,6 +257,25 @@ impl Faults {
     /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
+    }
+
+    /// Whether a dial acts on an entry: a seeded share of the entries of each key, in their order.
+    pub fn decide(&self, what: &str, subject: &Subject<'_>, share: f64) -> bool {
+        if share <= 0.0 {
+            return false;
+        }
+        let key = subject.partition.unwrap_or_default().as_bytes();
+        let name = chance::StableHash::new(self.seed)
+            .bytes(what.as_bytes())
+            .bytes(subject.table.as_bytes());
+        let id = name.bytes(subject.operation.as_bytes()).bytes(key).finish();
+        let mut installed = self.rules.lock();
+        if installed.ordinals.len() >= MOST_ORDINALS {
+            installed.ordinals.clear();
+        }
+        let ordinal = installed.ordinals.entry(id).or_default();
+        *ordinal += 1;
+        chance::share(chance::decide(self.seed, what, &id.to_le_bytes(), *ordinal)) < share
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.

@@ -1,14 +1,27 @@
 //! A twin of Amazon DynamoDB: requests in, the service's answers out, at a moment of a clock that the caller owns.
+//!
+//! The engine is synchronous and pure: no sockets, threads, files, system clock or source of entropy. A door hands it
+//! bytes ([`engine::Engine::handle`]) and delivers what comes back.
 pub mod answer;
+pub mod capacity;
 pub mod chance;
+pub mod change;
 pub mod clock;
 pub mod conditions;
 pub mod engine;
 pub mod error;
+pub mod execute;
+pub mod expression;
 pub mod fault;
+pub mod key;
 pub mod limits;
 pub mod number;
+pub mod operation;
+pub mod plan;
 pub mod request;
+pub mod schema;
 pub mod size;
+pub mod storage;
 pub mod sync;
 pub mod value;
+pub mod wire;

@@ -1,1 +1,244 @@
-//! x
+//! The engine for JavaScript: one class over [`dynatwin_engine::engine::Engine`], and the reading and writing of plain
+//! JavaScript values. What is pleasant to use stands around it in `npm/`, which carries answers out (delays, lost
+//! connections) as a door does.
+
+mod answer;
+mod options;
+mod values;
+
+use std::time::Duration;
+
+use dynatwin_engine::answer::HttpRequest;
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::fault::RuleId;
+use js_sys::{Array, Function, Object, Reflect};
+use wasm_bindgen::prelude::*;
+
+/// What goes wrong here goes out as a JavaScript `Error` with a plain sentence.
+type Outcome<T> = Result<T, JsError>;
+
+/// The twin's engine, as `npm/twin.js` uses it.
+#[wasm_bindgen(js_name = Engine)]
+pub struct Face {
+    engine: Engine,
+}
+
+#[wasm_bindgen(js_class = Engine)]
+impl Face {
+    /// An engine without tables; `clock` is one of the forms that `npm/index.d.ts` describes.
+    #[wasm_bindgen(constructor)]
+    pub fn new(seed: u64, conditions: &JsValue, clock: &JsValue, shared_tables: bool) -> Outcome<Face> {
+        let settings = Settings {
+            clock: options::clock(clock)?,
+            seed,
+            conditions: options::conditions(conditions, dynatwin_engine::conditions::Conditions::CALM)?,
+            shared_db: shared_tables,
+        };
+        Ok(Face {
+            engine: Engine::new(settings),
+        })
+    }
+
+    /// One request below the HTTP envelope.
+    pub fn dispatch(&self, target: &str, body: &[u8], access_key: &str, region: &str) -> Object {
+        answer::object(&self.engine.dispatch(&caller(access_key, region), target, body))
+    }
+
+    /// One request with its HTTP envelope; `headers` are names and values in turn.
+    pub fn handle(&self, method: &str, path: &str, headers: Vec<String>, body: &[u8]) -> Object {
+        let mut words = headers.into_iter();
+        let mut headers = Vec::with_capacity(words.len() / 2);
+        while let (Some(name), Some(value)) = (words.next(), words.next()) {
+            headers.push((name, value));
+        }
+        answer::object(&self.engine.handle(&HttpRequest {
+            method,
+            target: path,
+            headers: &headers,
+            body,
+        }))
+    }
+
+    /// The clock's moment in milliseconds since 1970.
+    pub fn now(&self) -> f64 {
+        values::milliseconds(self.engine.clock().now())
+    }
+
+    /// Moves the clock forward, and does what fell due on the way.
+    pub fn advance(&self, seconds: f64) -> Outcome<()> {
+        self.engine.clock().advance(options::seconds("advance", seconds)?);
+        self.engine.run_due();
+        Ok(())
+    }
+
+    /// Moves the clock to a moment like `2026-01-01T00:00:00Z`, and does what fell due on the way.
+    pub fn set(&self, moment: &str) -> Outcome<()> {
+        if !self.engine.clock().set(options::moment(moment)?) {
+            let now = self.engine.clock().now();
+            return Err(options::refusal(&format!(
+                "Time never goes back: it is {now}, which is after {moment}."
+            )));
+        }
+        self.engine.run_due();
+        Ok(())
+    }
+
+    /// Moves a clock that stands still by this much, as everybody who sleeps on it does; nothing on one that runs.
+    pub fn sleep(&self, milliseconds: f64) -> Outcome<()> {
+        let length = options::seconds("sleep", milliseconds / 1000.0)?;
+        if self.is_settable() {
+            self.engine.clock().advance(length);
+        }
+        Ok(())
+    }
+
+    /// Whether the clock stands still unless it is moved.
+    #[wasm_bindgen(js_name = isSettable)]
+    pub fn is_settable(&self) -> bool {
+        self.engine.clock().is_settable()
+    }
+
+    /// How many of the clock's seconds pass in one of the world's; 0 if it stands still.
+    pub fn speed(&self) -> f64 {
+        self.engine.clock().speed().unwrap_or(0.0)
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.engine.seed()
+    }
+
+    /// The conditions of all tables without their own.
+    pub fn conditions(&self) -> Object {
+        options::conditions_object(&self.engine.conditions())
+    }
+
+    /// Sets them: a name, or an object whose members replace those of its `base`, or of the conditions there are.
+    #[wasm_bindgen(js_name = setConditions)]
+    pub fn set_conditions(&self, conditions: &JsValue) -> Outcome<()> {
+        let conditions = options::conditions(conditions, self.engine.conditions())?;
+        self.engine.set_conditions(conditions);
+        Ok(())
+    }
+
+    /// Sets those of one table; `undefined` or `null` lets it follow the others again.
+    #[wasm_bindgen(js_name = setTableConditions)]
+    pub fn set_table_conditions(
+        &self,
+        access_key: &str,
+        region: &str,
+        table: &str,
+        conditions: &JsValue,
+    ) -> Outcome<()> {
+        let conditions = if conditions.is_null() || conditions.is_undefined() {
+            None
+        } else {
+            Some(options::conditions(conditions, self.engine.conditions())?)
+        };
+        let caller = caller(access_key, region);
+        self.engine.set_table_conditions(&caller, table, conditions);
+        Ok(())
+    }
+
+    /// Installs a fault rule behind those there are; returns its number.
+    #[wasm_bindgen(js_name = addFault)]
+    pub fn add_fault(&self, rule: &JsValue) -> Outcome<f64> {
+        Ok(self.engine.faults().add(options::rule(rule)?).0 as f64)
+    }
+
+    /// Takes a fault rule out; says what it did, or `undefined` if there is none of that number.
+    #[wasm_bindgen(js_name = removeFault)]
+    pub fn remove_fault(&self, id: f64) -> JsValue {
+        match self.engine.faults().remove(RuleId(id as u64)) {
+            Some(report) => values::report(&report).into(),
+            None => JsValue::UNDEFINED,
+        }
+    }
+
+    /// Takes all fault rules out.
+    #[wasm_bindgen(js_name = clearFaults)]
+    pub fn clear_faults(&self) {
+        self.engine.faults().clear();
+    }
+
+    /// The fault rules and what they did.
+    pub fn faults(&self) -> Array {
+        self.engine
+            .faults()
+            .report()
+            .iter()
+            .map(|report| JsValue::from(values::report(report)))
+            .collect()
+    }
+
+    /// Removes all tables and rules.
+    pub fn reset(&self) {
+        self.engine.reset();
+    }
+
+    /// The names of a caller's tables.
+    pub fn tables(&self, access_key: &str, region: &str) -> Vec<String> {
+        self.engine.tables(&caller(access_key, region))
+    }
+
+    /// All items of a table, as the SDK's `AttributeValue`s; `undefined` if there is no such table.
+    pub fn items(&self, access_key: &str, region: &str, table: &str) -> JsValue {
+        match self.engine.items(&caller(access_key, region), table) {
+            Some(items) => items
+                .iter()
+                .map(|item| JsValue::from(values::map(item.attributes())))
+                .collect::<Array>()
+                .into(),
+            None => JsValue::UNDEFINED,
+        }
+    }
+
+    /// When something is due next, in milliseconds since 1970; `undefined` if nothing is.
+    #[wasm_bindgen(js_name = nextDue)]
+    pub fn next_due(&self) -> Option<f64> {
+        let due = self.engine.next_due();
+        (due != Moment::NEVER).then(|| values::milliseconds(due))
+    }
+
+    /// Does what is due.
+    #[wasm_bindgen(js_name = runDue)]
+    pub fn run_due(&self) {
+        self.engine.run_due();
+    }
+}
+
+/// A panic ends a request as a trap that says nothing; its own words go to the console.
+#[wasm_bindgen(start)]
+fn start() {
+    std::panic::set_hook(Box::new(|panic| {
+        let console = Reflect::get(&js_sys::global(), &"console".into()).unwrap_or_default();
+        let error = Reflect::get(&console, &"error".into()).unwrap_or_default();
+        if let Some(error) = error.dyn_ref::<Function>() {
+            let _ = error.call1(&console, &format!("Dynatwin has failed: {panic}").into());
+        }
+    }));
+}
+
+fn caller(access_key: &str, region: &str) -> Caller {
+    Caller {
+        access_key: access_key.into(),
+        region: region.into(),
+    }
+}
+
+/// The world's time, from JavaScript: wasm has no clock of its own.
+fn world() -> Moment {
+    Moment::from_micros((js_sys::Date::now() * 1000.0) as i64)
+}
+
+/// A clock that runs with the world, from another moment or at another speed if asked.
+fn running(start: Option<Moment>, speed: Option<f64>) -> Clock {
+    match (start, speed) {
+        (None, None) => Clock::system(world),
+        (start, speed) => Clock::accelerated(world, start.unwrap_or_else(world), speed.unwrap_or(1.0)),
+    }
+}
+
+/// The longest time anybody can ask for: ten thousand years.
+const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);

@@ -1,1 +1,44 @@
-fn main() {}
+//! The project's chores: `cargo xtask wasm`, `test` and `bench`.
+
+mod bench;
+mod server;
+mod setup;
+mod shell;
+mod test;
+mod wasm;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+  wasm     build the engine for JavaScript into wasm/npm/pkg, and say how large it is
+  test     install what is missing and run every test; ends with `N passed, N failed`
+  bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["wasm"] => wasm::build(),
+        ["test"] => {
+            return if test::all() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            };
+        }
+        ["bench"] => bench::compare(),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(USAGE.into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("{sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! `ConsumedCapacity`: what a request cost, by table and index.
+
+use smallvec::SmallVec;
+
+use super::units::Units;
+use crate::value::Name;
+
+/// Whether a transaction's units were for reading or for writing; other requests do not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// `ReadCapacityUnits`.
+    Read,
+    /// `WriteCapacityUnits`.
+    Write,
+}
+
+/// What a request cost on one table.
+///
+/// ```
+/// use dynatwin_engine::capacity::{Consumed, units::Units};
+///
+/// let mut consumed = Consumed::new("Orders".into());
+/// consumed.table += Units::whole(1);
+/// consumed.add_global("by-date".into(), Units::whole(2));
+/// assert_eq!(consumed.total(), Units::whole(3));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Consumed {
+    /// The table's name.
+    pub table_name: Name,
+    /// The table's own part.
+    pub table: Units,
+    /// Global indexes touched, in the order of their first touch.
+    pub globals: SmallVec<[(Name, Units); 2]>,
+    /// Local indexes touched, in the order of their first touch.
+    pub locals: SmallVec<[(Name, Units); 2]>,
+    /// Set by transactions.
+    pub direction: Option<Direction>,
+}
+
+impl Consumed {
+    /// Nothing yet.
+    pub fn new(table_name: Name) -> Consumed {
+        Consumed {
+            table_name,
+            table: Units::ZERO,
+            globals: SmallVec::new(),
+            locals: SmallVec::new(),
+            direction: None,
+        }
+    }
+
+    /// Everything together.
+    pub fn total(&self) -> Units {
+        self.table + self.globals.iter().chain(&self.locals).map(|(_, units)| *units).sum()
+    }
+
+    /// Adds to a global index's part.
+    pub fn add_global(&mut self, index: Name, units: Units) {
+        add(&mut self.globals, index, units);
+    }
+
+    /// Adds to a local index's part.
+    pub fn add_local(&mut self, index: Name, units: Units) {
+        add(&mut self.locals, index, units);
+    }
+
+    /// Adds all parts of another request's cost on the same table.
+    pub fn merge(&mut self, other: Consumed) {
+        self.table += other.table;
+        other
+            .globals
+            .into_iter()
+            .for_each(|(index, units)| self.add_global(index, units));
+        other
+            .locals
+            .into_iter()
+            .for_each(|(index, units)| self.add_local(index, units));
+        self.direction = self.direction.or(other.direction);
+    }
+}
+
+fn add(arms: &mut SmallVec<[(Name, Units); 2]>, index: Name, units: Units) {
+    match arms.iter_mut().find(|(name, _)| *name == index) {
+        Some((_, sum)) => *sum += units,
+        None => arms.push((index, units)),
+    }
+}

@@ -1,0 +1,86 @@
+//! Read and write units of single items and pages (Developer Guide, "Read and write operations").
+
+/// Bytes of an item that one write unit pays for.
+const WRITE_UNIT: usize = 1024;
+/// Bytes of items that one strongly consistent read unit pays for.
+const READ_UNIT: usize = 4096;
+
+/// What an answer's `CapacityUnits` count, in halves: an eventually consistent read costs half a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Units(u64);
+
+impl Units {
+    /// Nothing.
+    pub const ZERO: Units = Units(0);
+
+    /// Whole units.
+    pub const fn whole(units: u64) -> Units {
+        Units(units * 2)
+    }
+
+    /// As the answer's number.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64 / 2.0
+    }
+
+    /// Whether this is nothing.
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// As often as that.
+    pub const fn times(self, factor: u64) -> Units {
+        Units(self.0 * factor)
+    }
+}
+
+impl std::ops::Add for Units {
+    type Output = Units;
+
+    fn add(self, other: Units) -> Units {
+        Units(self.0 + other.0)
+    }
+}
+
+impl std::ops::AddAssign for Units {
+    fn add_assign(&mut self, other: Units) {
+        self.0 += other.0;
+    }
+}
+
+impl std::iter::Sum for Units {
+    fn sum<I: Iterator<Item = Units>>(units: I) -> Units {
+        units.fold(Units::ZERO, |sum, more| sum + more)
+    }
+}
+
+/// A read of `size` bytes: an item, or all items of a page. What is not there costs as much as the smallest item.
+pub fn read(size: usize, consistent: bool) -> Units {
+    let blocks = size.div_ceil(READ_UNIT).max(1) as u64;
+    Units(blocks * if consistent { 2 } else { 1 })
+}
+
+/// A write of an item of `size` bytes: the larger of before and after.
+pub fn write(size: usize) -> Units {
+    Units::whole(size.div_ceil(WRITE_UNIT).max(1) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding() {
+        for (size, eventual, consistent, written) in [
+            (0, 0.5, 1.0, 1.0),
+            (1, 0.5, 1.0, 1.0),
+            (1024, 0.5, 1.0, 1.0),
+            (1025, 0.5, 1.0, 2.0),
+            (4096, 0.5, 1.0, 4.0),
+            (4097, 1.0, 2.0, 5.0),
+        ] {
+            let costs = [read(size, false), read(size, true), write(size)].map(Units::as_f64);
+            assert_eq!(costs, [eventual, consistent, written], "{size}");
+        }
+    }
+}

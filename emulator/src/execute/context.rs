@@ -1,0 +1,87 @@
+//! What is known about the request that is being carried out.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use crate::answer::Delivery;
+use crate::clock::Moment;
+use crate::engine::Engine;
+use crate::fault::Aftermath;
+use crate::storage::Scope;
+
+/// One request's surroundings: who asks, when, of which engine, and what becomes of the answer.
+pub struct Context<'e> {
+    /// The engine.
+    pub engine: &'e Engine,
+    /// Whose tables.
+    pub scope: Scope,
+    /// The caller's region, for ARNs; the scope's may be shared.
+    pub region: &'e str,
+    /// The caller's account number.
+    pub account: &'e str,
+    /// The operation's name in the API.
+    pub operation: &'static str,
+    /// The moment the request is carried out at. It stays the same to its end.
+    pub now: Moment,
+    aftermath: Cell<Aftermath>,
+    note: RefCell<Option<String>>,
+}
+
+impl<'e> Context<'e> {
+    /// The surroundings of a request.
+    pub fn new(
+        engine: &'e Engine,
+        scope: Scope,
+        (region, account): (&'e str, &'e str),
+        operation: &'static str,
+        now: Moment,
+    ) -> Context<'e> {
+        Context {
+            engine,
+            scope,
+            region,
+            account,
+            operation,
+            now,
+            aftermath: Cell::default(),
+            note: RefCell::default(),
+        }
+    }
+
+    /// What becomes of the answer.
+    pub fn aftermath(&self) -> Aftermath {
+        self.aftermath.get()
+    }
+
+    /// Delays the answer; several delays add up.
+    pub fn wait(&self, by: Duration) {
+        let aftermath = self.aftermath.get();
+        self.aftermath.set(Aftermath {
+            wait: aftermath.wait + by,
+            ..aftermath
+        });
+    }
+
+    /// Sets how the answer is delivered.
+    pub fn deliver(&self, delivery: Delivery) {
+        self.aftermath.set(Aftermath {
+            delivery,
+            ..self.aftermath.get()
+        });
+    }
+
+    /// Leaves a word for the operator's log.
+    pub fn note(&self, note: String) {
+        *self.note.borrow_mut() = Some(note);
+    }
+
+    /// Takes that word.
+    pub fn take_note(&self) -> Option<String> {
+        self.note.borrow_mut().take()
+    }
+
+    /// The ARN of a table of the caller's.
+    pub fn table_arn(&self, table: &str) -> String {
+        format!("arn:aws:dynamodb:{}:{}:table/{table}", self.region, self.account)
+    }
+}

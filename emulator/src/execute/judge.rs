@@ -1,0 +1,166 @@
+//! The first step of every entry: the fault rules and the dials that make requests fail.
+
+use compact_str::CompactString;
+
+use super::Context;
+use crate::answer::Delivery;
+use crate::error::{ApiError, ErrorKind, ThrottlingReason};
+use crate::fault::{Exceeded, Subject, Verdict};
+use crate::schema::{BillingMode, KeySchema};
+use crate::storage::{Shape, Table};
+use crate::value::{AttributeValue, Map};
+
+/// What the rules are held against: an entry of a request.
+#[derive(Clone, Copy)]
+pub struct Entry<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// Its shape.
+    pub shape: &'a Shape,
+    /// The index that is read, if one is.
+    pub index: Option<&'a str>,
+    /// The value of the partition key, if the entry has one.
+    pub partition: Option<&'a AttributeValue>,
+    /// Whether the entry writes.
+    pub writes: bool,
+}
+
+impl<'a> Entry<'a> {
+    /// The partition key of a key or item, under a schema.
+    pub fn partition_of(schema: &KeySchema, map: &'a Map) -> Option<&'a AttributeValue> {
+        map.get(&schema.hash.first()?.name)
+    }
+}
+
+impl Context<'_> {
+    /// Holds the rules and dials against an entry of the data plane.
+    pub fn judge(&self, entry: &Entry<'_>) -> Result<(), ApiError> {
+        let faults = self.engine.faults();
+        let conditions = &entry.shape.conditions;
+        let dials = conditions.internal_errors > 0.0 || conditions.throttles > 0.0;
+        if faults.is_empty() && !dials {
+            return Ok(());
+        }
+        let partition = entry.partition.and_then(key_text);
+        let subject = Subject {
+            operation: self.operation,
+            table: &entry.table.name,
+            partition: partition.as_deref(),
+        };
+        if let Some(verdict) = faults.judge(&subject) {
+            return self.carry_out(verdict, |exceeded| throttled(entry, exceeded));
+        }
+        if dials {
+            if faults.decide("internal error", &subject, conditions.internal_errors) {
+                return Err(ApiError::internal());
+            }
+            if faults.decide("throttle", &subject, conditions.throttles) {
+                return Err(throttled(entry, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds the rules against a request of the control plane; `table` is empty where it names none.
+    pub fn judge_control(&self, table: &str) -> Result<(), ApiError> {
+        match self.engine.faults().judge(&Subject {
+            operation: self.operation,
+            table,
+            partition: None,
+        }) {
+            None => Ok(()),
+            // Recorded of control-plane requests that come too fast (October 2026).
+            Some(verdict) => self.carry_out(verdict, |_| ApiError::new(ErrorKind::Throttling, "Rate exceeded")),
+        }
+    }
+
+    fn carry_out(&self, verdict: Verdict, throttle: impl FnOnce(Option<Exceeded>) -> ApiError) -> Result<(), ApiError> {
+        match verdict {
+            Verdict::Throttle(exceeded) => Err(throttle(exceeded)),
+            Verdict::InternalServerError => Err(ApiError::internal()),
+            Verdict::ServiceUnavailable => Err(ApiError::unavailable()),
+            Verdict::Reset => {
+                self.deliver(Delivery::Reset);
+                Err(ApiError::internal())
+            }
+            Verdict::Wait(by) => {
+                self.wait(by);
+                Ok(())
+            }
+            Verdict::AnswerLost => {
+                self.deliver(Delivery::Lost);
+                Ok(())
+            }
+            Verdict::Truncate(bytes) => {
+                self.deliver(Delivery::Truncated(bytes));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Whether an error is a throttle: in a batch its entry comes back unprocessed.
+pub fn is_throttle(error: &ApiError) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ProvisionedThroughputExceeded | ErrorKind::Throttling | ErrorKind::RequestLimitExceeded
+    )
+}
+
+/// A partition key as rules name it. Binary keys have no such name.
+fn key_text(value: &AttributeValue) -> Option<CompactString> {
+    match value {
+        AttributeValue::S(text) => Some(text.clone()),
+        AttributeValue::N(number) => Some(compact_str::format_compact!("{number}")),
+        _ => None,
+    }
+}
+
+/// The service's error for an entry that is throttled: by default for what its table's billing mode runs out of.
+fn throttled(entry: &Entry<'_>, exceeded: Option<Exceeded>) -> ApiError {
+    let provisioned = entry.shape.definition.billing == BillingMode::Provisioned;
+    let of_index = entry.index.is_some();
+    let exceeded = exceeded.unwrap_or(if provisioned {
+        Exceeded::ProvisionedThroughput
+    } else {
+        Exceeded::KeyRangeThroughput
+    });
+    let resource = match entry.index {
+        Some(index) => format!("{}/index/{index}", entry.table.arn),
+        None => entry.table.arn.clone(),
+    };
+    let reason = ThrottlingReason {
+        reason: reason_name(of_index, entry.writes, exceeded),
+        resource,
+    };
+    match exceeded {
+        Exceeded::ProvisionedThroughput => ApiError::provisioned_throughput(of_index, reason),
+        Exceeded::KeyRangeThroughput if provisioned => ApiError::provisioned_throughput(of_index, reason),
+        Exceeded::KeyRangeThroughput => ApiError::throttled(of_index, reason),
+        Exceeded::AccountLimit => ApiError::request_limit(reason),
+        Exceeded::MaxOnDemandThroughput => ApiError::on_demand_maximum(reason),
+    }
+}
+
+/// The sixteen reasons, as the API model spells them.
+fn reason_name(of_index: bool, writes: bool, exceeded: Exceeded) -> &'static str {
+    use Exceeded::*;
+    match (of_index, writes, exceeded) {
+        (false, false, ProvisionedThroughput) => "TableReadProvisionedThroughputExceeded",
+        (false, false, KeyRangeThroughput) => "TableReadKeyRangeThroughputExceeded",
+        (false, false, AccountLimit) => "TableReadAccountLimitExceeded",
+        (false, false, MaxOnDemandThroughput) => "TableReadMaxOnDemandThroughputExceeded",
+        (false, true, ProvisionedThroughput) => "TableWriteProvisionedThroughputExceeded",
+        (false, true, KeyRangeThroughput) => "TableWriteKeyRangeThroughputExceeded",
+        (false, true, AccountLimit) => "TableWriteAccountLimitExceeded",
+        (false, true, MaxOnDemandThroughput) => "TableWriteMaxOnDemandThroughputExceeded",
+        (true, false, ProvisionedThroughput) => "IndexReadProvisionedThroughputExceeded",
+        (true, false, KeyRangeThroughput) => "IndexReadKeyRangeThroughputExceeded",
+        (true, false, AccountLimit) => "IndexReadAccountLimitExceeded",
+        (true, false, MaxOnDemandThroughput) => "IndexReadMaxOnDemandThroughputExceeded",
+        (true, true, ProvisionedThroughput) => "IndexWriteProvisionedThroughputExceeded",
+        (true, true, KeyRangeThroughput) => "IndexWriteKeyRangeThroughputExceeded",
+        (true, true, AccountLimit) => "IndexWriteAccountLimitExceeded",
+        (true, true, MaxOnDemandThroughput) => "IndexWriteMaxOnDemandThroughputExceeded",
+    }
+}

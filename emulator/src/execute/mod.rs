@@ -1,0 +1,20 @@
+//! The only mutator: reads, writes and transactions, entry by entry, in one order.
+//!
+//! A write, wherever it comes from, goes through five steps: fault rules; the partition's lock and what is due there, then
+//! the condition; the [`Change`](crate::change::Change) and all its arms; capacity for all arms or for none; apply. Nothing
+//! after the fourth can fail: what could, was computed before.
+
+mod context;
+mod due;
+mod judge;
+mod read;
+mod transact;
+mod write;
+
+pub use context::Context;
+pub use due::run_due;
+pub use judge::Entry;
+pub use judge::is_throttle;
+pub use read::{Get, Source, get, page, transact_get};
+pub use transact::{reason as cancellation_reason, transact_write};
+pub use write::{Action, Write, write};

@@ -1,0 +1,119 @@
+//! The write pipeline, for several items at once: all partitions are locked, in order, before the first item is looked at,
+//! and nothing is applied unless everything can be.
+
+use std::sync::Arc;
+
+use super::Context;
+use super::due;
+use super::judge::is_throttle;
+use super::write::Write;
+use crate::change::Change;
+use crate::error::{ApiError, CancellationReason, Detail, ErrorKind};
+use crate::storage::Shape;
+
+/// Carries out all writes or none. An entry that could not be planned brings its error along: it cancels the transaction
+/// like one that fails now.
+pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Result<Vec<Change>, ApiError> {
+    let mut failures: Vec<Option<ApiError>> = Vec::with_capacity(writes.len());
+    for write in writes {
+        let judged = match write {
+            Ok(write) => context.judge(&write.entry()),
+            Err(error) => Err(error.clone()),
+        };
+        match judged {
+            Err(error) if !cancels(&error) => return Err(error),
+            judged => failures.push(judged.err()),
+        }
+    }
+    let place = |write: &Write<'_>| {
+        (
+            write.target.table.ordinal,
+            write.target.table.partition_of(write.key.token),
+        )
+    };
+    let mut places: Vec<_> = writes.iter().flatten().map(|write| (place(write), write)).collect();
+    places.sort_by_key(|(place, _)| *place);
+    places.dedup_by_key(|(place, _)| *place);
+    let mut locked = Vec::with_capacity(places.len());
+    for (place, write) in places {
+        let table = &write.target.table;
+        let partition = table.partition(place.1);
+        let mut guard = partition.write();
+        let shape: Arc<Shape> = if guard.epoch == write.target.shape.epoch {
+            Arc::clone(&write.target.shape)
+        } else {
+            table.shape()
+        };
+        if shape.deleted_at.is_some() {
+            return Err(ApiError::table_not_found());
+        }
+        if partition.is_due(context.now) {
+            due::run_locked(table, &shape, partition, Arc::make_mut(&mut guard), context.now);
+        }
+        locked.push((place, guard, shape, partition));
+    }
+    let of = |write: &Write<'_>| {
+        locked
+            .binary_search_by_key(&place(write), |(place, ..)| *place)
+            .unwrap_or_default()
+    };
+    let mut changes = Vec::with_capacity(writes.len());
+    for (write, failure) in writes.iter().zip(&mut failures) {
+        let (Ok(write), None) = (write, &failure) else { continue };
+        let at = of(write);
+        match write.change(&locked[at].2, &locked[at].1) {
+            Ok(change) => changes.push((at, write.changes(&change), change)),
+            Err(error) => *failure = Some(error),
+        }
+    }
+    if failures.iter().any(Option::is_some) {
+        return Err(ApiError::transaction_cancelled(
+            failures.into_iter().map(reason).collect(),
+        ));
+    }
+    for (at, applies, change) in &changes {
+        let (_, guard, shape, partition) = &mut locked[*at];
+        if *applies {
+            let contents = Arc::make_mut(guard);
+            contents.apply(shape, change, context.now);
+            partition.publish_due(contents);
+        }
+    }
+    let shapes: Vec<Arc<Shape>> = locked.into_iter().map(|(_, _, shape, _)| shape).collect();
+    for (at, _, change) in &changes {
+        for arm in &change.globals {
+            shapes[*at].indexes[arm.index].drain_if_long(context.now);
+        }
+    }
+    Ok(changes.into_iter().map(|(_, _, change)| change).collect())
+}
+
+/// Whether an entry's error cancels the transaction with a reason, instead of answering for the whole request.
+fn cancels(error: &ApiError) -> bool {
+    is_throttle(error) || matches!(error.kind(), ErrorKind::Validation | ErrorKind::ConditionalCheckFailed)
+}
+
+/// Why an action is at fault, from its error.
+pub fn reason(failure: Option<ApiError>) -> CancellationReason {
+    let Some(error) = failure else {
+        return CancellationReason::NONE;
+    };
+    let code = match error.kind() {
+        ErrorKind::ConditionalCheckFailed => "ConditionalCheckFailed",
+        ErrorKind::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
+        ErrorKind::TransactionConflict => "TransactionConflict",
+        ErrorKind::ProvisionedThroughputExceeded => "ProvisionedThroughputExceeded",
+        ErrorKind::Throttling | ErrorKind::RequestLimitExceeded => "ThrottlingError",
+        _ => "ValidationError",
+    };
+    let item = if let Detail::Item(item) = error.detail() {
+        Some(item.clone())
+    } else {
+        None
+    };
+    CancellationReason {
+        code,
+        message: error.message().map(|text| text.to_owned().into()),
+        item,
+    }
+}

@@ -1,0 +1,251 @@
+//! Expressions with what their placeholders stand for.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use super::ast::{Body, Grammar, Operand, Parsed};
+use super::cache::Cache;
+use super::condition::Condition;
+use super::key_condition::KeyCondition;
+use super::path::Path;
+use super::projection::Projection;
+use super::update::Update;
+use super::{ExpressionKind, check, error};
+use crate::error::ApiError;
+use crate::limits;
+use crate::request::Substitutions;
+use crate::value::{AttributeValue, Name};
+
+const NAMES: &str = "ExpressionAttributeNames";
+const VALUES: &str = "ExpressionAttributeValues";
+/// With more substitutions than this a placeholder is looked up by hash.
+const FEW: usize = 8;
+
+/// A parsed expression and what its placeholders stand for; `None` for those that stand for nothing, which only the
+/// static checks meet.
+#[derive(Clone)]
+pub(super) struct Bound<'r> {
+    pub parsed: Arc<Parsed>,
+    pub names: SmallVec<[Option<&'r str>; 4]>,
+    pub values: SmallVec<[Option<&'r AttributeValue>; 4]>,
+}
+
+static NOTHING: AttributeValue = AttributeValue::Null;
+
+impl<'r> Bound<'r> {
+    pub(super) fn value(&self, at: u32) -> &'r AttributeValue {
+        self.values[at as usize].unwrap_or(&NOTHING)
+    }
+
+    /// The value an operand is, if it is a placeholder.
+    pub(super) fn constant(&self, operand: Operand) -> Option<&'r AttributeValue> {
+        match operand {
+            Operand::Value(at) => Some(self.value(at)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn path(&self, operand: Operand) -> Option<Path<'_>> {
+        match operand {
+            Operand::Path(span) => Some(Path::new(self, span)),
+            _ => None,
+        }
+    }
+}
+
+/// One of the two maps of substitutions, and which of it has been used.
+struct Table<'r, V> {
+    entries: &'r [(Name, V)],
+    used: SmallVec<[bool; FEW]>,
+    /// Where each placeholder is, once there are many.
+    index: FxHashMap<&'r str, usize>,
+}
+
+impl<'r, V> Table<'r, V> {
+    fn new(entries: Option<&'r Vec<(Name, V)>>) -> Table<'r, V> {
+        let entries = entries.map(Vec::as_slice).unwrap_or_default();
+        let mut index = FxHashMap::default();
+        if entries.len() > FEW {
+            index.extend(entries.iter().enumerate().map(|(at, (key, _))| (key.as_str(), at)));
+        }
+        Table {
+            entries,
+            used: smallvec![false; entries.len()],
+            index,
+        }
+    }
+
+    fn take(&mut self, placeholder: &str) -> Option<&'r V> {
+        let at = if self.entries.len() > FEW {
+            *self.index.get(placeholder)?
+        } else {
+            self.entries.iter().position(|(key, _)| key == placeholder)?
+        };
+        self.used[at] = true;
+        Some(&self.entries[at].1)
+    }
+
+    fn check_used(&self, member: &str) -> Result<(), ApiError> {
+        if self.used.iter().all(|used| *used) {
+            return Ok(());
+        }
+        let unused = self.entries.iter().zip(&self.used).filter(|(_, used)| !**used);
+        let keys: Vec<&str> = unused.map(|((key, _), _)| key.as_str()).collect();
+        Err(ApiError::substitutions_unused(member, &keys))
+    }
+}
+
+/// The substitutions of one request, or of one action of a transaction, with what its expressions have used of them.
+///
+/// ```
+/// use dynatwin_engine::expression::{Cache, ExpressionKind, Scope};
+/// use dynatwin_engine::request::Substitutions;
+/// use dynatwin_engine::value::{AttributeValue, Map};
+///
+/// let substitutions = Substitutions {
+///     names: Some(vec![("#s".into(), "status".into())]),
+///     values: Some(vec![(":new".into(), AttributeValue::string("new"))]),
+/// };
+/// let cache = Cache::new();
+/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let condition = scope.condition(ExpressionKind::Condition, "#s = :new").unwrap();
+/// scope.check_all_used().unwrap();
+/// let item = Map::from_entries(vec![("status".into(), AttributeValue::string("new"))]);
+/// assert!(condition.matches(Some(&item)));
+/// assert!(!condition.matches(None));
+/// ```
+pub struct Scope<'r> {
+    cache: &'r Cache,
+    names: Table<'r, Name>,
+    values: Table<'r, AttributeValue>,
+}
+
+impl<'r> Scope<'r> {
+    /// The scope of these substitutions: checks that neither map is empty, and the syntax and length of each placeholder.
+    pub fn new(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Scope<'r>, ApiError> {
+        Scope::checked(substitutions, cache, |error| error)
+    }
+
+    /// As [`Scope::new`], for PutItem, UpdateItem and DeleteItem: errors come in the moved layer's envelope, but for
+    /// `… contains invalid key` and `… contains invalid value`, which stay bare even there.
+    pub fn new_enveloped(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Scope<'r>, ApiError> {
+        Scope::checked(substitutions, cache, ApiError::enveloped)
+    }
+
+    fn checked(
+        substitutions: &'r Substitutions,
+        cache: &'r Cache,
+        envelope: fn(ApiError) -> ApiError,
+    ) -> Result<Scope<'r>, ApiError> {
+        if let Some(names) = &substitutions.names {
+            if names.is_empty() {
+                return Err(envelope(ApiError::substitutions_empty(NAMES)));
+            }
+            names.iter().try_for_each(|(key, name)| check_name(key, name))?;
+        }
+        if let Some(values) = &substitutions.values {
+            if values.is_empty() {
+                return Err(envelope(ApiError::substitutions_empty(VALUES)));
+            }
+            values
+                .iter()
+                .try_for_each(|(key, _)| check_placeholder(VALUES, key, b':'))?;
+        }
+        Ok(Scope {
+            cache,
+            names: Table::new(substitutions.names.as_ref()),
+            values: Table::new(substitutions.values.as_ref()),
+        })
+    }
+
+    /// Checks a text's emptiness, which comes before any other fault of any expression of the request.
+    pub fn check_not_empty(kind: ExpressionKind, text: &str) -> Result<(), ApiError> {
+        if text.is_empty() {
+            return Err(error::invalid(kind, error::EMPTY));
+        }
+        Ok(())
+    }
+
+    /// Binds a condition or filter.
+    pub fn condition(&mut self, kind: ExpressionKind, text: &str) -> Result<Condition<'r>, ApiError> {
+        Ok(Condition::new(self.bind(kind, text)?))
+    }
+
+    /// Binds an update.
+    pub fn update(&mut self, text: &str) -> Result<Update<'r>, ApiError> {
+        Ok(Update::new(self.bind(ExpressionKind::Update, text)?))
+    }
+
+    /// Binds a projection.
+    pub fn projection(&mut self, text: &str) -> Result<Projection<'r>, ApiError> {
+        let kind = ExpressionKind::Projection;
+        Projection::new(self.bind(kind, text)?).map_err(|rest| error::invalid(kind, rest))
+    }
+
+    /// Binds a key condition.
+    pub fn key_condition(&mut self, text: &str) -> Result<KeyCondition<'r>, ApiError> {
+        KeyCondition::new(&self.bind(ExpressionKind::KeyCondition, text)?)
+    }
+
+    /// Whether every placeholder of the request was used by one of the expressions bound so far; names before values.
+    pub fn check_all_used(&self) -> Result<(), ApiError> {
+        self.names.check_used(NAMES)?;
+        self.values.check_used(VALUES)
+    }
+
+    fn bind(&mut self, kind: ExpressionKind, text: &str) -> Result<Bound<'r>, ApiError> {
+        Scope::check_not_empty(kind, text)?;
+        if text.len() > limits::EXPRESSION_SIZE {
+            return Err(error::too_large(kind, text.len()));
+        }
+        let grammar = match kind {
+            ExpressionKind::Update => Grammar::Update,
+            ExpressionKind::Projection => Grammar::Projection,
+            _ => Grammar::Condition,
+        };
+        let invalid = |rest: String| error::invalid(kind, rest);
+        let parsed = self.cache.parse(text, grammar).map_err(invalid)?;
+        let names = parsed.names.iter();
+        let values = parsed.values.iter();
+        let bound = Bound {
+            names: names.map(|key| self.names.take(key).map(Name::as_str)).collect(),
+            values: values.map(|key| self.values.take(key)).collect(),
+            parsed,
+        };
+        match &bound.parsed.body {
+            Body::Condition { .. } => check::condition(&bound),
+            Body::Update(actions) => check::update(&bound, actions),
+            Body::Projection(paths) => check::projection(&bound, paths),
+        }
+        .map_err(invalid)?;
+        Ok(bound)
+    }
+}
+
+fn check_name(key: &str, name: &str) -> Result<(), ApiError> {
+    check_placeholder(NAMES, key, b'#')?;
+    if name.is_empty() {
+        return Err(ApiError::alias_of_empty(key));
+    }
+    if name.len() > limits::ATTRIBUTE_NAME_SIZE {
+        return Err(ApiError::alias_too_large(key));
+    }
+    Ok(())
+}
+
+fn check_placeholder(member: &str, key: &str, prefix: u8) -> Result<(), ApiError> {
+    let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    match key.as_bytes().split_first() {
+        Some((first, rest)) if *first == prefix && !rest.is_empty() && rest.iter().all(word) => {}
+        _ => return Err(ApiError::placeholder_syntax(member, key)),
+    }
+    if key.len() > limits::PLACEHOLDER_LENGTH {
+        return Err(ApiError::placeholder_too_long(
+            member,
+            (prefix == b'#').then_some(key.len()),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! Parsed expressions by their text. Applications send few texts, many times each.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use rustc_hash::FxHasher;
+
+use super::ast::{Grammar, Parsed};
+use super::parser;
+use crate::sync::Mutex;
+
+/// How many sets there are, each with its own lock. A power of two.
+const SETS: usize = if cfg!(loom) { 1 } else { 128 };
+/// The most expressions a set holds.
+const WAYS: usize = 4;
+/// The most memory a set's expressions take, about: 16 MiB in all.
+const SET_WEIGHT: usize = 128 * 1024;
+
+/// A bounded cache of parsed expressions.
+///
+/// It is set-associative: a text's hash says in which set it belongs, and in a set the most recently used comes first
+/// and the last one gives way. Texts that do not parse are not kept.
+///
+/// ```
+/// use dynatwin_engine::expression::{Cache, Scope};
+/// use dynatwin_engine::request::Substitutions;
+///
+/// let (cache, substitutions) = (Cache::new(), Substitutions::default());
+/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// assert!(scope.projection("a, b[0]").is_ok()); // parsed
+/// assert!(scope.projection("a, b[0]").is_ok()); // found
+/// ```
+pub struct Cache {
+    sets: Box<[Mutex<Vec<Entry>>]>,
+}
+
+struct Entry {
+    hash: u64,
+    weight: usize,
+    parsed: Arc<Parsed>,
+}
+
+impl Cache {
+    /// An empty cache.
+    pub fn new() -> Cache {
+        Cache {
+            sets: (0..SETS).map(|_| Mutex::new(Vec::new())).collect(),
+        }
+    }
+
+    /// The parsed form of `text`, from the cache or parsed now.
+    pub(super) fn parse(&self, text: &str, grammar: Grammar) -> Result<Arc<Parsed>, String> {
+        let mut hasher = FxHasher::default();
+        (grammar, text).hash(&mut hasher);
+        let hash = hasher.finish();
+        let set = &self.sets[(hash >> 32) as usize & (SETS - 1)];
+        if let Some(parsed) = find(&mut set.lock(), hash, text, grammar) {
+            return Ok(parsed);
+        }
+        let parsed = Arc::new(parser::parse(text, grammar)?);
+        let entry = Entry {
+            hash,
+            weight: parsed.weight(),
+            parsed: parsed.clone(),
+        };
+        insert(&mut set.lock(), entry);
+        Ok(parsed)
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Cache {
+        Cache::new()
+    }
+}
+
+fn find(set: &mut [Entry], hash: u64, text: &str, grammar: Grammar) -> Option<Arc<Parsed>> {
+    let at = set
+        .iter()
+        .position(|entry| entry.hash == hash && entry.parsed.grammar == grammar && *entry.parsed.text == *text)?;
+    set[..=at].rotate_right(1);
+    Some(set[0].parsed.clone())
+}
+
+fn insert(set: &mut Vec<Entry>, entry: Entry) {
+    if entry.weight > SET_WEIGHT {
+        return;
+    }
+    set.insert(0, entry);
+    let mut weight = 0;
+    let fitting = set.iter().take(WAYS).take_while(|entry| {
+        weight += entry.weight;
+        weight <= SET_WEIGHT
+    });
+    let count = fitting.count();
+    set.truncate(count);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_parsed_once_for_each_grammar() {
+        let cache = Cache::new();
+        let first = cache.parse("a = :v", Grammar::Condition).unwrap();
+        assert!(Arc::ptr_eq(&first, &cache.parse("a = :v", Grammar::Condition).unwrap()));
+        assert!(cache.parse("a = :v", Grammar::Update).is_err());
+        assert!(cache.parse("a = :w", Grammar::Condition).is_ok());
+    }
+
+    #[test]
+    fn the_cache_is_bounded_in_number_and_in_weight() {
+        let cache = Cache::new();
+        let long = "a.".repeat(15) + "a";
+        for number in 0..5000 {
+            let filler = vec![format!("{long}{number}"); 100].join(" = :v AND ");
+            let text = if number % 7 == 0 {
+                format!("{filler} = :v")
+            } else {
+                format!("a{number} = :v")
+            };
+            cache.parse(&text, Grammar::Condition).unwrap();
+        }
+        for set in &cache.sets {
+            let set = set.lock();
+            assert!(set.len() <= WAYS);
+            assert!(set.iter().map(|entry| entry.weight).sum::<usize>() <= SET_WEIGHT);
+        }
+    }
+}

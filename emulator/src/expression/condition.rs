@@ -1,0 +1,165 @@
+//! Conditions and filters on an item.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use memchr::memmem;
+
+use super::ast::{Body, Op, Operand, Operator, Step};
+use super::bind::Bound;
+use super::path::Path;
+use crate::number::Number;
+use crate::value::{AttributeValue, Map, Type};
+
+/// A condition bound to a request's names and values.
+///
+/// ```
+/// use dynatwin_engine::expression::{Cache, ExpressionKind, Scope};
+/// use dynatwin_engine::request::Substitutions;
+/// use dynatwin_engine::value::Map;
+///
+/// let (cache, substitutions) = (Cache::new(), Substitutions::default());
+/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let condition = scope.condition(ExpressionKind::Condition, "attribute_not_exists(pk)").unwrap();
+/// assert!(condition.matches(None) && condition.matches(Some(&Map::new())));
+/// ```
+#[derive(Clone)]
+pub struct Condition<'r> {
+    bound: Bound<'r>,
+}
+
+/// An operand's value; `None` if there is none.
+type Seen<'a> = Option<Cow<'a, AttributeValue>>;
+
+impl<'r> Condition<'r> {
+    pub(super) fn new(bound: Bound<'r>) -> Condition<'r> {
+        Condition { bound }
+    }
+
+    /// Whether the condition holds for the item, or for the absence of one.
+    pub fn matches(&self, item: Option<&Map>) -> bool {
+        static NO_ITEM: Map = Map::new();
+        let item = item.unwrap_or(&NO_ITEM);
+        let Body::Condition { program, .. } = &self.bound.parsed.body else {
+            return false;
+        };
+        let mut truth = false;
+        let mut at = 0;
+        while let Some(op) = program.get(at) {
+            at += 1;
+            match *op {
+                Op::Test(application) => truth = self.test(application, item),
+                Op::Not => truth = !truth,
+                Op::JumpIfFalse(to) if !truth => at = to as usize,
+                Op::JumpIfTrue(to) if truth => at = to as usize,
+                Op::JumpIfFalse(_) | Op::JumpIfTrue(_) => {}
+            }
+        }
+        truth
+    }
+
+    /// Every path the condition reads, in the order written.
+    pub fn paths(&self) -> impl Iterator<Item = Path<'_>> {
+        self.bound.parsed.steps.iter().filter_map(|step| match step {
+            Step::Path(span) => Some(Path::new(&self.bound, *span)),
+            _ => None,
+        })
+    }
+
+    fn test(&self, application: u32, item: &Map) -> bool {
+        let operands = self.bound.parsed.operands(application);
+        let seen = |at: usize| operands.get(at).and_then(|operand| self.see(*operand, item));
+        match self.bound.parsed.application(application).operator {
+            Operator::Eq => seen(0).is_some_and(|left| seen(1) == Some(left)),
+            Operator::Ne => seen(0).is_none_or(|left| seen(1) != Some(left)),
+            Operator::Lt => compare(&seen(0), &seen(1)).is_some_and(Ordering::is_lt),
+            Operator::Le => compare(&seen(0), &seen(1)).is_some_and(Ordering::is_le),
+            Operator::Gt => compare(&seen(0), &seen(1)).is_some_and(Ordering::is_gt),
+            Operator::Ge => compare(&seen(0), &seen(1)).is_some_and(Ordering::is_ge),
+            Operator::Between => {
+                let value = seen(0);
+                compare(&value, &seen(1)).is_some_and(Ordering::is_ge)
+                    && compare(&value, &seen(2)).is_some_and(Ordering::is_le)
+            }
+            Operator::In => {
+                seen(0).is_some_and(|value| (1..operands.len()).any(|at| seen(at).as_ref() == Some(&value)))
+            }
+            Operator::AttributeExists => seen(0).is_some(),
+            Operator::AttributeNotExists => seen(0).is_none(),
+            Operator::AttributeType => seen(0).is_some_and(|value| has_type(&value, seen(1).as_deref())),
+            Operator::BeginsWith => both(seen(0), seen(1), begins_with),
+            Operator::Contains => both(seen(0), seen(1), contains),
+            Operator::Size | Operator::IfNotExists | Operator::ListAppend | Operator::Plus | Operator::Minus => false,
+        }
+    }
+
+    /// The value of an operand. Of functions only `size` is an operand in conditions, and never of another function.
+    fn see<'a>(&'a self, operand: Operand, item: &'a Map) -> Seen<'a> {
+        match operand {
+            Operand::Nested(at) => {
+                let inner = *self.bound.parsed.operands(at).first()?;
+                let count = size(self.plain(inner, item)?)?;
+                Some(Cow::Owned(AttributeValue::N(Number::from(count as i64))))
+            }
+            plain => self.plain(plain, item).map(Cow::Borrowed),
+        }
+    }
+
+    fn plain<'a>(&'a self, operand: Operand, item: &'a Map) -> Option<&'a AttributeValue> {
+        match operand {
+            Operand::Path(span) => Path::new(&self.bound, span).find(item),
+            Operand::Value(at) => Some(self.bound.value(at)),
+            Operand::Nested(_) => None,
+        }
+    }
+}
+
+fn both(left: Seen<'_>, right: Seen<'_>, holds: fn(&AttributeValue, &AttributeValue) -> bool) -> bool {
+    left.is_some_and(|left| right.is_some_and(|right| holds(&left, &right)))
+}
+
+fn compare(left: &Seen<'_>, right: &Seen<'_>) -> Option<Ordering> {
+    left.as_ref()?.partial_order(right.as_ref()?)
+}
+
+fn has_type(value: &AttributeValue, name: Option<&AttributeValue>) -> bool {
+    match name {
+        Some(AttributeValue::S(name)) => Type::from_name(name) == Some(value.kind()),
+        _ => false,
+    }
+}
+
+pub(super) fn begins_with(value: &AttributeValue, prefix: &AttributeValue) -> bool {
+    match (value, prefix) {
+        (AttributeValue::S(text), AttributeValue::S(prefix)) => text.starts_with(prefix.as_str()),
+        (AttributeValue::B(bytes), AttributeValue::B(prefix)) => bytes.starts_with(prefix),
+        _ => false,
+    }
+}
+
+fn contains(whole: &AttributeValue, part: &AttributeValue) -> bool {
+    match (whole, part) {
+        (AttributeValue::S(text), AttributeValue::S(part)) => memmem::find(text.as_bytes(), part.as_bytes()).is_some(),
+        (AttributeValue::B(bytes), AttributeValue::B(part)) => memmem::find(bytes, part).is_some(),
+        (AttributeValue::Ss(set), AttributeValue::S(member)) => set.binary_search(member).is_ok(),
+        (AttributeValue::Ns(set), AttributeValue::N(member)) => set.binary_search(member).is_ok(),
+        (AttributeValue::Bs(set), AttributeValue::B(member)) => set.binary_search(member).is_ok(),
+        (AttributeValue::L(list), element) => list.contains(element),
+        _ => false,
+    }
+}
+
+/// What `size` gives: strings count UTF-16 units, binaries bytes, the rest their members.
+fn size(value: &AttributeValue) -> Option<usize> {
+    match value {
+        AttributeValue::S(text) if text.is_ascii() => Some(text.len()),
+        AttributeValue::S(text) => Some(text.chars().map(char::len_utf16).sum()),
+        AttributeValue::B(bytes) => Some(bytes.len()),
+        AttributeValue::Ss(set) => Some(set.len()),
+        AttributeValue::Ns(set) => Some(set.len()),
+        AttributeValue::Bs(set) => Some(set.len()),
+        AttributeValue::L(list) => Some(list.len()),
+        AttributeValue::M(map) => Some(map.len()),
+        AttributeValue::N(_) | AttributeValue::Bool(_) | AttributeValue::Null => None,
+    }
+}

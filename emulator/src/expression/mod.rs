@@ -1,0 +1,63 @@
+//! The expression language: conditions, filters, key conditions, projections and updates; and the legacy parameters,
+//! which are lowered to the same.
+//!
+//! ```text
+//! text ─ lexer, parser ─► Parsed (kept in the Cache) ─ Scope: placeholders, static checks ─► Condition, Update, …
+//! ```
+//!
+//! [`Scope`] is the way in. What it hands out has passed every check that needs no item and no table. Errors come without
+//! the envelope of the moved validation layer, which is the operations' to add.
+
+mod ast;
+mod bind;
+mod cache;
+mod check;
+mod condition;
+mod error;
+mod key_condition;
+pub mod legacy;
+mod lexer;
+mod parser;
+mod path;
+mod projection;
+mod reserved;
+mod update;
+
+pub use ast::Clause;
+pub use bind::Scope;
+pub use cache::Cache;
+pub use condition::Condition;
+pub use key_condition::{KeyClause, KeyCondition, KeyOperator};
+pub use path::{Path, PathElement};
+pub use projection::Projection;
+pub use update::{Target, Update};
+
+/// The kinds of expression, as requests name them.
+///
+/// ```
+/// use dynatwin_engine::expression::ExpressionKind;
+///
+/// assert_eq!(ExpressionKind::Filter.name(), "FilterExpression");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // the requests' own names
+pub enum ExpressionKind {
+    Condition,
+    Filter,
+    KeyCondition,
+    Projection,
+    Update,
+}
+
+impl ExpressionKind {
+    /// The request member's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ExpressionKind::Condition => "ConditionExpression",
+            ExpressionKind::Filter => "FilterExpression",
+            ExpressionKind::KeyCondition => "KeyConditionExpression",
+            ExpressionKind::Projection => "ProjectionExpression",
+            ExpressionKind::Update => "UpdateExpression",
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Conditions: `NOT` binds tightest, then `AND`, then `OR`; the last two go from left to right.
+
+use super::super::ast::{Body, Node, Op, Operand, Operator};
+use super::super::error;
+use super::super::lexer::{Keyword, Kind};
+use super::Parser;
+
+/// What is open to the left of the condition that is being read.
+#[derive(Clone, Copy)]
+enum Open {
+    Parenthesis,
+    Not,
+    /// A left side, and the jump over the right side.
+    And {
+        left: u32,
+        jump: usize,
+    },
+    Or {
+        jump: usize,
+    },
+}
+
+#[derive(Default)]
+struct Builder {
+    nodes: Vec<Node>,
+    program: Vec<Op>,
+    open: Vec<Open>,
+}
+
+impl Builder {
+    fn node(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        (self.nodes.len() - 1) as u32
+    }
+
+    fn test(&mut self, application: u32) -> u32 {
+        self.program.push(Op::Test(application));
+        self.node(Node::Test(application))
+    }
+
+    /// Opens an AND or OR after its left side.
+    fn connect(&mut self, left: u32, is_and: bool) {
+        let jump = self.program.len();
+        let (op, open) = if is_and {
+            (Op::JumpIfFalse(0), Open::And { left, jump })
+        } else {
+            (Op::JumpIfTrue(0), Open::Or { jump })
+        };
+        self.program.push(op);
+        self.open.push(open);
+    }
+
+    /// Ends what is open to the left of `node` and binds tighter than what follows: NOT always, AND and OR as asked.
+    fn reduce(&mut self, mut node: u32, and: bool, or: bool) -> u32 {
+        loop {
+            node = match self.open.last().copied() {
+                Some(Open::Not) => {
+                    self.program.push(Op::Not);
+                    self.node(Node::Not)
+                }
+                Some(Open::And { left, jump }) if and => {
+                    self.program[jump] = Op::JumpIfFalse(self.program.len() as u32);
+                    self.node(Node::And(left, node))
+                }
+                Some(Open::Or { jump }) if or => {
+                    self.program[jump] = Op::JumpIfTrue(self.program.len() as u32);
+                    self.node(Node::Or)
+                }
+                _ => return node,
+            };
+            self.open.pop();
+        }
+    }
+}
+
+impl Parser<'_> {
+    pub(super) fn condition(&mut self) -> Result<Body, String> {
+        let mut builder = Builder::default();
+        loop {
+            self.open_condition(&mut builder);
+            let (node, wrapped) = self.term(&mut builder)?;
+            if let Some(root) = self.close_condition(&mut builder, node, wrapped)? {
+                return Ok(Body::Condition {
+                    nodes: builder.nodes,
+                    root,
+                    program: builder.program,
+                });
+            }
+        }
+    }
+
+    /// Reads the `NOT`s and parentheses before a term.
+    fn open_condition(&mut self, builder: &mut Builder) {
+        loop {
+            match self.current.kind {
+                Kind::Keyword(Keyword::Not) => {
+                    self.parsed.operators += 1;
+                    builder.open.push(Open::Not);
+                }
+                Kind::Open => builder.open.push(Open::Parenthesis),
+                _ => return,
+            }
+            self.advance();
+        }
+    }
+
+    /// A comparison or a predicate; and whether it is one in parentheses. Parentheses opened before it can turn out to
+    /// stand around its first operand only.
+    fn term(&mut self, builder: &mut Builder) -> Result<(u32, bool), String> {
+        let position = self.current.start;
+        let (operand, mut wrapped) = self.operand()?;
+        loop {
+            match self.current.kind {
+                Kind::Close if matches!(builder.open.last(), Some(Open::Parenthesis)) => {
+                    self.close_parenthesis(builder, &mut wrapped);
+                }
+                kind => {
+                    return match (comparison(kind), operand) {
+                        (Some(operator), _) => {
+                            let application = self.comparison(operator, position, operand)?;
+                            Ok((builder.test(application), false))
+                        }
+                        (None, Operand::Nested(application)) => {
+                            self.as_predicate(application);
+                            Ok((builder.test(application), wrapped))
+                        }
+                        (None, _) => self.syntax_error(),
+                    };
+                }
+            }
+        }
+    }
+
+    fn close_parenthesis(&mut self, builder: &mut Builder, wrapped: &mut bool) {
+        self.advance();
+        builder.open.pop();
+        self.redundant_parentheses |= *wrapped;
+        *wrapped = true;
+    }
+
+    /// Goes on after a complete condition: to the next one (`None`), or to the end of all.
+    fn close_condition(
+        &mut self,
+        builder: &mut Builder,
+        mut node: u32,
+        mut wrapped: bool,
+    ) -> Result<Option<u32>, String> {
+        loop {
+            let (and, or) = match self.current.kind {
+                Kind::Keyword(Keyword::And) => (true, false),
+                Kind::Keyword(Keyword::Or) | Kind::Close | Kind::End => (true, true),
+                _ => return self.syntax_error(),
+            };
+            let reduced = builder.reduce(node, and, or);
+            wrapped &= reduced == node;
+            node = reduced;
+            match (self.current.kind, builder.open.last()) {
+                (Kind::Keyword(keyword), _) => {
+                    self.parsed.operators += 1;
+                    builder.connect(node, keyword == Keyword::And);
+                    self.advance();
+                    return Ok(None);
+                }
+                (Kind::Close, Some(Open::Parenthesis)) => self.close_parenthesis(builder, &mut wrapped),
+                (Kind::End, None) => return Ok(Some(node)),
+                _ => return self.syntax_error(),
+            }
+        }
+    }
+
+    /// The rest of a comparison, `BETWEEN` or `IN`, from its operator on.
+    fn comparison(&mut self, operator: Operator, position: usize, left: Operand) -> Result<u32, String> {
+        self.advance();
+        self.as_operand(left);
+        let mut operands = vec![left];
+        match operator {
+            Operator::Between => {
+                operands.push(self.right_side()?);
+                self.expect(Kind::Keyword(Keyword::And))?;
+                operands.push(self.right_side()?);
+            }
+            Operator::In => {
+                self.expect(Kind::Open)?;
+                loop {
+                    operands.push(self.right_side()?);
+                    if !self.at(Kind::Comma) {
+                        break;
+                    }
+                    self.advance();
+                }
+                self.expect(Kind::Close)?;
+            }
+            _ => operands.push(self.right_side()?),
+        }
+        Ok(self.apply(operator, position, operands))
+    }
+
+    fn right_side(&mut self) -> Result<Operand, String> {
+        let (operand, _) = self.operand()?;
+        self.as_operand(operand);
+        Ok(operand)
+    }
+
+    /// Notes a function that stands where a condition does and is none.
+    fn as_predicate(&mut self, application: u32) {
+        let operator = self.parsed.application(application).operator;
+        if !operator.is_predicate() {
+            self.note(self.positions[application as usize], || {
+                error::not_this_way(operator.name())
+            });
+        }
+    }
+}
+
+fn comparison(kind: Kind) -> Option<Operator> {
+    Some(match kind {
+        Kind::Eq => Operator::Eq,
+        Kind::Ne => Operator::Ne,
+        Kind::Lt => Operator::Lt,
+        Kind::Le => Operator::Le,
+        Kind::Gt => Operator::Gt,
+        Kind::Ge => Operator::Ge,
+        Kind::Keyword(Keyword::Between) => Operator::Between,
+        Kind::Keyword(Keyword::In) => Operator::In,
+        _ => return None,
+    })
+}

@@ -1,0 +1,400 @@
+//! Updates: from the old item to the new one.
+//!
+//! Every right side and every path is read in the item as it was, so the order of actions does not matter: two targets
+//! never overlap, and positions in lists are those of the old lists. Lists change their length only when all else is done,
+//! first by what is appended, then by what is removed, the last position first.
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use super::ast::{Action, Body, Clause, Operand, Operator, Span};
+use super::bind::Bound;
+use super::path::{Path, PathElement, step};
+use super::projection::project;
+use crate::error::ApiError;
+use crate::limits;
+use crate::number::Number;
+use crate::size;
+use crate::value::{AttributeValue, Map, Name};
+
+/// An update bound to a request's names and values.
+///
+/// ```
+/// use dynatwin_engine::expression::{Cache, Scope};
+/// use dynatwin_engine::request::Substitutions;
+/// use dynatwin_engine::value::{AttributeValue, Map};
+///
+/// let values = vec![(":one".into(), AttributeValue::N(1.into()))];
+/// let substitutions = Substitutions { names: None, values: Some(values) };
+/// let cache = Cache::new();
+/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let update = scope.update("ADD hits :one").unwrap();
+/// let key = Map::from_entries(vec![("pk".into(), AttributeValue::string("a"))]);
+/// let new = update.apply(None, &key).unwrap().unwrap();
+/// assert_eq!(new.get("hits"), Some(&AttributeValue::N(1.into())));
+/// ```
+#[derive(Clone)]
+pub struct Update<'r> {
+    bound: Bound<'r>,
+    /// Of the legacy AttributeUpdates: ADD also appends to lists, and a stored value of another type has its own error.
+    legacy: bool,
+}
+
+/// What one action of an update is aimed at.
+pub struct Target<'u> {
+    /// The path that is changed.
+    pub path: Path<'u>,
+    /// By which section.
+    pub clause: Clause,
+    /// For SET, the value, if it is a constant.
+    pub constant: Option<&'u AttributeValue>,
+}
+
+/// A new value for a target: `None` takes the target away.
+type Outcome<'a> = Option<Cow<'a, AttributeValue>>;
+
+impl<'r> Update<'r> {
+    pub(super) fn new(bound: Bound<'r>) -> Update<'r> {
+        Update { bound, legacy: false }
+    }
+
+    pub(super) fn new_legacy(bound: Bound<'r>) -> Update<'r> {
+        Update { bound, legacy: true }
+    }
+
+    fn actions(&self) -> &[Action] {
+        match &self.bound.parsed.body {
+            Body::Update(actions) => actions,
+            _ => &[],
+        }
+    }
+
+    fn path(&self, span: Span) -> Path<'_> {
+        Path::new(&self.bound, span)
+    }
+
+    /// What the update changes, in the order written.
+    pub fn targets(&self) -> impl Iterator<Item = Target<'_>> {
+        self.actions().iter().map(|action| Target {
+            path: self.path(action.target),
+            clause: action.clause,
+            constant: action
+                .value
+                .filter(|_| action.clause == Clause::Set)
+                .and_then(|value| self.bound.constant(value)),
+        })
+    }
+
+    /// Whether the update makes an item where there is none: one that only removes does not.
+    pub fn creates(&self) -> bool {
+        let actions = self.actions();
+        actions.is_empty() || actions.iter().any(|action| makes(action.clause))
+    }
+
+    /// The item after the update; `None` if there was none and none is made. `key` is what a new item begins with.
+    pub fn apply(&self, old: Option<&Map>, key: &Map) -> Result<Option<Map>, ApiError> {
+        if old.is_none() && !self.creates() {
+            return Ok(None);
+        }
+        let base = old.unwrap_or(key);
+        let set = self.actions().iter().filter(|action| action.clause == Clause::Set);
+        for path in set.map(|action| self.path(action.target)).filter(Path::is_nested) {
+            locate(&path, base)?; // a target that cannot be set is told before an operand that is not there
+        }
+        let mut work = Work::default();
+        for action in self.actions() {
+            if old.is_none() && !makes(action.clause) {
+                continue; // nothing is there to be removed, whatever the path
+            }
+            let path = self.path(action.target);
+            let here = locate(&path, base)?;
+            let outcome = self.outcome(action, here, base)?;
+            work.add(path, here.is_some(), outcome)?;
+        }
+        Ok(Some(work.finish(base)))
+    }
+
+    /// What an action makes of the value that stands at its target.
+    fn outcome<'a>(
+        &'a self,
+        action: &Action,
+        here: Option<&'a AttributeValue>,
+        base: &'a Map,
+    ) -> Result<Outcome<'a>, ApiError> {
+        let Some(value) = action.value else {
+            return Ok(None);
+        };
+        match action.clause {
+            Clause::Set => self.evaluate(value, base).map(Some),
+            Clause::Remove => Ok(None),
+            Clause::Add => {
+                let operand = self.evaluate(value, base)?;
+                match here {
+                    None => Ok(Some(operand)),
+                    Some(here) => self.added(here, &operand).map(|sum| Some(Cow::Owned(sum))),
+                }
+            }
+            Clause::Delete => {
+                let operand = self.evaluate(value, base)?;
+                let left = here.map(|here| removed(here, &operand).ok_or_else(|| self.mismatch()));
+                Ok(left.transpose()?.flatten().map(Cow::Owned))
+            }
+        }
+    }
+
+    fn mismatch(&self) -> ApiError {
+        if self.legacy {
+            ApiError::update_type_mismatch()
+        } else {
+            ApiError::operand_type()
+        }
+    }
+
+    fn added(&self, here: &AttributeValue, operand: &AttributeValue) -> Result<AttributeValue, ApiError> {
+        match (here, operand) {
+            (AttributeValue::N(left), AttributeValue::N(right)) => {
+                left.add(*right).map(AttributeValue::N).map_err(ApiError::arithmetic)
+            }
+            (AttributeValue::Ss(left), AttributeValue::Ss(right)) => Ok(AttributeValue::Ss(union(left, right))),
+            (AttributeValue::Ns(left), AttributeValue::Ns(right)) => Ok(AttributeValue::Ns(union(left, right))),
+            (AttributeValue::Bs(left), AttributeValue::Bs(right)) => Ok(AttributeValue::Bs(union(left, right))),
+            (AttributeValue::L(left), AttributeValue::L(right)) if self.legacy => Ok(appended(left, right)),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// The value of a right side.
+    fn evaluate<'a>(&'a self, operand: Operand, base: &'a Map) -> Result<Cow<'a, AttributeValue>, ApiError> {
+        let Operand::Nested(at) = operand else {
+            return self.plain(operand, base).map(Cow::Borrowed);
+        };
+        let operands = self.bound.parsed.operands(at);
+        let side = |at: usize| {
+            let operand = operands.get(at).ok_or_else(ApiError::missing_operand)?;
+            self.plain(*operand, base)
+        };
+        let operator = self.bound.parsed.application(at).operator;
+        match operator {
+            Operator::Plus | Operator::Minus => {
+                let (left, right) = (number(side(0)?)?, number(side(1)?)?);
+                let result = if operator == Operator::Plus {
+                    left.add(right)
+                } else {
+                    left.subtract(right)
+                };
+                let number = result.map_err(ApiError::arithmetic)?;
+                Ok(Cow::Owned(AttributeValue::N(number)))
+            }
+            Operator::ListAppend => {
+                let (left, right) = (list(side(0)?)?, list(side(1)?)?);
+                Ok(Cow::Owned(appended(left, right)))
+            }
+            _ => self.plain(operand, base).map(Cow::Borrowed),
+        }
+    }
+
+    /// The value of a path, a placeholder, or a chain of `if_not_exists`, whose second operand counts only if the path
+    /// leads nowhere.
+    fn plain<'a>(&'a self, mut operand: Operand, base: &'a Map) -> Result<&'a AttributeValue, ApiError> {
+        loop {
+            match operand {
+                Operand::Value(at) => return Ok(self.bound.value(at)),
+                Operand::Path(span) => return self.path(span).find(base).ok_or_else(ApiError::missing_operand),
+                Operand::Nested(at) => {
+                    let &[Operand::Path(span), otherwise] = self.bound.parsed.operands(at) else {
+                        return Err(ApiError::missing_operand());
+                    };
+                    if let Some(value) = self.path(span).find(base) {
+                        return Ok(value);
+                    }
+                    operand = otherwise;
+                }
+            }
+        }
+    }
+
+    /// The part of the old or the new item that the update's paths address: UPDATED_OLD and UPDATED_NEW.
+    pub fn touched(&self, item: &Map) -> Map {
+        let mut paths: SmallVec<[Path<'_>; 8]> = self.actions().iter().map(|action| self.path(action.target)).collect();
+        paths.sort_unstable();
+        project(item, &paths)
+    }
+
+    /// What UpdateItem weighs against the item's limit besides the item itself: 3, and 19 for each SET or ADD (20 at a
+    /// position of a list), 2 for each REMOVE or DELETE, and the attributes written (measured, eu-west-2, 2026-08).
+    pub fn charge(&self, new: &Map) -> usize {
+        let mut names: SmallVec<[&str; 8]> = SmallVec::new();
+        let mut charge = 3;
+        for target in self.targets() {
+            let at_position = matches!(target.path.split_last(), Some((_, PathElement::Index(_))));
+            charge += if makes(target.clause) {
+                19 + usize::from(at_position)
+            } else {
+                2
+            };
+            names.push(target.path.name());
+        }
+        names.sort_unstable();
+        names.dedup();
+        let written = names
+            .iter()
+            .filter_map(|name| new.get(name).map(|value| size::of_attribute(name, value)));
+        charge + written.sum::<usize>()
+    }
+}
+
+/// Whether a section makes attributes, rather than takes them away.
+fn makes(clause: Clause) -> bool {
+    matches!(clause, Clause::Set | Clause::Add)
+}
+
+/// What stands at a path; an error if the path's parent is not there or is of another kind.
+fn locate<'m>(path: &Path<'_>, base: &'m Map) -> Result<Option<&'m AttributeValue>, ApiError> {
+    let Some((parent, last)) = path.split_last().filter(|_| path.is_nested()) else {
+        return Ok(base.get(path.name()));
+    };
+    let parent = parent.find(base).ok_or_else(ApiError::document_path)?;
+    match (parent, last) {
+        (AttributeValue::M(_), PathElement::Name(_)) | (AttributeValue::L(_), PathElement::Index(_)) => {
+            Ok(step(parent, last))
+        }
+        _ => Err(ApiError::document_path()),
+    }
+}
+
+fn number(value: &AttributeValue) -> Result<Number, ApiError> {
+    match value {
+        AttributeValue::N(number) => Ok(*number),
+        _ => Err(ApiError::operand_type()),
+    }
+}
+
+fn list(value: &AttributeValue) -> Result<&[AttributeValue], ApiError> {
+    match value {
+        AttributeValue::L(list) => Ok(list),
+        _ => Err(ApiError::operand_type()),
+    }
+}
+
+fn appended(left: &[AttributeValue], right: &[AttributeValue]) -> AttributeValue {
+    AttributeValue::L(left.iter().chain(right).cloned().collect())
+}
+
+/// The union of sorted sets.
+fn union<T: Ord + Clone>(left: &[T], right: &[T]) -> Vec<T> {
+    let mut all: Vec<T> = left.iter().chain(right).cloned().collect();
+    all.sort(); // two sorted runs: the stable sort merges them
+    all.dedup();
+    all
+}
+
+/// What is left of a set; `None` within if nothing is, and without if the types do not fit.
+fn removed(here: &AttributeValue, operand: &AttributeValue) -> Option<Option<AttributeValue>> {
+    fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeValue) -> Option<AttributeValue> {
+        let kept = here.iter().filter(|member| operand.binary_search(member).is_err());
+        let kept: Vec<T> = kept.cloned().collect();
+        (!kept.is_empty()).then(|| set(kept))
+    }
+    Some(match (here, operand) {
+        (AttributeValue::Ss(here), AttributeValue::Ss(operand)) => rest(here, operand, AttributeValue::Ss),
+        (AttributeValue::Ns(here), AttributeValue::Ns(operand)) => rest(here, operand, AttributeValue::Ns),
+        (AttributeValue::Bs(here), AttributeValue::Bs(operand)) => rest(here, operand, AttributeValue::Bs),
+        _ => return None,
+    })
+}
+
+/// What is to be done to the item, sorted by when it can be done.
+#[derive(Default)]
+struct Work<'a> {
+    /// Whole attributes.
+    attributes: SmallVec<[(&'a str, Outcome<'a>); 4]>,
+    /// Inside of attributes: what is there already, or new names in maps.
+    inner: Vec<(Path<'a>, Cow<'a, AttributeValue>)>,
+    /// Positions past the ends of lists.
+    appended: Vec<(Path<'a>, Cow<'a, AttributeValue>)>,
+    removed: Vec<Path<'a>>,
+}
+
+impl<'a> Work<'a> {
+    fn add(&mut self, path: Path<'a>, exists: bool, outcome: Outcome<'a>) -> Result<(), ApiError> {
+        let Some((_, last)) = path.split_last() else {
+            return Ok(());
+        };
+        // What a path of n elements leads to stands inside of n - 1 maps and lists.
+        if outcome
+            .as_ref()
+            .is_some_and(|value| path.len() - 1 + value.depth() > limits::NESTING)
+        {
+            return Err(ApiError::validation(ApiError::NESTING_STORED));
+        }
+        match outcome {
+            outcome if !path.is_nested() => self.attributes.push((path.name(), outcome)),
+            Some(value) if !exists && matches!(last, PathElement::Index(_)) => self.appended.push((path, value)),
+            Some(value) => self.inner.push((path, value)),
+            None if exists => self.removed.push(path),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, base: &Map) -> Map {
+        self.attributes.sort_unstable_by(|left, right| left.0.cmp(right.0));
+        let mut map = merged(base, self.attributes);
+        for (path, value) in self.inner {
+            match inside(&mut map, &path) {
+                Some((AttributeValue::M(parent), PathElement::Name(name))) => {
+                    parent.insert(Name::new(name), value.into_owned());
+                }
+                Some((AttributeValue::L(parent), PathElement::Index(index))) if index < parent.len() => {
+                    parent[index] = value.into_owned();
+                }
+                _ => {}
+            }
+        }
+        self.appended.sort_unstable_by(|left, right| left.0.cmp(&right.0));
+        for (path, value) in self.appended {
+            if let Some((AttributeValue::L(parent), _)) = inside(&mut map, &path) {
+                parent.push(value.into_owned());
+            }
+        }
+        self.removed.sort_unstable();
+        for path in self.removed.iter().rev() {
+            match inside(&mut map, path) {
+                Some((AttributeValue::M(parent), PathElement::Name(name))) => {
+                    parent.remove(name);
+                }
+                Some((AttributeValue::L(parent), PathElement::Index(index))) if index < parent.len() => {
+                    parent.remove(index);
+                }
+                _ => {}
+            }
+        }
+        map
+    }
+}
+
+/// The map or list a nested path's last element is in, and that element.
+fn inside<'m, 'a>(map: &'m mut Map, path: &Path<'a>) -> Option<(&'m mut AttributeValue, PathElement<'a>)> {
+    let (parent, last) = path.split_last()?;
+    Some((parent.find_mut(map)?, last))
+}
+
+/// The attributes of `base` with those of `changes`, sorted by name, put in or taken away. What is replaced is not
+/// copied first.
+fn merged(base: &Map, changes: SmallVec<[(&str, Outcome<'_>); 4]>) -> Map {
+    let mut entries = Vec::with_capacity(base.len() + changes.len());
+    let mut old = base.iter().peekable();
+    for (name, outcome) in changes {
+        while let Some((before, value)) = old.next_if(|(before, _)| before.as_str() < name) {
+            entries.push((before.clone(), value.clone()));
+        }
+        let replaced = old.next_if(|(same, _)| same.as_str() == name);
+        if let Some(value) = outcome {
+            let name = replaced.map_or_else(|| Name::new(name), |(name, _)| name.clone());
+            entries.push((name, value.into_owned()));
+        }
+    }
+    entries.extend(old.cloned());
+    Map::from_entries(entries)
+}

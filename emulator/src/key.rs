@@ -1,0 +1,379 @@
+//! Keys as bytes whose order is the order of the values, and the token that says which partition a key lives in.
+//!
+//! A key is its components one after the other: the hash attributes, the range attributes and, in an index, the table's
+//! own key. Each component says where it ends, so one key is never a prefix of another, and "begins with" is a range.
+
+use smallvec::SmallVec;
+
+use crate::chance::StableHash;
+use crate::error::ApiError;
+use crate::limits;
+use crate::number::Number;
+use crate::schema::{Index, KeyAttribute, KeySchema};
+use crate::value::{AttributeValue, Item, Map};
+
+/// An encoded key or a part of one.
+pub type KeyBytes = SmallVec<[u8; 40]>;
+
+/// The seed of tokens. They say in which order Scan walks, so this never changes.
+const TOKEN_SEED: u64 = 0x6479_6e61_7477_696e;
+
+/// An item's place in a table or an index: the token of its partition key, then its key.
+///
+/// ```
+/// use dynatwin_engine::key::Key;
+/// use dynatwin_engine::schema::{KeyAttribute, KeySchema, ScalarType};
+/// use dynatwin_engine::value::{AttributeValue, Map};
+///
+/// let schema = KeySchema::new([KeyAttribute { name: "pk".into(), kind: ScalarType::N }], []);
+/// let key = |text: &str| Map::from_entries(vec![("pk".into(), AttributeValue::N(text.parse().unwrap()))]);
+/// assert_eq!(Key::of_key(&schema, &key("1")).unwrap(), Key::of_key(&schema, &key("1.0")).unwrap());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The token of the partition key.
+    pub token: u64,
+    /// The components.
+    pub bytes: KeyBytes,
+}
+
+impl Key {
+    /// The key that a request names in full: exactly the table's key attributes, with values they can have.
+    pub fn of_key(schema: &KeySchema, key: &Map) -> Result<Key, ApiError> {
+        if key.len() != schema.hash.len() + schema.range.len() {
+            return Err(ApiError::key_mismatch());
+        }
+        for attribute in schema.attributes() {
+            if !key.get(&attribute.name).is_some_and(|value| attribute.kind.fits(value)) {
+                return Err(ApiError::key_mismatch());
+            }
+        }
+        Key::checked(schema, key)
+    }
+
+    /// The key of an item that is put.
+    pub fn of_item(schema: &KeySchema, item: &Map) -> Result<Key, ApiError> {
+        for attribute in schema.attributes() {
+            match item.get(&attribute.name) {
+                None => return Err(ApiError::missing_key(&attribute.name)),
+                Some(value) if !attribute.kind.fits(value) => {
+                    return Err(ApiError::key_type(
+                        &attribute.name,
+                        attribute.kind.name(),
+                        value.type_name(),
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        Key::checked(schema, item)
+    }
+
+    /// The key of values that are there and of the right types: checks that none is empty or too long.
+    fn checked(schema: &KeySchema, map: &Map) -> Result<Key, ApiError> {
+        for attribute in schema.attributes() {
+            if let Some(kind) = map.get(&attribute.name).and_then(emptiness) {
+                return Err(ApiError::empty_key(&attribute.name, kind));
+            }
+        }
+        for (attributes, limit) in [
+            (&schema.hash, limits::HASH_KEY_SIZE),
+            (&schema.range, limits::RANGE_KEY_SIZE),
+        ] {
+            let size: usize = attributes
+                .iter()
+                .filter_map(|attribute| map.get(&attribute.name))
+                .map(key_size)
+                .sum();
+            if size > limit {
+                return Err(if limit == limits::HASH_KEY_SIZE {
+                    ApiError::hash_key_too_long()
+                } else {
+                    ApiError::range_key_too_long()
+                });
+            }
+        }
+        // All attributes were found above.
+        Key::read(schema, map).ok_or_else(ApiError::key_mismatch)
+    }
+
+    /// The key of a stored item; `None` if it lacks an attribute or has it in another type.
+    pub fn read(schema: &KeySchema, item: &Map) -> Option<Key> {
+        let mut bytes = KeyBytes::new();
+        push_all(&mut bytes, &schema.hash, item)?;
+        let token = token(&bytes);
+        push_all(&mut bytes, &schema.range, item)?;
+        Some(Key { token, bytes })
+    }
+
+    /// The place of an item in an index: the index's key, then the table's. `None` if the item is not in the index.
+    pub fn of_entry(index: &Index, item: &Map, base: &Key) -> Option<Key> {
+        let mut key = Key::read(&index.key, item)?;
+        if index.local {
+            // A local index lives in the item collection of its table, whose hash key it shares.
+            key.token = base.token;
+        }
+        key.bytes.extend_from_slice(&base.bytes);
+        Some(key)
+    }
+}
+
+/// What is empty about a key value, if it is: `string` or `binary`.
+pub fn emptiness(value: &AttributeValue) -> Option<&'static str> {
+    match value {
+        AttributeValue::S(text) if text.is_empty() => Some("string"),
+        AttributeValue::B(bytes) if bytes.is_empty() => Some("binary"),
+        _ => None,
+    }
+}
+
+/// The bytes a key value counts for against the limits of keys; numbers never reach them.
+pub fn key_size(value: &AttributeValue) -> usize {
+    match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::B(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+/// Checks an item's values for an index's key: types, and no empty or oversized value.
+pub fn check_entry(index: &Index, item: &Map, updated: bool) -> Result<(), ApiError> {
+    for attribute in index.key.attributes() {
+        let Some(value) = item.get(&attribute.name) else {
+            continue;
+        };
+        if !attribute.kind.fits(value) {
+            return Err(if updated {
+                ApiError::validation(
+                    "The update expression attempted to update the secondary index key to unsupported type",
+                )
+            } else {
+                ApiError::index_key_type(&attribute.name, attribute.kind.name(), value.type_name(), &index.name)
+            });
+        }
+        if let Some(kind) = emptiness(value) {
+            return Err(if updated {
+                ApiError::empty_index_key_update(kind)
+            } else {
+                ApiError::empty_index_key(&attribute.name, kind, &index.name)
+            });
+        }
+    }
+    for (attributes, limit, error) in [
+        (
+            &index.key.hash,
+            limits::HASH_KEY_SIZE,
+            ApiError::hash_key_too_long as fn() -> ApiError,
+        ),
+        (&index.key.range, limits::RANGE_KEY_SIZE, ApiError::range_key_too_long),
+    ] {
+        let size: usize = attributes
+            .iter()
+            .filter_map(|attribute| item.get(&attribute.name))
+            .map(key_size)
+            .sum();
+        if size > limit {
+            return Err(error());
+        }
+    }
+    Ok(())
+}
+
+/// The token of encoded hash attributes.
+pub fn token(hash: &[u8]) -> u64 {
+    StableHash::new(TOKEN_SEED).bytes(hash).finish()
+}
+
+fn push_all(bytes: &mut KeyBytes, attributes: &[KeyAttribute], item: &Map) -> Option<()> {
+    for attribute in attributes {
+        let value = item.get(&attribute.name)?;
+        if !attribute.kind.fits(value) {
+            return None;
+        }
+        push_component(bytes, value);
+    }
+    Some(())
+}
+
+/// Appends a component.
+pub fn push_component(bytes: &mut KeyBytes, value: &AttributeValue) {
+    match value {
+        AttributeValue::S(text) => push_terminated(bytes, text.as_bytes()),
+        AttributeValue::B(raw) => push_terminated(bytes, raw),
+        AttributeValue::N(number) => push_number(bytes, *number),
+        _ => {}
+    }
+}
+
+/// Appends the beginning of a component: what all texts or binaries that begin so have in common.
+pub fn push_prefix(bytes: &mut KeyBytes, prefix: &[u8]) {
+    if memchr::memchr(0, prefix).is_none() {
+        bytes.extend_from_slice(prefix);
+        return;
+    }
+    for &byte in prefix {
+        bytes.push(byte);
+        if byte == 0 {
+            bytes.push(0xff);
+        }
+    }
+}
+
+/// A zero byte is followed by 0xff inside a component and by 0 at its end, which sorts before anything longer.
+fn push_terminated(bytes: &mut KeyBytes, raw: &[u8]) {
+    push_prefix(bytes, raw);
+    bytes.extend_from_slice(&[0, 0]);
+}
+
+/// Sign, magnitude, then two digits a byte; all but the sign is inverted for negative numbers.
+fn push_number(bytes: &mut KeyBytes, number: Number) {
+    if number.is_zero() {
+        bytes.push(0x80);
+        return;
+    }
+    let mut digits = [0; 40];
+    let count = number.significant_digits(&mut digits);
+    bytes.push(if number.is_negative() { 0x7f } else { 0x81 });
+    let start = bytes.len();
+    // Magnitudes go from -130 to 125: one byte.
+    bytes.push((number.magnitude() + 130) as u8);
+    for pair in digits[..count].chunks(2) {
+        let low = pair.get(1).map_or(0, |digit| digit - b'0');
+        bytes.push((pair[0] - b'0') * 10 + low + 1);
+    }
+    bytes.push(0);
+    if number.is_negative() {
+        bytes[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+/// The first key after all that begin with `prefix`; `None` if there is none.
+pub fn after_prefix(prefix: &[u8]) -> Option<KeyBytes> {
+    let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
+    let mut bytes = KeyBytes::from_slice(&prefix[..=last]);
+    bytes[last] += 1;
+    Some(bytes)
+}
+
+/// The key attributes of an item, for `LastEvaluatedKey` and its like: the table's, and the index's if one was read.
+pub fn key_attributes(item: &Item, table: &KeySchema, index: Option<&Index>) -> Map {
+    let wanted = |name: &str| table.contains(name) || index.is_some_and(|index| index.key.contains(name));
+    item.attributes()
+        .iter()
+        .filter(|(name, _)| wanted(name))
+        .cloned()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::ScalarType;
+
+    fn encoded(value: &AttributeValue) -> KeyBytes {
+        let mut bytes = KeyBytes::new();
+        push_component(&mut bytes, value);
+        bytes
+    }
+
+    fn ascending(values: &[AttributeValue]) {
+        for pair in values.windows(2) {
+            assert!(encoded(&pair[0]) < encoded(&pair[1]), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_bytes_is_the_order_of_values() {
+        ascending(
+            &[
+                "", "\0", "\0\0", "\0a", "\u{1}", "a", "a\0", "a\0b", "ab", "b", "é", "😀",
+            ]
+            .map(AttributeValue::string),
+        );
+        ascending(
+            &[&[][..], &[0], &[0, 0], &[0, 255], &[1], &[255], &[255, 0], &[255, 255]]
+                .map(|raw| AttributeValue::B(raw.into())),
+        );
+        let numbers = [
+            "-9.9e125",
+            "-100",
+            "-99.5",
+            "-99",
+            "-11",
+            "-10",
+            "-1.01",
+            "-1",
+            "-0.5",
+            "-1e-130",
+            "0",
+            "1e-130",
+            "0.5",
+            "1",
+            "1.01",
+            "10",
+            "11",
+            "99",
+            "99.5",
+            "100",
+            "12345678901234567890123456789012345678",
+            "9.9e125",
+        ];
+        ascending(&numbers.map(|text| AttributeValue::N(text.parse().unwrap())));
+    }
+
+    #[test]
+    fn after_a_prefix() {
+        assert_eq!(after_prefix(b"ab").as_deref(), Some(&b"ac"[..]));
+        assert_eq!(after_prefix(&[1, 0xff]).as_deref(), Some(&[2][..]));
+        assert_eq!(after_prefix(&[0xff, 0xff]), None);
+    }
+
+    #[test]
+    fn keys_are_checked() {
+        let schema = KeySchema::new(
+            [KeyAttribute {
+                name: "pk".into(),
+                kind: ScalarType::S,
+            }],
+            [KeyAttribute {
+                name: "sk".into(),
+                kind: ScalarType::S,
+            }],
+        );
+        let map = |entries: &[(&str, &str)]| -> Map {
+            entries
+                .iter()
+                .map(|(name, text)| ((*name).into(), AttributeValue::string(text)))
+                .collect()
+        };
+        let long = "x".repeat(2049);
+        for (entries, expect) in [
+            (&[("pk", "a")][..], "The provided key element does not match the schema"),
+            (
+                &[("pk", "a"), ("sk", "b"), ("x", "c")],
+                "The provided key element does not match the schema",
+            ),
+            (
+                &[("pk", ""), ("sk", "b")],
+                "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk",
+            ),
+            (
+                &[("pk", &long), ("sk", "b")],
+                "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes",
+            ),
+            (
+                &[("pk", "a"), ("sk", &long[..1025])],
+                "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of 1024 bytes",
+            ),
+        ] {
+            let error = Key::of_key(&schema, &map(entries)).unwrap_err();
+            assert_eq!(error.message(), Some(expect));
+        }
+        assert!(Key::of_key(&schema, &map(&[("pk", &long[..2048]), ("sk", &long[..1024])])).is_ok());
+        let error = Key::of_item(&schema, &map(&[("pk", "a")])).unwrap_err();
+        assert_eq!(
+            error.message(),
+            Some("One or more parameter values were invalid: Missing the key sk in the item")
+        );
+    }
+}

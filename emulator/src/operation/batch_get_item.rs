@@ -1,0 +1,227 @@
+//! [BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
+
+use super::check::{self, Report};
+use super::{output, reading};
+use crate::capacity::{Consumed, units};
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Context, Get, is_throttle};
+use crate::expression::Projection;
+use crate::limits;
+use crate::plan::{self, Target};
+use crate::request::{BatchGetItem, KeysAndAttributes};
+use crate::value::{Item, Map, Text};
+use crate::wire;
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+type Asked = (Text, KeysAndAttributes);
+
+/// What was read of one table, and what was not.
+struct TableRead<'r> {
+    asked: &'r Asked,
+    items: Vec<Item>,
+    unprocessed: Vec<&'r Map>,
+    projection: Option<Projection<'r>>,
+    consumed: Consumed,
+}
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = BatchGetItem::decode(body)?;
+    let report = check_members(&request, body)?;
+    let tables = request.request_items.as_deref().unwrap_or_default();
+    check_kinds(tables)?;
+    check_duplicates(tables)?;
+    let mut planned: Vec<(Vec<Get<'_>>, TableRead<'_>)> = Vec::with_capacity(tables.len());
+    for asked in tables {
+        planned.push(plan(context, asked)?);
+    }
+    let mut bytes = 0;
+    let mut throttle = None;
+    let mut processed = 0;
+    for (gets, read) in &mut planned {
+        let keys = read.asked.1.keys.as_deref().unwrap_or_default();
+        let consistent = read.asked.1.consistent_read.unwrap_or(false);
+        for (get, key) in gets.iter().zip(keys) {
+            if bytes >= limits::BATCH_GET_SIZE {
+                read.unprocessed.push(key);
+                continue;
+            }
+            match execute::get(context, get) {
+                Err(error) if is_throttle(&error) => {
+                    read.unprocessed.push(key);
+                    throttle = Some(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+                Ok(item) => {
+                    processed += 1;
+                    let size = item.as_ref().map_or(0, Item::size);
+                    if bytes + size > limits::BATCH_GET_SIZE {
+                        bytes = limits::BATCH_GET_SIZE;
+                        read.unprocessed.push(key);
+                        continue;
+                    }
+                    bytes += size;
+                    read.consumed.table += units::read(size, consistent);
+                    read.items.extend(item);
+                }
+            }
+        }
+    }
+    if let (0, Some(error)) = (processed, throttle) {
+        return Err(error);
+    }
+    let reads: Vec<TableRead<'_>> = planned.into_iter().map(|(_, read)| read).collect();
+    encode(out, &reads, report);
+    Ok(())
+}
+
+fn encode(out: &mut Writer, reads: &[TableRead<'_>], report: Report) {
+    let mut answer = Object::open(out);
+    let mut responses = answer.object("Responses");
+    for read in reads {
+        let mut items = responses.list(plan::plain_name(&read.asked.0));
+        for item in &read.items {
+            match &read.projection {
+                None => items.item(item),
+                Some(projection) => items.map(&projection.apply(item.attributes())),
+            }
+        }
+        items.close();
+    }
+    responses.close();
+    let mut unprocessed = answer.object("UnprocessedKeys");
+    for read in reads.iter().filter(|read| !read.unprocessed.is_empty()) {
+        let (name, asked) = read.asked;
+        let mut table = unprocessed.object(name);
+        let mut keys = table.list("Keys");
+        read.unprocessed.iter().for_each(|key| keys.map(key));
+        keys.close();
+        if let Some(consistent) = asked.consistent_read {
+            table.boolean("ConsistentRead", consistent);
+        }
+        if let Some(expression) = &asked.projection_expression {
+            table.string("ProjectionExpression", expression);
+        }
+        if let Some(names) = &asked.substitutions.names {
+            let mut object = table.object("ExpressionAttributeNames");
+            names.iter().for_each(|(alias, name)| object.string(alias, name));
+            object.close();
+        }
+        if let Some(names) = &asked.attributes_to_get {
+            table.strings("AttributesToGet", names.iter().map(|name| name.as_str()));
+        }
+        table.close();
+    }
+    unprocessed.close();
+    if report != Report::None {
+        output::consumed_capacities(&mut answer, reads.iter().map(|read| &read.consumed), report);
+    }
+    answer.close();
+}
+
+fn check_members(request: &BatchGetItem, body: &[u8]) -> Result<Report, ApiError> {
+    let mut faults = Violations::new();
+    match &request.request_items {
+        None => faults.missing("requestItems"),
+        Some(tables) if tables.is_empty() => faults.silent_value("RequestItems", constraint::min_length(1)),
+        Some(tables) => {
+            if tables.len() > limits::BATCH_GET_KEYS {
+                faults.silent_value("RequestItems", constraint::max_length(limits::BATCH_GET_KEYS));
+            }
+            if tables.iter().any(|(name, _)| !output::is_table_name(name)) {
+                // The map is echoed as it was received.
+                let echo = wire::reader::member_text(body, "RequestItems").unwrap_or_default();
+                faults.value(echo, "requestItems", output::TABLE_NAME_KEYS);
+            }
+            for (name, asked) in tables {
+                let path = format!("RequestItems.{name}.member.Keys");
+                match asked.keys.as_ref().map(Vec::len) {
+                    None => faults.missing(format_args!("requestItems.{name}.member.keys")),
+                    Some(0) => faults.silent_value(path, constraint::min_length(1)),
+                    Some(count) if count > limits::BATCH_GET_KEYS => {
+                        faults.silent_value(path, constraint::max_length(limits::BATCH_GET_KEYS));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+    }
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    faults.finish()?;
+    let keys = request
+        .request_items
+        .iter()
+        .flatten()
+        .filter_map(|(_, asked)| asked.keys.as_ref())
+        .map(Vec::len);
+    if keys.sum::<usize>() > limits::BATCH_GET_KEYS {
+        return Err(ApiError::validation(
+            "Too many items requested for the BatchGetItem call",
+        ));
+    }
+    Ok(report)
+}
+
+/// A projection here and legacy attributes there do not go together, even on different tables.
+fn check_kinds(tables: &[Asked]) -> Result<(), ApiError> {
+    check::mixing(
+        &[(
+            "AttributesToGet",
+            tables.iter().any(|(_, asked)| asked.attributes_to_get.is_some()),
+        )],
+        &[(
+            "ProjectionExpression",
+            tables.iter().any(|(_, asked)| asked.projection_expression.is_some()),
+        )],
+    )?;
+    for (_, asked) in tables {
+        let has_expression = asked.projection_expression.is_some();
+        check::substitutions_need_expression(&asked.substitutions, has_expression, "")?;
+        reading::check_not_empty(asked.projection_expression.as_ref())?;
+        check::attributes_to_get(asked.attributes_to_get.as_ref())?;
+    }
+    Ok(())
+}
+
+/// The same key twice is found before any table is looked up: keys are compared as they were sent, and numbers that were
+/// written differently are read once.
+fn check_duplicates(tables: &[Asked]) -> Result<(), ApiError> {
+    for (_, asked) in tables {
+        let keys = asked.keys.as_deref().unwrap_or_default();
+        for (at, key) in keys.iter().enumerate() {
+            if keys[..at].contains(key) {
+                return Err(ApiError::duplicate_keys());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn plan<'r>(context: &Context<'r>, asked: &'r Asked) -> Result<(Vec<Get<'r>>, TableRead<'r>), ApiError> {
+    let (name, of_table) = asked;
+    let target: Target = plan::table(context, name)?;
+    let keys = of_table.keys.as_deref().unwrap_or_default();
+    let gets = keys
+        .iter()
+        .map(|key| plan::get(target.clone(), key))
+        .collect::<Result<Vec<_>, _>>()?;
+    let projection = reading::projection(
+        &of_table.substitutions,
+        of_table.projection_expression.as_ref(),
+        of_table.attributes_to_get.as_deref(),
+        context.engine.expressions(),
+    )?;
+    let consumed = Consumed::new(target.table.name.clone());
+    Ok((
+        gets,
+        TableRead {
+            asked,
+            items: Vec::new(),
+            unprocessed: Vec::new(),
+            projection,
+            consumed,
+        },
+    ))
+}

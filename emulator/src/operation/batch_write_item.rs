@@ -1,0 +1,224 @@
+//! [BatchWriteItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
+
+use super::check::{self, Report};
+use super::{output, single_write};
+use crate::capacity::Consumed;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Action, Context, Write, is_throttle};
+use crate::key::Key;
+use crate::limits;
+use crate::plan::{self, Guard, Target};
+use crate::request::{BatchWriteItem, WriteRequest};
+use crate::schema::ScalarType;
+use crate::value::{Item, Map, Text};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// The writes of one table, as they were asked for and with the items that are put.
+struct TableWrites {
+    name: Text,
+    writes: Vec<Asked>,
+}
+
+enum Asked {
+    Put(Item),
+    Delete(Map),
+}
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = BatchWriteItem::decode(body)?;
+    let (report, metrics) = check_members(&request)?;
+    let tables = read(request)?;
+    let mut planned: Vec<(usize, usize, Write<'_>)> = Vec::new();
+    let mut targets: Vec<Target> = Vec::with_capacity(tables.len());
+    for table in &tables {
+        targets.push(plan::table(context, &table.name)?);
+    }
+    for (at, (table, target)) in tables.iter().zip(&targets).enumerate() {
+        let keys = table
+            .writes
+            .iter()
+            .map(|write| key_of(target, write))
+            .collect::<Result<Vec<_>, _>>()?;
+        check_duplicates(&keys)?;
+        for (number, write) in table.writes.iter().enumerate() {
+            planned.push((at, number, plan_write(target.clone(), write)?));
+        }
+    }
+    let mut consumed: Vec<Option<Consumed>> = vec![None; tables.len()];
+    let mut unprocessed: Vec<Vec<usize>> = vec![Vec::new(); tables.len()];
+    let mut collections: Vec<Vec<Map>> = vec![Vec::new(); tables.len()];
+    let mut throttle = None;
+    for (at, number, write) in &planned {
+        match execute::write(context, write) {
+            Err(error) if is_throttle(&error) => {
+                unprocessed[*at].push(*number);
+                throttle = Some(error);
+            }
+            Err(error) => return Err(error),
+            Ok(change) => {
+                let cost = change.consumed(&write.target.table.name, write.target.definition(), 1);
+                match &mut consumed[*at] {
+                    Some(sum) => sum.merge(cost),
+                    none => *none = Some(cost),
+                }
+                if metrics && !write.target.definition().locals.is_empty() {
+                    let collection = single_write::collection_key(write);
+                    if !collections[*at].contains(&collection) {
+                        collections[*at].push(collection);
+                    }
+                }
+            }
+        }
+    }
+    if let (true, Some(error)) = (consumed.iter().all(Option::is_none), throttle) {
+        return Err(error);
+    }
+    let mut answer = Object::open(out);
+    let mut rest = answer.object("UnprocessedItems");
+    for (table, numbers) in tables
+        .iter()
+        .zip(&unprocessed)
+        .filter(|(_, numbers)| !numbers.is_empty())
+    {
+        let mut list = rest.list(&table.name);
+        for number in numbers {
+            let mut entry = list.object();
+            match &table.writes[*number] {
+                Asked::Put(item) => {
+                    let mut put = entry.object("PutRequest");
+                    put.item("Item", item);
+                    put.close();
+                }
+                Asked::Delete(key) => {
+                    let mut delete = entry.object("DeleteRequest");
+                    delete.map("Key", key);
+                    delete.close();
+                }
+            }
+            entry.close();
+        }
+        list.close();
+    }
+    rest.close();
+    let collections: Vec<(Text, Vec<Map>)> = targets
+        .iter()
+        .map(|target| target.table.name.clone())
+        .zip(collections)
+        .collect();
+    output::batch_collection_metrics(&mut answer, &collections);
+    if report != Report::None {
+        output::consumed_capacities(&mut answer, consumed.iter().flatten(), report);
+    }
+    answer.close();
+    Ok(())
+}
+
+fn check_members(request: &BatchWriteItem) -> Result<(Report, bool), ApiError> {
+    let mut faults = Violations::new();
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
+    faults.finish()?;
+    let mut faults = Violations::new();
+    match &request.request_items {
+        None => faults.missing("requestItems"),
+        Some(tables) if tables.is_empty() => faults.silent_value("RequestItems", constraint::min_length(1)),
+        Some(tables) => {
+            if tables.len() > limits::BATCH_WRITES {
+                faults.silent_value("RequestItems", constraint::max_length(limits::BATCH_WRITES));
+            }
+            for (name, _) in tables.iter().filter(|(name, _)| !output::is_table_name(name)) {
+                faults.value(format_args!("{{{name}=[…]}}"), "requestItems", output::TABLE_NAME_KEYS);
+            }
+            for (name, writes) in tables {
+                let path = format!("RequestItems.{name}.member");
+                if writes.is_empty() {
+                    faults.silent_value(path, constraint::min_length(1));
+                } else if writes.len() > limits::BATCH_WRITES {
+                    faults.silent_value(path, constraint::max_length(limits::BATCH_WRITES));
+                }
+            }
+        }
+    }
+    faults.finish()?;
+    if request
+        .request_items
+        .iter()
+        .flatten()
+        .map(|(_, writes)| writes.len())
+        .sum::<usize>()
+        > limits::BATCH_WRITES
+    {
+        return Err(ApiError::validation(
+            "Too many items requested for the BatchWriteItem call",
+        ));
+    }
+    Ok((report, metrics))
+}
+
+/// The writes, each exactly one put or delete, and no item too large.
+fn read(request: BatchWriteItem) -> Result<Vec<TableWrites>, ApiError> {
+    let tables = request.request_items.unwrap_or_default();
+    let one_of = |write: WriteRequest| match (write.put_request, write.delete_request) {
+        (Some(put), None) => {
+            let item = put.item.ok_or_else(|| missing_member("putRequest.item"))?;
+            let item = Item::new(item);
+            plan::check_item_size(&item)?;
+            Ok(Asked::Put(item))
+        }
+        (None, Some(delete)) => Ok(Asked::Delete(
+            delete.key.ok_or_else(|| missing_member("deleteRequest.key"))?,
+        )),
+        // The text is the service's, for both and for neither.
+        _ => Err(ApiError::validation(ApiError::AMBIGUOUS_VALUE)),
+    };
+    tables
+        .into_iter()
+        .map(|(name, writes)| {
+            let writes = writes.into_iter().map(one_of).collect::<Result<Vec<_>, _>>()?;
+            Ok(TableWrites { name, writes })
+        })
+        .collect()
+}
+
+fn missing_member(path: &str) -> ApiError {
+    let mut faults = Violations::new();
+    faults.missing(path);
+    faults.finish().err().unwrap_or_else(ApiError::internal)
+}
+
+/// The key of a write. Whatever is wrong about a put's key has the words of a key that does not fit.
+fn key_of(target: &Target, write: &Asked) -> Result<Key, ApiError> {
+    let schema = &target.definition().key;
+    match write {
+        Asked::Delete(key) => Key::of_key(schema, key),
+        Asked::Put(item) => {
+            let fits = |name: &str, kind: ScalarType| item.get(name).is_some_and(|value| kind.fits(value));
+            if !schema
+                .attributes()
+                .all(|attribute| fits(&attribute.name, attribute.kind))
+            {
+                return Err(ApiError::key_mismatch());
+            }
+            Key::of_item(schema, item.attributes())
+        }
+    }
+}
+
+fn check_duplicates(keys: &[Key]) -> Result<(), ApiError> {
+    let mut sorted: Vec<&Key> = keys.iter().collect();
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        Err(ApiError::duplicate_keys())
+    } else {
+        Ok(())
+    }
+}
+
+fn plan_write(target: Target, write: &Asked) -> Result<Write<'_>, ApiError> {
+    match write {
+        Asked::Put(item) => plan::put(target, item, Guard::default()),
+        Asked::Delete(key) => plan::keyed(target, key, Action::Delete, Guard::default()),
+    }
+}

@@ -1,0 +1,245 @@
+//! The framework's checks on members that several operations share, in the wording of each layer.
+
+use crate::error::{ApiError, Violations, constraint};
+use crate::value::{Name, Text};
+
+/// The sets of words, as the service prints them.
+pub mod words {
+    /// `ReturnConsumedCapacity`.
+    pub const RETURN_CONSUMED_CAPACITY: &str = "[INDEXES, TOTAL, NONE]";
+    /// `ReturnItemCollectionMetrics`.
+    pub const RETURN_ITEM_COLLECTION_METRICS: &str = "[SIZE, NONE]";
+    /// `ReturnValues`; the misspelt word is the service's.
+    pub const RETURN_VALUES: &str = "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
+    /// `ReturnValues` in the older layer.
+    pub const RETURN_VALUES_OLDER: &str = "[ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]";
+    /// `ReturnValuesOnConditionCheckFailure`.
+    pub const RETURN_VALUES_ON_FAILURE: &str = "[ALL_OLD, NONE]";
+    /// `Select`.
+    pub const SELECT: &str = "[SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]";
+    /// `ConditionalOperator` in the older layer.
+    pub const CONDITIONAL_OPERATOR_OLDER: &str = "[OR, AND]";
+    /// `KeyType`.
+    pub const KEY_TYPE: &str = "[HASH, RANGE]";
+    /// `AttributeType`.
+    pub const ATTRIBUTE_TYPE: &str = "[B, N, S]";
+    /// `BillingMode`.
+    pub const BILLING_MODE: &str = "[PROVISIONED, PAY_PER_REQUEST]";
+    /// `ProjectionType`.
+    pub const PROJECTION_TYPE: &str = "[ALL, INCLUDE, KEYS_ONLY]";
+}
+
+/// How much of its cost an answer tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// Nothing.
+    None,
+    /// The sum.
+    Total,
+    /// The sum and its parts.
+    Indexes,
+}
+
+/// `ReturnConsumedCapacity`.
+pub fn return_consumed_capacity(faults: &mut Violations, word: Option<&Text>) -> Report {
+    match word.map(Text::as_str) {
+        None | Some("NONE") => Report::None,
+        Some("TOTAL") => Report::Total,
+        Some("INDEXES") => Report::Indexes,
+        Some(other) => {
+            faults.value(
+                other,
+                "returnConsumedCapacity",
+                constraint::one_of(words::RETURN_CONSUMED_CAPACITY),
+            );
+            Report::None
+        }
+    }
+}
+
+/// `ReturnItemCollectionMetrics`: whether sizes are wanted.
+pub fn return_item_collection_metrics(faults: &mut Violations, word: Option<&Text>) -> bool {
+    match word.map(Text::as_str) {
+        None | Some("NONE") => false,
+        Some("SIZE") => true,
+        Some(other) => {
+            let set = constraint::one_of(words::RETURN_ITEM_COLLECTION_METRICS);
+            faults.value(other, "returnItemCollectionMetrics", set);
+            false
+        }
+    }
+}
+
+/// What a write gives back of its item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the API's own words
+pub enum ReturnValues {
+    None,
+    AllOld,
+    UpdatedOld,
+    AllNew,
+    UpdatedNew,
+}
+
+/// `ReturnValues`, if the word is one.
+pub fn return_values(word: Option<&Text>) -> Option<ReturnValues> {
+    Some(match word.map(Text::as_str) {
+        None | Some("NONE") => ReturnValues::None,
+        Some("ALL_OLD") => ReturnValues::AllOld,
+        Some("UPDATED_OLD") => ReturnValues::UpdatedOld,
+        Some("ALL_NEW") => ReturnValues::AllNew,
+        Some("UPDATED_NEW") => ReturnValues::UpdatedNew,
+        Some(_) => return None,
+    })
+}
+
+/// The fault of an unknown word in `ReturnValues`, in the moved layer, which names neither value nor member.
+pub fn unknown_return_values() -> String {
+    format!(
+        "Failed to satisfy constraint: {}",
+        constraint::one_of(words::RETURN_VALUES)
+    )
+}
+
+/// `ReturnValuesOnConditionCheckFailure`: whether the item is wanted.
+pub fn return_values_on_failure(faults: &mut Violations, word: Option<&Text>, path: &str) -> bool {
+    match word.map(Text::as_str) {
+        None | Some("NONE") => false,
+        Some("ALL_OLD") => true,
+        Some(other) => {
+            faults.value(other, path, constraint::one_of(words::RETURN_VALUES_ON_FAILURE));
+            false
+        }
+    }
+}
+
+/// A table's name that is there and not empty: its length and characters, unless it is an ARN.
+pub fn name(faults: &mut Violations, name: &str, path: &str) {
+    if name.starts_with("arn:") {
+        return;
+    }
+    // Where both are wrong, the pattern is named first.
+    if !is_name(name) {
+        faults.value(name, path, constraint::NAME_PATTERN);
+    }
+    if name.len() < 3 {
+        faults.value(name, path, constraint::min_length(3));
+    }
+    if name.chars().count() > 255 {
+        faults.value(name, path, constraint::max_length(255));
+    }
+}
+
+/// Whether all characters of a name are allowed ones.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
+}
+
+/// `TableName` of a data-plane operation in the moved layer. An empty one is a fault that stands alone.
+pub fn table_name(faults: &mut Violations, table: Option<&Text>) -> Result<(), ApiError> {
+    match table.map(Text::as_str) {
+        None => faults.missing("tableName"),
+        Some("") => return Err(empty_table_name()),
+        Some(table) => name(faults, table, "tableName"),
+    }
+    Ok(())
+}
+
+/// The fault of an empty `TableName` in the moved layer.
+pub fn empty_table_name() -> ApiError {
+    let mut faults = Violations::new();
+    faults.silent_value("TableName", constraint::min_length(1));
+    faults.finish().err().unwrap_or_else(ApiError::internal)
+}
+
+/// `TableName` of a control-plane operation that names an existing table.
+pub fn control_table_name(table: Option<&Text>) -> Result<&str, ApiError> {
+    let Some(table) = table else {
+        return Err(ApiError::validation(
+            "The parameter 'TableName' is required but was not present in the request",
+        ));
+    };
+    if table.starts_with("arn:") {
+        return Ok(table);
+    }
+    if !(3..=255).contains(&table.chars().count()) {
+        return Err(ApiError::validation(
+            "TableName must be at least 3 characters long and at most 255 characters long",
+        ));
+    }
+    let mut faults = Violations::new();
+    name(&mut faults, table, "tableName");
+    faults.finish()?;
+    Ok(table)
+}
+
+/// A number with bounds, in the moved layer.
+pub fn range(faults: &mut Violations, value: Option<i64>, path: &str, least: i64, most: i64) {
+    match value {
+        Some(value) if value < least => faults.silent_value(path, constraint::min_value(least)),
+        Some(value) if value > most => faults.silent_value(path, constraint::max_value(most)),
+        _ => {}
+    }
+}
+
+/// `AttributesToGet`: not empty, and no name twice.
+pub fn attributes_to_get(names: Option<&Vec<Name>>) -> Result<(), ApiError> {
+    let Some(names) = names else { return Ok(()) };
+    if names.is_empty() {
+        let mut faults = Violations::new();
+        faults.value("[]", "attributesToGet", constraint::min_length(1));
+        return faults.finish();
+    }
+    for (at, name) in names.iter().enumerate() {
+        if names[..at].contains(name) {
+            return Err(ApiError::invalid(format_args!(
+                "Duplicate value in attribute name: {name}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The legacy and expression parameters of a request, by whether they are there: both kinds together are refused.
+pub fn mixing(legacy: &[(&str, bool)], expressions: &[(&str, bool)]) -> Result<(), ApiError> {
+    let present = |parameters: &[(&str, bool)]| {
+        let names: Vec<&str> = parameters
+            .iter()
+            .filter(|(_, there)| *there)
+            .map(|(name, _)| *name)
+            .collect();
+        names.join(", ")
+    };
+    let (legacy, expressions) = (present(legacy), present(expressions));
+    if legacy.is_empty() || expressions.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::validation(format!(
+        "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {{{legacy}}} Expression parameters: {{{expressions}}}"
+    )))
+}
+
+/// Substitutions without an expression that could use them.
+pub fn substitutions_need_expression(
+    substitutions: &crate::request::Substitutions,
+    has_expression: bool,
+    values_tail: &str,
+) -> Result<(), ApiError> {
+    if has_expression {
+        return Ok(());
+    }
+    if substitutions.names.is_some() {
+        return Err(ApiError::validation(
+            "ExpressionAttributeNames can only be specified when using expressions",
+        ));
+    }
+    if substitutions.values.is_some() {
+        return Err(ApiError::validation(format!(
+            "ExpressionAttributeValues can only be specified when using expressions{values_tail}"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! [CreateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html).
+
+mod definition;
+mod shape;
+
+use std::sync::Arc;
+
+use super::check;
+use super::description::{self, Look};
+use crate::chance;
+use crate::error::ApiError;
+use crate::execute::Context;
+use crate::request::CreateTable;
+use crate::storage::{GlobalIndex, Shape, Table};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = CreateTable::decode(body)?;
+    let Some(name) = request.table_name.clone() else {
+        return Err(ApiError::validation(
+            "The parameter 'TableName' is required but was not present in the request",
+        ));
+    };
+    shape::check(&request, &name)?;
+    let definition = definition::read(context, &request)?;
+    context.judge_control(&name)?;
+    let region = context.engine.catalog().region_or_new(&context.scope);
+    let mut tables = region.tables.write();
+    if let Some(there) = tables.get(&name) {
+        let shape = there.shape();
+        if shape.deleted_at.is_none_or(|gone| gone > context.now) {
+            return Err(if context.now < shape.active_at {
+                ApiError::in_use(format_args!("Table is being created: {name}"))
+            } else {
+                ApiError::table_exists(&name)
+            });
+        }
+    }
+    let ordinal = context.engine.catalog().next_ordinal();
+    let conditions = context.engine.conditions_of(&context.scope, &name);
+    let seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
+    let lag = conditions
+        .table_status
+        .of(chance::decide(seed, "creating", &[], ordinal));
+    let shape = Shape {
+        epoch: 1,
+        indexes: definition
+            .globals
+            .iter()
+            .map(|_| Arc::new(GlobalIndex::new()))
+            .collect(),
+        definition: Arc::new(definition),
+        time_to_live: None,
+        time_to_live_changed: None,
+        conditions,
+        seed,
+        active_at: context.now.plus(lag),
+        deleted_at: None,
+    };
+    let id = description::uuid(
+        chance::decide(seed, "id", &[], ordinal),
+        chance::decide(seed, "id", &[1], ordinal),
+    );
+    let table = Table::new(name.clone(), context.table_arn(&name), id, ordinal, context.now, shape);
+    let table = Arc::new(table);
+    tables.insert(name, Arc::clone(&table));
+    drop(tables);
+    description::table(out, "TableDescription", &table, Look::Created);
+    Ok(())
+}
+
+/// The words of an enumeration that the request may use.
+fn one_of<'w>(word: Option<&'w crate::value::Text>) -> Option<&'w str> {
+    word.map(crate::value::Text::as_str)
+}
+
+/// `check` is named so that both halves of the validation can find it.
+pub(super) use check::words;

@@ -1,0 +1,176 @@
+//! The framework's checks on a CreateTable: names, lengths, words and bounds, collected (facts: file 04, section 2.4).
+
+use super::{one_of, words};
+use crate::error::{ApiError, Violations, constraint};
+use crate::operation::check;
+use crate::request::{CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex};
+use crate::schema::ScalarType;
+
+/// A bad table name stands alone; all other faults are said together.
+pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
+    let mut faults = Violations::new();
+    check::name(&mut faults, name, "tableName");
+    if name.starts_with("arn:") {
+        faults.value(name, "tableName", constraint::NAME_PATTERN);
+    }
+    faults.finish()?;
+    let mut faults = Violations::new();
+    if let Some(word) = one_of(request.billing_mode.as_ref()) {
+        if !matches!(word, "PROVISIONED" | "PAY_PER_REQUEST") {
+            faults.value(word, "billingMode", constraint::one_of(words::BILLING_MODE));
+        }
+    }
+    throughput(
+        &mut faults,
+        request.provisioned_throughput.as_ref(),
+        "provisionedThroughput",
+    );
+    match &request.key_schema {
+        None => faults.missing("keySchema"),
+        Some(elements) => key_schema(&mut faults, elements, "keySchema", 2),
+    }
+    definitions(&mut faults, request);
+    for (indexes, path, most) in [
+        (&request.global_secondary_indexes, "globalSecondaryIndexes", 8),
+        (&request.local_secondary_indexes, "localSecondaryIndexes", 2),
+    ] {
+        for (at, each) in indexes.iter().flatten().enumerate() {
+            index(&mut faults, each, &format!("{path}.{}.member", at + 1), most);
+        }
+    }
+    faults.finish()
+}
+
+fn definitions(faults: &mut Violations, request: &CreateTable) {
+    let Some(definitions) = &request.attribute_definitions else {
+        faults.missing("attributeDefinitions");
+        return;
+    };
+    for (at, definition) in definitions.iter().enumerate() {
+        let path = format!("attributeDefinitions.{}.member", at + 1);
+        attribute_name(faults, definition.attribute_name.as_deref(), &path);
+        match one_of(definition.attribute_type.as_ref()) {
+            None => faults.missing(format_args!("{path}.attributeType")),
+            Some(word) if ScalarType::from_name(word).is_none() => {
+                let set = constraint::one_of(words::ATTRIBUTE_TYPE);
+                faults.value(word, format_args!("{path}.attributeType"), set);
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn attribute_name(faults: &mut Violations, name: Option<&str>, path: &str) {
+    let path = format!("{path}.attributeName");
+    match name {
+        None => faults.missing(path),
+        Some("") => faults.value("", path, constraint::min_length(1)),
+        Some(name) if name.len() > 255 => faults.value(name, path, constraint::max_length(255)),
+        Some(_) => {}
+    }
+}
+
+fn key_schema(faults: &mut Violations, elements: &[KeySchemaElement], path: &str, most: usize) {
+    if elements.is_empty() {
+        faults.value("[]", path, constraint::min_length(1));
+    }
+    if elements.len() > most {
+        let shown: Vec<String> = elements.iter().map(shown_element).collect();
+        faults.value(
+            format_args!("[{}]", shown.join(", ")),
+            path,
+            constraint::max_length(most),
+        );
+    }
+    for (at, element) in elements.iter().enumerate() {
+        let path = format!("{path}.{}.member", at + 1);
+        attribute_name(faults, element.attribute_name.as_deref(), &path);
+        match one_of(element.key_type.as_ref()) {
+            None => faults.missing(format_args!("{path}.keyType")),
+            Some("HASH" | "RANGE") => {}
+            Some(word) => {
+                faults.value(
+                    word,
+                    format_args!("{path}.keyType"),
+                    constraint::one_of(words::KEY_TYPE),
+                );
+            }
+        }
+    }
+}
+
+/// An element as the service's framework prints it.
+fn shown_element(element: &KeySchemaElement) -> String {
+    format!(
+        "KeySchemaElement(attributeName={}, keyType={})",
+        element.attribute_name.as_deref().unwrap_or("null"),
+        element.key_type.as_deref().unwrap_or("null")
+    )
+}
+
+fn throughput(faults: &mut Violations, throughput: Option<&ProvisionedThroughput>, path: &str) {
+    let Some(throughput) = throughput else { return };
+    // Write is named before read.
+    for (units, name) in [
+        (throughput.write_capacity_units, "writeCapacityUnits"),
+        (throughput.read_capacity_units, "readCapacityUnits"),
+    ] {
+        match units {
+            None => faults.missing(format_args!("{path}.{name}")),
+            Some(units) if units < 1 => faults.value(units, format_args!("{path}.{name}"), constraint::min_value(1)),
+            Some(_) => {}
+        }
+    }
+}
+
+fn index(faults: &mut Violations, index: &SecondaryIndex, path: &str, most_keys: usize) {
+    match one_of(index.index_name.as_ref()) {
+        None => faults.missing(format_args!("{path}.indexName")),
+        Some("") => faults.value("", format_args!("{path}.indexName"), constraint::min_length(3)),
+        Some(name) => check::name(faults, name, &format!("{path}.indexName")),
+    }
+    match &index.key_schema {
+        None => faults.missing(format_args!("{path}.keySchema")),
+        Some(elements) => key_schema(faults, elements, &format!("{path}.keySchema"), most_keys),
+    }
+    match &index.projection {
+        None => faults.missing(format_args!("{path}.projection")),
+        Some(each) => projection(faults, each, &format!("{path}.projection")),
+    }
+    throughput(
+        faults,
+        index.provisioned_throughput.as_ref(),
+        &format!("{path}.provisionedThroughput"),
+    );
+}
+
+fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
+    if let Some(word) = one_of(projection.projection_type.as_ref()) {
+        if !matches!(word, "ALL" | "INCLUDE" | "KEYS_ONLY") {
+            let set = constraint::one_of(words::PROJECTION_TYPE);
+            faults.value(word, format_args!("{path}.projectionType"), set);
+        }
+    }
+    let Some(names) = &projection.non_key_attributes else {
+        return;
+    };
+    let path = format!("{path}.nonKeyAttributes");
+    if names.is_empty() {
+        faults.value("[]", &path, constraint::min_length(1));
+    }
+    if names.len() > 20 {
+        faults.value(
+            format_args!("[{}]", names.join(", ")),
+            &path,
+            constraint::max_length(20),
+        );
+    }
+    for (at, name) in names.iter().enumerate() {
+        let path = format!("{path}.{}.member", at + 1);
+        match name.len() {
+            0 => faults.value("", path, constraint::min_length(1)),
+            1..=255 => {}
+            _ => faults.value(name, path, constraint::max_length(255)),
+        }
+    }
+}

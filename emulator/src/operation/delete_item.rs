@@ -1,0 +1,58 @@
+//! [DeleteItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html).
+
+use super::check;
+use super::single_write::{self, Asked};
+use crate::error::{ApiError, Violations};
+use crate::execute::{Action, Context};
+use crate::expression::{Scope, legacy};
+use crate::plan::{self, Guard};
+use crate::request::DeleteItem;
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = DeleteItem::decode(body)?;
+    let mut faults = Violations::new();
+    check::table_name(&mut faults, request.table_name.as_ref())?;
+    if request.key.is_none() {
+        faults.missing("key");
+    }
+    let asked = Asked {
+        capacity: request.return_consumed_capacity.as_ref(),
+        values: request.return_values.as_ref(),
+        metrics: request.return_item_collection_metrics.as_ref(),
+        on_failure: request.return_values_on_condition_check_failure.as_ref(),
+    };
+    let wanted = asked.check(&mut faults);
+    faults.finish()?;
+    let returns_old = single_write::old_or_nothing(request.return_values.as_ref())?;
+    let has_condition = request.condition_expression.is_some();
+    check::mixing(
+        &[
+            ("Expected", request.expected.is_some()),
+            ("ConditionalOperator", request.conditional_operator.is_some()),
+        ],
+        &[("ConditionExpression", has_condition)],
+    )
+    .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, ""))
+    .map_err(ApiError::enveloped)?;
+    let cache = context.engine.expressions();
+    let mut scope = Scope::new(&request.substitutions, cache).map_err(single_write::enveloped)?;
+    let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
+        .and_then(|condition| scope.check_all_used().map(|()| condition))
+        .map_err(single_write::enveloped)?;
+    let expected = legacy::expected(request.expected.as_deref(), request.conditional_operator.as_ref())
+        .map_err(ApiError::enveloped)?;
+    let target = single_write::table(context, request.table_name.as_ref())?;
+    let guard = Guard {
+        condition: condition.or(expected),
+        show_item: wanted.show_item,
+    };
+    let key = request.key.unwrap_or_default();
+    let write = plan::keyed(target, &key, Action::Delete, guard)?;
+    single_write::run(context, &write, wanted, out, |change, answer| {
+        if let Some(old) = change.old.as_ref().filter(|_| returns_old) {
+            answer.item("Attributes", old);
+        }
+    })
+}

@@ -1,0 +1,40 @@
+//! [DeleteTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html).
+
+use super::check;
+use super::description::{self, Look};
+use crate::chance;
+use crate::error::ApiError;
+use crate::execute::{self, Context};
+use crate::plan;
+use crate::request::TableOnly;
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = TableOnly::decode(body)?;
+    let name = check::control_table_name(request.table_name.as_ref())?;
+    let target = plan::table_in_any_state(context, name)?;
+    let table = &target.table;
+    context.judge_control(&table.name)?;
+    execute::run_due(table, context.now);
+    let now = context.now;
+    table.reshape(now, |shape| {
+        if now < shape.active_at {
+            return Err(ApiError::in_use(format_args!("Table is being created: {}", table.name)));
+        }
+        if shape.deleted_at.is_some() {
+            return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
+        }
+        if shape.definition.deletion_protection {
+            return Err(ApiError::validation(
+                "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.",
+            ));
+        }
+        let decision = chance::decide(shape.seed, "deleting", &[], table.ordinal);
+        shape.deleted_at = Some(now.plus(shape.conditions.table_status.of(decision)));
+        Ok(())
+    })?;
+    description::table(out, "TableDescription", table, Look::Deleted);
+    context.engine.forget_deleted(&context.scope, &table.name, now);
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! [GetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html).
+
+use super::check::{self, Report};
+use super::{output, reading};
+use crate::capacity::{Consumed, units};
+use crate::error::{ApiError, Violations};
+use crate::execute::{self, Context};
+use crate::plan;
+use crate::request::GetItem;
+use crate::value::Item;
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = GetItem::decode(body)?;
+    if request.table_name.as_deref() == Some("") {
+        return Err(check::empty_table_name());
+    }
+    let mut faults = Violations::new();
+    if request.key.is_none() {
+        faults.missing("key");
+    }
+    check::table_name(&mut faults, request.table_name.as_ref())?;
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    faults.finish()?;
+    let has_expression = request.projection_expression.is_some();
+    check::mixing(
+        &[("AttributesToGet", request.attributes_to_get.is_some())],
+        &[("ProjectionExpression", has_expression)],
+    )?;
+    check::substitutions_need_expression(&request.substitutions, has_expression, "")?;
+    check::attributes_to_get(request.attributes_to_get.as_ref())?;
+    reading::check_not_empty(request.projection_expression.as_ref())?;
+    let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
+    let key = request.key.unwrap_or_default();
+    let get = plan::get(target, &key)?;
+    let cache = context.engine.expressions();
+    let projection = reading::projection(
+        &request.substitutions,
+        request.projection_expression.as_ref(),
+        request.attributes_to_get.as_deref(),
+        cache,
+    )?;
+    let item = execute::get(context, &get)?;
+    let mut answer = Object::open(out);
+    if let Some(item) = &item {
+        reading::item(&mut answer, "Item", item, projection.as_ref());
+    }
+    if report != Report::None {
+        let mut consumed = Consumed::new(get.target.table.name.clone());
+        let size = item.as_ref().map_or(0, Item::size);
+        consumed.table = units::read(size, request.consistent_read.unwrap_or(false));
+        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, report);
+    }
+    answer.close();
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! [ListTables](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html).
+
+use std::ops::Bound;
+
+use super::check;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::Context;
+use crate::request::ListTables;
+use crate::value::Name;
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+const MOST: i64 = 100;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = ListTables::decode(body)?;
+    let mut faults = Violations::new();
+    if let Some(start) = &request.exclusive_start_table_name {
+        if start.starts_with("arn:") {
+            faults.value(start, "exclusiveStartTableName", constraint::NAME_PATTERN);
+        }
+        check::name(&mut faults, start, "exclusiveStartTableName");
+    }
+    match request.limit {
+        Some(limit) if limit < 1 => faults.value(limit, "limit", constraint::min_value(1)),
+        Some(limit) if limit > MOST => faults.value(limit, "limit", constraint::max_value(MOST)),
+        _ => {}
+    }
+    faults.finish()?;
+    context.judge_control("")?;
+    let limit = request.limit.unwrap_or(MOST) as usize;
+    let lower = request
+        .exclusive_start_table_name
+        .map_or(Bound::Unbounded, Bound::Excluded);
+    let mut names: Vec<Name> = Vec::new();
+    if let Some(region) = context.engine.catalog().region(&context.scope) {
+        let tables = region.tables.read();
+        let there = tables
+            .range::<Name, _>((lower, Bound::Unbounded))
+            .filter(|(_, table)| table.shape().deleted_at.is_none_or(|gone| gone > context.now));
+        names.extend(there.map(|(name, _)| name.clone()).take(limit + 1));
+    }
+    let more = names.len() > limit;
+    names.truncate(limit);
+    let mut answer = Object::open(out);
+    answer.strings("TableNames", names.iter().map(|name| name.as_str()));
+    if let Some(last) = names.last().filter(|_| more) {
+        answer.string("LastEvaluatedTableName", last);
+    }
+    answer.close();
+    Ok(())
+}

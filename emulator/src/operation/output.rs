@@ -1,0 +1,101 @@
+//! Parts of answers that several operations share, and checks on lists and maps of tables.
+
+use super::check::{self, Report};
+use crate::capacity::units::Units;
+use crate::capacity::{Consumed, Direction};
+use crate::error::{Violations, constraint};
+use crate::value::{Map, Name, Text};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// What the keys of a map of tables have to be, as the service lists it.
+pub const TABLE_NAME_KEYS: &str = "Map keys must satisfy constraint: [Member must have length less than or equal to 255, Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]";
+
+/// Whether a key of a map of tables can be a table's name or ARN.
+pub fn is_table_name(name: &str) -> bool {
+    name.starts_with("arn:") || ((3..=255).contains(&name.len()) && check::is_name(name))
+}
+
+/// A list that must have one element and may have `most`.
+pub fn list_length(faults: &mut Violations, length: usize, path: &str, most: usize) {
+    if length == 0 {
+        faults.silent_value(path, constraint::min_length(1));
+    } else if length > most {
+        faults.silent_value(path, constraint::max_length(most));
+    }
+}
+
+/// `ConsumedCapacity` of an operation on one table.
+pub fn consumed_capacity(out: &mut Writer, consumed: &Consumed, report: Report) {
+    let mut object = Object::open(out);
+    object.string("TableName", &consumed.table_name);
+    units(&mut object, consumed.total(), consumed.direction);
+    if report == Report::Indexes {
+        let mut table = object.object("Table");
+        units(&mut table, consumed.table, consumed.direction);
+        table.close();
+        for (member, arms) in [
+            ("GlobalSecondaryIndexes", &consumed.globals),
+            ("LocalSecondaryIndexes", &consumed.locals),
+        ] {
+            if !arms.is_empty() {
+                indexes(&mut object, member, arms, consumed.direction);
+            }
+        }
+    }
+    object.close();
+}
+
+fn indexes(object: &mut Object<'_>, member: &'static str, arms: &[(Name, Units)], direction: Option<Direction>) {
+    let mut list = object.object(member);
+    for (name, cost) in arms {
+        let mut arm = list.object(name);
+        units(&mut arm, *cost, direction);
+        arm.close();
+    }
+    list.close();
+}
+
+fn units(object: &mut Object<'_>, units: Units, direction: Option<Direction>) {
+    object.double("CapacityUnits", units.as_f64());
+    match direction {
+        None => {}
+        Some(Direction::Read) => object.double("ReadCapacityUnits", units.as_f64()),
+        Some(Direction::Write) => object.double("WriteCapacityUnits", units.as_f64()),
+    }
+}
+
+/// `ConsumedCapacity` of an operation on several tables: a list.
+pub fn consumed_capacities<'c>(answer: &mut Object<'_>, consumed: impl Iterator<Item = &'c Consumed>, report: Report) {
+    let mut list = answer.list("ConsumedCapacity");
+    for each in consumed {
+        consumed_capacity(list.element(), each, report);
+    }
+    list.close();
+}
+
+/// `ItemCollectionMetrics` of a write: its collection, and a size in whole gigabytes.
+pub fn item_collection_metrics(out: &mut Writer, collection: &Map) {
+    let mut object = Object::open(out);
+    object.map("ItemCollectionKey", collection);
+    let mut range = object.list("SizeEstimateRangeGB");
+    range.element().double(0.0).double(1.0);
+    range.close();
+    object.close();
+}
+
+/// `ItemCollectionMetrics` of a batch or transaction: by table, each collection once; not there if there are none.
+pub fn batch_collection_metrics(answer: &mut Object<'_>, tables: &[(Text, Vec<Map>)]) {
+    if tables.iter().all(|(_, collections)| collections.is_empty()) {
+        return;
+    }
+    let mut metrics = answer.object("ItemCollectionMetrics");
+    for (table, collections) in tables.iter().filter(|(_, collections)| !collections.is_empty()) {
+        let mut list = metrics.list(table);
+        for collection in collections {
+            item_collection_metrics(list.element(), collection);
+        }
+        list.close();
+    }
+    metrics.close();
+}

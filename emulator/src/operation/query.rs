@@ -1,0 +1,219 @@
+//! [Query](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
+
+use super::check;
+use super::reading::{self, PageRead};
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{Context, Entry};
+use crate::expression::{Condition, ExpressionKind, KeyCondition, Scope, legacy};
+use crate::key::Key;
+use crate::plan::{self, KeySelection, Target};
+use crate::request::Query;
+use crate::schema::{Index, KeySchema};
+use crate::value::Map;
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = Query::decode(body)?;
+    let (report, select) = check_members(&request)?;
+    check_kinds(&request)?;
+    let cache = context.engine.expressions();
+    let mut scope = Scope::new(&request.substitutions, cache)?;
+    check_not_empty(&request)?;
+    let filter = match &request.filter_expression {
+        Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
+        None => legacy::filter(request.query_filter.as_deref(), request.conditional_operator.as_ref())?,
+    };
+    let on_index = request.index_name.is_some();
+    let projects = request.attributes_to_get.is_some();
+    reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)?;
+    let keys = match (&request.key_condition_expression, &request.key_conditions) {
+        (Some(text), _) => scope.key_condition(text)?,
+        (None, Some(conditions)) => legacy::key_conditions(conditions)?,
+        (None, None) => {
+            return Err(ApiError::validation(
+                "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
+            ));
+        }
+    };
+    let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
+    let (source, index) = plan::source(&target, request.index_name.as_deref())?;
+    let consistent = request.consistent_read.unwrap_or(false);
+    reading::check_index(index, consistent, select)?;
+    let schema = index.map_or(&target.definition().key, |index| &index.key);
+    let selection = plan::key_selection(schema, &keys)?;
+    let forward = request.scan_index_forward.unwrap_or(true);
+    let start = start(&target, index, &selection, request.exclusive_start_key.as_ref())?;
+    check_filter(&target, index, schema, filter.as_ref(), request.query_filter.is_some())?;
+    let projection = match (&request.attributes_to_get, &request.projection_expression) {
+        (Some(names), _) => Some(legacy::attributes_to_get(names)?),
+        (None, Some(text)) => Some(scope.projection(text)?),
+        (None, None) => None,
+    };
+    if let (Some(index), Some(projection)) = (index, &projection) {
+        plan::check_projected(target.definition(), index, projection)?;
+    }
+    scope.check_all_used()?;
+    judge(context, &target, index, schema, &keys)?;
+    let range = match start {
+        Some(key) => selection.range.starting_after(key, forward),
+        None => selection.range,
+    };
+    PageRead {
+        target: &target,
+        source,
+        index,
+        range,
+        forward,
+        limit: request.limit,
+        consistent,
+        filter,
+        projection,
+        select,
+        report,
+    }
+    .run(context, out);
+    Ok(())
+}
+
+/// The framework's checks: the older words first, one fault of each group at a time.
+fn check_members(request: &Query) -> Result<(check::Report, Option<reading::Select>), ApiError> {
+    let mut faults = Violations::new();
+    check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
+    if request.table_name.as_deref() == Some("") {
+        faults.silent_value("TableName", constraint::min_length(1));
+    }
+    faults.finish()?;
+    let mut faults = Violations::new();
+    check::table_name(&mut faults, request.table_name.as_ref())?;
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    faults.finish()?;
+    legacy::check_operator(request.conditional_operator.as_ref(), request.query_filter.as_deref())?;
+    let mut faults = Violations::new();
+    let select = reading::select(&mut faults, request.select.as_ref());
+    faults.finish()?;
+    Ok((report, select))
+}
+
+/// Expressions and legacy parameters do not go together, and substitutions need an expression.
+fn check_kinds(request: &Query) -> Result<(), ApiError> {
+    let expressions = [
+        ("ProjectionExpression", request.projection_expression.is_some()),
+        ("FilterExpression", request.filter_expression.is_some()),
+        ("KeyConditionExpression", request.key_condition_expression.is_some()),
+    ];
+    check::mixing(
+        &[
+            ("AttributesToGet", request.attributes_to_get.is_some()),
+            ("QueryFilter", request.query_filter.is_some()),
+            ("ConditionalOperator", request.conditional_operator.is_some()),
+            // Key conditions clash only with their own expression.
+            (
+                "KeyConditions",
+                request.key_conditions.is_some() && request.key_condition_expression.is_some(),
+            ),
+        ],
+        &expressions,
+    )?;
+    let has_values = request.filter_expression.is_some() || request.key_condition_expression.is_some();
+    let has_any = has_values || request.projection_expression.is_some();
+    let tail = ": FilterExpression and KeyConditionExpression are null";
+    check::substitutions_need_expression(&request.substitutions, has_any, tail)?;
+    if request.substitutions.values.is_some() {
+        check::substitutions_need_expression(&request.substitutions, has_values, tail)?;
+    }
+    check::attributes_to_get(request.attributes_to_get.as_ref())
+}
+
+fn check_not_empty(request: &Query) -> Result<(), ApiError> {
+    for (text, kind) in [
+        (&request.key_condition_expression, ExpressionKind::KeyCondition),
+        (&request.filter_expression, ExpressionKind::Filter),
+        (&request.projection_expression, ExpressionKind::Projection),
+    ] {
+        if text.as_deref() == Some("") {
+            return Scope::check_not_empty(kind, "");
+        }
+    }
+    Ok(())
+}
+
+fn start(
+    target: &Target,
+    index: Option<&Index>,
+    selection: &KeySelection,
+    start: Option<&Map>,
+) -> Result<Option<Key>, ApiError> {
+    let Some(start) = start else { return Ok(None) };
+    let invalid = || ApiError::validation("The provided starting key is invalid");
+    let key = plan::start_key(target.definition(), index, start).ok_or_else(invalid)?;
+    if selection.fixes_all && index.is_some_and(|index| !index.local) {
+        return Err(ApiError::validation(
+            "The query can return at most one row and cannot be restarted",
+        ));
+    }
+    plan::check_start(selection, &key)?;
+    Ok(Some(key))
+}
+
+/// A filter may not look at the keys of what is queried, nor at what an index does not project.
+fn check_filter(
+    target: &Target,
+    index: Option<&Index>,
+    schema: &KeySchema,
+    filter: Option<&Condition<'_>>,
+    legacy: bool,
+) -> Result<(), ApiError> {
+    let Some(filter) = filter else { return Ok(()) };
+    for path in filter.paths() {
+        if !schema.contains(path.name()) {
+            continue;
+        }
+        let name = path.name();
+        if path.is_nested() {
+            let kind = if index.is_some() { "IndexKey" } else { "Key" };
+            return Err(ApiError::validation(format!(
+                "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {name}"
+            )));
+        }
+        let what = if legacy { "QueryFilter" } else { "Filter Expression" };
+        return Err(ApiError::validation(format!(
+            "{what} can only contain non-primary key attributes: Primary key attribute: {name}"
+        )));
+    }
+    let Some(index) = index else { return Ok(()) };
+    let table = &target.definition().key;
+    let mut missing: Vec<&str> = Vec::new();
+    for path in filter.paths() {
+        if !index.projects(path.name(), table) && !missing.contains(&path.name()) {
+            missing.push(path.name());
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::invalid(format_args!(
+        "Secondary index {} does not project one or more filter attributes: [{}]",
+        index.name,
+        missing.join(", ")
+    )))
+}
+
+/// The fault rules, held against the partition that is queried.
+fn judge(
+    context: &Context<'_>,
+    target: &Target,
+    index: Option<&Index>,
+    schema: &KeySchema,
+    keys: &KeyCondition<'_>,
+) -> Result<(), ApiError> {
+    let hash = schema.hash.first().map(|attribute| attribute.name.as_str());
+    let partition = keys.clauses.iter().find(|clause| Some(clause.name.as_str()) == hash);
+    context.judge(&Entry {
+        table: &target.table,
+        shape: &target.shape,
+        index: index.map(|index| index.name.as_str()),
+        partition: partition.and_then(|clause| clause.operator.values().next()),
+        writes: false,
+    })
+}

@@ -1,0 +1,238 @@
+//! What the reading operations share: projections, and the pages of Query and Scan.
+
+use super::check::{Report, words};
+use super::output;
+use crate::capacity::{Consumed, units};
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Context, Source};
+use crate::expression::{Cache, Condition, ExpressionKind, Projection, Scope, legacy};
+use crate::key;
+use crate::plan::Target;
+use crate::request::Substitutions;
+use crate::schema::{Index, Projection as IndexProjection};
+use crate::storage::{KeyRange, PageLimit};
+use crate::value::{Item, Name, Text};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// An empty `ProjectionExpression` is found before the table is looked up.
+pub fn check_not_empty(text: Option<&Text>) -> Result<(), ApiError> {
+    match text {
+        Some(text) => Scope::check_not_empty(ExpressionKind::Projection, text),
+        None => Ok(()),
+    }
+}
+
+/// The projection of a request that has no other expression.
+pub fn projection<'r>(
+    substitutions: &'r Substitutions,
+    text: Option<&'r Text>,
+    attributes_to_get: Option<&'r [Name]>,
+    cache: &'r Cache,
+) -> Result<Option<Projection<'r>>, ApiError> {
+    if let Some(names) = attributes_to_get {
+        return Ok(Some(legacy::attributes_to_get(names)?));
+    }
+    let Some(text) = text else { return Ok(None) };
+    let mut scope = Scope::new(substitutions, cache)?;
+    let projection = scope.projection(text)?;
+    scope.check_all_used()?;
+    Ok(Some(projection))
+}
+
+/// Appends an item, or what a projection leaves of it.
+pub fn item(answer: &mut Object<'_>, name: &'static str, item: &Item, projection: Option<&Projection<'_>>) {
+    match projection {
+        None => answer.item(name, item),
+        Some(projection) => answer.map(name, &projection.apply(item.attributes())),
+    }
+}
+
+/// `Select`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the API's own words
+pub enum Select {
+    AllAttributes,
+    AllProjectedAttributes,
+    SpecificAttributes,
+    Count,
+}
+
+/// `Select`, if the word is one.
+pub fn select(faults: &mut Violations, word: Option<&Text>) -> Option<Select> {
+    Some(match word.map(Text::as_str)? {
+        "ALL_ATTRIBUTES" => Select::AllAttributes,
+        "ALL_PROJECTED_ATTRIBUTES" => Select::AllProjectedAttributes,
+        "SPECIFIC_ATTRIBUTES" => Select::SpecificAttributes,
+        "COUNT" => Select::Count,
+        other => {
+            faults.value(other, "select", constraint::one_of(words::SELECT));
+            return None;
+        }
+    })
+}
+
+/// Checks `Select` against the other members; its texts are enveloped.
+pub fn check_select(
+    select: Option<Select>,
+    projection: Option<&Text>,
+    attributes_to_get: bool,
+    on_index: bool,
+) -> Result<(), ApiError> {
+    let named = if projection.is_some() {
+        Some("ProjectionExpression")
+    } else if attributes_to_get {
+        Some("AttributesToGet")
+    } else {
+        None
+    };
+    let text = match (select, named) {
+        (Some(Select::SpecificAttributes), None) => {
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+                .to_owned()
+        }
+        (Some(Select::Count), Some(named)) => {
+            format!("Cannot specify the {named} when choosing to get only the Count")
+        }
+        (Some(Select::AllAttributes), Some(named)) => {
+            format!("Cannot specify the {named} when choosing to get ALL_ATTRIBUTES")
+        }
+        (Some(Select::AllProjectedAttributes), Some(named)) => {
+            format!("Cannot specify the {named} when choosing to get ALL_PROJECTED_ATTRIBUTES")
+        }
+        (Some(Select::AllProjectedAttributes), None) if !on_index => {
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    Err(ApiError::validation(text).enveloped())
+}
+
+/// Checks what is asked of an index: consistency and attributes that it can give.
+pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Select>) -> Result<(), ApiError> {
+    let Some(index) = index.filter(|index| !index.local) else {
+        return Ok(());
+    };
+    if consistent {
+        return Err(ApiError::validation(
+            "Consistent reads are not supported on global secondary indexes",
+        ));
+    }
+    if select == Some(Select::AllAttributes) && index.projection != IndexProjection::All {
+        return Err(ApiError::invalid(format_args!(
+            "Select type ALL_ATTRIBUTES is not supported for global secondary index {} because its projection type is not ALL",
+            index.name
+        )));
+    }
+    Ok(())
+}
+
+/// A page to be read, planned.
+pub struct PageRead<'t, 'r> {
+    /// The table.
+    pub target: &'t Target,
+    /// Where it is read.
+    pub source: Source,
+    /// The index, if one is read.
+    pub index: Option<&'t Index>,
+    /// Which keys.
+    pub range: KeyRange,
+    /// In which order.
+    pub forward: bool,
+    /// `Limit`.
+    pub limit: Option<i64>,
+    /// Whether it costs as a consistent read.
+    pub consistent: bool,
+    /// What stays.
+    pub filter: Option<Condition<'r>>,
+    /// What of it.
+    pub projection: Option<Projection<'r>>,
+    /// `Select`.
+    pub select: Option<Select>,
+    /// `ReturnConsumedCapacity`.
+    pub report: Report,
+}
+
+impl PageRead<'_, '_> {
+    /// Whether a local index is asked for what it does not project, so that the items are fetched from the table.
+    fn fetches(&self) -> bool {
+        let Some(index) = self.index.filter(|index| index.local) else {
+            return false;
+        };
+        if index.projection == IndexProjection::All {
+            return false;
+        }
+        let table = &self.target.definition().key;
+        match &self.projection {
+            Some(projection) => projection.top_level_names().any(|name| !index.projects(name, table)),
+            None => self.select == Some(Select::AllAttributes),
+        }
+    }
+
+    /// Reads the page and appends the answer.
+    pub fn run(self, context: &Context<'_>, out: &mut Writer) {
+        let limit = PageLimit::new(self.limit.and_then(|limit| usize::try_from(limit).ok()));
+        let table_key = &self.target.definition().key;
+        let fetch = self.fetches().then_some(table_key);
+        let page = execute::page(
+            context,
+            self.target,
+            self.source,
+            &self.range,
+            self.forward,
+            limit,
+            fetch,
+        );
+        let last = page.items.last().filter(|_| page.cut).cloned();
+        let consumed = (self.report != Report::None).then(|| self.consumed(page.bytes, &page.bases));
+        let scanned = page.items.len();
+        let shown = if fetch.is_some() { page.bases } else { page.items };
+        let mut answer = Object::open(out);
+        let mut count = 0;
+        if self.select == Some(Select::Count) {
+            count = shown.iter().filter(|item| self.keeps(item)).count();
+        } else {
+            let mut items = answer.list("Items");
+            for item in shown.iter().filter(|item| self.keeps(item)) {
+                count += 1;
+                match &self.projection {
+                    None => items.item(item),
+                    Some(projection) => items.map(&projection.apply(item.attributes())),
+                }
+            }
+            items.close();
+        }
+        answer.integer("Count", count as i64);
+        answer.integer("ScannedCount", scanned as i64);
+        if let Some(last) = last {
+            answer.map("LastEvaluatedKey", &key::key_attributes(&last, table_key, self.index));
+        }
+        if let Some(consumed) = consumed {
+            output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, self.report);
+        }
+        answer.close();
+    }
+
+    fn keeps(&self, item: &Item) -> bool {
+        self.filter
+            .as_ref()
+            .is_none_or(|filter| filter.matches(Some(item.attributes())))
+    }
+
+    fn consumed(&self, bytes: usize, fetched: &[Item]) -> Consumed {
+        let mut consumed = Consumed::new(self.target.table.name.clone());
+        let units = units::read(bytes, self.consistent);
+        match self.index {
+            None => consumed.table = units,
+            Some(index) if index.local => {
+                consumed.add_local(index.name.clone(), units);
+                consumed.table = fetched
+                    .iter()
+                    .map(|item| units::read(item.size(), self.consistent))
+                    .sum();
+            }
+            Some(index) => consumed.add_global(index.name.clone(), units),
+        }
+        consumed
+    }
+}

@@ -1,0 +1,158 @@
+//! [Scan](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html).
+
+use super::check;
+use super::reading::{self, PageRead};
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{Context, Entry};
+use crate::expression::{ExpressionKind, Scope, legacy};
+use crate::plan;
+use crate::request::Scan;
+use crate::storage::{KeyRange, Segment};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = Scan::decode(body)?;
+    let (report, select) = check_members(&request)?;
+    check_kinds(&request)?;
+    let cache = context.engine.expressions();
+    let mut scope = Scope::new(&request.substitutions, cache)?;
+    for (text, kind) in [
+        (&request.filter_expression, ExpressionKind::Filter),
+        (&request.projection_expression, ExpressionKind::Projection),
+    ] {
+        if text.as_deref() == Some("") {
+            Scope::check_not_empty(kind, "")?;
+        }
+    }
+    let filter = match &request.filter_expression {
+        Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
+        None => legacy::filter(request.scan_filter.as_deref(), request.conditional_operator.as_ref())?,
+    };
+    let on_index = request.index_name.is_some();
+    let projects = request.attributes_to_get.is_some();
+    reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)?;
+    let segment = segment(&request)?;
+    let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
+    let (source, index) = plan::source(&target, request.index_name.as_deref())?;
+    let consistent = request.consistent_read.unwrap_or(false);
+    reading::check_index(index, consistent, select)?;
+    let mut range = KeyRange::of_segment(segment);
+    if let Some(start) = &request.exclusive_start_key {
+        let key = plan::start_key(target.definition(), index, start)
+            .ok_or_else(|| ApiError::validation("The provided starting key is invalid"))?;
+        if !range.contains(&key) {
+            return Err(ApiError::validation(format!(
+                "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: {} Segment: {}",
+                segment.total, segment.at
+            )));
+        }
+        range = range.starting_after(key, true);
+    }
+    let schema = index.map_or(&target.definition().key, |index| &index.key);
+    if let Some(path) = filter.as_ref().and_then(|filter| {
+        filter
+            .paths()
+            .find(|path| path.is_nested() && schema.contains(path.name()))
+    }) {
+        let kind = if index.is_some() { "IndexKey" } else { "Key" };
+        return Err(ApiError::validation(format!(
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {}",
+            path.name()
+        )));
+    }
+    let projection = match (&request.attributes_to_get, &request.projection_expression) {
+        (Some(names), _) => Some(legacy::attributes_to_get(names)?),
+        (None, Some(text)) => Some(scope.projection(text)?),
+        (None, None) => None,
+    };
+    if let (Some(index), Some(projection)) = (index, &projection) {
+        plan::check_projected(target.definition(), index, projection)?;
+    }
+    scope.check_all_used()?;
+    context.judge(&Entry {
+        table: &target.table,
+        shape: &target.shape,
+        index: index.map(|index| index.name.as_str()),
+        partition: None,
+        writes: false,
+    })?;
+    PageRead {
+        target: &target,
+        source,
+        index,
+        range,
+        forward: true,
+        limit: request.limit,
+        consistent,
+        filter,
+        projection,
+        select,
+        report,
+    }
+    .run(context, out);
+    Ok(())
+}
+
+fn check_members(request: &Scan) -> Result<(check::Report, Option<reading::Select>), ApiError> {
+    let mut faults = Violations::new();
+    check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
+    check::range(&mut faults, request.segment, "Segment", 0, 999_999);
+    check::range(&mut faults, request.total_segments, "TotalSegments", 1, 1_000_000);
+    if request.table_name.as_deref() == Some("") {
+        faults.silent_value("TableName", constraint::min_length(1));
+    }
+    faults.finish()?;
+    let mut faults = Violations::new();
+    check::table_name(&mut faults, request.table_name.as_ref())?;
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    faults.finish()?;
+    legacy::check_operator(request.conditional_operator.as_ref(), request.scan_filter.as_deref())?;
+    let mut faults = Violations::new();
+    let select = reading::select(&mut faults, request.select.as_ref());
+    faults.finish()?;
+    Ok((report, select))
+}
+
+/// Expressions and legacy parameters do not go together, and substitutions need an expression.
+fn check_kinds(request: &Scan) -> Result<(), ApiError> {
+    check::mixing(
+        &[
+            ("AttributesToGet", request.attributes_to_get.is_some()),
+            ("ScanFilter", request.scan_filter.is_some()),
+            ("ConditionalOperator", request.conditional_operator.is_some()),
+        ],
+        &[
+            ("ProjectionExpression", request.projection_expression.is_some()),
+            ("FilterExpression", request.filter_expression.is_some()),
+        ],
+    )?;
+    let has_values = request.filter_expression.is_some();
+    let has_any = has_values || request.projection_expression.is_some();
+    let tail = ": FilterExpression is null";
+    check::substitutions_need_expression(&request.substitutions, has_any, tail)?;
+    if request.substitutions.values.is_some() {
+        check::substitutions_need_expression(&request.substitutions, has_values, tail)?;
+    }
+    check::attributes_to_get(request.attributes_to_get.as_ref())
+}
+
+/// The part of the table that is scanned.
+fn segment(request: &Scan) -> Result<Segment, ApiError> {
+    match (request.segment, request.total_segments) {
+        (None, None) => Ok(Segment::ALL),
+        (Some(_), None) => Err(ApiError::validation(
+            "The TotalSegments parameter is required but was not present in the request when Segment parameter is present",
+        )),
+        (None, Some(_)) => Err(ApiError::validation(
+            "The Segment parameter is required but was not present in the request when parameter TotalSegments is present",
+        )),
+        (Some(at), Some(total)) if at >= total => Err(ApiError::validation(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments",
+        )),
+        (Some(at), Some(total)) => Ok(Segment {
+            at: at as u64,
+            total: total as u64,
+        }),
+    }
+}

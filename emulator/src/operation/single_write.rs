@@ -1,0 +1,115 @@
+//! What PutItem, UpdateItem and DeleteItem share.
+
+use super::check::{self, Report, ReturnValues};
+use super::output;
+use crate::change::Change;
+use crate::error::{ApiError, Violations};
+use crate::execute::{self, Context, Write};
+use crate::expression::{Condition, ExpressionKind, Scope};
+use crate::plan::Target;
+use crate::value::{Map, Text};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// What a write was asked to say afterwards.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// `ReturnConsumedCapacity`.
+    pub report: Report,
+    /// `ReturnItemCollectionMetrics`.
+    pub metrics: bool,
+    /// `ReturnValuesOnConditionCheckFailure`.
+    pub show_item: bool,
+}
+
+/// The members that ask for it.
+pub struct Asked<'r> {
+    /// `ReturnConsumedCapacity`.
+    pub capacity: Option<&'r Text>,
+    /// `ReturnValues`.
+    pub values: Option<&'r Text>,
+    /// `ReturnItemCollectionMetrics`.
+    pub metrics: Option<&'r Text>,
+    /// `ReturnValuesOnConditionCheckFailure`.
+    pub on_failure: Option<&'r Text>,
+}
+
+impl Asked<'_> {
+    /// Checks the words, in the order in which PutItem and DeleteItem name their faults.
+    pub fn check(&self, faults: &mut Violations) -> Wanted {
+        let report = check::return_consumed_capacity(faults, self.capacity);
+        if check::return_values(self.values).is_none() {
+            faults.push(check::unknown_return_values());
+        }
+        let metrics = check::return_item_collection_metrics(faults, self.metrics);
+        let path = "returnValuesOnConditionCheckFailure";
+        let show_item = check::return_values_on_failure(faults, self.on_failure, path);
+        Wanted {
+            report,
+            metrics,
+            show_item,
+        }
+    }
+}
+
+/// PutItem and DeleteItem return the old item or nothing.
+pub fn old_or_nothing(word: Option<&Text>) -> Result<bool, ApiError> {
+    match check::return_values(word) {
+        None | Some(ReturnValues::None) => Ok(false),
+        Some(ReturnValues::AllOld) => Ok(true),
+        Some(_) => Err(ApiError::validation("ReturnValues can only be ALL_OLD or NONE").enveloped()),
+    }
+}
+
+/// Puts a write's parameter error into the moved layer's envelope. The one about alias keys stays bare.
+pub fn enveloped(error: ApiError) -> ApiError {
+    let bare = error
+        .message()
+        .is_some_and(|text| text.starts_with("ExpressionAttributeNames contains invalid key"));
+    if bare { error } else { error.enveloped() }
+}
+
+/// Binds a `ConditionExpression`, if there is one.
+pub fn condition<'r>(scope: &mut Scope<'r>, text: Option<&'r Text>) -> Result<Option<Condition<'r>>, ApiError> {
+    text.map(|text| scope.condition(ExpressionKind::Condition, text))
+        .transpose()
+}
+
+/// Carries out a write and appends its answer; `attributes` picks what it returns of the item.
+pub fn run(
+    context: &Context<'_>,
+    write: &Write<'_>,
+    wanted: Wanted,
+    out: &mut Writer,
+    attributes: impl FnOnce(&Change, &mut Object<'_>),
+) -> Result<(), ApiError> {
+    let change = execute::write(context, write)?;
+    let mut answer = Object::open(out);
+    attributes(&change, &mut answer);
+    if wanted.report != Report::None {
+        let consumed = change.consumed(&write.target.table.name, write.target.definition(), 1);
+        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, wanted.report);
+    }
+    if wanted.metrics && !write.target.definition().locals.is_empty() {
+        output::item_collection_metrics(answer.member("ItemCollectionMetrics"), &collection_key(write));
+    }
+    answer.close();
+    Ok(())
+}
+
+/// The hash key attribute of the item that a write is about.
+pub fn collection_key(write: &Write<'_>) -> Map {
+    let name = write
+        .target
+        .definition()
+        .key
+        .hash
+        .first()
+        .map(|attribute| attribute.name.clone());
+    name.into_iter().zip(write.partition.cloned()).collect()
+}
+
+/// The table of a write, and its place in the order of checks: after all that the request alone tells.
+pub fn table(context: &Context<'_>, name: Option<&Text>) -> Result<Target, ApiError> {
+    crate::plan::table(context, name.map(Text::as_str).unwrap_or_default())
+}

@@ -1,0 +1,152 @@
+//! [TransactGetItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
+
+use super::check::{self, Report};
+use super::{output, reading};
+use crate::capacity::{Consumed, Direction, units};
+use crate::error::{ApiError, CancellationReason, Violations, constraint};
+use crate::execute::{self, Context, Get, cancellation_reason};
+use crate::expression::Projection;
+use crate::key::Key;
+use crate::limits;
+use crate::plan;
+use crate::request::{TransactGet, TransactGetItems};
+use crate::value::{Item, Map, Text};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = TransactGetItems::decode(body)?;
+    let report = check_members(&request)?;
+    let asked: Vec<&TransactGet> = request
+        .transact_items
+        .iter()
+        .flatten()
+        .filter_map(|each| each.get.as_ref())
+        .collect();
+    let cache = context.engine.expressions();
+    let projections = asked
+        .iter()
+        .map(|get| {
+            check::substitutions_need_expression(&get.substitutions, get.projection_expression.is_some(), "")?;
+            reading::projection(&get.substitutions, get.projection_expression.as_ref(), None, cache)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let gets = plan_all(context, &asked)?;
+    let items = execute::transact_get(context, &gets).map_err(|(at, error)| cancelled(asked.len(), at, error))?;
+    let total: usize = items.iter().flatten().map(Item::size).sum();
+    if total > limits::TRANSACTION_SIZE {
+        return Err(ApiError::validation(format!(
+            "Payload in response is too large.{total}"
+        )));
+    }
+    encode(out, &gets, &items, &projections, report);
+    Ok(())
+}
+
+fn check_members(request: &TransactGetItems) -> Result<Report, ApiError> {
+    let mut faults = Violations::new();
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    match request.transact_items.as_deref() {
+        None => faults.missing("transactItems"),
+        Some(items) => {
+            output::list_length(&mut faults, items.len(), "TransactItems", limits::TRANSACTION_ACTIONS);
+            for (at, item) in items.iter().enumerate() {
+                let path = format!("transactItems.{}.member.get", at + 1);
+                let Some(get) = &item.get else {
+                    faults.missing(path);
+                    continue;
+                };
+                match get.table_name.as_ref().map(Text::as_str) {
+                    None => faults.missing(format_args!("{path}.tableName")),
+                    Some("") => faults.value("", format_args!("{path}.tableName"), constraint::min_length(1)),
+                    Some(name) => check::name(&mut faults, name, &format!("{path}.tableName")),
+                }
+                if get.key.is_none() {
+                    faults.missing(format_args!("{path}.key"));
+                }
+            }
+        }
+    }
+    faults.finish()?;
+    Ok(report)
+}
+
+/// The tables, no item twice, and keys that fit: one that does not cancels the transaction.
+fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<Get<'r>>, ApiError> {
+    static NO_KEY: Map = Map::new();
+    let mut targets = Vec::with_capacity(asked.len());
+    let mut seen: Vec<(u64, Key)> = Vec::with_capacity(asked.len());
+    for get in asked {
+        let target = plan::table(context, get.table_name.as_deref().unwrap_or_default())?;
+        if let Some(key) = get
+            .key
+            .as_ref()
+            .and_then(|key| Key::read(&target.definition().key, key))
+        {
+            let item = (target.table.ordinal, key);
+            if seen.contains(&item) {
+                return Err(ApiError::duplicate_transaction_item());
+            }
+            seen.push(item);
+        }
+        targets.push(target);
+    }
+    let planned = asked
+        .iter()
+        .zip(targets)
+        .map(|(get, target)| plan::get(target, get.key.as_ref().unwrap_or(&NO_KEY)));
+    let planned: Vec<Result<Get<'r>, ApiError>> = planned.collect();
+    if planned.iter().all(Result::is_ok) {
+        return Ok(planned.into_iter().flatten().collect());
+    }
+    Err(ApiError::transaction_cancelled(
+        planned
+            .into_iter()
+            .map(|each| cancellation_reason(each.err()))
+            .collect(),
+    ))
+}
+
+/// A transaction that was cancelled by one of its reads.
+fn cancelled(count: usize, at: usize, error: ApiError) -> ApiError {
+    if !execute::is_throttle(&error) {
+        return error;
+    }
+    let mut reasons = vec![CancellationReason::NONE; count];
+    reasons[at] = cancellation_reason(Some(error));
+    ApiError::transaction_cancelled(reasons)
+}
+
+fn encode(
+    out: &mut Writer,
+    gets: &[Get<'_>],
+    items: &[Option<Item>],
+    projections: &[Option<Projection<'_>>],
+    report: Report,
+) {
+    let mut answer = Object::open(out);
+    let mut responses = answer.list("Responses");
+    for (item, projection) in items.iter().zip(projections) {
+        let mut response = responses.object();
+        if let Some(item) = item {
+            reading::item(&mut response, "Item", item, projection.as_ref());
+        }
+        response.close();
+    }
+    responses.close();
+    if report != Report::None {
+        let mut consumed: Vec<Consumed> = Vec::new();
+        for (get, item) in gets.iter().zip(items) {
+            let mut cost = Consumed::new(get.target.table.name.clone());
+            cost.table = units::read(item.as_ref().map_or(0, Item::size), true).times(2);
+            cost.direction = Some(Direction::Read);
+            match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
+                Some(sum) => sum.merge(cost),
+                None => consumed.push(cost),
+            }
+        }
+        output::consumed_capacities(&mut answer, consumed.iter(), report);
+    }
+    answer.close();
+}

@@ -1,0 +1,454 @@
+//! [TransactWriteItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
+
+use super::check::{self, Report};
+use super::tokens::Known;
+use super::{output, single_write};
+use crate::capacity::{Consumed, Direction, units};
+use crate::chance::StableHash;
+use crate::change::Change;
+use crate::error::{ApiError, ErrorKind, Violations, constraint};
+use crate::execute::{self, Action, Context, Write};
+use crate::expression::{Condition, Scope, Update};
+use crate::key::{self, Key};
+use crate::limits;
+use crate::plan::{self, Guard, Target};
+use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
+use crate::value::{Item, Map, Text};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// An action with its expressions bound, before its table is known.
+struct Step<'r> {
+    table: &'r str,
+    kind: Kind<'r>,
+    guard: Guard<'r>,
+}
+
+enum Kind<'r> {
+    Put(&'r Item),
+    Update(Option<Update<'r>>, &'r Map),
+    Delete(&'r Map),
+    Check(&'r Map),
+}
+
+/// The members that all four actions have.
+struct Members<'r> {
+    table: Option<&'r Text>,
+    condition: Option<&'r Text>,
+    substitutions: &'r Substitutions,
+    on_failure: Option<&'r Text>,
+}
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = TransactWriteItems::decode(body)?;
+    let (report, metrics) = check_members(&request)?;
+    let actions = request.transact_items.as_deref().unwrap_or_default();
+    // Items of their own, so that what is bound can borrow them.
+    let put = |action: &TransactWriteItem| {
+        Item::new(action.put.as_ref().and_then(|put| put.item.clone()).unwrap_or_default())
+    };
+    let items: Vec<Item> = actions.iter().map(put).collect();
+    let bound = actions
+        .iter()
+        .zip(&items)
+        .map(|(action, item)| bind(context, action, item));
+    let steps = bound.collect::<Result<Vec<_>, _>>()?;
+    let targets = find_targets(context, &steps)?;
+    steps
+        .iter()
+        .zip(&targets)
+        .try_for_each(|(step, target)| check_empty_keys(step, target))?;
+    check_size(&steps)?;
+    let Some(token) = &request.client_request_token else {
+        let (writes, changes) = carry_out(context, steps, &targets)?;
+        answer(out, &writes, &changes, report, metrics);
+        return Ok(());
+    };
+    let tokens = context.engine.tokens();
+    match tokens.begin(&context.scope, token, fingerprint(actions), context.now) {
+        Known::Running => Err(ApiError::new(
+            ErrorKind::TransactionInProgress,
+            "Transaction from previous request is still in progress",
+        )),
+        Known::Mismatch => Err(ApiError::idempotent_mismatch()),
+        Known::Done => replay(context, &steps, &targets, report, out),
+        Known::New => {
+            let result = carry_out(context, steps, &targets);
+            tokens.end(&context.scope, token, result.is_ok(), context.now);
+            let (writes, changes) = result?;
+            answer(out, &writes, &changes, report, metrics);
+            Ok(())
+        }
+    }
+}
+
+fn check_members(request: &TransactWriteItems) -> Result<(Report, bool), ApiError> {
+    let mut faults = Violations::new();
+    if let Some(token) = &request.client_request_token {
+        match token.chars().count() {
+            0 => faults.silent_value("ClientRequestToken", constraint::min_length(1)),
+            1..=36 => {}
+            _ => faults.silent_value("ClientRequestToken", constraint::max_length(36)),
+        }
+    }
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
+    match request.transact_items.as_deref() {
+        None => faults.missing("transactItems"),
+        Some(actions) => {
+            output::list_length(&mut faults, actions.len(), "TransactItems", limits::TRANSACTION_ACTIONS);
+            for (at, action) in actions.iter().enumerate() {
+                check_action(&mut faults, action, &format!("transactItems.{}.member", at + 1));
+            }
+        }
+    }
+    faults.finish()?;
+    Ok((report, metrics))
+}
+
+/// The required members of an action, and the bounds of its words.
+fn check_action(faults: &mut Violations, action: &TransactWriteItem, path: &str) {
+    let mut required = |kind: &str, table: Option<&Text>, members: &[(&str, bool)], on_failure: Option<&Text>| {
+        let path = format!("{path}.{kind}");
+        match table.map(Text::as_str) {
+            None => faults.missing(format_args!("{path}.tableName")),
+            Some("") => faults.value("", format_args!("{path}.tableName"), constraint::min_length(1)),
+            Some(name) => check::name(faults, name, &format!("{path}.tableName")),
+        }
+        for (member, there) in members {
+            if !there {
+                faults.missing(format_args!("{path}.{member}"));
+            }
+        }
+        let path = format!("{path}.returnValuesOnConditionCheckFailure");
+        check::return_values_on_failure(faults, on_failure, &path);
+    };
+    if let Some(check) = &action.condition_check {
+        let members = [
+            ("key", check.key.is_some()),
+            ("conditionExpression", check.condition_expression.is_some()),
+        ];
+        let on_failure = check.return_values_on_condition_check_failure.as_ref();
+        required("conditionCheck", check.table_name.as_ref(), &members, on_failure);
+    }
+    if let Some(put) = &action.put {
+        let on_failure = put.return_values_on_condition_check_failure.as_ref();
+        required(
+            "put",
+            put.table_name.as_ref(),
+            &[("item", put.item.is_some())],
+            on_failure,
+        );
+    }
+    if let Some(delete) = &action.delete {
+        let on_failure = delete.return_values_on_condition_check_failure.as_ref();
+        required(
+            "delete",
+            delete.table_name.as_ref(),
+            &[("key", delete.key.is_some())],
+            on_failure,
+        );
+    }
+    if let Some(update) = &action.update {
+        let members = [
+            ("key", update.key.is_some()),
+            ("updateExpression", update.update_expression.is_some()),
+        ];
+        let on_failure = update.return_values_on_condition_check_failure.as_ref();
+        required("update", update.table_name.as_ref(), &members, on_failure);
+    }
+}
+
+/// One action: exactly one kind, and its expressions.
+fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Item) -> Result<Step<'r>, ApiError> {
+    static NO_KEY: Map = Map::new();
+    let kinds = [
+        action.condition_check.is_some(),
+        action.put.is_some(),
+        action.delete.is_some(),
+        action.update.is_some(),
+    ];
+    match kinds.iter().filter(|there| **there).count() {
+        0 => {
+            return Err(ApiError::validation(
+                "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request",
+            ));
+        }
+        1 => {}
+        _ => {
+            return Err(ApiError::validation(
+                "TransactItems can only contain one of Check, Put, Update or Delete",
+            ));
+        }
+    }
+    let key = |key: &'r Option<Map>| key.as_ref().unwrap_or(&NO_KEY);
+    if let Some(put) = &action.put {
+        let members = Members {
+            table: put.table_name.as_ref(),
+            condition: put.condition_expression.as_ref(),
+            substitutions: &put.substitutions,
+            on_failure: put.return_values_on_condition_check_failure.as_ref(),
+        };
+        let step = members.bind(context, None, |_| Kind::Put(item))?;
+        plan::check_item_size(item)?;
+        return Ok(step);
+    }
+    if let Some(delete) = &action.delete {
+        let members = Members {
+            table: delete.table_name.as_ref(),
+            condition: delete.condition_expression.as_ref(),
+            substitutions: &delete.substitutions,
+            on_failure: delete.return_values_on_condition_check_failure.as_ref(),
+        };
+        return members.bind(context, None, |_| Kind::Delete(key(&delete.key)));
+    }
+    if let Some(update) = &action.update {
+        let members = Members {
+            table: update.table_name.as_ref(),
+            condition: update.condition_expression.as_ref(),
+            substitutions: &update.substitutions,
+            on_failure: update.return_values_on_condition_check_failure.as_ref(),
+        };
+        let kind = |bound: Option<Update<'r>>| Kind::Update(bound, key(&update.key));
+        return members.bind(context, update.update_expression.as_ref(), kind);
+    }
+    let Some(check) = &action.condition_check else {
+        return Err(ApiError::internal());
+    };
+    let members = Members {
+        table: check.table_name.as_ref(),
+        condition: check.condition_expression.as_ref(),
+        substitutions: &check.substitutions,
+        on_failure: check.return_values_on_condition_check_failure.as_ref(),
+    };
+    members.bind(context, None, |_| Kind::Check(key(&check.key)))
+}
+
+impl<'r> Members<'r> {
+    fn bind(
+        &self,
+        context: &Context<'r>,
+        update: Option<&'r Text>,
+        kind: impl FnOnce(Option<Update<'r>>) -> Kind<'r>,
+    ) -> Result<Step<'r>, ApiError> {
+        let has_expression = self.condition.is_some() || update.is_some();
+        check::substitutions_need_expression(self.substitutions, has_expression, "")?;
+        let mut scope = Scope::new(self.substitutions, context.engine.expressions())?;
+        let update = update.map(|text| scope.update(text)).transpose()?;
+        let condition: Option<Condition<'r>> = single_write::condition(&mut scope, self.condition)?;
+        scope.check_all_used()?;
+        let guard = Guard {
+            condition,
+            show_item: self.on_failure.is_some_and(|word| word == "ALL_OLD"),
+        };
+        Ok(Step {
+            table: self.table.map(Text::as_str).unwrap_or_default(),
+            kind: kind(update),
+            guard,
+        })
+    }
+}
+
+/// The tables, and no item twice: action by action, so that the first fault met wins.
+fn find_targets(context: &Context<'_>, steps: &[Step<'_>]) -> Result<Vec<Target>, ApiError> {
+    let mut targets: Vec<Target> = Vec::with_capacity(steps.len());
+    let mut seen: Vec<(u64, Key)> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let target = plan::table(context, step.table)?;
+        let attributes = match &step.kind {
+            Kind::Put(item) => item.attributes(),
+            Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key,
+        };
+        if let Some(key) = Key::read(&target.definition().key, attributes) {
+            let item = (target.table.ordinal, key);
+            if seen.contains(&item) {
+                return Err(ApiError::duplicate_transaction_item());
+            }
+            seen.push(item);
+        }
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
+/// Empty keys, of tables and indexes, are faults of the whole request, not reasons of a cancellation.
+fn check_empty_keys(step: &Step<'_>, target: &Target) -> Result<(), ApiError> {
+    let definition = target.definition();
+    let attributes = match &step.kind {
+        Kind::Put(item) => item.attributes(),
+        Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key,
+    };
+    for attribute in definition.key.attributes() {
+        if let Some(kind) = attributes.get(&attribute.name).and_then(key::emptiness) {
+            return Err(ApiError::empty_key(&attribute.name, kind));
+        }
+    }
+    match &step.kind {
+        Kind::Put(item) => definition.indexes().try_for_each(|index| {
+            let empty = index.key.attributes().find_map(|attribute| {
+                let kind = item.get(&attribute.name).and_then(key::emptiness)?;
+                Some(ApiError::empty_index_key(&attribute.name, kind, &index.name))
+            });
+            empty.map_or(Ok(()), Err)
+        }),
+        Kind::Update(update, _) => {
+            let empty = |name: &str| definition.indexes().any(|index| index.key.contains(name));
+            let kind = update
+                .iter()
+                .flat_map(Update::targets)
+                .filter(|target| !target.path.is_nested() && empty(target.path.name()))
+                .find_map(|target| target.constant.and_then(key::emptiness));
+            kind.map_or(Ok(()), |kind| Err(ApiError::empty_index_key_update(kind)))
+        }
+        Kind::Delete(_) | Kind::Check(_) => Ok(()),
+    }
+}
+
+/// What a transaction carries, items and keys together, is bounded.
+fn check_size(steps: &[Step<'_>]) -> Result<(), ApiError> {
+    let size = |step: &Step<'_>| match &step.kind {
+        Kind::Put(item) => item.size(),
+        Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key
+            .iter()
+            .map(|(name, value)| crate::size::of_attribute(name, value))
+            .sum(),
+    };
+    let total: usize = steps.iter().map(size).sum();
+    if total > limits::TRANSACTION_SIZE {
+        return Err(ApiError::validation(format!(
+            "Transaction payload size cannot exceed 4MB. Payload Size: {total}"
+        )));
+    }
+    Ok(())
+}
+
+type Done<'r> = (Vec<Write<'r>>, Vec<Change>);
+
+/// Plans all actions and carries them out together.
+fn carry_out<'r>(context: &Context<'_>, steps: Vec<Step<'r>>, targets: &[Target]) -> Result<Done<'r>, ApiError> {
+    let writes: Vec<Result<Write<'r>, ApiError>> = steps
+        .into_iter()
+        .zip(targets)
+        .map(|(step, target)| plan_step(step, target.clone()))
+        .collect();
+    let changes = execute::transact_write(context, &writes)?;
+    Ok((writes.into_iter().flatten().collect(), changes))
+}
+
+fn plan_step(step: Step<'_>, target: Target) -> Result<Write<'_>, ApiError> {
+    let guard = step.guard;
+    match step.kind {
+        Kind::Put(item) => plan::put(target, item, guard),
+        Kind::Delete(key) => plan::keyed(target, key, Action::Delete, guard),
+        Kind::Check(key) => plan::keyed(target, key, Action::Check, guard),
+        Kind::Update(update, key) => {
+            let shape = std::sync::Arc::clone(&target.shape);
+            let mut write = plan::keyed(target, key, Action::Check, guard)?;
+            if let Some(update) = &update {
+                plan::check_update_keys(&shape.definition, update)?;
+                plan::check_update_index_keys(&shape.definition, update)?;
+            }
+            write.action = Action::Update {
+                update,
+                key,
+                charged: false,
+            };
+            Ok(write)
+        }
+    }
+}
+
+fn answer(out: &mut Writer, writes: &[Write<'_>], changes: &[Change], report: Report, metrics: bool) {
+    let mut consumed: Vec<Consumed> = Vec::new();
+    let mut collections: Vec<(Text, Vec<Map>)> = Vec::new();
+    for (write, change) in writes.iter().zip(changes) {
+        let name = &write.target.table.name;
+        let mut cost = change.consumed(name, write.target.definition(), 2);
+        cost.direction = Some(Direction::Write);
+        merge(&mut consumed, cost);
+        if metrics && !write.target.definition().locals.is_empty() {
+            let collection = single_write::collection_key(write);
+            match collections.iter_mut().find(|(table, _)| table == name) {
+                Some((_, keys)) if keys.contains(&collection) => {}
+                Some((_, keys)) => keys.push(collection),
+                None => collections.push((name.clone(), vec![collection])),
+            }
+        }
+    }
+    let mut answer = Object::open(out);
+    if report != Report::None {
+        output::consumed_capacities(&mut answer, consumed.iter(), report);
+    }
+    output::batch_collection_metrics(&mut answer, &collections);
+    answer.close();
+}
+
+fn merge(consumed: &mut Vec<Consumed>, cost: Consumed) {
+    match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
+        Some(sum) => sum.merge(cost),
+        None => consumed.push(cost),
+    }
+}
+
+/// The same request again: success, nothing done, and charged as the reads that found that out.
+fn replay(
+    context: &Context<'_>,
+    steps: &[Step<'_>],
+    targets: &[Target],
+    report: Report,
+    out: &mut Writer,
+) -> Result<(), ApiError> {
+    let mut consumed: Vec<Consumed> = Vec::new();
+    for (step, target) in steps.iter().zip(targets) {
+        let schema = &target.definition().key;
+        let key: Map = match &step.kind {
+            Kind::Put(item) => key::key_attributes(item, schema, None),
+            Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => Map::clone(key),
+        };
+        let get = plan::get(target.clone(), &key)?;
+        let size = execute::get(context, &get)?.as_ref().map_or(0, Item::size);
+        let mut cost = Consumed::new(target.table.name.clone());
+        cost.table = units::read(size, true).times(2);
+        cost.direction = Some(Direction::Read);
+        merge(&mut consumed, cost);
+    }
+    let mut answer = Object::open(out);
+    if report != Report::None {
+        output::consumed_capacities(&mut answer, consumed.iter(), report);
+    }
+    answer.close();
+    Ok(())
+}
+
+/// What a token stands for: the actions, whatever the order of their members was.
+fn fingerprint(actions: &[TransactWriteItem]) -> u64 {
+    struct Hashed(StableHash);
+    impl std::fmt::Write for Hashed {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0 = self.0.bytes(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut sorted = actions.to_vec();
+    for action in &mut sorted {
+        let substitutions = [
+            action.put.as_mut().map(|put| &mut put.substitutions),
+            action.update.as_mut().map(|update| &mut update.substitutions),
+            action.delete.as_mut().map(|delete| &mut delete.substitutions),
+            action.condition_check.as_mut().map(|check| &mut check.substitutions),
+        ];
+        for each in substitutions.into_iter().flatten() {
+            if let Some(names) = &mut each.names {
+                names.sort_unstable();
+            }
+            if let Some(values) = &mut each.values {
+                values.sort_by(|left, right| left.0.cmp(&right.0));
+            }
+        }
+    }
+    let mut hashed = Hashed(StableHash::new(0));
+    // Writing to a hash does not fail.
+    let _ = std::fmt::Write::write_fmt(&mut hashed, format_args!("{sorted:?}"));
+    hashed.0.finish()
+}

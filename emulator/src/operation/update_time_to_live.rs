@@ -1,0 +1,84 @@
+//! [UpdateTimeToLive](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html).
+
+use std::time::Duration;
+
+use super::check;
+use crate::conditions::Lag;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Context};
+use crate::plan;
+use crate::request::UpdateTimeToLive;
+use crate::value::Name;
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// How long after a change the next one is possible, outside of `calm` (measured: about 31 minutes).
+const COOLDOWN: Duration = Duration::from_secs(31 * 60);
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = UpdateTimeToLive::decode(body)?;
+    let name = check::control_table_name(request.table_name.as_ref())?;
+    let (enabled, attribute) = specification(&request)?;
+    let target = plan::table_in_any_state(context, name)?;
+    let table = &target.table;
+    context.judge_control(&table.name)?;
+    let now = context.now;
+    execute::run_due(table, now);
+    table.reshape(now, |shape| {
+        if now < shape.active_at || shape.deleted_at.is_some() {
+            return Err(ApiError::table_not_found_named(&table.name));
+        }
+        match &shape.time_to_live {
+            Some(current) if current != attribute => {
+                return Err(ApiError::validation(format!(
+                    "TimeToLive is active on a different AttributeName: current AttributeName is {current}"
+                )));
+            }
+            Some(_) if enabled => return Err(ApiError::validation("TimeToLive is already enabled")),
+            None if !enabled => return Err(ApiError::validation("TimeToLive is already disabled")),
+            _ => {}
+        }
+        // The cooldown belongs to the control plane's dial: a table that is made at once has none.
+        let cools = shape.conditions.table_status != Lag::None;
+        if cools && shape.time_to_live_changed.is_some_and(|last| last.plus(COOLDOWN) > now) {
+            return Err(ApiError::validation(
+                "Time to live has been modified multiple times within a fixed interval",
+            ));
+        }
+        shape.time_to_live = enabled.then(|| attribute.clone());
+        shape.time_to_live_changed = Some(now);
+        Ok(())
+    })?;
+    let mut answer = Object::open(out);
+    let mut echo = answer.object("TimeToLiveSpecification");
+    echo.boolean("Enabled", enabled);
+    echo.string("AttributeName", attribute);
+    echo.close();
+    answer.close();
+    Ok(())
+}
+
+fn specification(request: &UpdateTimeToLive) -> Result<(bool, &Name), ApiError> {
+    let mut faults = Violations::new();
+    let specification = request.time_to_live_specification.as_ref();
+    if specification.is_none() {
+        faults.missing("timeToLiveSpecification");
+    }
+    let enabled = specification.and_then(|each| each.enabled);
+    let attribute = specification.and_then(|each| each.attribute_name.as_ref());
+    if specification.is_some() {
+        let path = "timeToLiveSpecification.attributeName";
+        match attribute {
+            None => faults.missing(path),
+            Some(name) if name.is_empty() => faults.value("", path, constraint::min_length(1)),
+            Some(name) if name.len() > 255 => faults.value(name, path, constraint::max_length(255)),
+            Some(_) => {}
+        }
+        if enabled.is_none() {
+            faults.missing("timeToLiveSpecification.enabled");
+        }
+    }
+    faults.finish()?;
+    enabled.zip(attribute).ok_or_else(ApiError::internal)
+}

@@ -1,0 +1,443 @@
+//! What a request will do, bound to its tables: the first to see a table, and the last before anything is changed.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::error::ApiError;
+use crate::execute::{Action, Context, Entry, Get, Source, Write};
+use crate::expression::{Condition, KeyCondition, KeyOperator, Projection, Target as UpdateTarget, Update};
+use crate::key::{self, Key, KeyBytes};
+use crate::limits;
+use crate::schema::{Definition, Index, KeyAttribute, KeySchema};
+use crate::storage::{KeyRange, Shape, Table};
+use crate::value::{AttributeValue, Item, Map};
+
+/// A table and its shape at the time of planning.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The table.
+    pub table: Arc<Table>,
+    /// Its shape.
+    pub shape: Arc<Shape>,
+}
+
+impl Target {
+    /// The table's definition.
+    pub fn definition(&self) -> &Definition {
+        &self.shape.definition
+    }
+}
+
+/// The name in a `TableName`, which may be an ARN.
+pub fn plain_name(name_or_arn: &str) -> &str {
+    name_or_arn
+        .strip_prefix("arn:")
+        .and_then(|rest| rest.split_once(":table/"))
+        .map_or(name_or_arn, |(_, name)| name)
+}
+
+/// The table of a data-plane request.
+pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
+    let found = find(context, name_or_arn).filter(|target| target.shape.is_active(context.now));
+    found.ok_or_else(|| {
+        note_elsewhere(context, plain_name(name_or_arn));
+        ApiError::table_not_found()
+    })
+}
+
+/// The table of a control-plane request, in whatever state it is.
+pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
+    find(context, name_or_arn).ok_or_else(|| {
+        let name = plain_name(name_or_arn);
+        note_elsewhere(context, name);
+        ApiError::table_not_found_named(name)
+    })
+}
+
+fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
+    let table = context
+        .engine
+        .catalog()
+        .table(&context.scope, plain_name(name_or_arn))?;
+    let shape = table.shape();
+    if shape.deleted_at.is_some_and(|gone| gone <= context.now) {
+        return None;
+    }
+    // An ARN of another region or account names another table.
+    if name_or_arn.starts_with("arn:") && table.arn != name_or_arn {
+        return None;
+    }
+    Some(Target { table, shape })
+}
+
+/// Tells the operator that a missing table exists under another key or region: the most common confusion there is.
+fn note_elsewhere(context: &Context<'_>, name: &str) {
+    let elsewhere: Vec<String> = context
+        .engine
+        .catalog()
+        .scopes()
+        .into_iter()
+        .filter(|(scope, region)| *scope != context.scope && region.tables.read().contains_key(name))
+        .map(|(scope, _)| format!("access key {}, region {}", scope.account, scope.region))
+        .collect();
+    if !elsewhere.is_empty() {
+        context.note(format!(
+            "{}: no table {name} for access key {}, region {}; there is one for {}. Each access key and region has tables of its own (--shared-db gives all the same).",
+            context.operation,
+            context.scope.account,
+            context.scope.region,
+            elsewhere.join(" and for "),
+        ));
+    }
+}
+
+/// The condition of a write, and whether a failure shows the item.
+#[derive(Default)]
+pub struct Guard<'r> {
+    /// The bound condition.
+    pub condition: Option<Condition<'r>>,
+    /// `ReturnValuesOnConditionCheckFailure: ALL_OLD`.
+    pub show_item: bool,
+}
+
+/// Plans a put: the item's keys, for the table and its indexes.
+pub fn put<'r>(target: Target, item: &'r Item, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
+    let definition = target.definition();
+    let key = Key::of_item(&definition.key, item.attributes())?;
+    definition
+        .indexes()
+        .try_for_each(|index| key::check_entry(index, item.attributes(), false))?;
+    let partition = Entry::partition_of(&definition.key, item.attributes());
+    let action = Action::Put(item.clone());
+    Ok(Write {
+        target,
+        key,
+        partition,
+        action,
+        condition: guard.condition,
+        show_item: guard.show_item,
+    })
+}
+
+/// Plans a write that names its item by `Key`.
+pub fn keyed<'r>(target: Target, key: &'r Map, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
+    let encoded = Key::of_key(&target.definition().key, key)?;
+    let partition = Entry::partition_of(&target.definition().key, key);
+    Ok(Write {
+        target,
+        key: encoded,
+        partition,
+        action,
+        condition: guard.condition,
+        show_item: guard.show_item,
+    })
+}
+
+/// Plans a read that names its item by `Key`.
+pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
+    let encoded = Key::of_key(&target.definition().key, key)?;
+    let partition = Entry::partition_of(&target.definition().key, key);
+    Ok(Get {
+        target,
+        key: encoded,
+        partition,
+    })
+}
+
+/// Checks what an update writes against the keys of the table: none may change.
+pub fn check_update_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
+    for target in update.targets() {
+        if definition.key.contains(target.path.name()) {
+            return Err(ApiError::key_update(target.path.name()));
+        }
+    }
+    Ok(())
+}
+
+/// Checks what an update writes against the keys of the indexes, as far as the request alone tells.
+pub fn check_update_index_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
+    for target in update.targets() {
+        definition
+            .indexes()
+            .try_for_each(|index| check_update_index_key(index, &target))?;
+    }
+    Ok(())
+}
+
+fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<(), ApiError> {
+    let Some(attribute) = index
+        .key
+        .attributes()
+        .find(|attribute| attribute.name == target.path.name())
+    else {
+        return Ok(());
+    };
+    if target.path.is_nested() {
+        return Err(ApiError::validation(format!(
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: IndexKey: {}",
+            attribute.name
+        )));
+    }
+    let Some(value) = target.constant else { return Ok(()) };
+    if !attribute.kind.fits(value) {
+        let (expected, actual) = (attribute.kind.name(), value.type_name());
+        return Err(ApiError::index_key_type(&attribute.name, expected, actual, &index.name));
+    }
+    match key::emptiness(value) {
+        Some(kind) => Err(ApiError::empty_index_key_update(kind)),
+        None => Ok(()),
+    }
+}
+
+/// The index that a Query or Scan reads, and where it is.
+pub fn source<'t>(target: &'t Target, index: Option<&str>) -> Result<(Source, Option<&'t Index>), ApiError> {
+    let Some(name) = index else {
+        return Ok((Source::Table, None));
+    };
+    let (at, index) = target
+        .definition()
+        .index(name)
+        .ok_or_else(|| ApiError::index_not_found(name))?;
+    Ok((
+        if index.local {
+            Source::Local(at)
+        } else {
+            Source::Global(at)
+        },
+        Some(index),
+    ))
+}
+
+/// The keys that a key condition selects.
+pub struct KeySelection {
+    /// As a range of encoded keys.
+    pub range: KeyRange,
+    /// Only the hash attributes' part.
+    pub hash: KeyBytes,
+    /// Whether the condition fixes every key attribute of what is read.
+    pub fixes_all: bool,
+}
+
+/// Matches a key condition to the schema of the table or index that is queried.
+pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result<KeySelection, ApiError> {
+    let clauses = &condition.clauses;
+    let limit = schema.hash.len() + schema.range.len();
+    let clause_of = |name: &str| clauses.iter().find(|clause| clause.name == name);
+    if schema.hash.len() == 1 && schema.range.len() <= 1 {
+        if clauses.len() > 2 {
+            return Err(ApiError::validation(format!(
+                "The number of query conditions ({}) exceeds the number of key attributes defined in the schema ({limit})",
+                clauses.len()
+            )));
+        }
+        if let Some(missing) = missing_element(schema, &|name| clause_of(name).is_some(), clauses.len()) {
+            return Err(missing);
+        }
+    }
+    let mut hash = KeyBytes::new();
+    for attribute in &schema.hash {
+        match clause_of(&attribute.name).map(|clause| &clause.operator) {
+            Some(KeyOperator::Eq(value)) => {
+                check_operand(attribute, value)?;
+                key::push_component(&mut hash, value);
+            }
+            Some(_) if schema.hash.len() == 1 => return Err(ApiError::validation("Query key condition not supported")),
+            _ => return Err(hash_needs_equality(schema)),
+        }
+    }
+    if let Some(clause) = clauses.iter().find(|clause| !schema.contains(&clause.name)) {
+        let missing = schema
+            .range
+            .first()
+            .map_or(clause.name.as_str(), |attribute| attribute.name.as_str());
+        return Err(ApiError::validation(format!(
+            "Query condition missed key schema element: {missing}"
+        )));
+    }
+    check_range_prefix(schema, &|name| clause_of(name).map(|clause| &clause.operator))?;
+    let token = key::token(&hash);
+    let mut prefix = hash.clone();
+    let mut fixes_all = true;
+    for attribute in &schema.range {
+        let Some(clause) = clause_of(&attribute.name) else {
+            fixes_all = false;
+            break;
+        };
+        for value in clause.operator.values() {
+            check_operand(attribute, value)?;
+        }
+        let KeyOperator::Eq(value) = &clause.operator else {
+            let range = range_of(token, &prefix, &clause.operator);
+            return Ok(KeySelection {
+                range,
+                hash,
+                fixes_all: false,
+            });
+        };
+        key::push_component(&mut prefix, value);
+    }
+    let upper = key::after_prefix(&prefix);
+    Ok(KeySelection {
+        range: KeyRange::of_token(token, prefix, upper),
+        hash,
+        fixes_all,
+    })
+}
+
+/// What a condition with the wrong attributes is told, on a key of one hash and at most one range attribute.
+fn missing_element(schema: &KeySchema, has: &dyn Fn(&str) -> bool, clauses: usize) -> Option<ApiError> {
+    let missed = |name: &str| {
+        Some(ApiError::validation(format!(
+            "Query condition missed key schema element: {name}"
+        )))
+    };
+    let hash = schema.hash.first()?;
+    if !has(&hash.name) {
+        return missed(&hash.name);
+    }
+    match schema.range.first() {
+        None if clauses > 1 => Some(ApiError::validation("Query key condition not supported")),
+        Some(range) if clauses > 1 && !has(&range.name) => missed(&range.name),
+        _ => None,
+    }
+}
+
+fn hash_needs_equality(schema: &KeySchema) -> ApiError {
+    let names: Vec<&str> = schema.hash.iter().map(|attribute| attribute.name.as_str()).collect();
+    ApiError::validation(format!(
+        "HASH key attributes {} must have equality conditions specified in the query",
+        names.join(", ")
+    ))
+}
+
+/// Range conditions cover the range attributes from the left, and all but the last are equalities.
+fn check_range_prefix<'c, 'v: 'c>(
+    schema: &KeySchema,
+    operator: &dyn Fn(&str) -> Option<&'c KeyOperator<'v>>,
+) -> Result<(), ApiError> {
+    let Some(last) = schema
+        .range
+        .iter()
+        .rposition(|attribute| operator(&attribute.name).is_some())
+    else {
+        return Ok(());
+    };
+    let offenders: Vec<&str> = schema.range[..last]
+        .iter()
+        .filter(|attribute| !matches!(operator(&attribute.name), Some(KeyOperator::Eq(_))))
+        .map(|attribute| attribute.name.as_str())
+        .collect();
+    if offenders.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::validation(format!(
+        "RANGE key attributes {} must have equality conditions specified in the query because a condition is present on key attribute {}",
+        offenders.join(", "),
+        schema.range[last].name
+    )))
+}
+
+fn check_operand(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(), ApiError> {
+    if !attribute.kind.fits(value) {
+        return Err(ApiError::invalid("Condition parameter type does not match schema type"));
+    }
+    Ok(())
+}
+
+/// The keys with `prefix` whose next component satisfies an operator other than equality.
+fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRange {
+    let with = |value: &AttributeValue| {
+        let mut bytes = prefix.clone();
+        key::push_component(&mut bytes, value);
+        bytes
+    };
+    let end = key::after_prefix(prefix);
+    let nothing = || KeyRange::of_token(token, prefix.clone(), Some(prefix.clone()));
+    match operator {
+        KeyOperator::Eq(value) => KeyRange::of_token(token, with(value), key::after_prefix(&with(value))),
+        KeyOperator::Lt(value) => KeyRange::of_token(token, prefix.clone(), Some(with(value))),
+        KeyOperator::Le(value) => KeyRange::of_token(token, prefix.clone(), key::after_prefix(&with(value))),
+        KeyOperator::Gt(value) => {
+            key::after_prefix(&with(value)).map_or_else(nothing, |lower| KeyRange::of_token(token, lower, end))
+        }
+        KeyOperator::Ge(value) => KeyRange::of_token(token, with(value), end),
+        KeyOperator::Between(low, high) => KeyRange::of_token(token, with(low), key::after_prefix(&with(high))),
+        KeyOperator::BeginsWith(value) => {
+            let mut bytes = prefix.clone();
+            match value {
+                AttributeValue::S(text) => key::push_prefix(&mut bytes, text.as_bytes()),
+                AttributeValue::B(raw) => key::push_prefix(&mut bytes, raw),
+                _ => return nothing(),
+            }
+            let upper = key::after_prefix(&bytes);
+            KeyRange::of_token(token, bytes, upper)
+        }
+    }
+}
+
+/// The place that an `ExclusiveStartKey` names, in the table or index that is read. `None` if it does not fit the schema.
+pub fn start_key(definition: &Definition, index: Option<&Index>, start: &Map) -> Option<Key> {
+    let names = definition
+        .key
+        .attributes()
+        .chain(index.iter().flat_map(|index| index.key.attributes()));
+    let mut expected: Vec<&str> = Vec::with_capacity(start.len());
+    for attribute in names {
+        if !attribute.kind.fits(start.get(&attribute.name)?) {
+            return None;
+        }
+        if !expected.contains(&attribute.name.as_str()) {
+            expected.push(&attribute.name);
+        }
+    }
+    if expected.len() != start.len() {
+        return None;
+    }
+    let base = Key::read(&definition.key, start)?;
+    match index {
+        None => Some(base),
+        Some(index) => Key::of_entry(index, start, &base),
+    }
+}
+
+/// Whether the start key of a Query lies where its condition selects: `Err` says how it does not.
+pub fn check_start(selection: &KeySelection, start: &Key) -> Result<(), ApiError> {
+    if start.token != key::token(&selection.hash) || !start.bytes.starts_with(&selection.hash) {
+        return Err(ApiError::validation(
+            "The provided starting key is outside query boundaries based on provided conditions",
+        ));
+    }
+    let lower = matches!(&selection.range.lower, Bound::Included(lower) | Bound::Excluded(lower) if start < lower);
+    let upper = matches!(&selection.range.upper, Bound::Included(upper) | Bound::Excluded(upper) if start >= upper);
+    if lower || upper {
+        return Err(ApiError::validation(
+            "The provided starting key does not match the range key predicate",
+        ));
+    }
+    Ok(())
+}
+
+/// The attributes of a projection that a global index does not have, if any.
+pub fn check_projected(definition: &Definition, index: &Index, projection: &Projection<'_>) -> Result<(), ApiError> {
+    let missing: Vec<&str> = projection
+        .top_level_names()
+        .filter(|name| !index.projects(name, &definition.key))
+        .collect();
+    if index.local || missing.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::invalid(format_args!(
+        "Global secondary index {} does not project [{}]",
+        index.name,
+        missing.join(", ")
+    )))
+}
+
+/// Checks the size of an item that is put.
+pub fn check_item_size(item: &Item) -> Result<(), ApiError> {
+    if item.size() > limits::ITEM_SIZE {
+        Err(ApiError::item_too_large())
+    } else {
+        Ok(())
+    }
+}

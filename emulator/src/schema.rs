@@ -1,0 +1,249 @@
+//! Tables and indexes as they are defined: keys, projections, billing.
+
+use smallvec::SmallVec;
+
+use crate::value::{AttributeValue, Item, Map, Name, Type};
+
+/// The types a key attribute can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalarType {
+    /// String.
+    S,
+    /// Number.
+    N,
+    /// Binary.
+    B,
+}
+
+impl ScalarType {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ScalarType::S => "S",
+            ScalarType::N => "N",
+            ScalarType::B => "B",
+        }
+    }
+
+    /// The type of this name.
+    pub fn from_name(name: &str) -> Option<ScalarType> {
+        match name {
+            "S" => Some(ScalarType::S),
+            "N" => Some(ScalarType::N),
+            "B" => Some(ScalarType::B),
+            _ => None,
+        }
+    }
+
+    /// Whether a value is of this type.
+    pub fn fits(self, value: &AttributeValue) -> bool {
+        matches!(
+            (self, value.kind()),
+            (ScalarType::S, Type::S) | (ScalarType::N, Type::N) | (ScalarType::B, Type::B)
+        )
+    }
+}
+
+/// An attribute of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyAttribute {
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub kind: ScalarType,
+}
+
+/// The key of a table or an index. A table and a local index have one hash and at most one range attribute; a global
+/// index has up to four of each.
+///
+/// ```
+/// use dynatwin_engine::schema::{KeyAttribute, KeySchema, ScalarType};
+///
+/// let key = KeySchema::new([KeyAttribute { name: "pk".into(), kind: ScalarType::S }], []);
+/// assert!(key.contains("pk"));
+/// assert_eq!(key.attributes().count(), 1);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySchema {
+    /// `HASH` attributes, in order.
+    pub hash: SmallVec<[KeyAttribute; 1]>,
+    /// `RANGE` attributes, in order.
+    pub range: SmallVec<[KeyAttribute; 1]>,
+}
+
+impl KeySchema {
+    /// A key of these attributes.
+    pub fn new(
+        hash: impl IntoIterator<Item = KeyAttribute>,
+        range: impl IntoIterator<Item = KeyAttribute>,
+    ) -> KeySchema {
+        KeySchema {
+            hash: hash.into_iter().collect(),
+            range: range.into_iter().collect(),
+        }
+    }
+
+    /// All attributes, hash before range.
+    pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+        self.hash.iter().chain(&self.range)
+    }
+
+    /// Whether an attribute is part of the key.
+    pub fn contains(&self, name: &str) -> bool {
+        self.attributes().any(|attribute| attribute.name == name)
+    }
+}
+
+/// Which attributes an index keeps beside the keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Projection {
+    /// All.
+    All,
+    /// None.
+    KeysOnly,
+    /// These, sorted by name.
+    Include(Vec<Name>),
+}
+
+/// Read and write units a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throughput {
+    /// Read units; 0 on demand.
+    pub read: u64,
+    /// Write units; 0 on demand.
+    pub write: u64,
+}
+
+/// Limits on what an on-demand table or index may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OnDemandThroughput {
+    /// Read units a second.
+    pub max_read: Option<i64>,
+    /// Write units a second.
+    pub max_write: Option<i64>,
+}
+
+/// A secondary index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// Its name.
+    pub name: Name,
+    /// Its key; the table's key is not in it unless the definition says so.
+    pub key: KeySchema,
+    /// What it projects.
+    pub projection: Projection,
+    /// Whether it is a local index.
+    pub local: bool,
+    /// Provisioned throughput of a global index.
+    pub throughput: Throughput,
+    /// On-demand limits of a global index.
+    pub on_demand: Option<OnDemandThroughput>,
+}
+
+impl Index {
+    /// Whether the index keeps this attribute, given the table's key.
+    pub fn projects(&self, name: &str, table: &KeySchema) -> bool {
+        match &self.projection {
+            Projection::All => true,
+            Projection::KeysOnly => self.key.contains(name) || table.contains(name),
+            Projection::Include(names) => {
+                self.key.contains(name)
+                    || table.contains(name)
+                    || names.binary_search_by(|candidate| candidate.as_str().cmp(name)).is_ok()
+            }
+        }
+    }
+
+    /// What the index keeps of an item: the item itself if that is everything.
+    pub fn project(&self, item: &Item, table: &KeySchema) -> Item {
+        if self.projection == Projection::All {
+            return item.clone();
+        }
+        let kept: Map = item
+            .attributes()
+            .iter()
+            .filter(|(name, _)| self.projects(name, table))
+            .cloned()
+            .collect();
+        if kept.len() == item.attributes().len() {
+            item.clone()
+        } else {
+            Item::new(kept)
+        }
+    }
+}
+
+/// How a table is paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BillingMode {
+    /// By the units provisioned.
+    Provisioned,
+    /// By the request.
+    PayPerRequest,
+}
+
+impl BillingMode {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BillingMode::Provisioned => "PROVISIONED",
+            BillingMode::PayPerRequest => "PAY_PER_REQUEST",
+        }
+    }
+}
+
+/// Server-side encryption with a key of the caller's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encryption {
+    /// The key's ARN.
+    pub key_arn: String,
+}
+
+/// A table's definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The table's key.
+    pub key: KeySchema,
+    /// Types of all key attributes, sorted by name.
+    pub attributes: Vec<KeyAttribute>,
+    /// Local indexes, in the order given.
+    pub locals: Vec<Index>,
+    /// Global indexes, in the order given.
+    pub globals: Vec<Index>,
+    /// How the table is paid for.
+    pub billing: BillingMode,
+    /// Provisioned throughput.
+    pub throughput: Throughput,
+    /// On-demand limits.
+    pub on_demand: Option<OnDemandThroughput>,
+    /// Warm throughput asked for.
+    pub warm: Option<Throughput>,
+    /// The table class, if one was asked for.
+    pub class: Option<&'static str>,
+    /// Whether the table can be deleted.
+    pub deletion_protection: bool,
+    /// Encryption with a key of the caller's.
+    pub encryption: Option<Encryption>,
+    /// Tags, in the order given.
+    pub tags: Vec<(String, String)>,
+}
+
+impl Definition {
+    /// The index of this name, and its place among the indexes of its kind.
+    pub fn index(&self, name: &str) -> Option<(usize, &Index)> {
+        let find = |indexes: &'_ [Index]| indexes.iter().position(|index| index.name == name);
+        find(&self.globals)
+            .map(|at| (at, &self.globals[at]))
+            .or_else(|| find(&self.locals).map(|at| (at, &self.locals[at])))
+    }
+
+    /// All indexes, global before local.
+    pub fn indexes(&self) -> impl Iterator<Item = &Index> {
+        self.globals.iter().chain(&self.locals)
+    }
+
+    /// Whether a table has any index: those without skip all that indexes need.
+    pub fn has_indexes(&self) -> bool {
+        !(self.globals.is_empty() && self.locals.is_empty())
+    }
+}

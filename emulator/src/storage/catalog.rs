@@ -1,0 +1,83 @@
+//! All tables, by account and region, then by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use dashmap::DashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::table::Table;
+use crate::sync::{AtomicU64, Ordering, RwLock};
+use crate::value::Name;
+
+/// Whose tables: an account's in a region.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Scope {
+    /// What separates the accounts: the access key, or nothing if all share one.
+    pub account: CompactString,
+    /// The region, or nothing if all share one.
+    pub region: CompactString,
+}
+
+/// The tables of an account in a region.
+#[derive(Debug, Default)]
+pub struct Region {
+    /// By name, in the order in which ListTables names them.
+    pub tables: RwLock<BTreeMap<Name, Arc<Table>>>,
+}
+
+/// The tables of an engine. Its hasher has a fixed key: the engine has no entropy.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    regions: DashMap<Scope, Arc<Region>, FxBuildHasher>,
+    tables_made: AtomicU64,
+}
+
+impl Catalog {
+    /// The tables of a scope, if it has had any.
+    pub fn region(&self, scope: &Scope) -> Option<Arc<Region>> {
+        // The map's guard is dropped before anybody takes another lock.
+        self.regions.get(scope).map(|region| Arc::clone(&region))
+    }
+
+    /// The tables of a scope, which has some from now on.
+    pub fn region_or_new(&self, scope: &Scope) -> Arc<Region> {
+        self.region(scope)
+            .unwrap_or_else(|| Arc::clone(&self.regions.entry(scope.clone()).or_default()))
+    }
+
+    /// A table.
+    pub fn table(&self, scope: &Scope, name: &str) -> Option<Arc<Table>> {
+        self.region(scope)?.tables.read().get(name).cloned()
+    }
+
+    /// The place of a new table in the order of locks.
+    pub fn next_ordinal(&self) -> u64 {
+        self.tables_made.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Every scope that has or had tables, in order.
+    pub fn scopes(&self) -> Vec<(Scope, Arc<Region>)> {
+        let mut scopes: Vec<_> = self
+            .regions
+            .iter()
+            .map(|entry| (entry.key().clone(), Arc::clone(entry.value())))
+            .collect();
+        scopes.sort_by(|left, right| left.0.cmp(&right.0));
+        scopes
+    }
+
+    /// Every table there is.
+    pub fn all(&self) -> Vec<Arc<Table>> {
+        self.scopes()
+            .iter()
+            .flat_map(|(_, region)| region.tables.read().values().cloned().collect::<Vec<_>>())
+            .collect()
+    }
+
+    /// Forgets every table.
+    pub fn clear(&self) {
+        self.regions.clear();
+    }
+}

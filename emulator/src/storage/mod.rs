@@ -1,0 +1,15 @@
+//! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
+//!
+//! Knows no requests. Lock order: partitions by (table, token); index queues and index partitions are leaves.
+
+mod catalog;
+mod index;
+mod partition;
+mod range;
+mod table;
+
+pub use catalog::{Catalog, Region, Scope};
+pub use index::GlobalIndex;
+pub use partition::{Contents, Expiry, Partition};
+pub use range::{KeyRange, Page, PageLimit, Segment};
+pub use table::{Shape, Table};

@@ -1,0 +1,185 @@
+//! What a page of Query or Scan walks over, and what it brings back.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use crate::key::{Key, KeyBytes};
+use crate::limits;
+use crate::value::Item;
+
+/// A half-open range of keys: from the first bound up to the second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// Where it begins.
+    pub lower: Bound<Key>,
+    /// Where it ends.
+    pub upper: Bound<Key>,
+}
+
+impl KeyRange {
+    /// Keys of one token from `lower` up to and without `upper`; without an `upper`, to the token's end.
+    pub fn of_token(token: u64, lower: KeyBytes, upper: Option<KeyBytes>) -> KeyRange {
+        KeyRange {
+            lower: Bound::Included(Key { token, bytes: lower }),
+            upper: match (upper, token.checked_add(1)) {
+                (Some(bytes), _) => Bound::Excluded(Key { token, bytes }),
+                (None, Some(token)) => Bound::Excluded(Key {
+                    token,
+                    bytes: KeyBytes::new(),
+                }),
+                (None, None) => Bound::Unbounded,
+            },
+        }
+    }
+
+    /// All keys of a segment of tokens.
+    pub fn of_segment(segment: Segment) -> KeyRange {
+        let bound = |at: u64| {
+            // The first token at or after the at-th part of the ring.
+            let token = (u128::from(at) << 64).div_ceil(u128::from(segment.total.max(1)));
+            u64::try_from(token).ok().map(|token| Key {
+                token,
+                bytes: KeyBytes::new(),
+            })
+        };
+        KeyRange {
+            lower: bound(segment.at).map_or(Bound::Unbounded, Bound::Included),
+            upper: bound(segment.at + 1).map_or(Bound::Unbounded, Bound::Excluded),
+        }
+    }
+
+    /// The same range after (or, walking backwards, before) a key.
+    pub fn starting_after(mut self, key: Key, forward: bool) -> KeyRange {
+        if forward {
+            self.lower = Bound::Excluded(key);
+        } else {
+            self.upper = Bound::Excluded(key);
+        }
+        self
+    }
+
+    /// Whether a key lies inside.
+    pub fn contains(&self, key: &Key) -> bool {
+        std::ops::RangeBounds::contains(&(self.lower.as_ref(), self.upper.as_ref()), key)
+    }
+
+    /// Whether no key can lie inside: a `BTreeMap` panics on such a range.
+    pub fn is_empty(&self) -> bool {
+        match (&self.lower, &self.upper) {
+            (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+            (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
+                lower >= upper
+            }
+            _ => false,
+        }
+    }
+
+    /// The lowest and highest token that the range touches.
+    pub fn tokens(&self) -> (u64, u64) {
+        let token = |bound: &Bound<Key>, otherwise: u64| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => key.token,
+            Bound::Unbounded => otherwise,
+        };
+        (token(&self.lower, 0), token(&self.upper, u64::MAX))
+    }
+}
+
+/// One of the equal parts of the ring of tokens that a parallel scan is divided into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Which part, from 0.
+    pub at: u64,
+    /// How many parts.
+    pub total: u64,
+}
+
+impl Segment {
+    /// The whole ring.
+    pub const ALL: Segment = Segment { at: 0, total: 1 };
+}
+
+/// How far a page goes.
+#[derive(Clone, Copy, Debug)]
+pub struct PageLimit {
+    /// Items at most.
+    pub items: usize,
+    /// Bytes after which it ends, with the item that crosses them.
+    pub bytes: usize,
+}
+
+impl PageLimit {
+    /// As `Limit` and the service's 1 MB have it.
+    pub fn new(limit: Option<usize>) -> PageLimit {
+        PageLimit {
+            items: limit.unwrap_or(usize::MAX),
+            bytes: limits::PAGE_SIZE,
+        }
+    }
+}
+
+/// The items of a page, as they are stored, and whether it ended before the range did.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The items in order.
+    pub items: Vec<Item>,
+    /// The table's items that the entries of a local index stand for, where they were asked for.
+    pub bases: Vec<Item>,
+    /// The sizes of the items together.
+    pub bytes: usize,
+    /// Whether the limit ended it. Even so there may be nothing behind it.
+    pub cut: bool,
+}
+
+impl Page {
+    /// Takes in items until the page is full; `sized` says what an item counts for.
+    pub(super) fn fill<'a>(&mut self, items: impl Iterator<Item = &'a Item>, limit: PageLimit) {
+        for item in items {
+            self.items.push(item.clone());
+            self.bytes += item.size();
+            if self.items.len() >= limit.items || self.bytes >= limit.bytes {
+                self.cut = true;
+                return;
+            }
+        }
+    }
+
+    pub(super) fn fill_from(&mut self, map: &BTreeMap<Key, Item>, range: &KeyRange, forward: bool, limit: PageLimit) {
+        if range.is_empty() || self.cut {
+            return;
+        }
+        let walk = map
+            .range((range.lower.clone(), range.upper.clone()))
+            .map(|(_, item)| item);
+        if forward {
+            self.fill(walk, limit);
+        } else {
+            self.fill(walk.rev(), limit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_cover_the_ring_and_do_not_overlap() {
+        for total in [1u64, 2, 3, 7, 1_000_000] {
+            for token in [0, 1, u64::MAX / 3, u64::MAX / 2, u64::MAX / 2 + 1, u64::MAX] {
+                let key = Key {
+                    token,
+                    bytes: KeyBytes::from_slice(b"a"),
+                };
+                // Where the token lies; its neighbours must not hold it.
+                let at = ((u128::from(token) * u128::from(total)) >> 64) as u64;
+                for (candidate, expect) in [(at.checked_sub(1), false), (Some(at), true), (Some(at + 1), false)] {
+                    let Some(at) = candidate.filter(|at| *at < total) else {
+                        continue;
+                    };
+                    let range = KeyRange::of_segment(Segment { at, total });
+                    assert_eq!(range.contains(&key), expect, "{token} in {at} of {total}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! A table: its shape, its partitions, its global indexes.
+
+use std::sync::Arc;
+
+use super::index::GlobalIndex;
+use super::partition::{Contents, Partition};
+use super::range::{KeyRange, Page, PageLimit};
+use crate::chance;
+use crate::clock::Moment;
+use crate::conditions::{Conditions, TimeToLive};
+use crate::key::Key;
+use crate::limits;
+use crate::schema::{Definition, KeySchema};
+use crate::sync::{AtomicU64, Ordering, RwLock, RwLockWriteGuard};
+use crate::value::{AttributeValue, Item, Name};
+
+/// Partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units a second, which is what four
+/// partitions can serve.
+const PARTITIONS: usize = 4;
+
+/// What may change about a table while it stands. A plan is made for one shape, and made again if the epoch has moved.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    /// Raised by each change of the shape, under all partition locks.
+    pub epoch: u64,
+    /// Keys, indexes, billing.
+    pub definition: Arc<Definition>,
+    /// The global indexes' contents, in the definition's order.
+    pub indexes: Vec<Arc<GlobalIndex>>,
+    /// The attribute that says when an item expires, while time to live is on.
+    pub time_to_live: Option<Name>,
+    /// When time to live was last changed.
+    pub time_to_live_changed: Option<Moment>,
+    /// How the table behaves.
+    pub conditions: Conditions,
+    /// What the table's decisions are made of.
+    pub seed: u64,
+    /// From when on the table is `ACTIVE`.
+    pub active_at: Moment,
+    /// When the table is gone; `None` while nobody has deleted it.
+    pub deleted_at: Option<Moment>,
+}
+
+impl Shape {
+    /// When time to live deletes an item; `None` if it never does.
+    pub fn expiry(&self, key: &Key, item: &Item) -> Option<Moment> {
+        let attribute = self.time_to_live.as_ref()?;
+        let TimeToLive::Deletes(lag) = self.conditions.time_to_live else {
+            return None;
+        };
+        let Some(AttributeValue::N(number)) = item.get(attribute) else {
+            return None;
+        };
+        let seconds = number.to_i64_floor()?;
+        let decision = chance::decide(self.seed, "time to live", &key.bytes, seconds as u64);
+        Some(Moment::from_seconds(seconds).plus(lag.of(decision)))
+    }
+
+    /// The same for an item that is written, or looked at for the first time, at `now`: one that expired more than five
+    /// years before is left alone.
+    pub fn expiry_from(&self, key: &Key, item: &Item, now: Moment) -> Option<Moment> {
+        let attribute = self.time_to_live.as_ref()?;
+        let Some(AttributeValue::N(number)) = item.get(attribute) else {
+            return None;
+        };
+        if number.to_i64_floor()? < now.seconds() - limits::TTL_OLDEST_SECONDS {
+            return None;
+        }
+        self.expiry(key, item)
+    }
+
+    /// When a write made at `now` reaches a global index.
+    pub fn arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
+        let lag = self.conditions.index_propagation;
+        if lag == crate::conditions::Lag::None {
+            return now;
+        }
+        let decision = chance::decide(
+            self.seed ^ index as u64,
+            "index propagation",
+            &key.bytes,
+            now.micros() as u64,
+        );
+        now.plus(lag.of(decision))
+    }
+
+    /// Whether the table can be read and written.
+    pub fn is_active(&self, now: Moment) -> bool {
+        now >= self.active_at && self.deleted_at.is_none()
+    }
+}
+
+/// A table.
+#[derive(Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: Name,
+    /// Its ARN.
+    pub arn: String,
+    /// Its id, a UUID.
+    pub id: String,
+    /// Its place in the order of locks: no two tables of an engine share one.
+    pub ordinal: u64,
+    /// When it was created.
+    pub created: Moment,
+    shape: RwLock<Arc<Shape>>,
+    partitions: Vec<Partition>,
+    /// Deletions that time to live has made.
+    pub expired: AtomicU64,
+}
+
+impl Table {
+    /// A new, empty table.
+    pub fn new(name: Name, arn: String, id: String, ordinal: u64, created: Moment, shape: Shape) -> Table {
+        let locals = shape.definition.locals.len();
+        let partitions = (0..PARTITIONS).map(|_| Partition::new(shape.epoch, locals)).collect();
+        Table {
+            name,
+            arn,
+            id,
+            ordinal,
+            created,
+            shape: RwLock::new(Arc::new(shape)),
+            partitions,
+            expired: AtomicU64::new(0),
+        }
+    }
+
+    /// The shape as it is now.
+    pub fn shape(&self) -> Arc<Shape> {
+        Arc::clone(&self.shape.read())
+    }
+
+    /// The number of the partition that a token belongs to.
+    pub fn partition_of(&self, token: u64) -> usize {
+        // The ring is divided evenly: the high half of a product is at most `len - 1`.
+        ((u128::from(token) * self.partitions.len() as u128) >> 64) as usize
+    }
+
+    /// A partition.
+    pub fn partition(&self, at: usize) -> &Partition {
+        &self.partitions[at.min(self.partitions.len() - 1)]
+    }
+
+    /// All partitions in the order of their tokens, which is also the order of their locks.
+    pub fn partitions(&self) -> &[Partition] {
+        &self.partitions
+    }
+
+    /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse.
+    pub fn reshape<E>(&self, now: Moment, change: impl FnOnce(&mut Shape) -> Result<(), E>) -> Result<Arc<Shape>, E> {
+        let mut contents: Vec<RwLockWriteGuard<'_, Arc<Contents>>> =
+            self.partitions.iter().map(Partition::write).collect();
+        let mut current = self.shape.write();
+        let mut shape = Shape::clone(&current);
+        change(&mut shape)?;
+        shape.epoch += 1;
+        let reschedule = shape.time_to_live != current.time_to_live
+            || shape.conditions.time_to_live != current.conditions.time_to_live;
+        for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
+            let contents = Arc::make_mut(guard);
+            contents.epoch = shape.epoch;
+            if reschedule {
+                contents.reschedule_all(&shape, now);
+                partition.publish_due(contents);
+            }
+        }
+        *current = Arc::new(shape);
+        Ok(Arc::clone(&current))
+    }
+
+    /// When something is due in a partition or a global index next.
+    pub fn next_due(&self) -> Moment {
+        let partitions = self.partitions.iter().map(Partition::next_due);
+        let shape = self.shape();
+        let arrivals = shape.indexes.iter().filter_map(|index| index.next_due());
+        let gone = shape.deleted_at;
+        partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
+    }
+
+    /// Reads a page of the table or a local index, partition by partition, each under its own lock.
+    ///
+    /// With `fetch`, the table's key, the items that the entries of a local index stand for are read from the table under
+    /// the same lock, into [`Page::bases`].
+    pub fn page(
+        &self,
+        local: Option<usize>,
+        range: &KeyRange,
+        forward: bool,
+        limit: PageLimit,
+        fetch: Option<&KeySchema>,
+    ) -> Page {
+        let mut page = Page::default();
+        if range.is_empty() {
+            return page;
+        }
+        let (first, last) = range.tokens();
+        let (first, last) = (self.partition_of(first), self.partition_of(last));
+        let mut walk = |at: usize| {
+            let contents = self.partition(at).read();
+            contents.page(local, range, forward, limit, &mut page);
+            if let Some(schema) = fetch {
+                contents.fetch_bases(schema, &mut page);
+            }
+            page.cut
+        };
+        if forward {
+            (first..=last).any(&mut walk);
+        } else {
+            (first..=last).rev().any(&mut walk);
+        }
+        page
+    }
+
+    /// How many items there are, and their sizes together.
+    pub fn count(&self) -> (usize, usize) {
+        self.partitions.iter().fold((0, 0), |(count, bytes), partition| {
+            let contents = partition.read();
+            (count + contents.len(), bytes + contents.bytes())
+        })
+    }
+
+    /// How many entries a local index has, and their sizes together.
+    pub fn count_local(&self, local: usize) -> (usize, usize) {
+        self.partitions.iter().fold((0, 0), |sum, partition| {
+            let contents = partition.read();
+            contents
+                .local_entries(local)
+                .fold(sum, |(count, bytes), (_, item)| (count + 1, bytes + item.size()))
+        })
+    }
+
+    /// All items in the table's order.
+    pub fn items(&self) -> Vec<Item> {
+        self.partitions
+            .iter()
+            .flat_map(|partition| {
+                partition
+                    .read()
+                    .items()
+                    .map(|(_, item)| item.clone())
+                    .collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// Adds to the count of deletions that time to live has made.
+    pub fn count_expired(&self, count: u64) {
+        self.expired.fetch_add(count, Ordering::Relaxed);
+    }
+}

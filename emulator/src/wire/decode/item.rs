@@ -1,0 +1,125 @@
+//! The operations on one item, and the legacy conditions that they share with Query and Scan.
+
+use super::fault::{Part, ValueLayer};
+use super::shape::{requests, structures};
+use super::{Decoder, Place, Read};
+use crate::request::{
+    AttributeUpdate, DeleteItem, Expected, GetItem, LegacyCondition, NameSubstitutions, PutItem, UpdateItem,
+};
+use crate::value::Name;
+
+const ENVELOPED: ValueLayer = ValueLayer::Current { enveloped: true };
+const BARE: ValueLayer = ValueLayer::Current { enveloped: false };
+
+requests! {
+    PutItem: ENVELOPED,
+    UpdateItem: ENVELOPED,
+    DeleteItem: ENVELOPED,
+    GetItem: BARE,
+}
+
+structures! {
+    PutItem => PutItem, "PutItemInput" {
+        "TableName" => table_name = Decoder::text,
+        "Item" => item = Decoder::attributes,
+        "ConditionExpression" => condition_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+        "ReturnValues" => return_values = Decoder::text,
+        "ReturnValuesOnConditionCheckFailure" => return_values_on_condition_check_failure = Decoder::text,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+        "ReturnItemCollectionMetrics" => return_item_collection_metrics = Decoder::text,
+        "Expected" => expected = Decoder::expected,
+        "ConditionalOperator" => conditional_operator = Decoder::text,
+    }
+
+    DeleteItem => DeleteItem, "DeleteItemInput" {
+        "TableName" => table_name = Decoder::text,
+        "Key" => key = Decoder::attributes,
+        "ConditionExpression" => condition_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+        "ReturnValues" => return_values = Decoder::text,
+        "ReturnValuesOnConditionCheckFailure" => return_values_on_condition_check_failure = Decoder::text,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+        "ReturnItemCollectionMetrics" => return_item_collection_metrics = Decoder::text,
+        "Expected" => expected = Decoder::expected,
+        "ConditionalOperator" => conditional_operator = Decoder::text,
+    }
+
+    UpdateItem => UpdateItem, "UpdateItemInput" {
+        "TableName" => table_name = Decoder::text,
+        "Key" => key = Decoder::attributes,
+        "UpdateExpression" => update_expression = Decoder::text,
+        "ConditionExpression" => condition_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+        "ReturnValues" => return_values = Decoder::text,
+        "ReturnValuesOnConditionCheckFailure" => return_values_on_condition_check_failure = Decoder::text,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+        "ReturnItemCollectionMetrics" => return_item_collection_metrics = Decoder::text,
+        "AttributeUpdates" => attribute_updates = Decoder::attribute_updates,
+        "Expected" => expected = Decoder::expected,
+        "ConditionalOperator" => conditional_operator = Decoder::text,
+    }
+
+    GetItem => GetItem, "GetItemInput" {
+        "TableName" => table_name = Decoder::text,
+        "Key" => key = Decoder::attributes,
+        "ConsistentRead" => consistent_read = Decoder::boolean,
+        "ProjectionExpression" => projection_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "AttributesToGet" => attributes_to_get = Decoder::texts,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+    }
+
+    Expected => Expected, "ExpectedAttributeValue" {
+        "Value" => value = Decoder::value_member,
+        "Exists" => exists = Decoder::boolean,
+        "ComparisonOperator" => comparison_operator = Decoder::text,
+        "AttributeValueList" => attribute_value_list = Decoder::value_list,
+    }
+
+    LegacyCondition => LegacyCondition, "Condition" {
+        "AttributeValueList" => attribute_value_list = Decoder::value_list,
+        "ComparisonOperator" => comparison_operator = Decoder::text,
+    }
+
+    AttributeUpdate => AttributeUpdate, "AttributeValueUpdate" {
+        "Value" => value = Decoder::value_member,
+        "Action" => action = Decoder::text,
+    }
+}
+
+impl Decoder<'_> {
+    /// `ExpressionAttributeNames`.
+    pub(super) fn expression_names(&mut self) -> Read<NameSubstitutions> {
+        self.map("java.lang.String", Decoder::text)
+    }
+
+    fn expected(&mut self) -> Read<Vec<(Name, Expected)>> {
+        self.legacy("com.amazonaws.dynamodb.v20120810.ExpectedAttributeValue", |decoder| {
+            decoder.structure::<Expected>(Place::Element)
+        })
+    }
+
+    fn attribute_updates(&mut self) -> Read<Vec<(Name, AttributeUpdate)>> {
+        self.legacy("com.amazonaws.dynamodb.v20120810.AttributeValueUpdate", |decoder| {
+            decoder.structure::<AttributeUpdate>(Place::Element)
+        })
+    }
+
+    /// `KeyConditions`, `QueryFilter`, `ScanFilter`.
+    pub(super) fn conditions(&mut self) -> Read<Vec<(Name, LegacyCondition)>> {
+        self.legacy("com.amazonaws.dynamodb.v20120810.Condition", |decoder| {
+            decoder.structure::<LegacyCondition>(Place::Element)
+        })
+    }
+
+    fn legacy<T: Default>(&mut self, class: &str, value: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<(Name, T)>> {
+        let outer = self.faults.enter(Part::Legacy);
+        let map = self.map(class, value)?;
+        self.faults.enter(outer);
+        Ok(map)
+    }
+}

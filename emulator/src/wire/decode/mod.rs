@@ -1,0 +1,125 @@
+//! Bodies into typed requests, with the service's own serialization errors and its judgement of attribute values.
+//!
+//! A body is read once, front to back. What is no JSON beats everything; then the first member of the wrong type; then
+//! the attribute value that breaks a rule ([`fault`]), which is only known to be the worst that is wrong when the whole
+//! body has been read. Members nobody knows are passed over, nulls count as absent, and of members sent twice the last
+//! one counts.
+
+pub mod fault;
+mod item;
+mod query;
+mod scalar;
+mod shape;
+mod table;
+mod transact;
+mod value;
+
+use std::borrow::Cow;
+
+use super::reader::{Reader, SyntaxError, Token, check_syntax};
+use crate::error::{ApiError, ErrorKind};
+use fault::{Faults, ValueLayer};
+
+/// A request that can be read from a body.
+///
+/// ```
+/// use dynatwin_engine::request::GetItem;
+/// use dynatwin_engine::wire::decode::Decode;
+///
+/// let request = GetItem::decode(br#"{"TableName": "T", "Key": {"pk": {"S": "a"}}, "Unknown": 1}"#).unwrap();
+/// assert_eq!(request.table_name.as_deref(), Some("T"));
+/// let error = GetItem::decode(br#"{"TableName": 5}"#).unwrap_err();
+/// assert_eq!(error.message(), Some("NUMBER_VALUE cannot be converted to String"));
+/// ```
+pub trait Decode: Sized {
+    /// Reads the request, or says what the service says about the body.
+    fn decode(body: &[u8]) -> Result<Self, ApiError>;
+}
+
+/// The error of a body that is no JSON, or no object: the one without a text.
+pub fn not_json() -> ApiError {
+    ApiError::silent(ErrorKind::Serialization)
+}
+
+/// Why reading stops before the end.
+#[derive(Debug)]
+enum Stop {
+    /// What was read so far is no JSON.
+    Syntax,
+    /// A value is not of the member's type.
+    Mismatch(Cow<'static, str>),
+}
+
+impl From<SyntaxError> for Stop {
+    fn from(_: SyntaxError) -> Stop {
+        Stop::Syntax
+    }
+}
+
+type Read<T> = Result<T, Stop>;
+
+/// A structure of the API: its name in the service's texts, and its members.
+trait Shape {
+    /// What it is read into.
+    type Into: Default;
+    /// The name of the service's class.
+    const CLASS: &'static str;
+
+    /// Reads the member `name`, or passes over it.
+    fn member(into: &mut Self::Into, name: &str, decoder: &mut Decoder<'_>) -> Read<()>;
+}
+
+/// Where a value stands: the service has other words for a member than for an element of a list or map.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Member,
+    Element,
+}
+
+/// A body being read.
+struct Decoder<'a> {
+    reader: Reader<'a>,
+    faults: Faults,
+}
+
+/// Reads a whole body as the structure `S`.
+fn decode<S: Shape>(body: &[u8], layer: ValueLayer) -> Result<S::Into, ApiError> {
+    let reader = Reader::new(body).map_err(|_| not_json())?;
+    let mut decoder = Decoder {
+        reader,
+        faults: Faults::new(layer),
+    };
+    match decoder.document::<S>() {
+        Ok(request) => decoder.faults.finish().map(|()| request),
+        Err(Stop::Mismatch(text)) if check_syntax(body).is_ok() => Err(ApiError::new(ErrorKind::Serialization, text)),
+        Err(_) => Err(not_json()),
+    }
+}
+
+impl Decoder<'_> {
+    fn document<S: Shape>(&mut self) -> Read<S::Into> {
+        if self.reader.peek()? != Token::Object {
+            return Err(Stop::Syntax);
+        }
+        let request = self.members::<S>()?;
+        self.reader.end()?;
+        Ok(request)
+    }
+
+    /// Reads a member's value, unless it is null.
+    fn optional<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
+        if self.null()? {
+            return Ok(None);
+        }
+        read(self).map(Some)
+    }
+
+    /// Passes over a null, if one comes next.
+    fn null(&mut self) -> Read<bool> {
+        if self.reader.peek()? != Token::Null {
+            return Ok(false);
+        }
+        self.reader.word("null")?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,116 @@
+//! Query, Scan, and the batches.
+
+use super::fault::ValueLayer;
+use super::shape::{requests, structures};
+use super::{Decoder, Place, Read};
+use crate::request::{
+    BatchGetItem, BatchWriteItem, DeleteRequest, KeysAndAttributes, PutRequest, Query, Scan, WriteRequest,
+};
+use crate::value::{Map, Text};
+
+requests! {
+    Query: ValueLayer::Current { enveloped: false },
+    Scan: ValueLayer::Current { enveloped: false },
+    BatchGetItem: ValueLayer::Current { enveloped: false },
+    BatchWriteItem: ValueLayer::Older,
+}
+
+structures! {
+    Query => Query, "QueryInput" {
+        "TableName" => table_name = Decoder::text,
+        "IndexName" => index_name = Decoder::text,
+        "KeyConditionExpression" => key_condition_expression = Decoder::text,
+        "FilterExpression" => filter_expression = Decoder::text,
+        "ProjectionExpression" => projection_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+        "Select" => select = Decoder::text,
+        "Limit" => limit = Decoder::integer,
+        "ConsistentRead" => consistent_read = Decoder::boolean,
+        "ScanIndexForward" => scan_index_forward = Decoder::boolean,
+        "ExclusiveStartKey" => exclusive_start_key = Decoder::attributes,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+        "KeyConditions" => key_conditions = Decoder::conditions,
+        "QueryFilter" => query_filter = Decoder::conditions,
+        "ConditionalOperator" => conditional_operator = Decoder::text,
+        "AttributesToGet" => attributes_to_get = Decoder::texts,
+    }
+
+    Scan => Scan, "ScanInput" {
+        "TableName" => table_name = Decoder::text,
+        "IndexName" => index_name = Decoder::text,
+        "FilterExpression" => filter_expression = Decoder::text,
+        "ProjectionExpression" => projection_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+        "Select" => select = Decoder::text,
+        "Limit" => limit = Decoder::integer,
+        "ConsistentRead" => consistent_read = Decoder::boolean,
+        "Segment" => segment = Decoder::integer,
+        "TotalSegments" => total_segments = Decoder::integer,
+        "ExclusiveStartKey" => exclusive_start_key = Decoder::attributes,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+        "ScanFilter" => scan_filter = Decoder::conditions,
+        "ConditionalOperator" => conditional_operator = Decoder::text,
+        "AttributesToGet" => attributes_to_get = Decoder::texts,
+    }
+
+    BatchGetItem => BatchGetItem, "BatchGetItemInput" {
+        "RequestItems" => request_items = Decoder::tables_read,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+    }
+
+    KeysAndAttributes => KeysAndAttributes, "KeysAndAttributes" {
+        "Keys" => keys = Decoder::keys,
+        "ConsistentRead" => consistent_read = Decoder::boolean,
+        "ProjectionExpression" => projection_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "AttributesToGet" => attributes_to_get = Decoder::texts,
+    }
+
+    BatchWriteItem => BatchWriteItem, "BatchWriteItemInput" {
+        "RequestItems" => request_items = Decoder::tables_written,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+        "ReturnItemCollectionMetrics" => return_item_collection_metrics = Decoder::text,
+    }
+
+    WriteRequest => WriteRequest, "WriteRequest" {
+        "PutRequest" => put_request = |decoder| decoder.structure::<PutRequest>(Place::Member),
+        "DeleteRequest" => delete_request = |decoder| decoder.structure::<DeleteRequest>(Place::Member),
+    }
+
+    PutRequest => PutRequest, "PutRequest" {
+        "Item" => item = Decoder::attributes,
+    }
+
+    DeleteRequest => DeleteRequest, "DeleteRequest" {
+        "Key" => key = Decoder::attributes,
+    }
+}
+
+impl Decoder<'_> {
+    fn keys(&mut self) -> Read<Vec<Map>> {
+        self.list(Place::Member, |decoder| {
+            decoder.faults.next_action();
+            decoder.attributes_element()
+        })
+    }
+
+    fn tables_read(&mut self) -> Read<Vec<(Text, KeysAndAttributes)>> {
+        self.map("com.amazonaws.dynamodb.v20120810.KeysAndAttributes", |decoder| {
+            decoder.structure::<KeysAndAttributes>(Place::Element)
+        })
+    }
+
+    fn tables_written(&mut self) -> Read<Vec<(Text, Vec<WriteRequest>)>> {
+        self.map(
+            "java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>",
+            |decoder| {
+                decoder.list(Place::Element, |decoder| {
+                    decoder.faults.next_action();
+                    decoder.structure::<WriteRequest>(Place::Element)
+                })
+            },
+        )
+    }
+}

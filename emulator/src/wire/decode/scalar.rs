@@ -1,0 +1,118 @@
+//! Texts, flags, numbers and bytes, and what the service says to a value of another type.
+
+use std::borrow::Cow;
+
+use base64::engine::general_purpose::STANDARD;
+use base64::{DecodeError, Engine as _};
+
+use super::{Decoder, Read, Stop};
+use crate::value::Text;
+use crate::wire::reader::Token;
+
+/// What a JSON object gets where none is expected.
+pub(super) const UNEXPECTED_OBJECT: &str = "Start of structure or map found where not expected";
+/// What a string gets where a blob is expected and it is none; and all other scalars.
+const NOT_BASE64: &str = "only base-64-encoded strings are convertible to bytes";
+
+impl<'a> Decoder<'a> {
+    /// A string, as it stands in the body if nothing in it is escaped.
+    pub(super) fn borrowed_text(&mut self) -> Read<Cow<'a, str>> {
+        match self.reader.peek()? {
+            Token::String => Ok(self.reader.string()?),
+            other => Err(self.mismatch(other, "String", "class java.lang.String")?),
+        }
+    }
+
+    /// A string.
+    pub(super) fn text(&mut self) -> Read<Text> {
+        self.borrowed_text().map(Text::from)
+    }
+
+    /// A flag; the words in quotes will do.
+    pub(super) fn boolean(&mut self) -> Read<bool> {
+        match self.reader.peek()? {
+            Token::True => Ok(self.reader.word("true").map(|()| true)?),
+            Token::False => Ok(self.reader.word("false").map(|()| false)?),
+            Token::String => match self.reader.string()?.as_ref() {
+                "true" => Ok(true),
+                "false" => Ok(false),
+                _ => Err(Stop::Mismatch("Unexpected token received from parser".into())),
+            },
+            other => Err(self.mismatch(other, "Boolean", "class java.lang.Boolean")?),
+        }
+    }
+
+    /// A whole number of 32 bits.
+    pub(super) fn integer(&mut self) -> Read<i64> {
+        let number = self.whole("Integer", "class java.lang.Integer")?;
+        Ok(number.clamp(i64::from(i32::MIN), i64::from(i32::MAX)))
+    }
+
+    /// A whole number of 64 bits.
+    pub(super) fn long(&mut self) -> Read<i64> {
+        self.whole("Long", "class java.lang.Long")
+    }
+
+    fn whole(&mut self, expected: &str, class: &str) -> Read<i64> {
+        match self.reader.peek()? {
+            Token::Number => {
+                let text = self.reader.number()?;
+                // A fraction is cut off, and what is too large becomes the largest: `as` does both.
+                Ok(text
+                    .parse::<i64>()
+                    .or_else(|_| text.parse::<f64>().map(|number| number as i64))
+                    .unwrap_or(0))
+            }
+            other => Err(self.mismatch(other, expected, class)?),
+        }
+    }
+
+    /// Bytes in padded standard base64.
+    pub(super) fn blob(&mut self) -> Read<Box<[u8]>> {
+        match self.reader.peek()? {
+            Token::String => {
+                let text = self.reader.string()?;
+                decode_base64(text.as_bytes()).map_err(Stop::Mismatch)
+            }
+            Token::List => Err(Stop::Mismatch(
+                "Unrecognized collection type class java.nio.ByteBuffer".into(),
+            )),
+            Token::Object => Err(Stop::Mismatch(UNEXPECTED_OBJECT.into())),
+            _ => Err(Stop::Mismatch(NOT_BASE64.into())),
+        }
+    }
+
+    /// What is said when a scalar was expected and `found` comes next.
+    fn mismatch(&mut self, found: Token, expected: &str, class: &str) -> Read<Stop> {
+        let found = match found {
+            Token::List => return Ok(Stop::Mismatch(format!("Unrecognized collection type {class}").into())),
+            Token::Object => return Ok(Stop::Mismatch(UNEXPECTED_OBJECT.into())),
+            Token::String => "STRING_VALUE",
+            Token::True => "TRUE_VALUE",
+            Token::False => "FALSE_VALUE",
+            Token::Null => "NULL_VALUE",
+            Token::Number if self.reader.number()?.contains(['.', 'e', 'E']) => "DECIMAL_VALUE",
+            Token::Number => "NUMBER_VALUE",
+        };
+        Ok(Stop::Mismatch(
+            format!("{found} cannot be converted to {expected}").into(),
+        ))
+    }
+}
+
+/// The bytes, or what the service says of the text.
+pub(super) fn decode_base64(text: &[u8]) -> Result<Box<[u8]>, Cow<'static, str>> {
+    if !text.len().is_multiple_of(4) {
+        let found = text.len();
+        return Err(format!("Base64 encoded length is expected a multiple of 4 bytes but found: {found}").into());
+    }
+    match STANDARD.decode(text) {
+        Ok(bytes) => Ok(bytes.into_boxed_slice()),
+        // The spelling is the service's.
+        Err(DecodeError::InvalidLastSymbol(..)) => Err("Invalid last non-pad Base64 character dectected".into()),
+        Err(DecodeError::InvalidByte(_, byte)) if byte.is_ascii() => {
+            Err(format!("Invalid base 64 character: '{}'", char::from(byte)).into())
+        }
+        Err(_) => Err(NOT_BASE64.into()),
+    }
+}

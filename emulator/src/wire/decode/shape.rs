@@ -1,0 +1,173 @@
+//! Structures, lists and maps, and the table of members that a structure is declared with.
+
+use compact_str::CompactString;
+
+use super::scalar::UNEXPECTED_OBJECT;
+use super::{Decoder, Place, Read, Shape, Stop};
+use crate::wire::reader::Token;
+
+/// The package of the service's classes.
+pub(super) const PACKAGE: &str = "com.amazonaws.dynamodb.v20120810.";
+/// A scalar where a structure, list or map is expected as a member.
+const NOT_A_FIELD: &str = "Unexpected field type";
+/// A scalar where a structure is expected as an element.
+const NOT_AN_ELEMENT: &str = "Unexpected value type in payload";
+/// A scalar where a list or map is expected as an element.
+const CAST: &str = "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')";
+
+fn stop(text: &'static str) -> Stop {
+    Stop::Mismatch(text.into())
+}
+
+impl Decoder<'_> {
+    /// The members of an object that comes next.
+    pub(super) fn members<S: Shape>(&mut self) -> Read<S::Into> {
+        let mut into = S::Into::default();
+        self.reader.enter()?;
+        let mut first = true;
+        while let Some(name) = self.reader.member(first)? {
+            first = false;
+            S::member(&mut into, &name, self)?;
+        }
+        Ok(into)
+    }
+
+    /// A structure.
+    pub(super) fn structure<S: Shape>(&mut self, place: Place) -> Read<S::Into> {
+        self.expect_structure(place, S::CLASS)?;
+        self.members::<S>()
+    }
+
+    pub(super) fn expect_structure(&mut self, place: Place, class: &str) -> Read<()> {
+        match (self.reader.peek()?, place) {
+            (Token::Object, _) => Ok(()),
+            (Token::List, _) => Err(Stop::Mismatch(
+                format!("Unrecognized collection type class {PACKAGE}{class}").into(),
+            )),
+            (_, Place::Member) => Err(stop(NOT_A_FIELD)),
+            (_, Place::Element) => Err(stop(NOT_AN_ELEMENT)),
+        }
+    }
+
+    /// A list; a null in it stands for what has no members.
+    pub(super) fn list<T: Default>(&mut self, place: Place, element: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+        self.list_or(place, T::default, element)
+    }
+
+    /// A list; a null in it stands for what `absent` makes.
+    pub(super) fn list_or<T>(
+        &mut self,
+        place: Place,
+        absent: fn() -> T,
+        mut element: impl FnMut(&mut Self) -> Read<T>,
+    ) -> Read<Vec<T>> {
+        match (self.reader.peek()?, place) {
+            (Token::List, _) => {}
+            (Token::Object, _) => return Err(stop(UNEXPECTED_OBJECT)),
+            (_, Place::Member) => return Err(stop(NOT_A_FIELD)),
+            (_, Place::Element) => return Err(stop(CAST)),
+        }
+        self.reader.enter()?;
+        let mut list = Vec::new();
+        while self.reader.element(list.is_empty())? {
+            list.push(self.optional(&mut element)?.unwrap_or_else(absent));
+        }
+        Ok(list)
+    }
+
+    /// A list of structures.
+    pub(super) fn structures<S: Shape>(&mut self) -> Read<Vec<S::Into>> {
+        self.list(Place::Member, |decoder| decoder.structure::<S>(Place::Element))
+    }
+
+    /// A list of texts.
+    pub(super) fn texts(&mut self) -> Read<Vec<CompactString>> {
+        self.list(Place::Member, Decoder::text)
+    }
+
+    /// A map, in the order sent; `value_class` is what the service calls its values.
+    pub(super) fn map<T: Default>(
+        &mut self,
+        value_class: &str,
+        mut value: impl FnMut(&mut Self) -> Read<T>,
+    ) -> Read<Vec<(CompactString, T)>> {
+        self.expect_map(Place::Member, value_class)?;
+        self.reader.enter()?;
+        let mut map = Vec::new();
+        while let Some(name) = self.reader.member(map.is_empty())? {
+            let value = self.optional(&mut value)?.unwrap_or_default();
+            map.push((CompactString::from(name), value));
+        }
+        Ok(last_of_equals(map))
+    }
+
+    pub(super) fn expect_map(&mut self, place: Place, value_class: &str) -> Read<()> {
+        match (self.reader.peek()?, place) {
+            (Token::Object, _) => Ok(()),
+            (Token::List, _) => Err(Stop::Mismatch(
+                format!("Unrecognized collection type java.util.Map<java.lang.String, {value_class}>").into(),
+            )),
+            (_, Place::Member) => Err(stop(NOT_A_FIELD)),
+            (_, Place::Element) => Err(stop(CAST)),
+        }
+    }
+}
+
+/// Drops each entry whose name comes again.
+pub(super) fn last_of_equals<T>(mut map: Vec<(CompactString, T)>) -> Vec<(CompactString, T)> {
+    let mut order: Vec<usize> = (0..map.len()).collect();
+    order.sort_by(|left, right| map[*left].0.cmp(&map[*right].0)); // stable: equals stay in the order sent
+    let mut dropped: Vec<usize> = order
+        .windows(2)
+        .filter(|pair| map[pair[0]].0 == map[pair[1]].0)
+        .map(|pair| pair[0])
+        .collect();
+    if !dropped.is_empty() {
+        dropped.sort_unstable();
+        let mut at = 0;
+        map.retain(|_| {
+            at += 1;
+            dropped.binary_search(&(at - 1)).is_err()
+        });
+    }
+    map
+}
+
+/// Declares structures: the name on the wire of each member, where it goes, and how it is read.
+macro_rules! structures {
+    ($($shape:ty => $into:ty, $class:literal { $($wire:literal => $($member:ident).+ = $read:expr,)* })*) => {
+        $(
+            impl $crate::wire::decode::Shape for $shape {
+                type Into = $into;
+                const CLASS: &'static str = $class;
+
+                fn member(
+                    into: &mut Self::Into,
+                    name: &str,
+                    decoder: &mut $crate::wire::decode::Decoder<'_>,
+                ) -> $crate::wire::decode::Read<()> {
+                    match name {
+                        $($wire => into.$($member).+ = decoder.optional($read)?,)*
+                        _ => decoder.reader.skip()?,
+                    }
+                    Ok(())
+                }
+            }
+        )*
+    };
+}
+
+/// Declares which layer judges the values of a request.
+macro_rules! requests {
+    ($($request:ty: $layer:expr,)*) => {
+        $(
+            impl $crate::wire::decode::Decode for $request {
+                fn decode(body: &[u8]) -> Result<Self, $crate::error::ApiError> {
+                    $crate::wire::decode::decode::<Self>(body, $layer)
+                }
+            }
+        )*
+    };
+}
+
+pub(super) use {requests, structures};

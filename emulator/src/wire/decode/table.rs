@@ -1,0 +1,122 @@
+//! Tables and what is set on them.
+
+use super::fault::ValueLayer;
+use super::shape::{requests, structures};
+use super::{Decoder, Place};
+use crate::request::{
+    AttributeDefinition, CreateTable, KeySchemaElement, ListTables, OnDemandThroughput, Projection,
+    ProvisionedThroughput, SecondaryIndex, SseSpecification, StreamSpecification, TableOnly, Tag,
+    TimeToLiveSpecification, UpdateTimeToLive, WarmThroughput,
+};
+
+/// No attribute value stands in these requests, so no layer judges them.
+const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
+
+/// The members of a local index, which has no throughput of its own.
+struct LocalSecondaryIndex;
+
+requests! {
+    CreateTable: NO_VALUES,
+    TableOnly: NO_VALUES,
+    ListTables: NO_VALUES,
+    UpdateTimeToLive: NO_VALUES,
+}
+
+structures! {
+    CreateTable => CreateTable, "CreateTableInput" {
+        "TableName" => table_name = Decoder::text,
+        "AttributeDefinitions" => attribute_definitions = Decoder::structures::<AttributeDefinition>,
+        "KeySchema" => key_schema = Decoder::structures::<KeySchemaElement>,
+        "LocalSecondaryIndexes" => local_secondary_indexes = Decoder::structures::<LocalSecondaryIndex>,
+        "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structures::<SecondaryIndex>,
+        "BillingMode" => billing_mode = Decoder::text,
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
+        "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
+        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
+        "Tags" => tags = Decoder::structures::<Tag>,
+        "TableClass" => table_class = Decoder::text,
+        "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
+    }
+
+    AttributeDefinition => AttributeDefinition, "AttributeDefinition" {
+        "AttributeName" => attribute_name = Decoder::text,
+        "AttributeType" => attribute_type = Decoder::text,
+    }
+
+    KeySchemaElement => KeySchemaElement, "KeySchemaElement" {
+        "AttributeName" => attribute_name = Decoder::text,
+        "KeyType" => key_type = Decoder::text,
+    }
+
+    SecondaryIndex => SecondaryIndex, "GlobalSecondaryIndex" {
+        "IndexName" => index_name = Decoder::text,
+        "KeySchema" => key_schema = Decoder::structures::<KeySchemaElement>,
+        "Projection" => projection = |decoder| decoder.structure::<Projection>(Place::Member),
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
+    }
+
+    LocalSecondaryIndex => SecondaryIndex, "LocalSecondaryIndex" {
+        "IndexName" => index_name = Decoder::text,
+        "KeySchema" => key_schema = Decoder::structures::<KeySchemaElement>,
+        "Projection" => projection = |decoder| decoder.structure::<Projection>(Place::Member),
+    }
+
+    Projection => Projection, "Projection" {
+        "ProjectionType" => projection_type = Decoder::text,
+        "NonKeyAttributes" => non_key_attributes = Decoder::texts,
+    }
+
+    ProvisionedThroughput => ProvisionedThroughput, "ProvisionedThroughput" {
+        "ReadCapacityUnits" => read_capacity_units = Decoder::long,
+        "WriteCapacityUnits" => write_capacity_units = Decoder::long,
+    }
+
+    OnDemandThroughput => OnDemandThroughput, "OnDemandThroughput" {
+        "MaxReadRequestUnits" => max_read_request_units = Decoder::long,
+        "MaxWriteRequestUnits" => max_write_request_units = Decoder::long,
+    }
+
+    WarmThroughput => WarmThroughput, "WarmThroughput" {
+        "ReadUnitsPerSecond" => read_units_per_second = Decoder::long,
+        "WriteUnitsPerSecond" => write_units_per_second = Decoder::long,
+    }
+
+    StreamSpecification => StreamSpecification, "StreamSpecification" {
+        "StreamEnabled" => stream_enabled = Decoder::boolean,
+        "StreamViewType" => stream_view_type = Decoder::text,
+    }
+
+    SseSpecification => SseSpecification, "SSESpecification" {
+        "Enabled" => enabled = Decoder::boolean,
+        "SSEType" => sse_type = Decoder::text,
+        "KMSMasterKeyId" => kms_master_key_id = Decoder::text,
+    }
+
+    Tag => Tag, "Tag" {
+        "Key" => key = Decoder::text,
+        "Value" => value = Decoder::text,
+    }
+
+    TableOnly => TableOnly, "TableInput" {
+        "TableName" => table_name = Decoder::text,
+    }
+
+    ListTables => ListTables, "ListTablesInput" {
+        "ExclusiveStartTableName" => exclusive_start_table_name = Decoder::text,
+        "Limit" => limit = Decoder::integer,
+    }
+
+    TimeToLiveSpecification => TimeToLiveSpecification, "TimeToLiveSpecification" {
+        "Enabled" => enabled = Decoder::boolean,
+        "AttributeName" => attribute_name = Decoder::text,
+    }
+
+    UpdateTimeToLive => UpdateTimeToLive, "UpdateTimeToLiveInput" {
+        "TableName" => table_name = Decoder::text,
+        "TimeToLiveSpecification" => time_to_live_specification = |decoder| decoder.structure::<TimeToLiveSpecification>(Place::Member),
+    }
+}

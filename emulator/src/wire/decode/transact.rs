@@ -1,0 +1,92 @@
+//! The transactions.
+
+use super::fault::ValueLayer;
+use super::shape::{requests, structures};
+use super::{Decoder, Place, Read, Shape};
+use crate::request::{
+    ConditionCheck, TransactDelete, TransactGet, TransactGetItem, TransactGetItems, TransactPut, TransactUpdate,
+    TransactWriteItem, TransactWriteItems,
+};
+
+requests! {
+    TransactWriteItems: ValueLayer::Older,
+    TransactGetItems: ValueLayer::Older,
+}
+
+structures! {
+    TransactWriteItems => TransactWriteItems, "TransactWriteItemsInput" {
+        "TransactItems" => transact_items = Decoder::actions::<TransactWriteItem>,
+        "ClientRequestToken" => client_request_token = Decoder::text,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+        "ReturnItemCollectionMetrics" => return_item_collection_metrics = Decoder::text,
+    }
+
+    TransactWriteItem => TransactWriteItem, "TransactWriteItem" {
+        "ConditionCheck" => condition_check = |decoder| decoder.structure::<ConditionCheck>(Place::Member),
+        "Put" => put = |decoder| decoder.structure::<TransactPut>(Place::Member),
+        "Delete" => delete = |decoder| decoder.structure::<TransactDelete>(Place::Member),
+        "Update" => update = |decoder| decoder.structure::<TransactUpdate>(Place::Member),
+    }
+
+    ConditionCheck => ConditionCheck, "ConditionCheck" {
+        "TableName" => table_name = Decoder::text,
+        "Key" => key = Decoder::attributes,
+        "ConditionExpression" => condition_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+        "ReturnValuesOnConditionCheckFailure" => return_values_on_condition_check_failure = Decoder::text,
+    }
+
+    TransactPut => TransactPut, "Put" {
+        "TableName" => table_name = Decoder::text,
+        "Item" => item = Decoder::attributes,
+        "ConditionExpression" => condition_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+        "ReturnValuesOnConditionCheckFailure" => return_values_on_condition_check_failure = Decoder::text,
+    }
+
+    TransactDelete => TransactDelete, "Delete" {
+        "TableName" => table_name = Decoder::text,
+        "Key" => key = Decoder::attributes,
+        "ConditionExpression" => condition_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+        "ReturnValuesOnConditionCheckFailure" => return_values_on_condition_check_failure = Decoder::text,
+    }
+
+    TransactUpdate => TransactUpdate, "Update" {
+        "TableName" => table_name = Decoder::text,
+        "Key" => key = Decoder::attributes,
+        "UpdateExpression" => update_expression = Decoder::text,
+        "ConditionExpression" => condition_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+        "ReturnValuesOnConditionCheckFailure" => return_values_on_condition_check_failure = Decoder::text,
+    }
+
+    TransactGetItems => TransactGetItems, "TransactGetItemsInput" {
+        "TransactItems" => transact_items = Decoder::actions::<TransactGetItem>,
+        "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
+    }
+
+    TransactGetItem => TransactGetItem, "TransactGetItem" {
+        "Get" => get = |decoder| decoder.structure::<TransactGet>(Place::Member),
+    }
+
+    TransactGet => TransactGet, "Get" {
+        "TableName" => table_name = Decoder::text,
+        "Key" => key = Decoder::attributes,
+        "ProjectionExpression" => projection_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+    }
+}
+
+impl Decoder<'_> {
+    fn actions<S: Shape>(&mut self) -> Read<Vec<S::Into>> {
+        self.list(Place::Member, |decoder| {
+            decoder.faults.next_action();
+            decoder.structure::<S>(Place::Element)
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! Attribute values, judged while they are read.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use compact_str::CompactString;
+
+use super::fault::{Part, Rank, Rule};
+use super::scalar::decode_base64;
+use super::shape::last_of_equals;
+use super::{Decoder, Place, Read};
+use crate::error::ApiError;
+use crate::limits;
+use crate::number::{Number, NumberError};
+use crate::request::ValueSubstitutions;
+use crate::value::{AttributeValue, Map, Type};
+use crate::wire::reader::{Reader, SyntaxError, Token};
+
+/// What the service calls the values of an attribute map.
+const VALUE: &str = "com.amazonaws.dynamodb.v20120810.AttributeValue";
+
+impl<'a> Decoder<'a> {
+    /// `Item`, `Key`, `ExclusiveStartKey`.
+    pub(super) fn attributes(&mut self) -> Read<Map> {
+        self.attribute_map(Place::Member, 0)
+    }
+
+    /// An element of `Keys`.
+    pub(super) fn attributes_element(&mut self) -> Read<Map> {
+        self.attribute_map(Place::Element, 0)
+    }
+
+    /// `ExpressionAttributeValues`.
+    pub(super) fn expression_values(&mut self) -> Read<ValueSubstitutions> {
+        let outer = self.faults.enter(Part::ExpressionValues);
+        self.expect_map(Place::Member, VALUE)?;
+        self.reader.enter()?;
+        let mut values = ValueSubstitutions::new();
+        while let Some(placeholder) = self.reader.member(values.is_empty())? {
+            let before = self.faults.set_aside();
+            let value = self.value(Place::Element, 0)?;
+            self.faults.bring_back(before, &placeholder);
+            values.push((CompactString::from(placeholder), value));
+        }
+        self.faults.enter(outer);
+        Ok(last_of_equals(values))
+    }
+
+    /// A value that is a member of a legacy condition.
+    pub(super) fn value_member(&mut self) -> Read<AttributeValue> {
+        self.value(Place::Member, 0)
+    }
+
+    /// `AttributeValueList`.
+    pub(super) fn value_list(&mut self) -> Read<Vec<AttributeValue>> {
+        self.expect_list()?;
+        self.values(0)
+    }
+
+    fn expect_list(&mut self) -> Read<()> {
+        if self.reader.peek()? == Token::List {
+            return Ok(());
+        }
+        // Whatever else it is, the reader of lists says it.
+        self.list(Place::Member, |_| Ok(())).map(drop)
+    }
+
+    fn attribute_map(&mut self, place: Place, depth: usize) -> Read<Map> {
+        self.expect_map(place, VALUE)?;
+        self.reader.enter()?;
+        let mut entries = Vec::new();
+        while let Some(name) = self.reader.member(entries.is_empty())? {
+            if name.is_empty() {
+                let rank = if depth == 0 {
+                    Rank::TopLevelName
+                } else {
+                    Rank::NestedName
+                };
+                self.faults.note(Rule::Content, rank, ApiError::EMPTY_NAME);
+            }
+            let value = self.value(Place::Element, depth)?;
+            entries.push((CompactString::from(name), value));
+        }
+        Ok(Map::from_entries(entries))
+    }
+
+    fn values(&mut self, depth: usize) -> Read<Vec<AttributeValue>> {
+        self.reader.enter()?;
+        let mut list = Vec::new();
+        while self.reader.element(list.is_empty())? {
+            list.push(self.value(Place::Element, depth)?);
+        }
+        Ok(list)
+    }
+
+    /// One value with `depth` maps and lists around it. One that breaks a rule is noted, and stands as a null.
+    fn value(&mut self, place: Place, depth: usize) -> Read<AttributeValue> {
+        if self.null()? {
+            return Ok(self.refuse(Rule::Shape, ApiError::EMPTY_VALUE));
+        }
+        self.expect_structure(place, "AttributeValue")?;
+        self.reader.enter()?;
+        let mut found = None;
+        let mut first = true;
+        while let Some(name) = self.reader.member(first)? {
+            first = false;
+            match Type::from_name(&name) {
+                Some(_) if self.null()? => {}
+                Some(kind) => match found {
+                    Some((other, _)) if other != kind => {
+                        self.typed(kind, depth)?;
+                        self.refuse(Rule::Shape, ApiError::AMBIGUOUS_VALUE);
+                    }
+                    _ => found = Some((kind, self.typed(kind, depth)?)),
+                },
+                None => self.reader.skip()?,
+            }
+        }
+        Ok(match found {
+            Some((_, value)) => value,
+            None => self.refuse(Rule::Shape, ApiError::EMPTY_VALUE),
+        })
+    }
+
+    fn refuse(&mut self, rule: Rule, text: impl Into<Cow<'static, str>>) -> AttributeValue {
+        self.faults.note(rule, Rank::Value, text);
+        AttributeValue::Null
+    }
+
+    fn typed(&mut self, kind: Type, depth: usize) -> Read<AttributeValue> {
+        Ok(match kind {
+            Type::S => AttributeValue::S(self.text()?),
+            Type::N => AttributeValue::N(self.decimal()?),
+            Type::B => AttributeValue::B(self.blob()?),
+            Type::Bool => AttributeValue::Bool(self.boolean()?),
+            Type::Null => {
+                if !self.boolean()? {
+                    self.refuse(Rule::Content, ApiError::NULL_FALSE);
+                }
+                AttributeValue::Null
+            }
+            Type::Ss => self.string_set()?,
+            Type::Ns => self.number_set()?,
+            Type::Bs => self.binary_set()?,
+            Type::L | Type::M => self.container(kind, depth + 1)?,
+        })
+    }
+
+    /// A list or map, itself the `depth`-th around what it holds.
+    fn container(&mut self, kind: Type, depth: usize) -> Read<AttributeValue> {
+        match kind {
+            Type::M => self.expect_map(Place::Member, VALUE)?,
+            _ => self.expect_list()?,
+        }
+        if depth > self.most_nested() {
+            self.refuse(Rule::Content, ApiError::NESTING);
+        }
+        if depth > limits::NESTING_KEPT {
+            self.reader.skip()?;
+            return Ok(AttributeValue::Null);
+        }
+        Ok(match kind {
+            Type::M => AttributeValue::M(self.attribute_map(Place::Member, depth)?),
+            _ => AttributeValue::L(self.values(depth)?),
+        })
+    }
+
+    /// Expression values of a transaction are only refused up front when they are deeper than anything that is stored:
+    /// one of 32 levels passed, one of 40 did not (measured, us-east-1, 2026-10).
+    fn most_nested(&self) -> usize {
+        limits::NESTING + usize::from(self.faults.older() && self.faults.part() == Part::ExpressionValues)
+    }
+
+    fn decimal(&mut self) -> Read<Number> {
+        let text = self.borrowed_text()?;
+        Ok(Number::parse(text.as_bytes()).unwrap_or_else(|error| {
+            let older = self.faults.older();
+            let error = if older { judged_as_older(error, &text) } else { error };
+            self.refuse(Rule::Content, ApiError::number_text(error, &text, older));
+            Number::ZERO
+        }))
+    }
+
+    fn set<T>(
+        &mut self,
+        empty: &'static str,
+        absent: fn() -> T,
+        member: impl FnMut(&mut Self) -> Read<T>,
+        build: impl FnOnce(Vec<T>) -> Option<AttributeValue>,
+        repeats: impl FnOnce(Reader<'a>, bool) -> String,
+    ) -> Read<AttributeValue> {
+        let _ = self.reader.peek()?;
+        let start = self.reader;
+        let members = self.list_or(Place::Member, absent, member)?;
+        if members.is_empty() {
+            return Ok(self.refuse(Rule::EmptySet, empty));
+        }
+        Ok(match build(members) {
+            Some(set) => set,
+            None => self.refuse(Rule::Content, repeats(start, self.faults.older())),
+        })
+    }
+
+    fn string_set(&mut self) -> Read<AttributeValue> {
+        const EMPTY: &str = "One or more parameter values were invalid: An string set  may not be empty";
+        self.set(
+            EMPTY,
+            Default::default,
+            Decoder::text,
+            AttributeValue::string_set,
+            |start, older| {
+                let list = collection(start, older, ", ", |text| text.as_bytes().to_vec());
+                format!("One or more parameter values were invalid: Input collection [{list}] contains duplicates.")
+            },
+        )
+    }
+
+    fn number_set(&mut self) -> Read<AttributeValue> {
+        const EMPTY: &str = "One or more parameter values were invalid: An number set  may not be empty";
+        self.set(
+            EMPTY,
+            || Number::ZERO,
+            Decoder::decimal,
+            AttributeValue::number_set,
+            |_, older| {
+                if older {
+                    "Input collection contains duplicates".to_owned()
+                } else {
+                    "One or more parameter values were invalid: Input collection contains duplicates.".to_owned()
+                }
+            },
+        )
+    }
+
+    fn binary_set(&mut self) -> Read<AttributeValue> {
+        const EMPTY: &str = "One or more parameter values were invalid: Binary sets should not be empty";
+        self.set(EMPTY, Default::default, Decoder::blob, AttributeValue::binary_set, |start, older| {
+            let list = collection(start, older, if older { ", " } else { "," }, |text| {
+                decode_base64(text.as_bytes()).unwrap_or_default().into_vec()
+            });
+            format!("One or more parameter values were invalid: Input collection [{list}]of type BS contains duplicates.")
+        })
+    }
+}
+
+/// The members of a set with repeats, as the service shows them: the older layer as sent, the current one in quotes and
+/// in order up to the first repeat, then as sent (measured, us-east-1, 2026-10). `start` stands before the set.
+fn collection(start: Reader<'_>, older: bool, separator: &str, order: impl Fn(&str) -> Vec<u8>) -> String {
+    let mut members = strings_again(start).unwrap_or_default();
+    if !older {
+        let mut seen = BTreeSet::new();
+        let repeat = members.iter().position(|member| !seen.insert(order(member)));
+        members[..repeat.unwrap_or(0)].sort_by_key(|member| order(member));
+    }
+    let members: Vec<String> = members
+        .into_iter()
+        .map(|member| {
+            if older {
+                member.into_owned()
+            } else {
+                format!("\"{member}\"")
+            }
+        })
+        .collect();
+    members.join(separator)
+}
+
+/// The strings of a list that was read before.
+fn strings_again(mut reader: Reader<'_>) -> Result<Vec<Cow<'_, str>>, SyntaxError> {
+    reader.enter()?;
+    let mut strings = Vec::new();
+    while reader.element(strings.is_empty())? {
+        strings.push(match reader.peek()? {
+            Token::String => reader.string()?,
+            _ => reader.skip().map(|()| Cow::Borrowed(""))?,
+        });
+    }
+    Ok(strings)
+}
+
+/// The older layer knows exponents of 32 bits and takes larger ones for no number.
+fn judged_as_older(error: NumberError, text: &str) -> NumberError {
+    match text.split_once(['e', 'E']) {
+        Some((_, exponent)) if exponent.parse::<i32>().is_err() => NumberError::NotNumeric,
+        _ => error,
+    }
+}

@@ -1,0 +1,393 @@
+//! Answers into JSON, written front to back.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::scan::plain_length;
+use crate::clock::Moment;
+use crate::value::{AttributeValue, Item, Map};
+
+/// Writes JSON. Commas are put by looking at what was written last, so the caller only says what comes.
+///
+/// ```
+/// use dynatwin_engine::value::AttributeValue;
+/// use dynatwin_engine::wire::encode::Writer;
+///
+/// let mut writer = Writer::new();
+/// writer.open_object();
+/// writer.name("Count").integer(2);
+/// writer.name("Items").open_list();
+/// writer.value(&AttributeValue::Null).value(&AttributeValue::string("a\"b"));
+/// writer.close_list().close_object();
+/// assert_eq!(writer.finish(), br#"{"Count":2,"Items":[{"NULL":true},{"S":"a\"b"}]}"#);
+/// ```
+#[derive(Debug, Default)]
+pub struct Writer(Vec<u8>);
+
+impl Writer {
+    /// A writer of nothing yet.
+    pub const fn new() -> Writer {
+        Writer(Vec::new())
+    }
+
+    /// A writer with room for this many bytes.
+    pub fn with_capacity(bytes: usize) -> Writer {
+        Writer(Vec::with_capacity(bytes))
+    }
+
+    /// What was written.
+    pub fn finish(self) -> Vec<u8> {
+        self.0
+    }
+
+    /// How many bytes were written.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The comma, if something stands before what comes next.
+    #[inline]
+    fn separate(&mut self) {
+        if !matches!(self.0.last(), None | Some(b'{' | b'[' | b':')) {
+            self.0.push(b',');
+        }
+    }
+
+    /// Opens an object.
+    pub fn open_object(&mut self) -> &mut Writer {
+        self.separate();
+        self.0.push(b'{');
+        self
+    }
+
+    /// Closes it.
+    pub fn close_object(&mut self) -> &mut Writer {
+        self.0.push(b'}');
+        self
+    }
+
+    /// Opens a list.
+    pub fn open_list(&mut self) -> &mut Writer {
+        self.separate();
+        self.0.push(b'[');
+        self
+    }
+
+    /// Closes it.
+    pub fn close_list(&mut self) -> &mut Writer {
+        self.0.push(b']');
+        self
+    }
+
+    /// The name of a member; its value comes next.
+    pub fn name(&mut self, name: &str) -> &mut Writer {
+        self.string(name);
+        self.0.push(b':');
+        self
+    }
+
+    /// A string.
+    pub fn string(&mut self, text: &str) -> &mut Writer {
+        self.separate();
+        self.quoted(text);
+        self
+    }
+
+    #[inline]
+    fn quoted(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        self.0.push(b'"');
+        let plain = plain_length(bytes);
+        self.0.extend_from_slice(&bytes[..plain]);
+        if plain < bytes.len() {
+            self.escaped(&bytes[plain..]);
+        }
+        self.0.push(b'"');
+    }
+
+    /// A text that starts with what must be escaped.
+    #[cold]
+    fn escaped(&mut self, mut rest: &[u8]) {
+        while let Some((special, after)) = rest.split_first() {
+            match special {
+                b'"' | b'\\' => self.0.extend_from_slice(&[b'\\', *special]),
+                b'\n' => self.0.extend_from_slice(b"\\n"),
+                b'\r' => self.0.extend_from_slice(b"\\r"),
+                b'\t' => self.0.extend_from_slice(b"\\t"),
+                0x08 => self.0.extend_from_slice(b"\\b"),
+                0x0c => self.0.extend_from_slice(b"\\f"),
+                control => {
+                    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
+                    self.0
+                        .extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(control >> 4), digit(*control)]);
+                }
+            }
+            let plain = plain_length(after);
+            self.0.extend_from_slice(&after[..plain]);
+            rest = &after[plain..];
+        }
+    }
+
+    /// A whole number.
+    pub fn integer(&mut self, number: i64) -> &mut Writer {
+        self.separate();
+        self.whole(number);
+        self
+    }
+
+    fn whole(&mut self, number: i64) {
+        let mut digits = [0; 20];
+        let mut at = digits.len();
+        let mut rest = number.unsigned_abs();
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if number < 0 {
+            self.0.push(b'-');
+        }
+        self.0.extend_from_slice(&digits[at..]);
+    }
+
+    /// A number with a fraction, be it `.0`: `1.0`, `0.5`. What is no number is 0.
+    pub fn double(&mut self, number: f64) -> &mut Writer {
+        self.separate();
+        let number = if number.is_finite() { number } else { 0.0 };
+        if number.abs() < 1e15 && number.fract() == 0.0 {
+            self.whole(number as i64);
+            self.0.extend_from_slice(b".0");
+        } else {
+            self.0.extend_from_slice(format!("{number:?}").as_bytes());
+        }
+        self
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&mut self, flag: bool) -> &mut Writer {
+        self.separate();
+        self.0.extend_from_slice(if flag { b"true" } else { b"false" });
+        self
+    }
+
+    /// A moment: seconds since the epoch, with a fraction down to the millisecond.
+    pub fn moment(&mut self, moment: Moment) -> &mut Writer {
+        self.double(moment.micros().div_euclid(1000) as f64 / 1000.0)
+    }
+
+    /// JSON that was written before.
+    pub fn json(&mut self, encoded: &[u8]) -> &mut Writer {
+        self.separate();
+        self.0.extend_from_slice(encoded);
+        self
+    }
+
+    /// A stored item, whose JSON is made once and kept.
+    pub fn item(&mut self, item: &Item) -> &mut Writer {
+        self.json(item.encoded(encode_attributes))
+    }
+
+    /// Named values: an item, a key, the inside of an `M`.
+    pub fn attributes(&mut self, attributes: &Map) -> &mut Writer {
+        self.separate();
+        self.map(attributes);
+        self
+    }
+
+    /// An attribute value.
+    pub fn value(&mut self, value: &AttributeValue) -> &mut Writer {
+        self.separate();
+        self.typed(value);
+        self
+    }
+
+    fn map(&mut self, attributes: &Map) {
+        self.0.push(b'{');
+        self.sequence(attributes.iter(), |writer, (name, value)| {
+            writer.quoted(name);
+            writer.0.push(b':');
+            writer.typed(value);
+        });
+        self.0.push(b'}');
+    }
+
+    fn sequence<T>(&mut self, elements: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Writer, T)) {
+        for (at, element) in elements.into_iter().enumerate() {
+            if at > 0 {
+                self.0.push(b',');
+            }
+            write(self, element);
+        }
+    }
+
+    fn list<T>(&mut self, elements: impl IntoIterator<Item = T>, write: impl FnMut(&mut Writer, T)) {
+        self.0.push(b'[');
+        self.sequence(elements, write);
+        self.0.push(b']');
+    }
+
+    /// A value with its type around it. Values are never deeper than the reader keeps them, so this recursion is bounded.
+    fn typed(&mut self, value: &AttributeValue) {
+        self.0.extend_from_slice(b"{\"");
+        self.0.extend_from_slice(value.type_name().as_bytes());
+        self.0.extend_from_slice(b"\":");
+        match value {
+            AttributeValue::S(text) => self.quoted(text),
+            AttributeValue::N(number) => {
+                self.0.push(b'"');
+                number.write(&mut self.0);
+                self.0.push(b'"');
+            }
+            AttributeValue::B(bytes) => self.base64(bytes),
+            AttributeValue::Bool(flag) => self.0.extend_from_slice(if *flag { b"true" } else { b"false" }),
+            AttributeValue::Null => self.0.extend_from_slice(b"true"),
+            AttributeValue::L(list) => self.list(list, Writer::typed),
+            AttributeValue::M(map) => self.map(map),
+            AttributeValue::Ss(set) => self.list(set, |writer, text| writer.quoted(text)),
+            AttributeValue::Ns(set) => self.list(set, |writer, number| {
+                writer.0.push(b'"');
+                number.write(&mut writer.0);
+                writer.0.push(b'"');
+            }),
+            AttributeValue::Bs(set) => self.list(set, |writer, bytes| writer.base64(bytes)),
+        }
+        self.0.push(b'}');
+    }
+
+    fn base64(&mut self, bytes: &[u8]) {
+        self.0.push(b'"');
+        let start = self.0.len();
+        self.0.resize(start + bytes.len().div_ceil(3) * 4, b'=');
+        // The room is exactly what padded base64 takes, so this always fits.
+        let written = STANDARD.encode_slice(bytes, &mut self.0[start..]).unwrap_or(0);
+        self.0.truncate(start + written);
+        self.0.push(b'"');
+    }
+}
+
+/// An item's JSON, as [`Item::encoded`] keeps it.
+pub fn encode_attributes(attributes: &Map) -> Vec<u8> {
+    let mut writer = Writer::new();
+    writer.map(attributes);
+    writer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(write: impl Fn(&mut Writer) -> &mut Writer, expect: &str) {
+        let mut writer = Writer::new();
+        write(&mut writer);
+        assert_eq!(String::from_utf8(writer.finish()).unwrap(), expect);
+    }
+
+    #[test]
+    fn scalars() {
+        for (text, expect) in [
+            ("", r#""""#),
+            ("plain", r#""plain""#),
+            ("é😀\u{7f}", "\"é😀\u{7f}\""),
+            ("a\"b\\c/", r#""a\"b\\c/""#),
+            ("\n\r\t\u{8}\u{c}\0\u{1f}", r#""\n\r\t\b\f\u0000\u001f""#),
+            (
+                "\n a longer text with\n\n breaks",
+                r#""\n a longer text with\n\n breaks""#,
+            ),
+        ] {
+            check(|writer| writer.string(text), expect);
+        }
+        for (number, expect) in [
+            (0, "0"),
+            (-7, "-7"),
+            (i64::MAX, "9223372036854775807"),
+            (i64::MIN, "-9223372036854775808"),
+        ] {
+            check(|writer| writer.integer(number), expect);
+        }
+        for (number, expect) in [
+            (1.0, "1.0"),
+            (0.5, "0.5"),
+            (0.0, "0.0"),
+            (-2.5, "-2.5"),
+            (120.0, "120.0"),
+            (f64::NAN, "0.0"),
+        ] {
+            check(|writer| writer.double(number), expect);
+        }
+        for (micros, expect) in [
+            (1_767_225_600_000_000, "1767225600.0"),
+            (1_767_225_600_123_999, "1767225600.123"),
+            (1_500_000, "1.5"),
+        ] {
+            check(|writer| writer.moment(Moment::from_micros(micros)), expect);
+        }
+    }
+
+    #[test]
+    fn values() {
+        use AttributeValue as V;
+        let number = |text: &str| text.parse().unwrap();
+        for (value, expect) in [
+            (V::string("a"), r#"{"S":"a"}"#),
+            (V::N(number("1e3")), r#"{"N":"1000"}"#),
+            (V::B(Box::from(&b""[..])), r#"{"B":""}"#),
+            (V::B(Box::from(&[0xff_u8][..])), r#"{"B":"/w=="}"#),
+            (V::B(Box::from(&b"abcd"[..])), r#"{"B":"YWJjZA=="}"#),
+            (V::Bool(false), r#"{"BOOL":false}"#),
+            (V::Null, r#"{"NULL":true}"#),
+            (V::L(vec![]), r#"{"L":[]}"#),
+            (
+                V::L(vec![V::Null, V::M(Map::new())]),
+                r#"{"L":[{"NULL":true},{"M":{}}]}"#,
+            ),
+            (
+                V::string_set(vec!["b".into(), "".into()]).unwrap(),
+                r#"{"SS":["","b"]}"#,
+            ),
+            (
+                V::number_set(vec![number("10"), number("-1")]).unwrap(),
+                r#"{"NS":["-1","10"]}"#,
+            ),
+            (
+                V::binary_set(vec![Box::from(&[1_u8][..]), Box::default()]).unwrap(),
+                r#"{"BS":["","AQ=="]}"#,
+            ),
+        ] {
+            check(|writer| writer.value(&value), expect);
+            let map: Map = [("k".into(), value.clone()), ("a".into(), value)].into_iter().collect();
+            check(
+                |writer| writer.attributes(&map),
+                &format!(r#"{{"a":{expect},"k":{expect}}}"#),
+            );
+        }
+    }
+
+    #[test]
+    fn commas_stand_between() {
+        let item = Item::new([("pk".into(), AttributeValue::string("a"))].into_iter().collect());
+        check(
+            |writer| {
+                writer.open_list().open_object().close_object().open_object();
+                writer
+                    .name("a")
+                    .boolean(true)
+                    .name("b")
+                    .json(b"1")
+                    .name("c")
+                    .item(&item)
+                    .close_object();
+                writer.open_list().close_list().string("").item(&item).close_list()
+            },
+            r#"[{},{"a":true,"b":1,"c":{"pk":{"S":"a"}}},[],"",{"pk":{"S":"a"}}]"#,
+        );
+    }
+}

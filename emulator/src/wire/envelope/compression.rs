@@ -1,0 +1,272 @@
+//! gzip and deflate, both ways.
+
+use std::borrow::Cow;
+use std::io::{Read, Write};
+
+use flate2::bufread::GzDecoder;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use flate2::{Compression, Decompress, FlushDecompress, Status};
+
+use crate::limits::REQUEST_BODY;
+
+/// Shorter answers are not compressed (measured: between 4,000 and 4,096 bytes).
+const LEAST_COMPRESSED: usize = 4096;
+/// How much is inflated in one step.
+const STEP: usize = 32 * 1024;
+
+/// Why a compressed body is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// Inflated, it is larger than a body may be.
+    TooLarge,
+    /// It is not what its header says, or the header says what nobody knows. The service fails over it.
+    Broken,
+}
+
+/// The body behind its `Content-Encoding`.
+pub(super) fn inflated<'a>(body: &'a [u8], encoding: Option<&[u8]>) -> Result<Cow<'a, [u8]>, Refused> {
+    let encoding = encoding.unwrap_or_default().trim_ascii();
+    if encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity") {
+        Ok(Cow::Borrowed(body))
+    } else if encoding.eq_ignore_ascii_case(b"gzip") {
+        gunzipped(body).map(Cow::Owned)
+    } else if encoding.eq_ignore_ascii_case(b"deflate") {
+        undeflated(body).map(Cow::Owned)
+    } else {
+        Err(Refused::Broken)
+    }
+}
+
+/// What was inflated so far: never more room than the largest body takes.
+struct Inflated(Vec<u8>);
+
+impl Inflated {
+    fn take_in(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+        let length = self.0.len() + bytes.len();
+        if length > REQUEST_BODY {
+            return Err(Refused::TooLarge);
+        }
+        if length > self.0.capacity() {
+            let room = length.max(self.0.capacity() * 2).min(REQUEST_BODY);
+            self.0.reserve_exact(room - self.0.len());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// All members of a gzip file one after the other; what follows and is none is ignored, as the service does.
+fn gunzipped(body: &[u8]) -> Result<Vec<u8>, Refused> {
+    let mut out = Inflated(Vec::new());
+    let mut step = vec![0; STEP];
+    let mut rest = body;
+    loop {
+        let mut decoder = GzDecoder::new(rest);
+        loop {
+            match decoder.read(&mut step) {
+                Ok(0) => break,
+                Ok(count) => out.take_in(&step[..count])?,
+                Err(_) => return Err(Refused::Broken),
+            }
+        }
+        rest = decoder.into_inner();
+        if !rest.starts_with(&[0x1f, 0x8b]) {
+            return Ok(out.0);
+        }
+    }
+}
+
+/// One zlib stream and nothing behind it.
+fn undeflated(body: &[u8]) -> Result<Vec<u8>, Refused> {
+    let mut out = Inflated(Vec::new());
+    let mut step = vec![0; STEP];
+    let mut decoder = Decompress::new(true);
+    loop {
+        let rest = usize::try_from(decoder.total_in())
+            .ok()
+            .and_then(|at| body.get(at..))
+            .ok_or(Refused::Broken)?;
+        let before = (decoder.total_in(), decoder.total_out());
+        let status = decoder
+            .decompress(rest, &mut step, FlushDecompress::None)
+            .map_err(|_| Refused::Broken)?;
+        let count = (decoder.total_out() - before.1) as usize;
+        out.take_in(step.get(..count).ok_or(Refused::Broken)?)?;
+        match status {
+            Status::StreamEnd if decoder.total_in() == body.len() as u64 => return Ok(out.0),
+            Status::StreamEnd => return Err(Refused::Broken),
+            _ if before == (decoder.total_in(), decoder.total_out()) => return Err(Refused::Broken),
+            _ => {}
+        }
+    }
+}
+
+/// An encoding of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    Gzip,
+    Deflate,
+}
+
+/// Compresses an answer, if that was asked for and pays; returns the name of the encoding.
+pub(super) fn compress(body: &mut Vec<u8>, accept: Option<&[u8]>) -> Option<&'static str> {
+    if body.len() < LEAST_COMPRESSED {
+        return None;
+    }
+    let coding = negotiated(accept?)?;
+    let room = Vec::with_capacity(body.len() / 2);
+    let written = match coding {
+        Coding::Gzip => {
+            let mut encoder = GzEncoder::new(room, Compression::fast());
+            encoder.write_all(body).and_then(|()| encoder.finish())
+        }
+        Coding::Deflate => {
+            let mut encoder = ZlibEncoder::new(room, Compression::fast());
+            encoder.write_all(body).and_then(|()| encoder.finish())
+        }
+    };
+    *body = written.ok()?;
+    Some(match coding {
+        Coding::Gzip => "gzip",
+        Coding::Deflate => "deflate",
+    })
+}
+
+/// The encoding an `Accept-Encoding` asks for, by the service's own reading of it (measured): the largest q wins, of
+/// equals the first; `*` stands for what is not named and comes last.
+fn negotiated(accept: &[u8]) -> Option<Coding> {
+    let text = std::str::from_utf8(accept).ok()?;
+    let mut best: Option<(f64, Coding)> = None;
+    let mut offer = |quality: f64, coding| {
+        if quality > 0.0 && best.is_none_or(|(most, _)| quality > most) {
+            best = Some((quality, coding));
+        }
+    };
+    let (mut gzip, mut deflate, mut others) = (false, false, 0.0);
+    for entry in text.split(',') {
+        let (name, parameters) = entry.split_once(';').unwrap_or((entry, ""));
+        let quality = quality(parameters);
+        match name.trim() {
+            "*" => others = quality.max(others),
+            name if name.eq_ignore_ascii_case("gzip") => {
+                gzip = true;
+                offer(quality, Coding::Gzip);
+            }
+            name if name.eq_ignore_ascii_case("deflate") => {
+                deflate = true;
+                offer(quality, Coding::Deflate);
+            }
+            _ => {}
+        }
+    }
+    for (named, coding) in [(gzip, Coding::Gzip), (deflate, Coding::Deflate)] {
+        if !named {
+            offer(others, coding);
+        }
+    }
+    best.map(|(_, coding)| coding)
+}
+
+/// The first q of an entry. A blank before its `=` spoils it, what cannot be read counts as 1, and so does more than 1.
+fn quality(parameters: &str) -> f64 {
+    parameters
+        .split(';')
+        .filter_map(|parameter| parameter.split_once('='))
+        .find(|(name, _)| name.trim_start().eq_ignore_ascii_case("q"))
+        .and_then(|(_, value)| value.trim().parse::<f64>().ok())
+        .filter(|quality| quality.is_finite())
+        .map_or(1.0, |quality| quality.min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accept_encoding() {
+        let (gzip, deflate) = (Some(Coding::Gzip), Some(Coding::Deflate));
+        for (accept, expect) in [
+            ("gzip", gzip),
+            ("GZIP", gzip),
+            ("deflate", deflate),
+            ("gzip, deflate", gzip),
+            ("br, identity, deflate, gzip", deflate),
+            ("*", gzip),
+            ("*, deflate", deflate),
+            ("*, gzip;q=0.5", deflate),
+            ("*;q=0", None),
+            ("identity", None),
+            ("", None),
+            ("br", None),
+            ("zstd", None),
+            ("x-gzip", None),
+            ("\"gzip\"", None),
+            ("gzip br", None),
+            ("gzip:q=1", None),
+            ("gzip;q=0", None),
+            ("gzip;q=0.5,identity;q=0.8", gzip),
+            ("gzip;q=0.x", gzip),
+            ("gzip;q=7, deflate", gzip),
+            ("gzip;q =0;q=1", gzip),
+            ("gzip;q= 0;q=1", None),
+            ("gzip;q=0, gzip;q=1, gzip;q=0", gzip),
+            ("gzip;q=-1", None),
+            ("gzip;q=-1, deflate;q=0.1", deflate),
+            ("gzip;q=nan", gzip),
+        ] {
+            assert_eq!(negotiated(accept.as_bytes()), expect, "{accept}");
+        }
+    }
+
+    #[test]
+    fn there_and_back() {
+        let plain: Vec<u8> = (0..100_000u32).map(|at| (at % 251) as u8).collect();
+        for coding in ["gzip", "deflate"] {
+            let mut body = plain.clone();
+            assert_eq!(compress(&mut body, Some(coding.as_bytes())), Some(coding));
+            assert!(body.len() < plain.len());
+            assert_eq!(inflated(&body, Some(coding.as_bytes())).unwrap(), plain);
+            for cut in [0, 1, 5, 20, body.len() / 2, body.len() - 1] {
+                assert_eq!(
+                    inflated(&body[..cut], Some(coding.as_bytes())),
+                    Err(Refused::Broken),
+                    "{coding} {cut}"
+                );
+            }
+            assert_eq!(inflated(b"{}", Some(coding.as_bytes())), Err(Refused::Broken));
+            let twice = [body.as_slice(), &body].concat();
+            let expect = if coding == "gzip" {
+                Ok(Cow::Owned([plain.as_slice(), &plain].concat()))
+            } else {
+                Err(Refused::Broken)
+            };
+            assert_eq!(inflated(&twice, Some(coding.as_bytes())), expect);
+        }
+        let mut junk = plain.clone();
+        compress(&mut junk, Some(b"gzip"));
+        junk.extend_from_slice(b"junk");
+        assert_eq!(inflated(&junk, Some(b"gzip")).unwrap(), plain);
+        assert_eq!(inflated(b"{}", Some(b"garbage")), Err(Refused::Broken));
+        assert_eq!(inflated(b"{}", Some(b" Identity ")).unwrap(), &b"{}"[..]);
+        let mut short = vec![b'a'; LEAST_COMPRESSED - 1];
+        assert_eq!(compress(&mut short, Some(b"gzip")), None);
+    }
+
+    #[test]
+    fn bombs_stop_at_the_limit() {
+        for (length, expect) in [
+            (REQUEST_BODY, true),
+            (REQUEST_BODY + 1, false),
+            (REQUEST_BODY * 4, false),
+        ] {
+            let mut body = vec![b' '; length];
+            compress(&mut body, Some(b"gzip"));
+            assert!(body.len() < length / 100);
+            let found = inflated(&body, Some(b"gzip"));
+            assert_eq!(
+                found.as_ref().map(|body| body.len()),
+                if expect { Ok(length) } else { Err(&Refused::TooLarge) }
+            );
+        }
+    }
+}

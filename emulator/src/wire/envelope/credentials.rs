@@ -1,0 +1,247 @@
+//! Who asks: the shape of the credentials, as the service judges it. Key, signature and date are not checked.
+
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+
+use crate::answer::HttpRequest;
+use crate::engine::Caller;
+use crate::error::{ApiError, ErrorKind};
+
+/// The region of whoever names none.
+pub const DEFAULT_REGION: &str = "us-east-1";
+
+const ALGORITHM: &str = "X-Amz-Algorithm";
+
+/// The caller of a request, or what the service says of its credentials.
+pub(super) fn caller(request: &HttpRequest<'_>) -> Result<Caller, ApiError> {
+    let query = request.target.split_once('?').map_or("", |(_, query)| query);
+    let header = request.headers.get("authorization");
+    if parameter(query, ALGORITHM).is_some() {
+        return match header {
+            Some(_) => Err(ApiError::new(
+                ErrorKind::InvalidSignature,
+                "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.",
+            )),
+            None => from_query(query),
+        };
+    }
+    match header {
+        Some(header) if header.starts_with(b"AWS4-") => {
+            let dated = ["x-amz-date", "date"]
+                .iter()
+                .any(|name| request.headers.get(name).is_some());
+            from_header(&String::from_utf8_lossy(header), dated)
+        }
+        _ => Err(ApiError::new(
+            ErrorKind::MissingAuthenticationToken,
+            "Request is missing Authentication Token",
+        )),
+    }
+}
+
+fn from_header(header: &str, dated: bool) -> Result<Caller, ApiError> {
+    let [mut credential, mut signature, mut signed] = [""; 3];
+    for part in header.split([' ', ',']) {
+        match part.split_once('=') {
+            Some(("Credential", value)) => credential = value,
+            Some(("Signature", value)) => signature = value,
+            Some(("SignedHeaders", value)) => signed = value,
+            _ => {}
+        }
+    }
+    if !credential.is_empty() && !signature.is_empty() && !signed.is_empty() && dated {
+        return Ok(from_scope(credential));
+    }
+    let mut text = String::new();
+    for (name, value) in [
+        ("Credential", credential),
+        ("Signature", signature),
+        ("SignedHeaders", signed),
+    ] {
+        if value.is_empty() {
+            text.push_str("Authorization header requires '");
+            text.push_str(name);
+            text.push_str("' parameter. ");
+        }
+    }
+    if !dated {
+        text.push_str("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ");
+    }
+    text.push_str("Authorization=");
+    text.push_str(header);
+    Err(ApiError::new(ErrorKind::IncompleteSignature, text))
+}
+
+fn from_query(query: &str) -> Result<Caller, ApiError> {
+    let mut text = String::new();
+    for name in [
+        ALGORITHM,
+        "X-Amz-Credential",
+        "X-Amz-Signature",
+        "X-Amz-SignedHeaders",
+        "X-Amz-Date",
+    ] {
+        if parameter(query, name).is_none_or(str::is_empty) {
+            text.push_str("AWS query-string parameters must include '");
+            text.push_str(name);
+            text.push_str("'. ");
+        }
+    }
+    if text.is_empty() {
+        return Ok(from_scope(&percent_decoded(
+            parameter(query, "X-Amz-Credential").unwrap_or_default(),
+        )));
+    }
+    text.push_str("Re-examine the query-string parameters.");
+    Err(ApiError::new(ErrorKind::IncompleteSignature, text))
+}
+
+/// The caller of a scope `KEY/date/region/dynamodb/aws4_request`. One of another form is taken for a key.
+fn from_scope(scope: &str) -> Caller {
+    let mut parts = scope.split('/');
+    let key = parts.next().unwrap_or_default();
+    let region = parts
+        .nth(1)
+        .filter(|region| !region.is_empty() && parts.clone().count() >= 2);
+    Caller {
+        access_key: CompactString::new(key),
+        region: CompactString::new(region.unwrap_or(DEFAULT_REGION)),
+    }
+}
+
+/// The value of a parameter, as it is written.
+fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+    query
+        .split('&')
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .find(|(candidate, _)| *candidate == name)
+        .map(|(_, value)| value)
+}
+
+fn percent_decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let byte = (*first == b'%')
+            .then(|| after.get(..2))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = "AWS4-HMAC-SHA256 Credential=KEY/20260101/eu-west-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date, Signature=00";
+    const QUERY: &str = "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=KEY%2F20260101%2feu-west-1%2Fdynamodb%2Faws4_request&X-Amz-Signature=0&X-Amz-SignedHeaders=host&X-Amz-Date=20260101T000000Z";
+
+    fn check(target: &str, authorization: Option<&str>, dated: bool, expect: &str) {
+        let mut headers = Vec::new();
+        if let Some(value) = authorization {
+            headers.push(("authorization".to_owned(), value.to_owned()));
+        }
+        if dated {
+            headers.push(("x-amz-date".to_owned(), "20260101T000000Z".to_owned()));
+        }
+        let request = HttpRequest {
+            method: "POST",
+            target,
+            headers: &headers,
+            body: b"",
+        };
+        let found = match caller(&request) {
+            Ok(caller) => format!("{} {}", caller.access_key, caller.region),
+            Err(error) => format!("{:?}: {}", error.kind(), error.message().unwrap_or_default()),
+        };
+        assert_eq!(found, expect, "{target} {authorization:?}");
+    }
+
+    #[test]
+    fn header() {
+        let missing = "MissingAuthenticationToken: Request is missing Authentication Token";
+        for authorization in [
+            None,
+            Some(""),
+            Some("X"),
+            Some("AWS4"),
+            Some("AWS key:sig"),
+            Some("Bearer abc"),
+        ] {
+            check("/", authorization, true, missing);
+        }
+        check("/", Some(WHOLE), true, "KEY eu-west-1");
+        check("/?x=y", Some(&WHOLE.replace(", ", ",")), true, "KEY eu-west-1");
+        check("/", Some(&WHOLE.replace(", ", " ")), true, "KEY eu-west-1");
+        check(
+            "/",
+            Some("AWS4- Signature=b,Credential=a"),
+            true,
+            "IncompleteSignature: Authorization header requires 'SignedHeaders' parameter. Authorization=AWS4- Signature=b,Credential=a",
+        );
+        check(
+            "/",
+            Some("AWS4-"),
+            false,
+            "IncompleteSignature: Authorization header requires 'Credential' parameter. Authorization header requires 'Signature' parameter. Authorization header requires 'SignedHeaders' parameter. Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. Authorization=AWS4-",
+        );
+        check(
+            "/",
+            Some(WHOLE),
+            false,
+            &format!(
+                "IncompleteSignature: Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. Authorization={WHOLE}"
+            ),
+        );
+    }
+
+    #[test]
+    fn query() {
+        check(QUERY, None, false, "KEY eu-west-1");
+        check(
+            QUERY,
+            Some("X"),
+            false,
+            "InvalidSignature: Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.",
+        );
+        check(
+            "/?X-Amz-Algorithm=&X-Amz-Credential=a&X-Amz-Date=b",
+            None,
+            true,
+            "IncompleteSignature: AWS query-string parameters must include 'X-Amz-Algorithm'. AWS query-string parameters must include 'X-Amz-Signature'. AWS query-string parameters must include 'X-Amz-SignedHeaders'. Re-examine the query-string parameters.",
+        );
+        check(
+            &QUERY.replace("X-Amz-Algorithm", "other"),
+            None,
+            true,
+            "MissingAuthenticationToken: Request is missing Authentication Token",
+        );
+    }
+
+    #[test]
+    fn scopes() {
+        for (scope, key, region) in [
+            ("K/d/r/dynamodb/aws4_request", "K", "r"),
+            ("K", "K", DEFAULT_REGION),
+            ("K/d/r", "K", DEFAULT_REGION),
+            ("K/d//dynamodb/aws4_request", "K", DEFAULT_REGION),
+            ("", "", DEFAULT_REGION),
+        ] {
+            let caller = from_scope(scope);
+            assert_eq!(
+                (caller.access_key.as_str(), caller.region.as_str()),
+                (key, region),
+                "{scope}"
+            );
+        }
+        assert_eq!(percent_decoded("a%2Fb%zz%2"), "a/b%zz%2");
+    }
+}

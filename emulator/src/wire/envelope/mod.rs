@@ -1,0 +1,249 @@
+//! The HTTP envelope, without a socket: what stands around a request and its answer.
+//!
+//! The order in which the service looks: size, method and path and content type, JSON, target, credentials. A body that
+//! is no JSON is found when it is decoded; here it is only looked through when something behind it in that order is
+//! wrong already.
+
+mod compression;
+mod credentials;
+mod id;
+
+use std::borrow::Cow;
+
+use compact_str::{CompactString, ToCompactString};
+
+use super::decode::not_json;
+use super::error::{encode_error, status};
+use super::reader::check_syntax;
+use crate::answer::{Answer, AnswerHeaders, Delivery, HttpRequest};
+use crate::clock::Moment;
+use crate::engine::Caller;
+use crate::error::{ApiError, ErrorKind};
+use crate::limits;
+use compression::{Refused, compress, inflated};
+
+pub use credentials::DEFAULT_REGION;
+pub use id::RequestIds;
+
+/// The content types of requests; the first is what SDKs send.
+const CONTENT_TYPES: [&str; 2] = ["application/x-amz-json-1.0", "application/json"];
+/// The body of a 404. Its checksum was measured.
+const NOT_FOUND: &[u8] = b"<UnknownOperationException/>\n";
+/// What a page may read of an answer. The service's own list is not recorded; SDKs in browsers need these.
+const EXPOSED: &str = "x-amzn-requestid,x-amzn-errortype,x-amzn-errormessage,x-amz-crc32,date";
+
+/// The two services that share an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Service {
+    /// DynamoDB itself.
+    DynamoDb,
+    /// DynamoDB Streams.
+    Streams,
+}
+
+impl Service {
+    /// Service and operation of an `X-Amz-Target`.
+    ///
+    /// ```
+    /// use dynatwin_engine::wire::envelope::Service;
+    ///
+    /// assert_eq!(Service::of_target("DynamoDB_20120810.GetItem"), Some((Service::DynamoDb, "GetItem")));
+    /// assert_eq!(Service::of_target("dynamodb_20120810.GetItem"), None);
+    /// ```
+    pub fn of_target(target: &str) -> Option<(Service, &str)> {
+        let (service, operation) = target.split_once('.')?;
+        match service {
+            "DynamoDB_20120810" => Some((Service::DynamoDb, operation)),
+            "DynamoDBStreams_20120810" => Some((Service::Streams, operation)),
+            _ => None,
+        }
+    }
+}
+
+/// What an answer must know of its request. The default is that of a request without HTTP.
+#[derive(Clone, Copy, Debug)]
+pub struct Form<'a> {
+    content_type: Option<&'static str>,
+    cross_origin: bool,
+    accept_encoding: Option<&'a [u8]>,
+}
+
+impl Default for Form<'_> {
+    fn default() -> Self {
+        Form {
+            content_type: Some(CONTENT_TYPES[0]),
+            cross_origin: false,
+            accept_encoding: None,
+        }
+    }
+}
+
+/// A request out of its envelope.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// Who asks.
+    pub caller: Caller,
+    /// Which service.
+    pub service: Service,
+    /// Which of its operations.
+    pub operation: &'a str,
+    /// The body, decompressed, and not yet known to be JSON.
+    pub body: Cow<'a, [u8]>,
+    /// What the answer must know.
+    pub form: Form<'a>,
+}
+
+/// What became of an envelope.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // it lives on the stack for a moment
+pub enum Envelope<'a> {
+    /// A call to carry out.
+    Call(Call<'a>),
+    /// Nothing to carry out: an error, a health check, a preflight.
+    Answered(Answer),
+}
+
+/// Takes a request out of its envelope; `known` says whether there is such an operation.
+///
+/// ```
+/// use dynatwin_engine::answer::HttpRequest;
+/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::wire::envelope::{Envelope, RequestIds, open};
+///
+/// let headers = [("host", "localhost")];
+/// let request = HttpRequest { method: "GET", target: "/", headers: &headers, body: b"" };
+/// let Envelope::Answered(answer) = open(&request, &RequestIds::new(1), Moment::START, |_, _| true) else {
+///     panic!("a health check is answered at once");
+/// };
+/// assert_eq!(answer.body, b"healthy: dynamodb.us-east-1.amazonaws.com ");
+/// ```
+pub fn open<'a>(
+    request: &HttpRequest<'a>,
+    ids: &RequestIds,
+    now: Moment,
+    known: impl Fn(Service, &str) -> bool,
+) -> Envelope<'a> {
+    let mut form = Form {
+        content_type: None,
+        cross_origin: request.headers.get("origin").is_some(),
+        accept_encoding: request.headers.get("accept-encoding"),
+    };
+    if request.body.len() > limits::REQUEST_BODY {
+        return Envelope::Answered(close(&form, 413, Vec::new(), ids, now));
+    }
+    let root = request.target == "/" || request.target.starts_with("/?");
+    match request.method {
+        "POST" if root => form.content_type = content_type(request),
+        "GET" if root => {
+            let body = format!("healthy: dynamodb.{DEFAULT_REGION}.amazonaws.com ").into_bytes();
+            return Envelope::Answered(close(&form, 200, body, ids, now));
+        }
+        "OPTIONS" if root && form.cross_origin => return Envelope::Answered(preflight(request, &form, ids, now)),
+        _ => {}
+    }
+    if form.content_type.is_none() {
+        return Envelope::Answered(close(&form, 404, NOT_FOUND.to_vec(), ids, now));
+    }
+    let body = match inflated(request.body, request.headers.get("content-encoding")) {
+        Ok(body) => body,
+        Err(Refused::TooLarge) => return Envelope::Answered(close(&form, 413, Vec::new(), ids, now)),
+        Err(Refused::Broken) => return Envelope::Answered(close_error(&form, &ApiError::internal(), ids, now)),
+    };
+    match call(request, body, form, known) {
+        Ok(call) => Envelope::Call(call),
+        Err(error) => Envelope::Answered(close_error(&form, &error, ids, now)),
+    }
+}
+
+/// Target and credentials. What is wrong with the body's syntax comes before what is wrong with either.
+fn call<'a>(
+    request: &HttpRequest<'a>,
+    body: Cow<'a, [u8]>,
+    form: Form<'a>,
+    known: impl Fn(Service, &str) -> bool,
+) -> Result<Call<'a>, ApiError> {
+    let target = request
+        .headers
+        .get("x-amz-target")
+        .and_then(|target| std::str::from_utf8(target).ok())
+        .and_then(Service::of_target)
+        .filter(|(service, operation)| known(*service, operation))
+        .ok_or_else(|| ApiError::silent(ErrorKind::UnknownOperation));
+    match target.and_then(|target| Ok((target, credentials::caller(request)?))) {
+        Ok(((service, operation), caller)) => Ok(Call {
+            caller,
+            service,
+            operation,
+            body,
+            form,
+        }),
+        Err(_) if !body.is_empty() && check_syntax(&body).is_err() => Err(not_json()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The content type of the answer: that of the request, if it is one the service takes. An empty body needs none.
+fn content_type(request: &HttpRequest<'_>) -> Option<&'static str> {
+    let sent = request.headers.get("content-type").unwrap_or_default();
+    let media = sent.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    CONTENT_TYPES
+        .into_iter()
+        .find(|candidate| media.eq_ignore_ascii_case(candidate.as_bytes()))
+        .or(request.body.is_empty().then_some(CONTENT_TYPES[1]))
+}
+
+/// The answer to a browser that asks before it asks.
+fn preflight(request: &HttpRequest<'_>, form: &Form<'_>, ids: &RequestIds, now: Moment) -> Answer {
+    let mut answer = close(form, 200, Vec::new(), ids, now);
+    answer
+        .headers
+        .push(("access-control-max-age", CompactString::const_new("172800")));
+    for (asked, allowed) in [
+        ("access-control-request-method", "access-control-allow-methods"),
+        ("access-control-request-headers", "access-control-allow-headers"),
+    ] {
+        if let Some(value) = request
+            .headers
+            .get(asked)
+            .and_then(|value| std::str::from_utf8(value).ok())
+        {
+            answer.headers.push((allowed, CompactString::new(value)));
+        }
+    }
+    answer
+}
+
+/// Puts an answer into its envelope: compressed if that was asked for, with checksum, id and the headers browsers need.
+pub fn close(form: &Form<'_>, status: u16, mut body: Vec<u8>, ids: &RequestIds, now: Moment) -> Answer {
+    let mut headers = AnswerHeaders::new();
+    let encoding = compress(&mut body, form.accept_encoding);
+    headers.push(("server", CompactString::const_new("Server")));
+    if let Some(content_type) = form.content_type {
+        headers.push(("content-type", CompactString::const_new(content_type)));
+    }
+    headers.push(("x-amzn-requestid", ids.next()));
+    headers.push(("x-amz-crc32", crc32fast::hash(&body).to_compact_string()));
+    if let Some(encoding) = encoding {
+        headers.push(("content-encoding", CompactString::const_new(encoding)));
+    }
+    if form.cross_origin {
+        headers.push(("access-control-allow-origin", CompactString::const_new("*")));
+        headers.push(("access-control-expose-headers", CompactString::const_new(EXPOSED)));
+    }
+    Answer {
+        status,
+        headers,
+        body,
+        at: now,
+        delivery: Delivery::Whole,
+        note: None,
+    }
+}
+
+/// [`close`] for an error.
+pub fn close_error(form: &Form<'_>, error: &ApiError, ids: &RequestIds, now: Moment) -> Answer {
+    close(form, status(error.kind()), encode_error(error), ids, now)
+}
+
+#[cfg(test)]
+mod tests;

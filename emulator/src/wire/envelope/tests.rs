@@ -1,0 +1,217 @@
+use super::*;
+
+const JSON: (&str, &str) = ("content-type", "application/x-amz-json-1.0");
+const TARGET: (&str, &str) = ("x-amz-target", "DynamoDB_20120810.GetItem");
+const DATE: (&str, &str) = ("x-amz-date", "20260101T000000Z");
+const SIGNED: (&str, &str) = (
+    "authorization",
+    "AWS4-HMAC-SHA256 Credential=KEY/20260101/eu-west-1/dynamodb/aws4_request, SignedHeaders=host, Signature=00",
+);
+const ORIGIN: (&str, &str) = ("origin", "http://localhost:3000");
+const MISSING: &str = r#"{"__type":"com.amazon.coral.service#MissingAuthenticationTokenException","message":"Request is missing Authentication Token"}"#;
+const UNKNOWN: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
+const NO_JSON: &str = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
+
+/// Opens the envelope: the answer, or what is to be carried out as text.
+fn opened(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<String, Answer> {
+    let headers: Vec<(String, String)> = headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let request = HttpRequest {
+        method,
+        target,
+        headers: &headers,
+        body,
+    };
+    let known = |service, operation: &str| service == Service::DynamoDb && operation == "GetItem";
+    match open(&request, &RequestIds::new(1), Moment::START, known) {
+        Envelope::Call(call) => Ok(format!(
+            "{} {} {} {}",
+            call.caller.access_key,
+            call.caller.region,
+            call.operation,
+            String::from_utf8_lossy(&call.body)
+        )),
+        Envelope::Answered(answer) => Err(answer),
+    }
+}
+
+fn check(method: &str, target: &str, headers: &[(&str, &str)], body: &str, status: u16, expect: &str) {
+    let answer = opened(method, target, headers, body.as_bytes()).unwrap_err();
+    assert_eq!(
+        (answer.status, String::from_utf8_lossy(&answer.body).as_ref()),
+        (status, expect),
+        "{method} {target} {headers:?} {body}"
+    );
+    assert_eq!(answer.header("x-amzn-requestid").map(str::len), Some(52));
+    assert_eq!(
+        answer.header("x-amz-crc32"),
+        Some(crc32fast::hash(&answer.body).to_string().as_str())
+    );
+    let crossed = headers.iter().any(|(name, _)| *name == "origin");
+    assert_eq!(answer.header("access-control-allow-origin"), crossed.then_some("*"));
+    assert_eq!(answer.header("access-control-expose-headers").is_some(), crossed);
+}
+
+#[test]
+fn methods_paths_and_types() {
+    let not_found = "<UnknownOperationException/>\n";
+    let healthy = "healthy: dynamodb.us-east-1.amazonaws.com ";
+    for (method, target, headers, body, status, expect) in [
+        ("GET", "/", &[][..], "", 200, healthy),
+        ("GET", "/?x", &[ORIGIN], "", 200, healthy),
+        ("GET", "/healthy", &[ORIGIN], "", 404, not_found),
+        ("PUT", "/", &[JSON], "{}", 404, not_found),
+        ("DELETE", "/", &[], "", 404, not_found),
+        ("HEAD", "/", &[], "", 404, not_found),
+        ("PATCH", "/", &[], "", 404, not_found),
+        ("OPTIONS", "/", &[], "", 404, not_found),
+        ("OPTIONS", "/", &[ORIGIN], "", 200, ""),
+        ("POST", "/other", &[JSON, TARGET, SIGNED, DATE], "{}", 404, not_found),
+        ("POST", "/", &[TARGET, SIGNED, DATE], "{}", 404, not_found),
+        (
+            "POST",
+            "/",
+            &[("content-type", "application/jsonasdf")],
+            "{}",
+            404,
+            not_found,
+        ),
+        (
+            "POST",
+            "/",
+            &[("content-type", "application/x-amz-json-1.1")],
+            "{}",
+            404,
+            not_found,
+        ),
+        ("POST", "/", &[], "", 400, UNKNOWN),
+        ("POST", "/", &[TARGET], "", 400, MISSING),
+        ("POST", "/", &[JSON], "{}", 400, UNKNOWN),
+        ("POST", "/", &[JSON, ORIGIN], "{}", 400, UNKNOWN),
+        ("POST", "/", &[JSON], "{", 400, NO_JSON),
+        ("POST", "/", &[JSON, TARGET], "{", 400, NO_JSON),
+        ("POST", "/", &[JSON, TARGET], "{}", 400, MISSING),
+        (
+            "POST",
+            "/",
+            &[JSON, ("x-amz-target", "DynamoDB_20120810.getItem"), SIGNED, DATE],
+            "{}",
+            400,
+            UNKNOWN,
+        ),
+        (
+            "POST",
+            "/",
+            &[JSON, ("x-amz-target", "DynamoDB_20111205.GetItem"), SIGNED, DATE],
+            "[]",
+            400,
+            UNKNOWN,
+        ),
+        (
+            "POST",
+            "/",
+            &[JSON, ("x-amz-target", "GetItem"), SIGNED, DATE],
+            "{}",
+            400,
+            UNKNOWN,
+        ),
+        (
+            "POST",
+            "/",
+            &[JSON, ("x-amz-target", "DynamoDBStreams_20120810.GetItem"), SIGNED, DATE],
+            "{}",
+            400,
+            UNKNOWN,
+        ),
+    ] {
+        check(method, target, headers, body, status, expect);
+    }
+    assert_eq!(crc32fast::hash(NOT_FOUND), 3_552_371_480);
+    assert_eq!(crc32fast::hash(MISSING.as_bytes()), 2_088_342_776);
+}
+
+#[test]
+fn calls() {
+    for content_type in ["application/x-amz-json-1.0", " application/json ; charset=latin1"] {
+        let headers = [("content-type", content_type), TARGET, SIGNED, DATE];
+        assert_eq!(
+            opened("POST", "/", &headers, b"{x").unwrap(),
+            "KEY eu-west-1 GetItem {x"
+        );
+    }
+    let zipped = {
+        let mut body = vec![b' '; 5000];
+        compress(&mut body, Some(b"gzip"));
+        body
+    };
+    let headers = [JSON, TARGET, SIGNED, DATE, ("content-encoding", "gzip")];
+    assert!(
+        opened("POST", "/", &headers, &zipped)
+            .unwrap()
+            .ends_with(&" ".repeat(5000))
+    );
+    let answer = opened("POST", "/", &headers, b"{}").unwrap_err();
+    assert_eq!(answer.status, 500);
+}
+
+#[test]
+fn bodies_above_the_limit() {
+    let headers = [JSON, TARGET, SIGNED, DATE];
+    assert!(opened("POST", "/", &headers, &vec![b' '; limits::REQUEST_BODY]).is_ok());
+    for method in ["POST", "PUT"] {
+        let answer = opened(method, "/", &headers, &vec![b' '; limits::REQUEST_BODY + 1]).unwrap_err();
+        assert_eq!((answer.status, answer.body.len()), (413, 0));
+    }
+}
+
+#[test]
+fn preflights_echo() {
+    let asked = [
+        ORIGIN,
+        ("access-control-request-method", "d"),
+        ("access-control-request-headers", "a, b, c"),
+    ];
+    let answer = opened("OPTIONS", "/", &asked, b"").unwrap_err();
+    for (name, expect) in [
+        ("access-control-allow-origin", Some("*")),
+        ("access-control-max-age", Some("172800")),
+        ("access-control-allow-methods", Some("d")),
+        ("access-control-allow-headers", Some("a, b, c")),
+        ("access-control-allow-credentials", None),
+        ("content-type", None),
+        ("x-amz-crc32", Some("0")),
+    ] {
+        assert_eq!(answer.header(name), expect, "{name}");
+    }
+    let answer = opened("GET", "/", &asked, b"").unwrap_err();
+    assert_eq!(answer.header("access-control-max-age"), None);
+    assert_eq!(answer.header("access-control-allow-methods"), None);
+}
+
+#[test]
+fn answers_are_closed() {
+    let ids = RequestIds::new(1);
+    let form = Form {
+        content_type: Some("application/json"),
+        cross_origin: false,
+        accept_encoding: Some(b"deflate"),
+    };
+    let plain = close(&form, 200, b"{}".to_vec(), &ids, Moment::START);
+    assert_eq!(plain.header("x-amz-crc32"), Some("2745614147"));
+    assert_eq!(plain.header("content-type"), Some("application/json"));
+    assert_eq!(plain.header("content-encoding"), None);
+    let long = close(&form, 200, vec![b'a'; 4096], &ids, Moment::START);
+    assert_eq!(long.header("content-encoding"), Some("deflate"));
+    assert_eq!(inflated(&long.body, Some(b"deflate")).unwrap(), vec![b'a'; 4096]);
+    assert_eq!(
+        long.header("x-amz-crc32"),
+        Some(crc32fast::hash(&long.body).to_string().as_str())
+    );
+    let error = close_error(&Form::default(), &ApiError::internal(), &ids, Moment::START);
+    assert_eq!(
+        (error.status, error.header("content-type")),
+        (500, Some("application/x-amz-json-1.0"))
+    );
+}

@@ -1,0 +1,179 @@
+//! One connection: requests in, answers out.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use dynatwin_engine::answer::{Answer, Delivery, Headers, HttpRequest};
+use hyper::body::Incoming;
+use hyper::header::HeaderMap;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+
+use crate::delivery::{Payload, internal_error, refusal, response, wait_until};
+use crate::door::Door;
+use crate::intake::{Unreceived, discard, receive};
+use crate::log::Log;
+use crate::server::Shared;
+use crate::start::system_time;
+use crate::watch::{Phase, Watch, Watched};
+
+/// Why a request gets no response.
+#[derive(Debug)]
+enum Ended {
+    /// Its connection is to be reset.
+    Reset,
+    /// It was not received.
+    Unreceived,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, formatter)
+    }
+}
+
+impl std::error::Error for Ended {}
+
+/// What the requests of a connection share; one for each connection, so that its count is not fought over.
+struct Visit<D> {
+    shared: Arc<Shared<D>>,
+    watch: Arc<Watch>,
+}
+
+/// Serves a connection to its end.
+pub(crate) async fn serve<D: Door>(shared: Arc<Shared<D>>, socket: Watched) {
+    let watch = Arc::clone(&socket.watch);
+    let visit = Arc::new(Visit { shared, watch });
+    let service = service_fn(move |request| {
+        let visit = Arc::clone(&visit);
+        async move { visit.request(request).await }
+    });
+    let mut connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
+    if let Err(error) = (&mut connection).await
+        && is_reset(&error)
+    {
+        let socket = connection.into_parts().io.into_inner().stream;
+        // Closing without lingering is what resets a connection.
+        let _ = socket2::SockRef::from(&socket).set_linger(Some(std::time::Duration::ZERO));
+    }
+}
+
+fn is_reset(error: &hyper::Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    matches!(source, Some(Ended::Reset))
+}
+
+impl<D: Door> Visit<D> {
+    async fn request(&self, mut request: Request<Incoming>) -> Result<Response<Payload>, Ended> {
+        let limits = &self.shared.limits;
+        if head_size(&request) > limits.head {
+            return Ok(self.refuse(StatusCode::BAD_REQUEST, request));
+        }
+        self.watch.enter(Phase::Body);
+        let received = receive(request.body_mut(), limits.body).await;
+        self.watch.enter(Phase::Busy);
+        let body = match received {
+            Ok(body) => body,
+            Err(Unreceived::TooLarge) => return Ok(self.refuse(StatusCode::PAYLOAD_TOO_LARGE, request)),
+            Err(Unreceived::Broken) => return Err(Ended::Unreceived),
+        };
+        let started = (self.shared.log == Log::Requests).then(Instant::now);
+        let answer = self.answer(&request, body.bytes());
+        drop(body);
+        wait_until(self.shared.door.clock(), answer.at).await;
+        self.report(&request, &answer, started);
+        self.deliver(answer).await
+    }
+
+    /// Carries the request out. A bug in one request is a 500 for that request.
+    fn answer(&self, request: &Request<Incoming>, body: &[u8]) -> Answer {
+        let door = &*self.shared.door;
+        let asked = HttpRequest {
+            method: request.method().as_str(),
+            target: request.uri().path_and_query().map_or("/", |target| target.as_str()),
+            headers: &Head(request.headers()),
+            body,
+        };
+        catch_unwind(AssertUnwindSafe(|| door.handle(&asked)))
+            .unwrap_or_else(|_| internal_error(door.clock().now(), request.headers()))
+    }
+
+    async fn deliver(&self, answer: Answer) -> Result<Response<Payload>, Ended> {
+        match answer.delivery {
+            Delivery::Reset => Err(Ended::Reset),
+            Delivery::Lost => {
+                self.watch.enter(Phase::Lost);
+                std::future::pending().await
+            }
+            Delivery::Whole | Delivery::Truncated(_) => {
+                self.watch.enter(Phase::Answering);
+                Ok(response(answer, &self.watch, self.shared.is_stopping()))
+            }
+        }
+    }
+
+    fn refuse(&self, status: StatusCode, request: Request<Incoming>) -> Response<Payload> {
+        self.watch.enter(Phase::Answering);
+        let refusal = refusal(status, request.headers());
+        let (head, body) = request.into_parts();
+        discard(body, &head.headers);
+        refusal
+    }
+
+    fn report(&self, request: &Request<Incoming>, answer: &Answer, started: Option<Instant>) {
+        let log = self.shared.log;
+        if let Some(note) = &answer.note {
+            log.line(Log::Errors, format_args!("{} {note}", system_time()));
+        }
+        let level = if answer.status >= 500 {
+            Log::Errors
+        } else {
+            Log::Requests
+        };
+        if log >= level {
+            let took = started.map_or(String::new(), |started| {
+                format!(" {:.3} ms", started.elapsed().as_secs_f64() * 1000.0)
+            });
+            let (now, name, status) = (system_time(), name(request), answer.status);
+            log.line(level, format_args!("{now} {name} {status}{took}"));
+        }
+    }
+}
+
+/// What a request is called in the log: its operation, else its method and path.
+fn name(request: &Request<Incoming>) -> String {
+    let target = request
+        .headers()
+        .get("x-amz-target")
+        .and_then(|target| target.to_str().ok());
+    match target {
+        Some(target) => target.rsplit('.').next().unwrap_or(target).chars().take(64).collect(),
+        None => format!("{} {}", request.method(), request.uri().path())
+            .chars()
+            .take(64)
+            .collect(),
+    }
+}
+
+/// The bytes of the request line and the headers.
+fn head_size(request: &Request<Incoming>) -> usize {
+    let target = request.uri().path_and_query().map_or(1, |target| target.as_str().len());
+    let line = request.method().as_str().len() + target + "  HTTP/1.1\r\n".len();
+    let headers = request.headers().iter();
+    line + headers
+        .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len())
+        .sum::<usize>()
+}
+
+/// hyper's headers, as the engine asks for them.
+struct Head<'a>(&'a HeaderMap);
+
+impl Headers for Head<'_> {
+    fn get(&self, name: &str) -> Option<&[u8]> {
+        self.0.get(name).map(hyper::header::HeaderValue::as_bytes)
+    }
+}

@@ -1,0 +1,178 @@
+//! Answers as hyper sends them.
+
+use std::convert::Infallible;
+use std::io::Cursor;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery};
+use dynatwin_engine::clock::{Clock, Moment};
+use hyper::body::{Body, Frame, SizeHint};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use hyper::{Response, StatusCode};
+
+use crate::watch::Watch;
+
+/// The longest sleep between two looks at the clock, which may be moved meanwhile.
+pub(crate) const NAP: Duration = Duration::from_millis(100);
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
+static CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
+/// The body of an answer: all of its bytes, or some of them and then the connection's end.
+pub(crate) struct Payload {
+    bytes: Option<Cursor<Vec<u8>>>,
+    announced: u64,
+    cut: Option<Arc<Watch>>,
+}
+
+impl Payload {
+    fn whole(bytes: Vec<u8>) -> Payload {
+        Payload {
+            announced: bytes.len() as u64,
+            bytes: (!bytes.is_empty()).then_some(Cursor::new(bytes)),
+            cut: None,
+        }
+    }
+}
+
+impl Body for Payload {
+    type Data = Cursor<Vec<u8>>;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Cursor<Vec<u8>>>, Infallible>>> {
+        match (self.bytes.take(), &self.cut) {
+            (Some(bytes), _) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+            (None, None) => Poll::Ready(None),
+            (None, Some(watch)) => {
+                // Never woken: the flush that follows ends the connection.
+                watch.cut();
+                Poll::Pending
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_none() && self.cut.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.announced)
+    }
+}
+
+/// Waits until it is `at`. Who sleeps on a clock that stands still moves it.
+pub(crate) async fn wait_until(clock: &Clock, at: Moment) {
+    loop {
+        let left = at.since(clock.now());
+        if left.is_zero() {
+            return;
+        }
+        match clock.speed() {
+            Some(speed) => tokio::time::sleep(real(left, speed).min(NAP)).await,
+            None => {
+                clock.set(at);
+            }
+        }
+    }
+}
+
+/// How long a span of the twin's time takes; never nothing, so that nobody spins.
+pub(crate) fn real(left: Duration, speed: f64) -> Duration {
+    Duration::try_from_secs_f64(left.as_secs_f64() / speed)
+        .unwrap_or(Duration::MAX)
+        .max(Duration::from_millis(1))
+}
+
+/// The response that carries an answer of which all or, with `Truncated`, a part is sent.
+pub(crate) fn response(answer: Answer, watch: &Arc<Watch>, last: bool) -> Response<Payload> {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut payload = Payload::whole(answer.body);
+    let mut last = last;
+    if let Delivery::Truncated(kept) = answer.delivery {
+        last = true;
+        truncate(&mut payload, kept, watch);
+    }
+    let mut response = Response::new(payload);
+    *response.status_mut() = status;
+    put_headers(response.headers_mut(), answer.headers);
+    if last {
+        response.headers_mut().insert(CONNECTION, CLOSE);
+    }
+    response
+}
+
+fn truncate(payload: &mut Payload, kept: usize, watch: &Arc<Watch>) {
+    if (kept as u64) < payload.announced {
+        payload.cut = Some(Arc::clone(watch));
+        payload.bytes = payload.bytes.take().filter(|_| kept > 0).map(|bytes| {
+            let mut bytes = bytes.into_inner();
+            bytes.truncate(kept);
+            Cursor::new(bytes)
+        });
+    }
+}
+
+fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
+    headers.reserve(given.len() + 2);
+    for (name, value) in given {
+        let name = match name {
+            "content-type" => CONTENT_TYPE,
+            "x-amzn-requestid" => REQUEST_ID.clone(),
+            "x-amz-crc32" => CRC32.clone(),
+            other => match HeaderName::from_bytes(other.as_bytes()) {
+                Ok(name) => name,
+                Err(_) => continue,
+            },
+        };
+        let value = match value.as_str() {
+            "application/x-amz-json-1.0" => HeaderValue::from_static("application/x-amz-json-1.0"),
+            other => match HeaderValue::from_str(other) {
+                Ok(value) => value,
+                Err(_) => continue,
+            },
+        };
+        headers.append(name, value);
+    }
+}
+
+/// The door's own word, after which the connection ends: what was sent is too large to be read. Browsers hear it too.
+pub(crate) fn refusal(status: StatusCode, asked: &HeaderMap) -> Response<Payload> {
+    let mut headers = AnswerHeaders::new();
+    allow_origin(&mut headers, asked);
+    let mut response = Response::new(Payload::whole(Vec::new()));
+    *response.status_mut() = status;
+    put_headers(response.headers_mut(), headers);
+    response.headers_mut().insert(CONNECTION, CLOSE);
+    response
+}
+
+/// The answer to a request that met a bug.
+pub(crate) fn internal_error(at: Moment, asked: &HeaderMap) -> Answer {
+    let body =
+        br#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}"#;
+    let mut headers = AnswerHeaders::new();
+    headers.push(("content-type", "application/x-amz-json-1.0".into()));
+    allow_origin(&mut headers, asked);
+    Answer {
+        status: 500,
+        headers,
+        body: body.to_vec(),
+        at,
+        delivery: Delivery::Whole,
+        note: None,
+    }
+}
+
+/// As the service has it: for who has an origin, and for nobody else.
+fn allow_origin(headers: &mut AnswerHeaders, asked: &HeaderMap) {
+    if asked.contains_key(ORIGIN) {
+        headers.push(("access-control-allow-origin", "*".into()));
+    }
+}

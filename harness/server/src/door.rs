@@ -1,0 +1,53 @@
+//! What stands behind the sockets.
+
+use dynatwin_engine::answer::{Answer, HttpRequest};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::engine::Engine;
+
+/// What answers requests: the engine, or a test's stand-in for it.
+///
+/// ```
+/// use dynatwin_engine::{answer::{Answer, Delivery, HttpRequest}, clock::Clock};
+/// use dynatwin_server::Door;
+///
+/// struct Teapot(Clock);
+/// impl Door for Teapot {
+///     fn handle(&self, _: &HttpRequest<'_>) -> Answer {
+///         let (at, delivery) = (self.0.now(), Delivery::Whole);
+///         Answer { status: 418, headers: Default::default(), body: Vec::new(), at, delivery, note: None }
+///     }
+///     fn clock(&self) -> &Clock {
+///         &self.0
+///     }
+/// }
+/// ```
+pub trait Door: Send + Sync + 'static {
+    /// One request. It is called on the thread that serves the connection and must not block.
+    fn handle(&self, request: &HttpRequest<'_>) -> Answer;
+    /// The clock by which [`Answer::at`] and [`Door::next_due`] are meant.
+    fn clock(&self) -> &Clock;
+    /// When something is due though nobody asks.
+    fn next_due(&self) -> Moment {
+        Moment::NEVER
+    }
+    /// Does what is due.
+    fn run_due(&self) {}
+}
+
+impl Door for Engine {
+    fn handle(&self, request: &HttpRequest<'_>) -> Answer {
+        Engine::handle(self, request)
+    }
+
+    fn clock(&self) -> &Clock {
+        Engine::clock(self)
+    }
+
+    fn next_due(&self) -> Moment {
+        Engine::next_due(self)
+    }
+
+    fn run_due(&self) {
+        Engine::run_due(self);
+    }
+}

@@ -1,0 +1,622 @@
+//! The command line: Dynatwin's flags, and those that people have in their scripts for DynamoDB Local.
+//!
+//! One table holds every flag; parsing, environment and help are made from it.
+
+use std::fmt;
+
+use dynatwin_engine::clock::Moment;
+use dynatwin_engine::conditions::Conditions;
+
+use crate::log::Log;
+
+/// Which clock the twin lives by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClockChoice {
+    /// The system's.
+    #[default]
+    System,
+    /// One that stands still at 2026-01-01T00:00:00Z unless moved.
+    Settable,
+    /// One that runs from this moment on.
+    From(Moment),
+}
+
+impl fmt::Display for ClockChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClockChoice::System => formatter.write_str("system"),
+            ClockChoice::Settable => formatter.write_str("settable"),
+            ClockChoice::From(start) => write!(formatter, "from {start}"),
+        }
+    }
+}
+
+/// What was asked for, in words or in the environment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flags {
+    /// `--port`.
+    pub port: u16,
+    /// `--host`, each.
+    pub hosts: Vec<String>,
+    /// `--conditions`, a name that is known.
+    pub conditions: &'static str,
+    /// `--seed`.
+    pub seed: Option<u64>,
+    /// `--clock`.
+    pub clock: ClockChoice,
+    /// `--speed`.
+    pub speed: Option<f64>,
+    /// `--ttl off`.
+    pub ttl_off: bool,
+    /// `--log`.
+    pub log: Log,
+    /// `--shared-db`.
+    pub shared_db: bool,
+    /// `--delay-transient-statuses`.
+    pub delay_transient_statuses: bool,
+    /// `--accept-in-memory`.
+    pub accept_in_memory: bool,
+    /// `--db-path`.
+    pub db_path: Option<String>,
+    /// `--cors`.
+    pub cors: Option<String>,
+}
+
+impl Default for Flags {
+    fn default() -> Flags {
+        Flags {
+            port: 8000,
+            hosts: Vec::new(),
+            conditions: "calm",
+            seed: None,
+            clock: ClockChoice::System,
+            speed: None,
+            ttl_off: false,
+            log: Log::default(),
+            shared_db: false,
+            delay_transient_statuses: false,
+            accept_in_memory: false,
+            db_path: None,
+            cors: None,
+        }
+    }
+}
+
+impl Flags {
+    /// What the operator should know about flags that do less than their words.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if let Some(path) = &self.db_path {
+            remarks.push(format!("--db-path {path} is not used: nothing is written there"));
+        }
+        if self.cors.is_some() {
+            remarks.push("--cors changes nothing: every origin is allowed, as by the service".into());
+        }
+        remarks
+    }
+}
+
+/// What a command line asks for.
+///
+/// ```
+/// use dynatwin_server::{Asked, parse};
+///
+/// let words = ["-jar", "DynamoDBLocal.jar", "-inMemory", "-port", "8001"].map(String::from);
+/// let Ok(Asked::Run(flags)) = parse(words, |_variable| None) else { panic!() };
+/// assert_eq!(flags.port, 8001);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// To run the server.
+    Run(Box<Flags>),
+    /// To be told the flags.
+    Help,
+    /// To be told the version.
+    Version,
+}
+
+/// A flag: its name in DynamoDB Local's spelling (`inMemory`; `in-memory` follows from it), and what it does.
+struct Flag {
+    name: &'static str,
+    does: Does,
+    help: &'static str,
+}
+
+/// What a flag does.
+enum Does {
+    /// Takes a value.
+    Value(&'static str, fn(&mut Flags, &str) -> Option<()>),
+    /// Is on or off.
+    Switch(fn(&mut Flags, bool)),
+    /// Asks for something else than to run.
+    Instead(Asked),
+}
+
+const FLAGS: &[Flag] = &[
+    Flag {
+        name: "port",
+        does: Does::Value("PORT", |flags, value| put(&mut flags.port, value.parse().ok())),
+        help: "the port on all addresses; 0 takes a free one and says which (8000)",
+    },
+    Flag {
+        name: "host",
+        does: Does::Value("HOST", |flags, value| {
+            flags.hosts.extend(value.split(',').map(|host| host.trim().to_owned()));
+            flags.hosts.iter().all(|host| !host.is_empty()).then_some(())
+        }),
+        help: "an address to listen on; may be given again (127.0.0.1 and ::1)",
+    },
+    Flag {
+        name: "conditions",
+        does: Does::Value("calm|aws|storm", |flags, value| {
+            Conditions::named(value)?;
+            let known = ["calm", "aws", "storm"].into_iter().find(|name| *name == value)?;
+            put(&mut flags.conditions, Some(known))
+        }),
+        help: "how much of what production does happens here (calm)",
+    },
+    Flag {
+        name: "seed",
+        does: Does::Value("N", |flags, value| put(&mut flags.seed, value.parse().ok().map(Some))),
+        help: "what chance is made of; the same seed repeats a run (drawn, and said at the start)",
+    },
+    Flag {
+        name: "clock",
+        does: Does::Value("system|settable|MOMENT", |flags, value| {
+            put(&mut flags.clock, clock(value))
+        }),
+        help: "the twin's clock: the system's, one that stands still at 2026-01-01T00:00:00Z until it is moved, or one that runs from a moment such as 2026-01-01T00:00:00Z (system)",
+    },
+    Flag {
+        name: "speed",
+        does: Does::Value("X", |flags, value| put(&mut flags.speed, speed(value).map(Some))),
+        help: "how many of the twin's seconds pass in one (1)",
+    },
+    Flag {
+        name: "ttl",
+        does: Does::Value("on|off", |flags, value| {
+            put(&mut flags.ttl_off, on(value).map(|on| !on))
+        }),
+        help: "off: expired items are never deleted (on)",
+    },
+    Flag {
+        name: "log",
+        does: Does::Value("off|errors|requests", |flags, value| {
+            put(&mut flags.log, Log::named(value))
+        }),
+        help: "what is written to standard error (errors)",
+    },
+    Flag {
+        name: "acceptInMemory",
+        does: Does::Switch(|flags, on| flags.accept_in_memory = on),
+        help: "start in spite of --db-path, and keep nothing",
+    },
+    Flag {
+        name: "sharedDb",
+        does: Does::Switch(|flags, on| flags.shared_db = on),
+        help: "one set of tables for all access keys and regions",
+    },
+    Flag {
+        name: "delayTransientStatuses",
+        does: Does::Switch(|flags, on| flags.delay_transient_statuses = on),
+        help: "tables are CREATING and DELETING for seconds, as with the service",
+    },
+    Flag {
+        name: "inMemory",
+        does: Does::Switch(|_, _| ()),
+        help: "as always: nothing is kept",
+    },
+    Flag {
+        name: "dbPath",
+        does: Does::Value("DIR", |flags, value| {
+            put(&mut flags.db_path, Some(Some(value.to_owned())))
+        }),
+        help: "refused, as nothing can be kept yet, unless --accept-in-memory is given",
+    },
+    Flag {
+        name: "cors",
+        does: Does::Value("LIST", |flags, value| {
+            put(&mut flags.cors, Some(Some(value.to_owned())))
+        }),
+        help: "understood and not needed: every origin is allowed",
+    },
+    Flag {
+        name: "optimizeDbBeforeStartup",
+        does: Does::Switch(|_, _| ()),
+        help: "understood: there is nothing to optimize",
+    },
+    Flag {
+        name: "disableTelemetry",
+        does: Does::Switch(|_, _| ()),
+        help: "understood: there is no telemetry",
+    },
+    Flag {
+        name: "version",
+        does: Does::Instead(Asked::Version),
+        help: "say the version",
+    },
+    Flag {
+        name: "help",
+        does: Does::Instead(Asked::Help),
+        help: "say this",
+    },
+];
+
+/// Sets a flag, if its value was understood.
+fn put<T>(flag: &mut T, value: Option<T>) -> Option<()> {
+    *flag = value?;
+    Some(())
+}
+
+fn clock(value: &str) -> Option<ClockChoice> {
+    match value {
+        "system" => Some(ClockChoice::System),
+        "settable" => Some(ClockChoice::Settable),
+        moment => Moment::parse(moment).map(ClockChoice::From),
+    }
+}
+
+fn speed(value: &str) -> Option<f64> {
+    let speed: f64 = value.parse().ok()?;
+    (0.000_001..=1e9).contains(&speed).then_some(speed)
+}
+
+fn on(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+impl Flag {
+    /// `in-memory` of `inMemory`.
+    fn kebab(&self) -> String {
+        let mut kebab = String::new();
+        for letter in self.name.chars() {
+            if letter.is_ascii_uppercase() {
+                kebab.push('-');
+            }
+            kebab.push(letter.to_ascii_lowercase());
+        }
+        kebab
+    }
+
+    /// `DYNATWIN_IN_MEMORY` of `inMemory`.
+    fn variable(&self) -> String {
+        format!("DYNATWIN_{}", self.kebab().replace('-', "_").to_ascii_uppercase())
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.name == name || self.kebab() == name
+    }
+
+    /// Carries the flag out; `from` is how it was spelt.
+    fn set(&self, flags: &mut Flags, from: &str, value: Option<&str>) -> Result<(), String> {
+        let done = match (&self.does, value) {
+            (Does::Value(_, set), Some(value)) => set(flags, value),
+            (Does::Switch(set), Some(value)) => on(value).map(|on| set(flags, on)),
+            (Does::Switch(set), None) => {
+                set(flags, true);
+                Some(())
+            }
+            (Does::Value(..) | Does::Instead(_), _) => None,
+        };
+        done.ok_or_else(|| match &self.does {
+            Does::Value(form, _) => format!("{from}: '{}' is not {form}", value.unwrap_or_default()),
+            _ => format!("{from}: '{}' is neither on nor off", value.unwrap_or_default()),
+        })
+    }
+}
+
+/// Reads a command line, without the program's name, and the environment where the command line is silent.
+pub fn parse(
+    words: impl IntoIterator<Item = String>,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Asked, String> {
+    let mut words = words.into_iter().collect::<Vec<_>>().into_iter().peekable();
+    skip_java(&mut words);
+    let mut flags = Flags::default();
+    let mut given = vec![false; FLAGS.len()];
+    while let Some(word) = words.next() {
+        let (index, value) = recognize(&word)?;
+        let flag = &FLAGS[index];
+        if let Does::Instead(asked) = &flag.does {
+            return Ok(asked.clone());
+        }
+        let value = match (&flag.does, value) {
+            (Does::Value(form, _), None) => Some(words.next().ok_or_else(|| format!("{word} needs a value: {form}"))?),
+            (_, value) => value.map(str::to_owned),
+        };
+        flag.set(&mut flags, &word, value.as_deref())?;
+        given[index] = true;
+    }
+    for (flag, _) in FLAGS.iter().zip(given).filter(|(_, given)| !given) {
+        from_environment(flag, &mut flags, &environment)?;
+    }
+    check(flags)
+}
+
+/// `java -Djava.library.path=… -jar DynamoDBLocal.jar`, which people have in front.
+fn skip_java(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) {
+    while let Some(word) = words.next_if(|word| word == "java" || word == "-jar" || is_java_option(word)) {
+        if word == "-jar" {
+            words.next();
+        }
+    }
+}
+
+fn is_java_option(word: &str) -> bool {
+    ["-D", "-X", "-agentlib:", "-javaagent:"]
+        .iter()
+        .any(|start| word.starts_with(start))
+}
+
+/// The flag that a word is, and the value behind its `=`.
+fn recognize(word: &str) -> Result<(usize, Option<&str>), String> {
+    let unknown = || format!("{word} is not a flag; --help lists them");
+    let name = word
+        .strip_prefix("--")
+        .or_else(|| word.strip_prefix('-'))
+        .ok_or_else(unknown)?;
+    let (name, value) = match name.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (name, None),
+    };
+    let name = if name == "h" { "help" } else { name };
+    let index = FLAGS.iter().position(|flag| flag.is(name)).ok_or_else(unknown)?;
+    Ok((index, value))
+}
+
+fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    let variable = flag.variable();
+    match read(&variable) {
+        _ if matches!(flag.does, Does::Instead(_)) => Ok(()),
+        // Kubernetes sets DYNATWIN_PORT=tcp://… in every pod beside a service named dynatwin.
+        Some(value) if !value.is_empty() && !value.starts_with("tcp://") => {
+            flag.set(flags, &variable, Some(value.as_str()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What flags mean together.
+fn check(flags: Flags) -> Result<Asked, String> {
+    if let Some(path) = &flags.db_path
+        && !flags.accept_in_memory
+    {
+        return Err(format!(
+            "--db-path {path} is refused because this version keeps everything in memory and would lose it; leave it out, or add --accept-in-memory to start without it"
+        ));
+    }
+    if flags.clock == ClockChoice::Settable && flags.speed.is_some() {
+        return Err("--speed needs a clock that runs, and --clock settable stands still".into());
+    }
+    Ok(Asked::Run(Box::new(flags)))
+}
+
+/// What `--help` says.
+pub fn help() -> String {
+    let mut help = String::from(
+        "Dynatwin: a twin of Amazon DynamoDB on this machine.\n\n\
+         Usage: dynatwin [FLAG]...\n\n\
+         Point a client at http://localhost:8000 with any credentials. Everything is in memory.\n\
+         Flags are understood as --in-memory and, as for DynamoDB Local, as -inMemory; the start of a command line\n\
+         for DynamoDB Local (java -D... -jar DynamoDBLocal.jar) is skipped.\n\
+         Each can be set in the environment instead (DYNATWIN_IN_MEMORY=true); a flag wins.\n",
+    );
+    for flag in FLAGS {
+        let form = match &flag.does {
+            Does::Value(form, _) => format!(" {form}"),
+            _ => String::new(),
+        };
+        help.extend([
+            "\n  --",
+            &flag.kebab(),
+            form.as_str(),
+            "\n",
+            &wrapped(flag.help, "      "),
+        ]);
+    }
+    help
+}
+
+fn wrapped(text: &str, indent: &str) -> String {
+    let (mut lines, mut line) = (String::new(), String::from(indent));
+    for word in text.split(' ') {
+        if line.len() + word.len() > 100 {
+            lines.push_str(line.trim_end());
+            lines.push('\n');
+            line = String::from(indent);
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    lines + line.trim_end() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(line: &str, environment: &[(&str, &str)]) -> Result<Asked, String> {
+        parse(line.split_whitespace().map(str::to_owned), |name| {
+            environment
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn flags(line: &str) -> Flags {
+        match ask(line, &[]) {
+            Ok(Asked::Run(flags)) => *flags,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_spelling_is_understood() {
+        let port = |port| Flags {
+            port,
+            ..Flags::default()
+        };
+        let shared = Flags {
+            shared_db: true,
+            ..Flags::default()
+        };
+        for (line, expect) in [
+            ("", Flags::default()),
+            ("-port 8001", port(8001)),
+            ("--port=8001", port(8001)),
+            ("--port 0", port(0)),
+            ("-inMemory", Flags::default()),
+            ("--in-memory", Flags::default()),
+            ("--inMemory", Flags::default()),
+            ("-sharedDb -disableTelemetry -optimizeDbBeforeStartup", shared.clone()),
+            ("--shared-db", shared.clone()),
+            (
+                "java -Xmx512m -Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb",
+                shared.clone(),
+            ),
+            (
+                "-jar DynamoDBLocal.jar -sharedDb -port 8001",
+                Flags { port: 8001, ..shared },
+            ),
+            (
+                "--host ::1 --host 0.0.0.0",
+                Flags {
+                    hosts: vec!["::1".into(), "0.0.0.0".into()],
+                    ..Flags::default()
+                },
+            ),
+            (
+                "-dbPath ./data --accept-in-memory",
+                Flags {
+                    db_path: Some("./data".into()),
+                    accept_in_memory: true,
+                    ..Flags::default()
+                },
+            ),
+            (
+                "-cors *",
+                Flags {
+                    cors: Some("*".into()),
+                    ..Flags::default()
+                },
+            ),
+            (
+                "-delayTransientStatuses",
+                Flags {
+                    delay_transient_statuses: true,
+                    ..Flags::default()
+                },
+            ),
+            (
+                "--conditions aws --seed 18446744073709551615",
+                Flags {
+                    conditions: "aws",
+                    seed: Some(u64::MAX),
+                    ..Flags::default()
+                },
+            ),
+            (
+                "--clock settable --ttl off --log requests",
+                Flags {
+                    clock: ClockChoice::Settable,
+                    ttl_off: true,
+                    log: Log::Requests,
+                    ..Flags::default()
+                },
+            ),
+            (
+                "--clock 2026-01-01T00:00:00Z --speed 60",
+                Flags {
+                    clock: ClockChoice::From(Moment::START),
+                    speed: Some(60.0),
+                    ..Flags::default()
+                },
+            ),
+        ] {
+            assert_eq!(flags(line), expect, "{line}");
+        }
+    }
+
+    #[test]
+    fn instead_of_running() {
+        for (line, expect) in [
+            ("-help", Asked::Help),
+            ("--help", Asked::Help),
+            ("-h", Asked::Help),
+            ("-version", Asked::Version),
+            ("--port 1 --version", Asked::Version),
+        ] {
+            assert_eq!(ask(line, &[]), Ok(expect), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said() {
+        for (line, expect) in [
+            ("--prot 1", "--prot is not a flag; --help lists them"),
+            ("8000", "8000 is not a flag; --help lists them"),
+            ("--port", "--port needs a value: PORT"),
+            ("--port 65536", "--port: '65536' is not PORT"),
+            ("--conditions windy", "--conditions: 'windy' is not calm|aws|storm"),
+            ("--speed 0", "--speed: '0' is not X"),
+            ("--speed NaN", "--speed: 'NaN' is not X"),
+            (
+                "--clock 2026-02-30T00:00:00Z",
+                "--clock: '2026-02-30T00:00:00Z' is not system|settable|MOMENT",
+            ),
+            (
+                "--in-memory=perhaps",
+                "--in-memory=perhaps: 'perhaps' is neither on nor off",
+            ),
+            (
+                "--clock settable --speed 2",
+                "--speed needs a clock that runs, and --clock settable stands still",
+            ),
+            (
+                "-jar DynamoDBLocal.jar -sharedDb -dbPath ./data",
+                "--db-path ./data is refused because this version keeps everything in memory and would lose it; leave it out, or add --accept-in-memory to start without it",
+            ),
+        ] {
+            assert_eq!(ask(line, &[]), Err(expect.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn flags_win_over_the_environment() {
+        let environment = [
+            ("DYNATWIN_PORT", "9000"),
+            ("DYNATWIN_HOST", "a, b"),
+            ("DYNATWIN_SHARED_DB", "true"),
+            ("DYNATWIN_HELP", "1"),
+            ("DYNATWIN_SEED", ""),
+        ];
+        let Ok(Asked::Run(flags)) = ask("--host c", &environment) else {
+            panic!()
+        };
+        assert_eq!((flags.port, flags.shared_db, flags.seed), (9000, true, None));
+        assert_eq!(flags.hosts, ["c"]);
+        let Ok(Asked::Run(flags)) = ask("-port 1", &environment) else {
+            panic!()
+        };
+        assert_eq!((flags.port, flags.hosts), (1, vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(
+            ask("", &[("DYNATWIN_PORT", "x")]),
+            Err("DYNATWIN_PORT: 'x' is not PORT".into())
+        );
+        assert!(ask("", &[("DYNATWIN_PORT", "tcp://10.0.0.1:8000")]).is_ok());
+    }
+
+    #[test]
+    fn help_has_every_flag() {
+        let help = help();
+        for flag in FLAGS {
+            assert!(help.contains(&format!("\n  --{}", flag.kebab())), "{}", flag.name);
+        }
+        assert!(help.lines().all(|line| line.len() <= 120));
+    }
+}

@@ -1,0 +1,43 @@
+//! Dynatwin over HTTP: a server that carries bytes between sockets and an engine, and does what its answers say about
+//! when and how they are delivered.
+//!
+//! It knows nothing of the API: the envelope, CORS and the health answer included, is the engine's. What belongs to the
+//! door are connections: their limits and timeouts, `content-length`, `date` and `connection`, and the refusal of what is
+//! too large to be read.
+//!
+//! ```
+//! use dynatwin_engine::{clock::{Clock, Moment}, conditions::Conditions, engine::{Engine, Settings}};
+//! use dynatwin_server::{Options, serve};
+//! use std::sync::Arc;
+//!
+//! let settings = Settings {
+//!     clock: Clock::settable(Moment::START),
+//!     seed: 1,
+//!     conditions: Conditions::CALM,
+//!     shared_db: false,
+//! };
+//! let server = serve(Arc::new(Engine::new(settings)), Options::port(0))?;
+//! assert!(server.endpoint().starts_with("http://127.0.0.1:"));
+//! server.stop();
+//! # Ok::<(), dynatwin_server::ListenError>(())
+//! ```
+
+mod connection;
+mod delivery;
+mod door;
+mod due;
+mod flags;
+mod intake;
+mod listen;
+mod log;
+mod server;
+mod start;
+mod watch;
+mod worker;
+
+pub use door::Door;
+pub use flags::{Asked, ClockChoice, Flags, help, parse};
+pub use listen::ListenError;
+pub use log::Log;
+pub use server::{Limits, Options, Server, serve};
+pub use start::{settings, start_line, system_time};

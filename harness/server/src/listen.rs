@@ -1,0 +1,136 @@
+//! Sockets to listen on.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 1024;
+/// How often a free port is looked for that is free on each address.
+const ATTEMPTS: usize = 32;
+
+/// Why the server does not listen.
+///
+/// ```
+/// # use dynatwin_engine::{clock::{Clock, Moment}, conditions::Conditions, engine::{Engine, Settings}};
+/// use dynatwin_server::{ListenError, Options, serve};
+/// # let settings = Settings { clock: Clock::settable(Moment::START), seed: 1, conditions: Conditions::CALM, shared_db: false };
+/// # let engine = std::sync::Arc::new(Engine::new(settings));
+/// let first = serve(engine.clone(), Options::port(0))?;
+/// let port = first.port();
+/// assert!(matches!(serve(engine, Options::port(port)), Err(ListenError::InUse(_))));
+/// # Ok::<(), ListenError>(())
+/// ```
+#[derive(Debug)]
+pub enum ListenError {
+    /// Somebody listens there already.
+    InUse(SocketAddr),
+    /// The address cannot be bound.
+    Unbound(SocketAddr, io::Error),
+    /// The host has no address.
+    UnknownHost(String, io::Error),
+    /// The system gives no thread or no event queue.
+    System(io::Error),
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenError::InUse(address) => write!(
+                formatter,
+                "port {} is in use on {}: another server (or another Dynatwin) listens there; stop it, or choose another port with --port",
+                address.port(),
+                address.ip()
+            ),
+            ListenError::Unbound(address, error) => write!(formatter, "cannot listen on {address}: {error}"),
+            ListenError::UnknownHost(host, error) => write!(formatter, "--host {host} has no address: {error}"),
+            ListenError::System(error) => write!(formatter, "the server cannot be started: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ListenError {}
+
+/// What is listened on, and what could not be.
+pub(crate) struct Listening {
+    pub(crate) sockets: Vec<TcpListener>,
+    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) remark: Option<String>,
+}
+
+/// An address, and whether the server goes on without it.
+type Wanted = (IpAddr, bool);
+
+/// Listens on one port of all hosts; without hosts on both loopback addresses, as clients try `::1` first or never.
+pub(crate) fn listen(hosts: &[String], port: u16) -> Result<Listening, ListenError> {
+    let wanted = wanted(hosts)?;
+    for _ in 1..ATTEMPTS {
+        match bind_all(&wanted, port) {
+            Err(ListenError::InUse(_)) if port == 0 => {}
+            done => return done,
+        }
+    }
+    bind_all(&wanted, port)
+}
+
+fn wanted(hosts: &[String]) -> Result<Vec<Wanted>, ListenError> {
+    if hosts.is_empty() {
+        return Ok(vec![
+            (Ipv4Addr::LOCALHOST.into(), false),
+            (Ipv6Addr::LOCALHOST.into(), true),
+        ]);
+    }
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for host in hosts {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let found = (bare, 0).to_socket_addrs();
+        let found = found.map_err(|error| ListenError::UnknownHost(host.clone(), error))?;
+        for address in found.map(|address| address.ip()) {
+            if wanted.iter().all(|(known, _)| *known != address) {
+                wanted.push((address, false));
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+/// Binds all addresses to one port: the one given, or the one that the first of them gets.
+fn bind_all(wanted: &[Wanted], port: u16) -> Result<Listening, ListenError> {
+    let mut listening = Listening {
+        sockets: Vec::new(),
+        addresses: Vec::new(),
+        remark: None,
+    };
+    // `::` takes the other family too, unless that is bound by itself.
+    let only_v6 = wanted.iter().any(|(address, _)| address.is_ipv4());
+    for (ip, dispensable) in wanted {
+        let port = listening.addresses.first().map_or(port, SocketAddr::port);
+        let address = SocketAddr::new(*ip, port);
+        match bind(address, only_v6).and_then(|socket| Ok((socket.local_addr()?, socket))) {
+            Ok((bound, socket)) => {
+                listening.addresses.push(bound);
+                listening.sockets.push(socket);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(ListenError::InUse(address)),
+            Err(error) if *dispensable => listening.remark = Some(format!("not listening on {ip}: {error}")),
+            Err(error) => return Err(ListenError::Unbound(address, error)),
+        }
+    }
+    Ok(listening)
+}
+
+fn bind(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(only_v6)?;
+    }
+    // Else a restart waits for the last run's connections to be forgotten. Elsewhere it would share the port.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}

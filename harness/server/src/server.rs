@@ -1,0 +1,212 @@
+//! A running server: its threads, and how they are started and stopped.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use dynatwin_engine::limits::REQUEST_BODY;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use crate::door::Door;
+use crate::due;
+use crate::listen::{ListenError, Listening, listen};
+use crate::log::Log;
+use crate::worker::{self, Colleague};
+
+/// Handling a request runs on its connection's thread; the engine bounds its recursion, and this is ample for it.
+const STACK: usize = 4 * 1024 * 1024;
+
+/// What a connection may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of the request line and the headers; beyond them 400, as with the service.
+    pub head: usize,
+    /// Bytes of a body; beyond them 413, as with the service.
+    pub body: usize,
+    /// Connections at a time; further ones wait to be accepted.
+    pub connections: usize,
+    /// How long a head may take, a new connection's first one included.
+    pub head_time: Duration,
+    /// How long a body may take.
+    pub body_time: Duration,
+    /// How long an answer may be sent without any of it being received.
+    pub answer_time: Duration,
+    /// How long a connection may do nothing between two requests.
+    pub idle_time: Duration,
+    /// How long a stop waits for requests that are being carried out.
+    pub stop_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            head: 16 * 1024,
+            body: REQUEST_BODY,
+            connections: 4096,
+            head_time: Duration::from_secs(30),
+            body_time: Duration::from_mins(1),
+            answer_time: Duration::from_mins(1),
+            idle_time: Duration::from_mins(5),
+            stop_time: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Where a server listens, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Names or addresses; none means both loopback addresses, of which `::1` may be missing.
+    pub hosts: Vec<String>,
+    /// The port on all of them; 0 means a free one.
+    pub port: u16,
+    /// Threads that serve connections.
+    pub workers: usize,
+    /// What is logged.
+    pub log: Log,
+    /// What a connection may cost.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// This port of the loopback addresses, and otherwise what is usual.
+    pub fn port(port: u16) -> Options {
+        Options {
+            hosts: Vec::new(),
+            port,
+            workers: thread::available_parallelism().map_or(2, |cores| cores.get().min(16)),
+            log: Log::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What all connections share.
+pub(crate) struct Shared<D> {
+    pub(crate) door: Arc<D>,
+    pub(crate) limits: Limits,
+    pub(crate) log: Log,
+    stopping: AtomicBool,
+}
+
+impl<D> Shared<D> {
+    /// Whether answers are the last of their connections.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+/// A server that runs until it is stopped or dropped.
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    remark: Option<String>,
+    stop: watch::Sender<bool>,
+    threads: Vec<JoinHandle<()>>,
+    announce: Box<dyn Fn() + Send + Sync>,
+}
+
+/// Starts a server for `door`. It brings its own threads: the caller needs no runtime.
+pub fn serve<D: Door>(door: Arc<D>, options: Options) -> Result<Server, ListenError> {
+    let listening = listen(&options.hosts, options.port)?;
+    let shared = Arc::new(Shared {
+        door,
+        limits: options.limits,
+        log: options.log,
+        stopping: AtomicBool::new(false),
+    });
+    let announced = Arc::clone(&shared);
+    let mut server = Server {
+        addresses: listening.addresses.clone(),
+        remark: listening.remark.clone(),
+        stop: watch::Sender::new(false),
+        threads: Vec::new(),
+        announce: Box::new(move || announced.stopping.store(true, Ordering::Relaxed)),
+    };
+    // A server that is started half way stops when it is dropped here.
+    server
+        .start(&shared, listening, options.workers)
+        .map_err(ListenError::System)?;
+    Ok(server)
+}
+
+impl Server {
+    fn start<D: Door>(&mut self, shared: &Arc<Shared<D>>, listening: Listening, workers: usize) -> io::Result<()> {
+        let mut colleagues = Vec::new();
+        for number in 0..workers.max(1) {
+            let (sender, arrivals) = mpsc::unbounded_channel();
+            let load = Arc::new(AtomicUsize::new(0));
+            colleagues.push(Colleague { sender, load });
+            let (shared, stop) = (Arc::clone(shared), self.stop.subscribe());
+            self.spawn(format!("dynatwin-{number}"), move |runtime| {
+                runtime.block_on(worker::work(shared, arrivals, stop));
+            })?;
+        }
+        let room = Arc::new(Semaphore::new(shared.limits.connections));
+        let stop = self.stop.subscribe();
+        self.spawn("dynatwin-accept".into(), move |runtime| {
+            runtime.block_on(worker::accept(listening.sockets, colleagues, room, stop));
+        })?;
+        let (door, stop) = (Arc::clone(&shared.door), self.stop.subscribe());
+        self.spawn("dynatwin-due".into(), move |runtime| {
+            runtime.block_on(due::keep(door, stop));
+        })
+    }
+
+    fn spawn(&mut self, name: String, body: impl FnOnce(Runtime) + Send + 'static) -> io::Result<()> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let thread = thread::Builder::new().name(name).stack_size(STACK);
+        self.threads.push(thread.spawn(move || body(runtime))?);
+        Ok(())
+    }
+
+    /// The addresses that are listened on.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The first of them.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.addresses
+            .first()
+            .copied()
+            .unwrap_or_else(|| ([127, 0, 0, 1], 0).into())
+    }
+
+    /// The port, the same on all addresses.
+    pub fn port(&self) -> u16 {
+        self.local_addr().port()
+    }
+
+    /// The first address as a URL.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.local_addr())
+    }
+
+    /// What the operator should know about the addresses.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+
+    /// Accepts no more connections, lets the requests that are being carried out finish, and returns then.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        (self.announce)();
+        self.stop.send_replace(true);
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has ended too.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

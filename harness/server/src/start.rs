@@ -1,0 +1,107 @@
+//! From flags to a twin.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::SystemTime;
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::{Conditions, TimeToLive};
+use dynatwin_engine::engine::Settings;
+
+use crate::flags::{ClockChoice, Flags};
+use crate::server::Server;
+
+/// The moment it is by the system's clock.
+pub fn system_time() -> Moment {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Moment::from_seconds(0).plus(since.unwrap_or_default())
+}
+
+/// What the engine is made with. A seed that nobody chose is drawn here, and said by [`start_line`].
+pub fn settings(flags: &Flags) -> Settings {
+    Settings {
+        clock: clock(flags),
+        seed: flags
+            .seed
+            .unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32),
+        conditions: conditions(flags),
+        shared_db: flags.shared_db,
+    }
+}
+
+fn clock(flags: &Flags) -> Clock {
+    match (flags.clock, flags.speed) {
+        (ClockChoice::System, None) => Clock::system(system_time),
+        (ClockChoice::System, Some(speed)) => Clock::accelerated(system_time, system_time(), speed),
+        (ClockChoice::From(start), speed) => Clock::accelerated(system_time, start, speed.unwrap_or(1.0)),
+        (ClockChoice::Settable, _) => Clock::settable(Moment::START),
+    }
+}
+
+fn conditions(flags: &Flags) -> Conditions {
+    let mut conditions = Conditions::named(flags.conditions).unwrap_or_default();
+    if flags.delay_transient_statuses && flags.conditions == "calm" {
+        conditions.table_status = Conditions::AWS.table_status;
+    }
+    if flags.ttl_off {
+        conditions.time_to_live = TimeToLive::Off;
+    }
+    conditions
+}
+
+/// What a server says when it has started: where it listens, how it behaves, and what it does not keep.
+pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
+    let endpoints: Vec<String> = server
+        .addresses()
+        .iter()
+        .map(|address| format!("http://{address}"))
+        .collect();
+    let speed = flags
+        .speed
+        .map_or(String::new(), |speed| format!(" at {speed} times its speed"));
+    format!(
+        "Dynatwin {} listens on {} (conditions {}, seed {seed}, clock {}{speed}). In memory: everything is gone when it stops.",
+        env!("CARGO_PKG_VERSION"),
+        endpoints.join(" and "),
+        flags.conditions,
+        flags.clock,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::{Asked, parse};
+
+    fn given(words: &[&str]) -> Settings {
+        match parse(words.iter().map(|word| (*word).to_owned()), |_| None) {
+            Ok(Asked::Run(flags)) => settings(&flags),
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_become_settings() {
+        assert_eq!(given(&[]).conditions, Conditions::CALM);
+        assert_eq!(given(&["--conditions", "storm"]).conditions, Conditions::STORM);
+        let delayed = given(&["-delayTransientStatuses"]).conditions;
+        assert_eq!(delayed.table_status, Conditions::AWS.table_status);
+        assert_eq!(delayed.time_to_live, Conditions::CALM.time_to_live);
+        let kept = given(&["-delayTransientStatuses", "--conditions", "storm"]).conditions;
+        assert_eq!(kept.table_status, Conditions::STORM.table_status);
+        assert_eq!(
+            given(&["--conditions=aws", "--ttl", "off"]).conditions.time_to_live,
+            TimeToLive::Off
+        );
+        assert_eq!(given(&["--seed", "7"]).seed, 7);
+        assert!(given(&["-sharedDb"]).shared_db);
+    }
+
+    #[test]
+    fn clocks() {
+        assert!((given(&[]).clock.speed().unwrap() - 1.0).abs() < 1e-9);
+        assert_eq!(given(&["--clock", "settable"]).clock.now(), Moment::START);
+        let fast = given(&["--clock", "2030-01-01T00:00:00Z", "--speed", "3600"]).clock;
+        assert_eq!(fast.speed(), Some(3600.0));
+        assert!(fast.now() >= Moment::parse("2030-01-01T00:00:00Z").unwrap());
+    }
+}

@@ -1,0 +1,152 @@
+//! What a connection is doing and since when, so that one sweep can end those that stall: a timer for each request would
+//! cost every request.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    /// Nothing has been received on it.
+    New,
+    /// A part of a request's head is there.
+    Head,
+    /// The head is there, and the body is being received.
+    Body,
+    /// The request is carried out, or its answer waits for its moment.
+    Busy,
+    /// The request was carried out, and its answer is withheld.
+    Lost,
+    /// The answer is being sent.
+    Answering,
+    /// Between two requests.
+    Idle,
+}
+
+impl Phase {
+    fn of(byte: u8) -> Phase {
+        use Phase::*;
+        [New, Head, Body, Busy, Lost, Answering, Idle]
+            .into_iter()
+            .find(|phase| *phase as u8 == byte)
+            .unwrap_or(New)
+    }
+}
+
+/// The record of one connection. Only its own worker writes it, but the futures of a connection must be `Send`: hence
+/// atomics, without any ordering.
+pub(crate) struct Watch {
+    phase: AtomicU8,
+    since: AtomicU32,
+    cut: AtomicBool,
+    ticks: Arc<AtomicU32>,
+}
+
+impl Watch {
+    /// A new connection's, by the clock that its worker ticks.
+    pub(crate) fn new(ticks: Arc<AtomicU32>) -> Watch {
+        Watch {
+            phase: AtomicU8::new(Phase::New as u8),
+            since: AtomicU32::new(ticks.load(Relaxed)),
+            cut: AtomicBool::new(false),
+            ticks,
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        Phase::of(self.phase.load(Relaxed))
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Relaxed);
+        self.since.store(self.ticks.load(Relaxed), Relaxed);
+    }
+
+    /// For how many ticks the phase has lasted.
+    pub(crate) fn age(&self) -> u32 {
+        self.ticks.load(Relaxed).wrapping_sub(self.since.load(Relaxed))
+    }
+
+    /// Ends the connection when what has been written is sent.
+    pub(crate) fn cut(&self) {
+        self.cut.store(true, Relaxed);
+    }
+
+    fn received(&self) {
+        if matches!(self.phase(), Phase::New | Phase::Idle) {
+            self.enter(Phase::Head);
+        }
+    }
+
+    fn sent(&self) {
+        if self.phase() == Phase::Answering {
+            self.enter(Phase::Answering);
+        }
+    }
+
+    fn flushed(&self) -> io::Result<()> {
+        if self.phase() == Phase::Answering {
+            self.enter(Phase::Idle);
+        }
+        if self.cut.load(Relaxed) {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        Ok(())
+    }
+}
+
+/// A socket that keeps its connection's record.
+pub(crate) struct Watched {
+    pub(crate) stream: TcpStream,
+    pub(crate) watch: Arc<Watch>,
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        if buf.filled().len() > before {
+            self.watch.received();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let count = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
+        self.watch.sent();
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let count = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        self.watch.sent();
+        Poll::Ready(Ok(count))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    /// hyper flushes when it has handed on everything that it has to send.
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        Poll::Ready(self.watch.flushed())
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,140 @@
+//! The binary: its exit codes, what it says, and how it stops.
+#![allow(clippy::unwrap_used)] // a test may fail
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+fn dynatwin(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dynatwin"));
+    command
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("DYNATWIN_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn finished(words: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = dynatwin(words).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// A running binary that is killed if a test fails.
+struct Running(Child, String, u16);
+
+impl Running {
+    fn start(words: &[&str]) -> Running {
+        let mut child = dynatwin(words).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let port = line.split("http://127.0.0.1:").nth(1).and_then(|rest| {
+            rest.chars()
+                .take_while(char::is_ascii_digit)
+                .collect::<String>()
+                .parse()
+                .ok()
+        });
+        Running(child, line.clone(), port.unwrap_or_else(|| panic!("no port: {line}")))
+    }
+
+    fn signal(&mut self, name: &str) -> Option<i32> {
+        let id = self.0.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([&format!("-{name}"), &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn help_and_version() {
+    let (code, out, err) = finished(&["--help"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.contains("--port PORT") && out.contains("--conditions calm|aws|storm"));
+    assert_eq!(
+        finished(&["-version"]).1,
+        concat!("dynatwin ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+}
+
+#[test]
+fn what_is_not_understood_exits_with_2() {
+    let (code, out, err) = finished(&["--prot", "8000"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
+    assert_eq!(err, "dynatwin: --prot is not a flag; --help lists them\n");
+    let (code, _, err) = finished(&["-jar", "DynamoDBLocal.jar", "-sharedDb", "-dbPath", "./data"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        err.starts_with("dynatwin: --db-path ./data is refused") && err.lines().count() == 1,
+        "{err}"
+    );
+}
+
+#[test]
+fn a_port_in_use_exits_with_1() {
+    let first = Running::start(&["--port", "0"]);
+    let (code, out, err) = finished(&["-port", &first.2.to_string()]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(
+        err.starts_with(&format!("dynatwin: port {} is in use on 127.0.0.1", first.2)),
+        "{err}"
+    );
+}
+
+#[test]
+fn it_says_where_it_listens_and_stops_on_a_signal() {
+    for name in ["TERM", "INT"] {
+        let mut server = Running::start(&["--port", "0", "--seed", "42", "--conditions", "aws"]);
+        for part in [
+            "Dynatwin",
+            "conditions aws",
+            "seed 42",
+            "clock system",
+            "everything is gone when it stops",
+        ] {
+            assert!(server.1.contains(part), "{}", server.1);
+        }
+        let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 "), "{answer}");
+        assert_eq!(server.signal(name), Some(0), "SIG{name}");
+    }
+}
+
+#[test]
+fn flags_of_dynamodb_local_start_it() {
+    let words = "-Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb -dbPath ./data -cors * \
+                 -disableTelemetry -delayTransientStatuses -port 0 --accept-in-memory";
+    let mut server = Running::start(&words.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(server.signal("TERM"), Some(0));
+    let mut err = String::new();
+    server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert!(
+        err.contains("--db-path ./data is not used: nothing is written there"),
+        "{err}"
+    );
+}

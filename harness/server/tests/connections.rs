@@ -1,0 +1,274 @@
+//! Connections: kept, shared, limited, and ended when they stall.
+#![allow(clippy::unwrap_used)] // a test may fail
+
+mod support;
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use dynatwin_engine::clock::{Clock, Moment};
+use support::*;
+
+const LIMIT: usize = 16 * 1024 * 1024;
+
+#[test]
+fn a_connection_is_kept() {
+    let (server, door) = still();
+    let mut stream = connect(&server);
+    for number in 0..100 {
+        let body = vec![b'a'; number * 7];
+        let response = ask(&mut stream, &post("/", &body));
+        assert_eq!((response.status(), response.body), (200, body));
+        assert!(response.head.contains("\r\ndate: "));
+        assert!(
+            response
+                .head
+                .contains("\r\ncontent-type: application/x-amz-json-1.0\r\n")
+        );
+    }
+    assert_eq!(door.handled.load(Ordering::SeqCst), 100);
+}
+
+#[test]
+fn a_connection_is_closed_when_the_client_asks() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let response = ask(
+        &mut stream,
+        b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}",
+    );
+    assert_eq!(response.body, b"{}");
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let all: Vec<u8> = (0..50)
+        .flat_map(|number| post("/", format!("body {number}").as_bytes()))
+        .collect();
+    stream.write_all(&all).unwrap();
+    for number in 0..50 {
+        assert_eq!(read(&mut stream).unwrap().body, format!("body {number}").as_bytes());
+    }
+}
+
+#[test]
+fn headers_reach_the_door_whatever_their_case() {
+    let (server, _) = still();
+    let request = b"GET /header/x-amz-target HTTP/1.1\r\nHost: x\r\nX-AMZ-Target: DynamoDB_20120810.ListTables\r\n\r\n";
+    assert_eq!(
+        ask(&mut connect(&server), request).body,
+        b"DynamoDB_20120810.ListTables"
+    );
+}
+
+#[test]
+fn many_connections_at_once() {
+    let (server, door) = still();
+    std::thread::scope(|scope| {
+        for thread in 0..64 {
+            let server = &server;
+            scope.spawn(move || {
+                let mut stream = connect(server);
+                for number in 0..20 {
+                    let body = format!("{thread}/{number}");
+                    assert_eq!(ask(&mut stream, &post("/", body.as_bytes())).body, body.as_bytes());
+                }
+            });
+        }
+    });
+    assert_eq!(door.handled.load(Ordering::SeqCst), 64 * 20);
+}
+
+#[test]
+fn connections_beyond_the_bound_wait() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.connections = 3;
+        options.hosts = vec!["127.0.0.1".into()];
+    });
+    let mut open: Vec<_> = (0..3).map(|_| connect(&server)).collect();
+    for stream in &mut open {
+        assert_eq!(ask(stream, &post("/", b"in")).body, b"in");
+    }
+    let mut waiting = connect(&server);
+    waiting.write_all(&post("/", b"waited")).unwrap();
+    waiting.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    assert!(read(&mut waiting).is_err(), "the fourth is not served");
+    drop(open);
+    waiting.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    assert_eq!(read(&mut waiting).unwrap().body, b"waited");
+}
+
+#[test]
+fn a_body_of_the_largest_size_is_received() {
+    let (server, _) = still();
+    let body = vec![b'b'; LIMIT];
+    let mut stream = connect(&server);
+    assert!(ask(&mut stream, &post("/", &body)).body == body);
+    let mut chunked = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+    for part in body.chunks(1024 * 1024) {
+        chunked.extend_from_slice(format!("{:x}\r\n", part.len()).as_bytes());
+        chunked.extend_from_slice(part);
+        chunked.extend_from_slice(b"\r\n");
+    }
+    chunked.extend_from_slice(b"0\r\n\r\n");
+    assert!(ask(&mut stream, &chunked).body == body);
+}
+
+#[test]
+fn a_larger_body_is_refused_by_its_length() {
+    let (server, door) = still();
+    // Announced and not sent: the refusal does not wait for it.
+    let mut stream = connect(&server);
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: x\r\norigin: http://a\r\ncontent-length: {}\r\n\r\n",
+        LIMIT + 1
+    );
+    let response = ask(&mut stream, head.as_bytes());
+    assert_eq!(response.status(), 413);
+    assert_eq!(response.header("access-control-allow-origin"), Some("*"));
+    assert!(response.is_last());
+    // Sent as a whole by a client that reads only then: it gets to read the refusal.
+    let mut stream = connect(&server);
+    let response = ask(&mut stream, &post("/", &vec![b'c'; LIMIT + 1]));
+    assert_eq!(response.status(), 413);
+    assert_eq!(end(&mut stream), End::Closed);
+    assert_eq!(door.handled.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_larger_body_is_refused_while_it_is_read() {
+    let (server, door) = still();
+    let mut stream = connect(&server);
+    let mut chunked = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+    for _ in 0..17 {
+        chunked.extend_from_slice(b"100000\r\n");
+        chunked.extend_from_slice(&vec![b'd'; 0x10_0000]);
+        chunked.extend_from_slice(b"\r\n");
+    }
+    chunked.extend_from_slice(b"0\r\n\r\n");
+    let response = ask(&mut stream, &chunked);
+    assert_eq!(response.status(), 413);
+    assert_eq!(end(&mut stream), End::Closed);
+    assert_eq!(door.handled.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn who_expects_to_be_told_to_go_on_is_refused_first() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
+        LIMIT + 1
+    );
+    assert_eq!(ask(&mut stream, head.as_bytes()).status(), 413);
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+#[test]
+fn large_heads_are_refused() {
+    let (server, _) = still();
+    for (path, header, status) in [
+        ("/".to_owned(), 15_000, 200),
+        ("/".to_owned(), 17_000, 400),
+        (format!("/header/{}", "p".repeat(17_000)), 10, 400),
+    ] {
+        let mut stream = connect(&server);
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: x\r\nx-long: {}\r\n\r\n",
+            "h".repeat(header)
+        );
+        let response = ask(&mut stream, request.as_bytes());
+        assert_eq!(response.status(), status, "{header} bytes");
+        assert_eq!(response.is_last(), status == 400);
+    }
+}
+
+#[test]
+fn what_is_not_http_is_refused() {
+    let (server, _) = still();
+    for request in [
+        &b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"[..],
+        b"POST\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+    ] {
+        let mut stream = connect(&server);
+        assert_eq!(ask(&mut stream, request).status(), 400);
+        assert_eq!(end(&mut stream), End::Closed);
+    }
+}
+
+#[test]
+fn connections_that_stall_are_closed() {
+    let (server, door) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.head_time = Duration::from_millis(250);
+        options.limits.body_time = Duration::from_millis(250);
+        options.limits.idle_time = Duration::from_millis(250);
+    });
+    for part in [
+        &b""[..],
+        b"POST / HT",
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-le",
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab",
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab",
+    ] {
+        let mut stream = connect(&server);
+        stream.write_all(part).unwrap();
+        assert_eq!(end(&mut stream), End::Closed, "{}", String::from_utf8_lossy(part));
+    }
+    assert_eq!(door.handled.load(Ordering::SeqCst), 0);
+    let mut idle = connect(&server);
+    assert_eq!(ask(&mut idle, &post("/", b"1")).body, b"1");
+    assert_eq!(end(&mut idle), End::Closed);
+    assert_eq!(
+        ask(&mut connect(&server), &post("/", b"2")).body,
+        b"2",
+        "the server is up"
+    );
+}
+
+#[test]
+fn half_a_request_behind_a_whole_one_is_closed() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.idle_time = Duration::from_millis(250);
+    });
+    let mut stream = connect(&server);
+    stream
+        .write_all(&[post("/", b"1"), b"POST / HT".to_vec()].concat())
+        .unwrap();
+    assert_eq!(read(&mut stream).unwrap().body, b"1");
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+#[test]
+fn a_bug_in_one_request_is_its_own() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let response = ask(&mut stream, &post("/panic", b"{}"));
+    assert_eq!(response.status(), 500);
+    assert!(
+        String::from_utf8(response.body)
+            .unwrap()
+            .contains("#InternalServerError")
+    );
+    assert_eq!(ask(&mut stream, &post("/", b"next")).body, b"next");
+}
+
+#[test]
+fn both_loopback_addresses_have_one_port() {
+    let (server, _) = still();
+    assert!(
+        server
+            .addresses()
+            .iter()
+            .all(|address| address.port() == server.port() && address.ip().is_loopback())
+    );
+    assert_eq!(server.addresses().len() + usize::from(server.remark().is_some()), 2);
+    for address in server.addresses() {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        assert_eq!(ask(&mut stream, &post("/", b"here")).body, b"here");
+    }
+}

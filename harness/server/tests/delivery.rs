@@ -1,0 +1,234 @@
+//! Answers are delivered when and how they say.
+#![allow(clippy::unwrap_used)] // a test may fail
+
+mod support;
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use dynatwin_engine::answer::{Answer, HttpRequest};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_server::{Door, Log, Options, serve, system_time};
+use support::*;
+
+#[test]
+fn a_truncated_answer_has_a_whole_head() {
+    let (server, _) = still();
+    for kept in [0, 1, 5, 9] {
+        let mut stream = connect(&server);
+        stream
+            .write_all(&post(&format!("/truncated/{kept}"), b"0123456789"))
+            .unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).unwrap();
+        let (head, body) = all.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("content-length: 10"),
+            "{head}"
+        );
+        assert_eq!(body, &"0123456789"[..kept]);
+    }
+}
+
+#[test]
+fn a_large_truncated_answer_arrives_up_to_its_cut() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let sent = vec![b'e'; 8 * 1024 * 1024];
+    stream.write_all(&post("/truncated/8000000", &sent)).unwrap();
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).unwrap();
+    let head = all.windows(4).position(|part| part == b"\r\n\r\n").unwrap() + 4;
+    assert_eq!(all.len() - head, 8_000_000);
+}
+
+#[test]
+fn an_answer_cut_behind_its_end_is_whole_and_the_last() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let response = ask(&mut stream, &post("/truncated/99", b"0123456789"));
+    assert_eq!(response.body, b"0123456789");
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+#[test]
+fn answers_before_a_cut_are_whole() {
+    let (server, _) = still();
+    let mut stream = connect(&server);
+    let pipelined = [
+        post("/", b"first"),
+        post("/truncated/3", b"second"),
+        post("/", b"third"),
+    ]
+    .concat();
+    stream.write_all(&pipelined).unwrap();
+    assert_eq!(read(&mut stream).unwrap().body, b"first");
+    assert_eq!(read(&mut stream).unwrap_err(), b"sec");
+}
+
+#[test]
+fn a_reset_is_a_reset() {
+    let (server, door) = still();
+    let mut stream = connect(&server);
+    assert_eq!(ask(&mut stream, &post("/", b"1")).body, b"1");
+    stream.write_all(&post("/reset", b"2")).unwrap();
+    assert_eq!(end(&mut stream), End::Reset);
+    assert_eq!(door.handled.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_lost_answer_leaves_the_connection_open() {
+    let (server, door) = still();
+    let mut stream = connect(&server);
+    stream.write_all(&post("/lost", b"1")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
+    let waited = stream.read(&mut [0]).unwrap_err().kind();
+    assert!(
+        matches!(waited, std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut),
+        "{waited}"
+    );
+    assert_eq!(door.handled.load(Ordering::SeqCst), 1, "it was carried out");
+    // It holds up neither other connections nor the end.
+    assert_eq!(ask(&mut connect(&server), &post("/", b"2")).body, b"2");
+    let started = Instant::now();
+    server.stop();
+    assert!(started.elapsed() < Duration::from_secs(3));
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+#[test]
+fn an_answer_waits_for_its_moment() {
+    let (server, _) = echo(Clock::system(system_time), |_| ());
+    let started = Instant::now();
+    assert_eq!(ask(&mut connect(&server), &post("/wait/200", b"1")).body, b"1");
+    assert!(started.elapsed() >= Duration::from_millis(200));
+}
+
+#[test]
+fn a_fast_clock_waits_for_less() {
+    let (server, _) = echo(Clock::accelerated(system_time, Moment::START, 3600.0), |_| ());
+    let started = Instant::now();
+    assert_eq!(ask(&mut connect(&server), &post("/wait/360000", b"1")).body, b"1");
+    let took = started.elapsed();
+    assert!(
+        took >= Duration::from_millis(90) && took < Duration::from_secs(5),
+        "{took:?}"
+    );
+}
+
+#[test]
+fn who_waits_on_a_clock_that_stands_still_moves_it() {
+    let clock = Clock::settable(Moment::START);
+    let (server, _) = echo(clock.clone(), |_| ());
+    assert_eq!(ask(&mut connect(&server), &post("/wait/86400000", b"1")).body, b"1");
+    assert_eq!(clock.now().to_string(), "2026-01-02T00:00:00.000Z");
+}
+
+#[test]
+fn a_clock_that_is_moved_ends_the_wait() {
+    let clock = Clock::system(system_time);
+    let (server, door) = echo(clock.clone(), |_| ());
+    let mut stream = connect(&server);
+    stream.write_all(&post("/wait/86400000", b"1")).unwrap();
+    while door.handled.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    clock.advance(Duration::from_hours(24));
+    assert_eq!(read(&mut stream).unwrap().body, b"1");
+}
+
+#[test]
+fn a_stop_lets_the_running_finish() {
+    let (server, door) = echo(Clock::system(system_time), |_| ());
+    let mut idle = connect(&server);
+    assert_eq!(ask(&mut idle, &post("/", b"0")).body, b"0");
+    let mut busy = connect(&server);
+    busy.write_all(&post("/wait/300", b"1")).unwrap();
+    while door.handled.load(Ordering::SeqCst) < 2 {
+        std::thread::yield_now();
+    }
+    let address = server.local_addr();
+    let started = Instant::now();
+    server.stop();
+    assert!(started.elapsed() < Duration::from_secs(4));
+    let response = read(&mut busy).unwrap();
+    assert_eq!(response.body, b"1");
+    assert!(response.is_last());
+    assert_eq!(end(&mut busy), End::Closed);
+    assert_eq!(end(&mut idle), End::Closed);
+    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
+}
+
+#[test]
+fn a_stop_does_not_wait_for_ever() {
+    let (server, door) = echo(Clock::system(system_time), |options| {
+        options.limits.stop_time = Duration::from_millis(50);
+    });
+    let mut stream = connect(&server);
+    stream.write_all(&post("/wait/86400000", b"1")).unwrap();
+    while door.handled.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    server.stop();
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+/// Something is due at a moment, and is done once.
+struct Alarm {
+    clock: Clock,
+    due: AtomicI64,
+    looked: AtomicUsize,
+    done: AtomicUsize,
+}
+
+impl Door for Alarm {
+    fn handle(&self, _: &HttpRequest<'_>) -> Answer {
+        panic!("nobody asks");
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    fn next_due(&self) -> Moment {
+        self.looked.fetch_add(1, Ordering::SeqCst);
+        Moment::from_micros(self.due.load(Ordering::SeqCst))
+    }
+
+    fn run_due(&self) {
+        self.done.fetch_add(1, Ordering::SeqCst);
+        self.due.store(Moment::NEVER.micros(), Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn what_is_due_happens_though_nobody_asks() {
+    let clock = Clock::settable(Moment::START);
+    let alarm = Arc::new(Alarm {
+        clock: clock.clone(),
+        due: AtomicI64::new(Moment::START.plus(Duration::from_hours(1)).micros()),
+        looked: AtomicUsize::new(0),
+        done: AtomicUsize::new(0),
+    });
+    let options = Options {
+        log: Log::Off,
+        ..Options::port(0)
+    };
+    let server = serve(Arc::clone(&alarm), options).unwrap();
+    while alarm.looked.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(alarm.done.load(Ordering::SeqCst), 0);
+    let started = Instant::now();
+    clock.advance(Duration::from_hours(1));
+    while alarm.done.load(Ordering::SeqCst) == 0 {
+        assert!(started.elapsed() < Duration::from_secs(10), "it is due and not done");
+        std::thread::yield_now();
+    }
+    server.stop();
+    assert_eq!(alarm.done.load(Ordering::SeqCst), 1);
+    assert!(alarm.looked.load(Ordering::SeqCst) < 200, "it spins");
+}

@@ -1,0 +1,217 @@
+// Types of the package `dynatwin`.
+
+/** Resolves when the wasm module is loaded. In Node it is from the start; in a browser, await it before `new Dynatwin`. */
+export function ready(): Promise<void>;
+
+/** Whose tables: each access key and region has its own. By default `dynatwin` in `us-east-1`. */
+export interface Caller {
+  accessKey?: string;
+  region?: string;
+}
+
+/**
+ * The clock a twin lives by:
+ * - `'system'`: the machine's time, which `advance` runs ahead of;
+ * - `'settable'`: stands still at 2026-01-01T00:00:00Z until it is moved, or somebody sleeps on it;
+ * - a moment: stands still there;
+ * - `{ start?, speed? }`: runs from `start` (now), `speed` times as fast as the machine's (1).
+ */
+export type ClockOption = 'system' | 'settable' | (string & {}) | Date | { start?: string | Date; speed?: number };
+
+/** How long after something is due it happens: seconds, or half of all within `typical` and the rest up to `longest`. */
+export type Lag = number | { typical: number; longest: number };
+
+/** What the twin does of what production does. */
+export interface Conditions {
+  /** Deletion of expired items. */
+  timeToLive: 'off' | Lag;
+  /** How long a write takes to reach a global index. */
+  indexPropagation: Lag;
+  /** How long a table is `CREATING` or `DELETING`. */
+  tableStatus: Lag;
+  /** The share of requests, from 0 to 1, that fail with a 500. */
+  internalErrors: number;
+  /** The share of requests, from 0 to 1, that are throttled though capacity is left. */
+  throttles: number;
+}
+
+export type ConditionsName = 'calm' | 'aws' | 'storm';
+
+/** A name, or members that replace those of `base`; without a `base`, those of the conditions there are. */
+export type ConditionsOption = ConditionsName | ({ base?: ConditionsName } & Partial<Conditions>);
+
+export type ThrottleReason = 'ProvisionedThroughput' | 'KeyRangeThroughput' | 'AccountLimit' | 'MaxOnDemandThroughput';
+
+/** What becomes of a request that a rule meets. */
+export type Verdict =
+  | 'throttle'
+  | { throttle: ThrottleReason }
+  | 'internalServerError'
+  | 'serviceUnavailable'
+  /** Carried out, and answered so many seconds later. */
+  | { wait: number }
+  /** Not carried out: the connection is reset. */
+  | 'reset'
+  /** Carried out, and never answered. */
+  | 'answerLost'
+  /** Carried out, and the answer breaks off after so many bytes. */
+  | { truncate: number };
+
+/** A fault: what it matches, when it acts (at most one of `first`, `nth`, `everyNth`, `share`), and what it does. */
+export interface FaultRule {
+  verdict: Verdict;
+  operation?: string;
+  table?: string;
+  /** The partition key as text. */
+  partition?: string;
+  /** What the partition key begins with. */
+  partitionPrefix?: string;
+  first?: number;
+  nth?: number;
+  everyNth?: number;
+  share?: number;
+}
+
+export interface FaultReport {
+  id: number;
+  rule: string;
+  /** How many entries of requests the rule matched. */
+  matched: number;
+  /** How many of those it acted on. */
+  fired: number;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  /** When it is to be delivered, by the twin's clock, in milliseconds since 1970. */
+  at: number;
+  delivery: { kind: 'whole' | 'reset' | 'lost' } | { kind: 'truncated'; bytes: number };
+  /** A word for the log that a client does not see. */
+  note?: string;
+}
+
+/** The AWS SDK's `AttributeValue`: `unmarshall` of `@aws-sdk/util-dynamodb` reads it. */
+export type AttributeValue =
+  | { S: string }
+  | { N: string }
+  | { B: Uint8Array }
+  | { BOOL: boolean }
+  | { NULL: true }
+  | { L: AttributeValue[] }
+  | { M: Record<string, AttributeValue> }
+  | { SS: string[] }
+  | { NS: string[] }
+  | { BS: Uint8Array[] };
+
+export interface Options {
+  /** What chance is made of: the same seed and the same requests give the same answers. 0 by default. */
+  seed?: number | bigint;
+  conditions?: ConditionsOption;
+  clock?: ClockOption;
+  /** One set of tables for all access keys and regions. */
+  sharedTables?: boolean;
+}
+
+export interface Clock {
+  now(): Date;
+  /** Moves the clock forward, and does what fell due on the way. */
+  advance(seconds: number): void;
+  /** Moves the clock to a moment ahead, and does what fell due on the way. */
+  set(moment: string | Date): void;
+  /** Waits; a settable clock is moved instead, and no time is lost. */
+  sleep(milliseconds: number): Promise<void>;
+  /** Whether the clock stands still unless it is moved. */
+  readonly settable: boolean;
+}
+
+export interface Faults {
+  /** Installs a rule behind those there are; returns its number. */
+  add(rule: FaultRule): number;
+  /** Takes a rule out; says what it did. */
+  remove(id: number): FaultReport | undefined;
+  clear(): void;
+  report(): FaultReport[];
+}
+
+export interface HttpRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  query?: Record<string, string | string[] | null>;
+  body?: unknown;
+}
+
+export interface HttpResponse {
+  statusCode: number;
+  headers: Record<string, string>;
+  body: Uint8Array | ReadableStream<Uint8Array>;
+}
+
+export interface Exchange {
+  request: HttpRequest;
+  answer: Answer;
+}
+
+export interface RequestHandlerOptions {
+  /** Milliseconds by the twin's clock after which a lost or late answer is a `TimeoutError`: 30,000; 0 waits for ever. */
+  requestTimeout?: number;
+  /** Sees each request with its answer, before the answer is delivered. */
+  onExchange?: (exchange: Exchange) => void;
+}
+
+/** What an AWS SDK v3 client takes as its `requestHandler`. */
+export interface RequestHandler {
+  readonly metadata: { handlerProtocol: string };
+  handle(
+    request: HttpRequest,
+    options?: { abortSignal?: unknown; requestTimeout?: number },
+  ): Promise<{ response: HttpResponse }>;
+  // The SDK names its settings by each handler's own type.
+  updateHttpClientConfig(name: never, value: never): void;
+  httpHandlerConfigs(): {};
+  destroy(): void;
+}
+
+export class Dynatwin {
+  constructor(options?: Options);
+
+  readonly seed: bigint;
+  readonly clock: Clock;
+  readonly faults: Faults;
+
+  /** The conditions of all tables without their own; assign a name or an object. */
+  get conditions(): Conditions;
+  set conditions(conditions: ConditionsOption);
+  /** The conditions of one table; `undefined` lets it follow the others again. */
+  setTableConditions(table: string, conditions: ConditionsOption | undefined, caller?: Caller): void;
+
+  /** `new DynamoDBClient({ requestHandler: twin.requestHandler(), region, credentials })` talks to the twin. */
+  requestHandler(options?: RequestHandlerOptions): RequestHandler;
+  /** All that an SDK client needs: `new DynamoDBClient(twin.clientConfig())`. */
+  clientConfig(caller?: Caller): {
+    region: string;
+    credentials: { accessKeyId: string; secretAccessKey: string };
+    requestHandler: RequestHandler;
+  };
+
+  /** One request below the HTTP envelope: `dispatch('GetItem', '{"TableName": …}')`. */
+  dispatch(target: string, body: string | Uint8Array, caller?: Caller): Answer;
+  /** One request with its HTTP envelope. */
+  handle(method: string, path: string, headers: Record<string, string>, body?: string | Uint8Array): Answer;
+  /** Delivers an answer as and when it says: resolves, or fails as a connection fails. */
+  carry(answer: Answer, patience?: { requestTimeout?: number; abortSignal?: AbortSignal }): Promise<HttpResponse>;
+
+  /** The names of the tables. */
+  tables(caller?: Caller): string[];
+  /** All items of a table, as they are now; `undefined` if there is no such table. */
+  items(table: string, caller?: Caller): Record<string, AttributeValue>[] | undefined;
+
+  /** When something is due next. */
+  nextDue(): Date | undefined;
+  /** Does what is due. */
+  runDue(): void;
+  /** Removes all tables and rules. */
+  reset(): void;
+}

@@ -1,0 +1,99 @@
+// What can be said to a twin, and what it refuses to hear.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dynatwin } from '../node.js';
+
+test('a settable clock stands still until it is moved, and never goes back', () => {
+  const { clock } = new Dynatwin({ clock: 'settable' });
+  assert.equal(clock.now().toISOString(), '2026-01-01T00:00:00.000Z');
+  clock.advance(1.5);
+  assert.equal(clock.now().toISOString(), '2026-01-01T00:00:01.500Z');
+  clock.set('2026-02-01T00:00:00Z');
+  clock.set(new Date('2026-02-02T00:00:00Z'));
+  assert.equal(clock.now().toISOString(), '2026-02-02T00:00:00.000Z');
+  assert.throws(() => clock.set('2025-01-01T00:00:00Z'), /Time never goes back: it is 2026-02-02/);
+  assert.throws(() => clock.set('tomorrow'), /"tomorrow" is no moment/);
+  assert.throws(() => clock.advance(-1), /number of seconds from 0 on/);
+  assert.throws(() => clock.advance(NaN), /number of seconds from 0 on/);
+});
+
+test('the system clock is the machine\'s, and advances ahead of it', () => {
+  const { clock } = new Dynatwin();
+  assert.ok(Math.abs(clock.now() - Date.now()) < 5000);
+  clock.advance(86_400);
+  assert.ok(Math.abs(clock.now() - Date.now() - 86_400_000) < 5000);
+  assert.equal(clock.settable, false);
+});
+
+test('an accelerated clock runs ahead of the machine', () => {
+  const { clock } = new Dynatwin({ clock: { start: new Date('2030-01-01T00:00:00Z'), speed: 1e6 } });
+  const before = clock.now();
+  const until = Date.now() + 3;
+  while (Date.now() < until);
+  assert.ok(clock.now() - before >= 1e6, `${clock.now() - before} ms`);
+  assert.ok(before >= new Date('2030-01-01T00:00:00Z'));
+});
+
+test('sleeping on a settable clock moves it and takes no time', async () => {
+  const { clock } = new Dynatwin({ clock: new Date('2026-01-01T00:00:00Z') });
+  const before = Date.now();
+  await clock.sleep(3_600_000);
+  assert.ok(Date.now() - before < 1000);
+  assert.equal(clock.now().toISOString(), '2026-01-01T01:00:00.000Z');
+});
+
+test('conditions have names, and members that replace them', () => {
+  const twin = new Dynatwin({ conditions: { base: 'storm', throttles: 0 } });
+  assert.equal(twin.conditions.throttles, 0);
+  assert.equal(twin.conditions.internalErrors, 0.01);
+  assert.deepEqual(new Dynatwin().conditions, {
+    timeToLive: 0, indexPropagation: 0, tableStatus: 0, internalErrors: 0, throttles: 0,
+  });
+  const own = { timeToLive: 60, indexPropagation: { typical: 1, longest: 2 }, tableStatus: 0, internalErrors: 1, throttles: 0.5 };
+  assert.deepEqual(new Dynatwin({ conditions: own }).conditions, own);
+  assert.equal(new Dynatwin({ conditions: { timeToLive: 'off' } }).conditions.timeToLive, 'off');
+});
+
+test('what is not known is refused in a sentence', () => {
+  const refused = (options, sentence) => assert.throws(() => new Dynatwin(options), sentence);
+  refused({ conditions: 'sunny' }, /There are no conditions called "sunny": there are calm, aws and storm\./);
+  refused({ conditions: { timetolive: 0 } }, /conditions has no member "timetolive"/);
+  refused({ conditions: { throttles: 2 } }, /conditions\.throttles is a number from 0 to 1/);
+  refused({ conditions: { tableStatus: { typical: 2, longest: 1 } } }, /longest not below typical/);
+  refused({ conditions: 7 }, /conditions is an object with some of/);
+  refused({ clock: 'noon' }, /"noon" is no moment/);
+  refused({ clock: { speed: 0 } }, /clock\.speed/);
+  refused({ clock: [] }, /clock is an object with some of start, speed/);
+  refused({ seed: -1 }, /seed is a whole number/);
+  refused({ seeds: 1 }, /no option "seeds"/);
+  assert.equal(new Dynatwin({ seed: 2n ** 64n - 1n }).seed, 2n ** 64n - 1n);
+});
+
+test('fault rules are counted, reported and taken out', () => {
+  const { faults } = new Dynatwin();
+  const id = faults.add({ verdict: 'throttle', operation: 'PutItem', table: 'Orders', first: 2 });
+  assert.deepEqual(faults.report(), [
+    { id, rule: 'Throttle(None) on PutItem, Orders, First(2)', matched: 0, fired: 0 },
+  ]);
+  for (const verdict of ['internalServerError', 'serviceUnavailable', 'reset', 'answerLost', { wait: 1 }, { truncate: 3 },
+    { throttle: 'KeyRangeThroughput' }]) faults.add({ verdict, partitionPrefix: 'a', everyNth: 2 });
+  assert.equal(faults.report().length, 8);
+  assert.equal(faults.remove(id).id, id);
+  assert.equal(faults.remove(id), undefined);
+  faults.clear();
+  assert.deepEqual(faults.report(), []);
+});
+
+test('fault rules that say nothing, or too much, are refused', () => {
+  const refused = (rule, sentence) => assert.throws(() => new Dynatwin().faults.add(rule), sentence);
+  refused({}, /A rule needs a verdict/);
+  refused({ verdict: 'explode' }, /"explode" is no verdict/);
+  refused({ verdict: { wait: 1, truncate: 2 } }, /A verdict says one thing/);
+  refused({ verdict: { throttle: 'Mood' } }, /"Mood" is no reason/);
+  refused({ verdict: 'reset', first: 1, nth: 2 }, /one of first, nth, everyNth and share/);
+  refused({ verdict: 'reset', first: 0.5 }, /rule\.first is a whole number from 1 on/);
+  refused({ verdict: 'reset', share: 1.5 }, /rule\.share is a number from 0 to 1/);
+  refused({ verdict: 'reset', partition: 'a', partitionPrefix: 'a' }, /not both/);
+  refused({ verdict: 'reset', tabel: 'T' }, /rule has no member "tabel"/);
+  refused('reset', /rule is an object/);
+});

@@ -1,0 +1,172 @@
+// The twin as JavaScript has it: `Engine` from the wasm module, with defaults, dates and a door for the AWS SDK.
+import { carry } from './delivery.js';
+import { requestHandler } from './handler.js';
+import { Engine } from './pkg/dynatwin.js';
+
+const CALLER = { accessKey: 'dynatwin', region: 'us-east-1' };
+const encoder = new TextEncoder();
+const bytesOf = (body) => (typeof body === 'string' ? encoder.encode(body) : (body ?? new Uint8Array()));
+const iso = (moment) => (moment instanceof Date ? moment.toISOString() : moment);
+
+export class Dynatwin {
+  #engine;
+
+  constructor({ seed = 0, conditions, clock, sharedTables = false, ...others } = {}) {
+    refuseOthers('Dynatwin', others);
+    const start = clock?.start === undefined ? clock : { ...clock, start: iso(clock.start) };
+    this.#engine = new Engine(seedOf(seed), conditions, iso(start), Boolean(sharedTables));
+    this.clock = new Clock(this.#engine);
+    this.faults = new Faults(this.#engine);
+  }
+
+  get seed() {
+    return this.#engine.seed();
+  }
+
+  dispatch(target, body, caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    const full = target.includes('.') ? target : `DynamoDB_20120810.${target}`;
+    return sound(() => this.#engine.dispatch(full, bytesOf(body), accessKey, region));
+  }
+
+  handle(method, path, headers, body) {
+    const words = Object.entries(headers ?? {}).flatMap(([name, value]) => [name, String(value)]);
+    return sound(() => this.#engine.handle(method, path, words, bytesOf(body)));
+  }
+
+  requestHandler(options) {
+    return requestHandler(this, options);
+  }
+
+  clientConfig(caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    const credentials = { accessKeyId: accessKey, secretAccessKey: 'not checked' };
+    return { region, credentials, requestHandler: this.requestHandler() };
+  }
+
+  carry(answer, patience) {
+    return carry(this.clock, answer, patience);
+  }
+
+  get conditions() {
+    return this.#engine.conditions();
+  }
+
+  set conditions(conditions) {
+    this.#engine.setConditions(conditions);
+  }
+
+  setTableConditions(table, conditions, caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    this.#engine.setTableConditions(accessKey, region, table, conditions);
+  }
+
+  tables(caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    return this.#engine.tables(accessKey, region);
+  }
+
+  items(table, caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    return this.#engine.items(accessKey, region, table);
+  }
+
+  nextDue() {
+    const due = this.#engine.nextDue();
+    return due === undefined ? undefined : new Date(due);
+  }
+
+  runDue() {
+    this.#engine.runDue();
+  }
+
+  reset() {
+    this.#engine.reset();
+  }
+}
+
+class Clock {
+  #engine;
+
+  constructor(engine) {
+    this.#engine = engine;
+  }
+
+  now() {
+    return new Date(this.#engine.now());
+  }
+
+  advance(seconds) {
+    this.#engine.advance(seconds);
+  }
+
+  set(moment) {
+    this.#engine.set(iso(moment));
+  }
+
+  // A settable clock is moved by whoever sleeps on it; on one that runs, this takes real time.
+  async sleep(milliseconds) {
+    if (this.#engine.isSettable()) {
+      this.#engine.sleep(milliseconds);
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, milliseconds / this.#engine.speed()));
+  }
+
+  get settable() {
+    return this.#engine.isSettable();
+  }
+}
+
+class Faults {
+  #engine;
+
+  constructor(engine) {
+    this.#engine = engine;
+  }
+
+  add(rule) {
+    return this.#engine.addFault(rule);
+  }
+
+  remove(id) {
+    return this.#engine.removeFault(id);
+  }
+
+  clear() {
+    this.#engine.clearFaults();
+  }
+
+  report() {
+    return this.#engine.faults();
+  }
+}
+
+function refuseOthers(what, others) {
+  const [name] = Object.keys(others);
+  if (name !== undefined) throw new TypeError(`${what} has no option "${name}".`);
+}
+
+function seedOf(seed) {
+  const whole = typeof seed === 'bigint' ? seed : Number.isSafeInteger(seed) ? BigInt(seed) : -1n;
+  if (whole < 0n || whole >= 1n << 64n) throw new RangeError('seed is a whole number from 0 to 2^64 - 1.');
+  return whole;
+}
+
+// A bug in one request is a 500 for that request. In wasm a panic is a trap, which shows as a RuntimeError.
+function sound(request) {
+  try {
+    return request();
+  } catch (error) {
+    if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+    const body = '{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}';
+    return {
+      status: 500,
+      headers: { 'content-type': 'application/x-amz-json-1.0' },
+      body: encoder.encode(body),
+      at: 0,
+      delivery: { kind: 'whole' },
+      note: `the engine failed: ${error.message}`,
+    };
+  }
+}

@@ -1,0 +1,40 @@
+//! An [`Answer`] as a JavaScript object; what its members mean to whoever carries it out stands in `npm/index.d.ts`.
+
+use dynatwin_engine::answer::{Answer, Delivery};
+use js_sys::{Object, Uint8Array};
+
+use crate::values::{milliseconds, set};
+
+/// `{ status, headers, body, at, delivery, note }`.
+pub fn object(answer: &Answer) -> Object {
+    let headers = Object::new();
+    for (name, value) in &answer.headers {
+        set(&headers, name, value.as_str());
+    }
+    let object = Object::new();
+    set(&object, "status", answer.status);
+    set(&object, "headers", headers);
+    set(&object, "body", Uint8Array::from(answer.body.as_slice()));
+    set(&object, "at", milliseconds(answer.at));
+    set(&object, "delivery", delivery(answer.delivery));
+    if let Some(note) = &answer.note {
+        set(&object, "note", note.as_str());
+    }
+    object
+}
+
+/// `{ kind }`, and for a truncated one `bytes`.
+fn delivery(delivery: Delivery) -> Object {
+    let object = Object::new();
+    let kind = match delivery {
+        Delivery::Whole => "whole",
+        Delivery::Truncated(_) => "truncated",
+        Delivery::Reset => "reset",
+        Delivery::Lost => "lost",
+    };
+    set(&object, "kind", kind);
+    if let Delivery::Truncated(bytes) = delivery {
+        set(&object, "bytes", bytes as f64);
+    }
+    object
+}

@@ -1,0 +1,71 @@
+//! The engine's values as JavaScript has them. Items take the form of the AWS SDK's `AttributeValue`: numbers as text,
+//! binary as `Uint8Array`.
+
+use dynatwin_engine::clock::Moment;
+use dynatwin_engine::fault::RuleReport;
+use dynatwin_engine::value::{AttributeValue, Map};
+use js_sys::{Array, Object, Reflect, Uint8Array};
+use wasm_bindgen::JsValue;
+
+/// Sets a member of an object that was made here, which takes any.
+pub fn set(object: &Object, name: &str, value: impl Into<JsValue>) {
+    let _ = Reflect::set(object, &name.into(), &value.into());
+}
+
+/// A moment in milliseconds since 1970.
+pub fn milliseconds(moment: Moment) -> f64 {
+    moment.micros() as f64 / 1000.0
+}
+
+/// An item, or the inside of an `M`.
+pub fn map(map: &Map) -> Object {
+    let object = Object::new();
+    for (name, value) in map {
+        set(&object, name, attribute(value));
+    }
+    object
+}
+
+/// What a rule did.
+pub fn report(report: &RuleReport) -> Object {
+    let object = Object::new();
+    set(&object, "id", report.id.0 as f64);
+    set(&object, "rule", report.rule.to_string());
+    set(&object, "matched", report.matched as f64);
+    set(&object, "fired", report.fired as f64);
+    object
+}
+
+fn attribute(value: &AttributeValue) -> Object {
+    let inside: JsValue = match value {
+        AttributeValue::S(text) => text.as_str().into(),
+        AttributeValue::N(number) => number.to_string().into(),
+        AttributeValue::B(bytes) => binary(bytes),
+        AttributeValue::Bool(truth) => (*truth).into(),
+        AttributeValue::Null => true.into(),
+        AttributeValue::L(list) => list
+            .iter()
+            .map(|value| JsValue::from(attribute(value)))
+            .collect::<Array>()
+            .into(),
+        AttributeValue::M(inner) => map(inner).into(),
+        AttributeValue::Ss(texts) => texts
+            .iter()
+            .map(|text| JsValue::from(text.as_str()))
+            .collect::<Array>()
+            .into(),
+        AttributeValue::Ns(numbers) => numbers
+            .iter()
+            .map(|number| JsValue::from(number.to_string()))
+            .collect::<Array>()
+            .into(),
+        AttributeValue::Bs(blobs) => blobs.iter().map(|bytes| binary(bytes)).collect::<Array>().into(),
+    };
+    let object = Object::new();
+    set(&object, value.type_name(), inside);
+    object
+}
+
+fn binary(bytes: &[u8]) -> JsValue {
+    Uint8Array::from(bytes).into()
+}

@@ -1,0 +1,141 @@
+//! `cargo xtask bench`: four operations over HTTP, in one run against a server that does nothing. A share of that floor
+//! of 1.00 would be a server that costs nothing; what it costs is given as rate and as processor time, since a load
+//! generator on the same cores flatters whoever is slow.
+
+mod contenders;
+mod gauge;
+mod http;
+mod workload;
+mod wrk;
+
+use std::path::Path;
+
+use crate::server::Server;
+use crate::setup;
+use crate::shell::Outcome;
+use contenders::Contender;
+use workload::Operation;
+use wrk::Load;
+
+/// A server that is under way, and what it held before anything was asked of it.
+struct Runner {
+    name: &'static str,
+    server: Server,
+    idle: f64,
+}
+
+/// What a round gave for one server: its load, and the floor's in the same round.
+struct Round {
+    load: Load,
+    floor: Load,
+}
+
+/// `BENCH_S` seconds a round (4) and `BENCH_ROUNDS` rounds (3), of which the median counts.
+pub fn compare() -> Outcome<()> {
+    let seconds = setting("BENCH_S", 4)?;
+    let rounds = setting("BENCH_ROUNDS", 3)?;
+    setup::program("wrk", "wrk")?;
+    let (floor, contenders) = contenders::all()?;
+    let runners = contenders.iter().map(start).collect::<Outcome<Vec<Runner>>>()?;
+    for runner in &runners {
+        workload::fill(runner.server.port()).map_err(|error| format!("{}: {error}", runner.name))?;
+    }
+    println!("{rounds} rounds of {seconds} s, 2 threads, 32 connections, items of about 1 KB\n");
+    println!(
+        "{:8}{:16}{:>11}{:>7}{:>9}{:>7}{:>10}{:>10}",
+        "", "", "requests/s", "share", "CPU us", "share", "p50 us", "p99 us"
+    );
+    for operation in Operation::ALL {
+        measure(operation, &floor, &runners, seconds, rounds)?;
+    }
+    println!("\n{:24}{:>12}{:>12}{:>16}", "", "start ms", "idle MB", "after load MB");
+    for runner in &runners {
+        // Under load it may have forgotten how to answer.
+        workload::check(runner.server.port()).map_err(|error| format!("{}: {error}", runner.name))?;
+        println!(
+            "{:24}{:>12.1}{:>12.1}{:>16.1}",
+            runner.name,
+            runner.server.started_in().as_secs_f64() * 1000.0,
+            runner.idle,
+            gauge::resident_megabytes(runner.server.id())?
+        );
+    }
+    Ok(())
+}
+
+fn setting(name: &str, otherwise: u32) -> Outcome<u32> {
+    let Ok(text) = std::env::var(name) else {
+        return Ok(otherwise);
+    };
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!("{name} is a whole number from 1 on, not {text}")),
+    }
+}
+
+fn start(contender: &Contender) -> Outcome<Runner> {
+    let server = contender.start()?;
+    // What the first connection brings with it has settled by the first answer.
+    http::call(server.port(), "ListTables", &serde_json::json!({}))?;
+    Ok(Runner {
+        name: contender.name,
+        idle: gauge::resident_megabytes(server.id())?,
+        server,
+    })
+}
+
+fn measure(operation: Operation, floor: &Path, runners: &[Runner], seconds: u32, rounds: u32) -> Outcome<()> {
+    let bare = Server::start(floor, &[&operation.answer_size().to_string()])?;
+    let mut results: Vec<Vec<Round>> = runners.iter().map(|_| Vec::new()).collect();
+    for _ in 0..rounds {
+        let floor = wrk::run(&bare, operation, seconds).map_err(|error| format!("floor: {error}"))?;
+        for (runner, results) in runners.iter().zip(&mut results) {
+            let load = wrk::run(&runner.server, operation, seconds)
+                .map_err(|error| format!("{}, {}: {error}", runner.name, operation.name()))?;
+            results.push(Round { load, floor });
+        }
+    }
+    let all = || results.iter().flatten();
+    let rate = median(all().map(|round| round.floor.rate));
+    let cpu = median(all().map(|round| round.floor.cpu));
+    println!("{:8}{:16}{rate:>11.0}{:>7}{cpu:>9.1}", operation.name(), "floor", "");
+    for (runner, rounds) in runners.iter().zip(&results) {
+        let of = |figure: fn(&Round) -> f64| median(rounds.iter().map(figure));
+        println!(
+            "{:8}{:16}{:>11.0}{:>7.2}{:>9.1}{:>7.2}{:>10.0}{:>10.0}",
+            "",
+            runner.name,
+            of(|round| round.load.rate),
+            of(|round| round.load.rate / round.floor.rate),
+            of(|round| round.load.cpu),
+            of(|round| round.floor.cpu / round.load.cpu),
+            of(|round| round.load.p50),
+            of(|round| round.load.p99),
+        );
+    }
+    Ok(())
+}
+
+fn median(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    match figures.len() % 2 {
+        _ if figures.is_empty() => f64::NAN,
+        1 => figures[middle],
+        _ => f64::midpoint(figures[middle - 1], figures[middle]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_middle() {
+        for (figures, expect) in [(&[3.0, 1.0, 2.0][..], 2.0), (&[4.0, 1.0], 2.5), (&[7.0], 7.0)] {
+            assert!((median(figures.iter().copied()) - expect).abs() < 1e-9, "{figures:?}");
+        }
+        assert!(median(std::iter::empty()).is_nan());
+    }
+}

@@ -1,0 +1,110 @@
+//! Who is compared: our server, DynamoDB Local, and dynoxide where it is installed.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::server::{Server, free_port};
+use crate::setup;
+use crate::shell::{self, Outcome, cargo, command, find, run};
+
+const LOCAL: &str = "amplify-dynamodb-simulator";
+const LOCAL_VERSION: &str = "2.9.30";
+
+/// A server that can be started.
+pub struct Contender {
+    pub name: &'static str,
+    program: PathBuf,
+    /// The words in front of the port's number.
+    words: Vec<String>,
+}
+
+impl Contender {
+    /// Starts it on a free port.
+    pub fn start(&self) -> Outcome<Server> {
+        let port = free_port()?;
+        let mut command = Command::new(&self.program);
+        // DynamoDB Local leaves a file where it is started.
+        command.current_dir(std::env::temp_dir());
+        Server::run(command.args(&self.words).arg(port.to_string()), port)
+    }
+}
+
+/// The floor's binary, and the contenders, all built or fetched.
+pub fn all() -> Outcome<(PathBuf, Vec<Contender>)> {
+    run(cargo().args([
+        "build",
+        "--release",
+        "--package",
+        "dynatwin-server",
+        "--package",
+        "dynatwin-floor",
+    ]))?;
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from);
+    let mut contenders = vec![
+        Contender {
+            name: "dynatwin",
+            program: folder.join("release/dynatwin"),
+            words: vec!["--port".into()],
+        },
+        local()?,
+    ];
+    match std::env::var_os("DYNOXIDE")
+        .and_then(|path| std::path::absolute(path).ok())
+        .or_else(|| find("dynoxide"))
+    {
+        Some(program) => contenders.push(Contender {
+            name: "dynoxide",
+            program,
+            words: vec!["--port".into()],
+        }),
+        None => println!("dynoxide is not here: neither on PATH nor named by DYNOXIDE"),
+    }
+    Ok((folder.join("release/dynatwin-floor"), contenders))
+}
+
+fn local() -> Outcome<Contender> {
+    let java = setup::program("java", "default-jre-headless").map(|()| find("java"))?;
+    let folder = cache()?.join(format!("dynamodb-local-{LOCAL_VERSION}"));
+    let emulator = folder.join("node_modules").join(LOCAL).join("emulator");
+    if !emulator.is_dir() {
+        println!("fetching {LOCAL}@{LOCAL_VERSION} into {}", folder.display());
+        setup::program("npm", "npm")?;
+        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let mut npm = command("npm", "");
+        npm.args([
+            "install",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--silent",
+            "--prefix",
+        ])
+        .arg(&folder);
+        run(npm.arg(format!("{LOCAL}@{LOCAL_VERSION}")))?;
+    }
+    let words = [
+        format!("-Djava.library.path={}", emulator.join("DynamoDBLocal_lib").display()),
+        "-jar".into(),
+        emulator.join("DynamoDBLocal.jar").display().to_string(),
+        "-inMemory".into(),
+        "-port".into(),
+    ];
+    Ok(Contender {
+        name: "DynamoDB Local",
+        program: java.ok_or("there is no java")?,
+        words: words.into(),
+    })
+}
+
+/// Where fetched programs are kept, as the conformance suite has it.
+fn cache() -> Outcome<PathBuf> {
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    set("DYNATWIN_CACHE")
+        .or_else(|| Some(set("XDG_CACHE_HOME")?.join("dynatwin")))
+        .or_else(|| Some(set("HOME")?.join(".cache/dynatwin")))
+        .ok_or_else(|| "neither DYNATWIN_CACHE, XDG_CACHE_HOME nor HOME is set".into())
+}

@@ -1,0 +1,70 @@
+//! Running other programs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What went wrong, in a sentence for whoever called the task.
+pub type Outcome<T> = Result<T, String>;
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// The program, to be run in this folder under the root, with nothing to read.
+pub fn command(program: &str, folder: &str) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root().join(folder)).stdin(Stdio::null());
+    command
+}
+
+/// The cargo that runs this task, free of what it set for the task itself.
+pub fn cargo() -> Command {
+    let mut command = command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()), "");
+    for (name, _) in std::env::vars() {
+        if name.starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR" || name == "CARGO_MANIFEST_PATH" {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Runs it to its end; whatever it prints is shown.
+pub fn run(command: &mut Command) -> Outcome<()> {
+    let status = command
+        .status()
+        .map_err(|error| format!("{}: {error}", shown(command)))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{}: {status}", shown(command)))
+    }
+}
+
+/// Runs it to its end, and returns what it printed.
+pub fn output(command: &mut Command) -> Outcome<String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("{}: {error}", shown(command)))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{}: {}", shown(command), output.status))
+    }
+}
+
+/// The command as one would type it.
+pub fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Where a program is, if it is on `PATH`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}

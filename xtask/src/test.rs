@@ -1,0 +1,278 @@
+//! `cargo xtask test`: every test there is, one runner after the other, and one sum.
+
+use std::fmt;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::server::Server;
+use crate::shell::{self, Outcome, cargo, command, run, shown};
+use crate::{setup, wasm};
+
+/// How many tests passed and failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: Counts) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+type Step = (&'static str, fn() -> Outcome<Counts>);
+
+/// In the order in which they need each other: the binaries come from the first, the JavaScript package from `wasm`.
+const STEPS: [Step; 8] = [
+    ("build", build),
+    ("cargo test", workspace),
+    ("loom", loom),
+    ("wasm", || wasm::build().map(|()| Counts::default())),
+    ("node", node),
+    ("browser", browser),
+    ("conformance", conformance),
+    ("examples", examples),
+];
+
+/// Runs every step, whatever becomes of the others; says whether all passed.
+pub fn all() -> bool {
+    let mut sum = Counts::default();
+    let mut lines = Vec::new();
+    for (name, step) in STEPS {
+        println!("\n── {name}");
+        let start = Instant::now();
+        let (counts, said) = match step() {
+            Ok(counts) => (counts, counts.to_string()),
+            Err(sentence) => (Counts { passed: 0, failed: 1 }, format!("could not run: {sentence}")),
+        };
+        sum.add(counts);
+        lines.push(format!("{name:12} {:6.1} s  {said}", start.elapsed().as_secs_f64()));
+        println!("── {}", lines.last().map_or("", String::as_str));
+    }
+    println!("\n{}", lines.join("\n"));
+    println!("{sum}");
+    sum.failed == 0
+}
+
+/// One build of everything, so that no step after it has another selection of packages and builds the SDK again.
+fn build() -> Outcome<Counts> {
+    run(cargo().args(["build", "--workspace", "--bins", "--tests", "--examples"]))?;
+    Ok(Counts::default())
+}
+
+fn workspace() -> Outcome<Counts> {
+    counted(cargo().args(["test", "--workspace", "--no-fail-fast"]), of_cargo)
+}
+
+fn loom() -> Outcome<Counts> {
+    if !shell::root().join("emulator/tests/loom.rs").is_file() {
+        println!("there is no emulator/tests/loom.rs");
+        return Ok(Counts::default());
+    }
+    let mut cargo = cargo();
+    cargo
+        .env("RUSTFLAGS", "--cfg loom")
+        .args(["test", "--package", "dynatwin-engine", "--release"]);
+    cargo.args(["--test", "loom", "--target-dir", "target/loom"]);
+    counted(&mut cargo, of_cargo)
+}
+
+fn node() -> Outcome<Counts> {
+    built_package()?;
+    setup::npm("wasm/npm")?;
+    counted(command("npm", "wasm/npm").args(["test", "--silent"]), of_node)
+}
+
+fn browser() -> Outcome<Counts> {
+    built_package()?;
+    setup::npm("web")?;
+    setup::program("chromium", "chromium")?;
+    run(command("npm", "web").args(["run", "build", "--silent"]))?;
+    counted(command("npm", "web").args(["test", "--silent"]), of_node)
+}
+
+fn conformance() -> Outcome<Counts> {
+    // For DynamoDB Local, which the suite fetches and starts by itself.
+    setup::program("java", "default-jre-headless")?;
+    setup::program("npm", "npm")?;
+    let mut suite = Command::new(binary("dynatwin-conformance")?);
+    counted(
+        suite
+            .current_dir(shell::root())
+            .env("DYNATWIN_BIN", binary("dynatwin")?),
+        of_ours,
+    )
+}
+
+/// The applications under `examples/` in JavaScript, each with a server of its own.
+fn examples() -> Outcome<Counts> {
+    let mut sum = Counts::default();
+    for name in applications() {
+        let folder = format!("examples/{name}");
+        println!("{folder}");
+        setup::npm(&folder)?;
+        let server = Server::start(&binary("dynatwin")?, &["--port"])?;
+        let mut test = command("npm", &folder);
+        test.args(["test", "--silent"])
+            .env("DYNAMODB_ENDPOINT", server.endpoint())
+            .env("AWS_ENDPOINT_URL_DYNAMODB", server.endpoint())
+            .env("AWS_REGION", "us-east-1")
+            .env("AWS_ACCESS_KEY_ID", "example")
+            .env("AWS_SECRET_ACCESS_KEY", "example");
+        sum.add(counted(&mut test, of_node)?);
+    }
+    Ok(sum)
+}
+
+fn applications() -> Vec<String> {
+    let Ok(folders) = shell::root().join("examples").read_dir() else {
+        println!("there are no examples");
+        return Vec::new();
+    };
+    let mut names: Vec<String> = folders
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            entry.path().join("package.json").is_file().then_some(())?;
+            entry.file_name().into_string().ok()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+fn built_package() -> Outcome<()> {
+    if shell::root().join("wasm/npm/pkg/dynatwin_bg.wasm").is_file() {
+        Ok(())
+    } else {
+        Err("the package for JavaScript was not built".into())
+    }
+}
+
+/// A binary of the `build` step.
+fn binary(name: &str) -> Outcome<PathBuf> {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from);
+    let path = folder.join("debug").join(name);
+    if path.is_file() {
+        Ok(path)
+    } else {
+        Err(format!("{} was not built", path.display()))
+    }
+}
+
+/// Runs a test runner, shows what it prints, and sums what its closing lines count. A runner that counts nothing proves
+/// nothing, and one that fails without a failing test has failed by itself.
+fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Outcome<Counts> {
+    let name = shown(command);
+    let mut child = command
+        .env("CI", "true")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{name}: {error}"))?;
+    let mut sum = Counts::default();
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            sum.add(read(line.trim_end()).unwrap_or_default());
+        }
+    }
+    let status = child.wait().map_err(|error| format!("{name}: {error}"))?;
+    if sum == Counts::default() {
+        return Err(format!("{name}: no test ran, {status}"));
+    }
+    if !status.success() && sum.failed == 0 {
+        println!("{name}: {status}");
+        sum.failed = 1;
+    }
+    Ok(sum)
+}
+
+/// `test result: ok. 12 passed; 0 failed; …`
+fn of_cargo(line: &str) -> Option<Counts> {
+    let mut words = line.strip_prefix("test result: ")?.split_once(". ")?.1.split("; ");
+    Some(Counts {
+        passed: words.next()?.strip_suffix(" passed")?.parse().ok()?,
+        failed: words.next()?.strip_suffix(" failed")?.parse().ok()?,
+    })
+}
+
+/// `# pass 12`, `# fail 0` and `# cancelled 0`, as Node's TAP reporter ends.
+fn of_node(line: &str) -> Option<Counts> {
+    let (what, number) = line.strip_prefix("# ")?.split_once(' ')?;
+    let number = number.parse().ok()?;
+    match what {
+        "pass" => Some(Counts {
+            passed: number,
+            failed: 0,
+        }),
+        "fail" | "cancelled" => Some(Counts {
+            passed: 0,
+            failed: number,
+        }),
+        _ => None,
+    }
+}
+
+/// `12 passed, 0 failed`
+fn of_ours(line: &str) -> Option<Counts> {
+    let (passed, failed) = line.strip_suffix(" failed")?.split_once(" passed, ")?;
+    Some(Counts {
+        passed: passed.parse().ok()?,
+        failed: failed.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(read: fn(&str) -> Option<Counts>, line: &str, expect: Option<(u64, u64)>) {
+        let expect = expect.map(|(passed, failed)| Counts { passed, failed });
+        assert_eq!(read(line), expect, "{line}");
+    }
+
+    #[test]
+    fn closing_lines() {
+        check(
+            of_cargo,
+            "test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+            Some((12, 0)),
+        );
+        check(
+            of_cargo,
+            "test result: FAILED. 1 passed; 2 failed; 0 ignored",
+            Some((1, 2)),
+        );
+        check(of_cargo, "test clock::tests::dates ... ok", None);
+        check(of_node, "# pass 7", Some((7, 0)));
+        check(of_node, "# fail 1", Some((0, 1)));
+        check(of_node, "# cancelled 2", Some((0, 2)));
+        check(of_node, "# tests 7", None);
+        check(of_node, "# pass the salt", None);
+        check(of_ours, "120 passed, 3 failed", Some((120, 3)));
+        check(of_ours, "local: 120 passed, 3 failed", None);
+    }
+
+    #[test]
+    fn a_runner_that_says_nothing_has_not_passed() {
+        assert!(counted(&mut Command::new("true"), of_ours).is_err());
+        let said = |line: &str, code: &str| {
+            let script = format!("echo '{line}'; exit {code}");
+            counted(Command::new("sh").args(["-c", &script]), of_ours)
+        };
+        assert_eq!(said("2 passed, 0 failed", "0"), Ok(Counts { passed: 2, failed: 0 }));
+        assert_eq!(said("2 passed, 0 failed", "3"), Ok(Counts { passed: 2, failed: 1 }));
+        assert_eq!(said("2 passed, 4 failed", "1"), Ok(Counts { passed: 2, failed: 4 }));
+    }
+}

@@ -1,0 +1,99 @@
+//! `cargo xtask wasm`: the engine for JavaScript, into `wasm/npm/pkg`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::setup;
+use crate::shell::{self, Outcome, cargo, command, run};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+const PROFILE: &str = "wasm-release";
+/// Builds it, optimizes it, and says how large it is.
+pub fn build() -> Outcome<()> {
+    let package = shell::root().join("wasm/npm/pkg");
+    // What a failing build leaves behind must not pass for its result.
+    let _ = std::fs::remove_dir_all(&package);
+    setup::npm("wasm/npm")?;
+    let built = compile()?;
+    Bindgen::new()
+        .input_path(built)
+        .out_name("dynatwin")
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .web(true)
+        .and_then(|bindgen| bindgen.typescript(false).generate(&package))
+        .map_err(|error| format!("wasm-bindgen: {error:#}"))?;
+    let module = package.join("dynatwin_bg.wasm");
+    run(command("node_modules/.bin/wasm-opt", "wasm/npm")
+        .args(["-O3", "--strip-target-features"])
+        .arg(&module)
+        .arg("-o")
+        .arg(&module))?;
+    run(command("node", "wasm/npm").arg("size.js"))
+}
+
+/// Compiles the crate with whichever of the two toolchains can be had, and returns the module's path.
+fn compile() -> Outcome<PathBuf> {
+    let forced = std::env::var("DYNATWIN_WASM_TOOLCHAIN").ok();
+    match forced.as_deref() {
+        Some("rustup") => with_rustup(),
+        Some("debian") => with_debian(),
+        Some(other) => Err(format!("DYNATWIN_WASM_TOOLCHAIN is rustup or debian, not {other}")),
+        None if has_target() => with_rustup(),
+        None => with_debian(),
+    }
+}
+
+/// Whether the toolchain in use has the target's standard library, now or after asking rustup for it.
+fn has_target() -> bool {
+    let there = || sysroot().is_ok_and(|root| root.join("lib/rustlib").join(TARGET).is_dir());
+    there() || (run(command("rustup", "").args(["target", "add", TARGET])).is_ok() && there())
+}
+
+fn sysroot() -> Outcome<PathBuf> {
+    let printed = shell::output(command("rustc", "").args(["--print", "sysroot"]))?;
+    Ok(PathBuf::from(printed.trim()))
+}
+
+fn with_rustup() -> Outcome<PathBuf> {
+    finish(&mut cargo(), "target")
+}
+
+/// Where rustup has no standard library for the target: Debian's compiler, whose package of the library's source is
+/// built along. It has no linker for wasm; the toolchain's own lld is one.
+fn with_debian() -> Outcome<PathBuf> {
+    let source = PathBuf::from("/usr/lib/rustlib/src/rust/library");
+    let compiler = PathBuf::from("/usr/bin/rustc");
+    if !source.is_dir() || !compiler.is_file() {
+        println!("there is no standard library for {TARGET}: installing rustc-web and rust-web-src to build one");
+        setup::packages(&["rustc-web", "rust-web-src"])?;
+    }
+    let host = shell::output(command("rustc", "").args(["--print", "host-tuple"]))?;
+    let linker = sysroot()?.join("lib/rustlib").join(host.trim()).join("bin/rust-lld");
+    let mut cargo = cargo();
+    cargo
+        .env("RUSTC", compiler)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("RUSTDOC");
+    cargo.arg("-Zbuild-std=std,panic_abort");
+    finish(&mut cargo, "target/debian-wasm")
+}
+
+fn finish(cargo: &mut Command, folder: &str) -> Outcome<PathBuf> {
+    let folder = shell::root().join(folder);
+    cargo.args([
+        "build",
+        "--package",
+        "dynatwin-wasm",
+        "--target",
+        TARGET,
+        "--profile",
+        PROFILE,
+    ]);
+    run(cargo.arg("--target-dir").arg(&folder))?;
+    Ok(folder.join(TARGET).join(PROFILE).join("dynatwin_wasm.wasm"))
+}
