@@ -1,1 +1,67 @@
-//! x
+//! A twin of Amazon DynamoDB for unit tests.
+//!
+//! [`Twin`] holds a complete DynamoDB in the test's own process. [`Twin::client`] gives a real
+//! [`aws_sdk_dynamodb::Client`]: serialization, retries and errors are the SDK's, and no socket is opened. Time,
+//! throttling and failure are under the test's control, seeded and repeatable.
+//!
+//! ```
+//! use aws_sdk_dynamodb::types::{AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType};
+//! use aws_sdk_dynamodb::types::ScalarAttributeType;
+//! use dynatwin::Twin;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let twin = Twin::seeded(7);
+//! let client = twin.client();
+//! client
+//!     .create_table()
+//!     .table_name("Tasks")
+//!     .billing_mode(BillingMode::PayPerRequest)
+//!     .attribute_definitions(
+//!         AttributeDefinition::builder().attribute_name("PK").attribute_type(ScalarAttributeType::S).build()?,
+//!     )
+//!     .key_schema(KeySchemaElement::builder().attribute_name("PK").key_type(KeyType::Hash).build()?)
+//!     .send()
+//!     .await?;
+//! client.put_item().table_name("Tasks").item("PK", AttributeValue::S("a".into())).send().await?;
+//!
+//! assert!(twin.item("Tasks", [("PK", AttributeValue::S("a".into()))]).is_some());
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+//! ```
+//!
+//! # The clock
+//!
+//! [`Twin::new`] lives on the system's clock. [`Twin::seeded`] lives on a settable one, which stands still at
+//! 2026-01-01T00:00:00Z until the test moves it, or until somebody sleeps on it: the SDK's backoff between two attempts
+//! moves it and takes no real time. The twin's clock is also what the SDK reads the time from.
+//!
+//! # What the clients are
+//!
+//! Their configuration is the SDK's own with the latest behavior version, except that
+//!
+//! - the HTTP client is the engine, and sleeps and time are the twin's;
+//! - credentials and region are dummies, which decide what tables are seen (see [`Account`]);
+//! - each client has a retry quota of its own: in production all clients of a process share one, so that one test's
+//!   throttled requests would use up another's;
+//! - under a settable clock retries back off without jitter, so that the same seed gives the same times;
+//! - stalled streams are not looked for: there is no stream.
+//!
+//! [`Twin::config`] gives the builder to those who want to change more.
+
+mod account;
+mod clock;
+mod connector;
+mod convert;
+mod faults;
+mod twin;
+
+pub use account::Account;
+pub use clock::{TwinClock, system_clock};
+pub use faults::{FaultGuard, Faults};
+pub use twin::{Builder, Twin};
+
+pub use dynatwin_engine::clock::{Clock, Moment};
+pub use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+pub use dynatwin_engine::engine::Engine;
+pub use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, RuleReport, Verdict};

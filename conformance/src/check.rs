@@ -1,0 +1,201 @@
+//! What scenarios say when something is not as it should be. They never panic.
+
+use std::collections::HashMap;
+use std::fmt::{self, Debug, Display};
+use std::future::Future;
+
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::transact_write_items::builders::TransactWriteItemsFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
+
+/// An item, or a part of one, as the SDK has it.
+pub type Item = HashMap<String, AttributeValue>;
+
+/// What a scenario comes to.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+/// Why a scenario failed, in words for the report.
+///
+/// ```
+/// use dynatwin_conformance::check::Failure;
+///
+/// let failure: Failure = std::io::Error::other("no route").into();
+/// assert_eq!(failure.to_string(), "no route");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure(String);
+
+impl Failure {
+    /// A failure in these words.
+    pub fn new(words: impl Into<String>) -> Failure {
+        Failure(words.into())
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure(words(&error))
+    }
+}
+
+/// An error with all that lies under it.
+fn words(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut under = error.source();
+    while let Some(error) = under {
+        words.push_str(": ");
+        words.push_str(&error.to_string());
+        under = error.source();
+    }
+    words
+}
+
+/// Something must hold.
+pub fn ensure(holds: bool, words: impl Into<String>) -> Outcome {
+    if holds { Ok(()) } else { Err(Failure::new(words)) }
+}
+
+/// Two values must be equal.
+pub fn equal<T: PartialEq<U> + Debug, U: Debug>(what: &str, actual: T, expect: U) -> Outcome {
+    if actual == expect {
+        return Ok(());
+    }
+    Err(Failure(format!("{what}: expected {expect:?}, got {actual:?}")))
+}
+
+/// Something must be there.
+pub fn present<T>(what: &str, value: Option<T>) -> Outcome<T> {
+    value.ok_or_else(|| Failure(format!("{what} is missing")))
+}
+
+/// A request must be refused with this error code; gives the error.
+pub fn refused<T, E>(what: &str, result: Result<T, SdkError<E>>, code: &str) -> Outcome<SdkError<E>>
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    match result {
+        Ok(_) => Err(Failure(format!("{what} was accepted; expected {code}"))),
+        Err(error) if error.code() == Some(code) => Ok(error),
+        Err(error) => Err(Failure(format!("{what}: expected {code}, got {}", words(&error)))),
+    }
+}
+
+/// Whether a request was refused because its condition did not hold; any other error is a failure.
+pub fn won<T, E>(result: Result<T, SdkError<E>>) -> Outcome<bool>
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    match result {
+        Ok(_) => Ok(true),
+        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Carries out a transaction, or says for each of its actions why it was not carried out. What only comes of others'
+/// transactions, or of throughput, is tried again: it says nothing about the conditions.
+pub async fn transact(request: TransactWriteItemsFluentBuilder) -> Outcome<Result<(), Vec<String>>> {
+    const PASSING: [&str; 4] = [
+        "None",
+        "TransactionConflict",
+        "ThrottlingError",
+        "ProvisionedThroughputExceeded",
+    ];
+    for _ in 0..1000 {
+        let cancelled = match request.clone().send().await.map_err(SdkError::into_service_error) {
+            Ok(_) => return Ok(Ok(())),
+            Err(TransactWriteItemsError::TransactionCanceledException(cancelled)) => cancelled,
+            Err(error) => return Err(error.into()),
+        };
+        let reasons = cancelled.cancellation_reasons().iter();
+        let codes: Vec<_> = reasons
+            .map(|reason| reason.code().unwrap_or_default().to_owned())
+            .collect();
+        ensure(!codes.is_empty(), "a cancelled transaction gave no reasons")?;
+        if codes.iter().any(|code| !PASSING.contains(&code.as_str())) {
+            return Ok(Err(codes));
+        }
+        tokio::task::yield_now().await;
+    }
+    Err(Failure::new("the transaction was cancelled a thousand times by others"))
+}
+
+/// Runs `count` racers at the same time, and gives what they came to, in the order of their numbers.
+pub async fn race<T, F>(count: usize, racer: impl Fn(usize) -> F) -> Outcome<Vec<T>>
+where
+    T: Send + 'static,
+    F: Future<Output = Outcome<T>> + Send + 'static,
+{
+    let running: Vec<_> = (0..count).map(|at| tokio::spawn(racer(at))).collect();
+    let mut results = Vec::with_capacity(count);
+    for task in running {
+        results.push(task.await??);
+    }
+    Ok(results)
+}
+
+/// A string.
+pub fn s(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+/// A number.
+pub fn n(number: impl Display) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+/// An item of these attributes.
+pub fn item<const N: usize>(attributes: [(&str, AttributeValue); N]) -> Item {
+    attributes
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// A string attribute of an item.
+pub fn text<'a>(item: &'a Item, name: &str) -> Outcome<&'a str> {
+    match item.get(name) {
+        Some(AttributeValue::S(text)) => Ok(text),
+        other => Err(Failure(format!("{name} should be a string, and is {other:?}"))),
+    }
+}
+
+/// A number attribute of an item.
+pub fn number(item: &Item, name: &str) -> Outcome<i64> {
+    match item.get(name) {
+        Some(AttributeValue::N(text)) => Ok(text.parse()?),
+        other => Err(Failure(format!("{name} should be a number, and is {other:?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failures_say() {
+        assert_eq!(equal("count", 1, 1), Ok(()));
+        assert_eq!(equal("count", 1, 2), Err(Failure::new("count: expected 2, got 1")));
+        assert_eq!(present::<u8>("item", None), Err(Failure::new("item is missing")));
+        let stored = item([("a", s("x")), ("b", n(7))]);
+        assert_eq!(text(&stored, "a"), Ok("x"));
+        assert_eq!(number(&stored, "b"), Ok(7));
+        assert!(number(&stored, "a").is_err());
+    }
+
+    #[tokio::test]
+    async fn racers_keep_their_order_and_a_failure_is_handed_on() {
+        let all = race(4, |at| async move { Ok(at) }).await;
+        assert_eq!(all, Ok(vec![0, 1, 2, 3]));
+        let failed = race(4, |at| async move { equal("at", at, 0) }).await;
+        assert_eq!(failed, Err(Failure::new("at: expected 0, got 1")));
+        assert!(race(1, |_| async { panic!("a bug") as Outcome }).await.is_err());
+    }
+}

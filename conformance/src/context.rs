@@ -1,0 +1,245 @@
+//! What a scenario is given: a client, table names nobody else uses, and the clock if the target has one to move.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
+    ScalarAttributeType, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
+};
+use dynatwin::{Faults, Lag, TimeToLive, TwinClock};
+
+use crate::check::{Failure, Outcome};
+use crate::target::Session;
+
+/// How often a scenario looks whether its table is `ACTIVE` and its time to live `ENABLED`.
+const PATIENCE: u32 = 1200;
+
+/// A table that a scenario wants: pay per request, all keys strings.
+///
+/// ```
+/// use dynatwin_conformance::context::Table;
+///
+/// let table = Table::new("orders").keys("PK", "SK").time_to_live("expiresAt").index("gsi1", "gsi1pk", "gsi1sk");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Table {
+    name: &'static str,
+    keys: (&'static str, Option<&'static str>),
+    time_to_live: Option<&'static str>,
+    indexes: Vec<(&'static str, &'static str, &'static str)>,
+}
+
+impl Table {
+    /// A table with the partition key `pk`; `name` becomes a part of its name.
+    pub fn new(name: &'static str) -> Table {
+        Table {
+            name,
+            keys: ("pk", None),
+            time_to_live: None,
+            indexes: Vec::new(),
+        }
+    }
+
+    /// With this partition key alone.
+    pub fn key(mut self, partition: &'static str) -> Table {
+        self.keys = (partition, None);
+        self
+    }
+
+    /// With this partition key and sort key.
+    pub fn keys(mut self, partition: &'static str, sort: &'static str) -> Table {
+        self.keys = (partition, Some(sort));
+        self
+    }
+
+    /// With time to live on this attribute.
+    pub fn time_to_live(mut self, attribute: &'static str) -> Table {
+        self.time_to_live = Some(attribute);
+        self
+    }
+
+    /// With a global index of these keys, which has all attributes.
+    pub fn index(mut self, name: &'static str, partition: &'static str, sort: &'static str) -> Table {
+        self.indexes.push((name, partition, sort));
+        self
+    }
+
+    fn attributes(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> = [Some(self.keys.0), self.keys.1].into_iter().flatten().collect();
+        names.extend(self.indexes.iter().flat_map(|(_, partition, sort)| [*partition, *sort]));
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// What a scenario is given.
+#[derive(Debug)]
+pub struct Context {
+    session: Session,
+    prefix: String,
+    made: Mutex<Vec<String>>,
+}
+
+impl Context {
+    /// A context for one scenario on one target.
+    pub fn new(session: Session) -> Context {
+        static ORDINAL: AtomicU64 = AtomicU64::new(0);
+        let ordinal = ORDINAL.fetch_add(1, Ordering::Relaxed);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let prefix = format!("dynatwin-{:x}-{:x}-{ordinal}", std::process::id(), since.as_millis());
+        Context {
+            session,
+            prefix,
+            made: Mutex::default(),
+        }
+    }
+
+    /// The client.
+    pub fn client(&self) -> &Client {
+        &self.session.client
+    }
+
+    /// The target's clock, if the scenario may move it.
+    pub fn clock(&self) -> Option<TwinClock> {
+        self.session.twin.as_ref().map(dynatwin::Twin::clock)
+    }
+
+    /// The target's fault rules, if it has them.
+    pub fn faults(&self) -> Option<Faults> {
+        self.session.twin.as_ref().map(dynatwin::Twin::faults)
+    }
+
+    /// The target's time in seconds since the epoch.
+    pub fn now(&self) -> i64 {
+        let time = match self.clock() {
+            Some(clock) => clock.system_time(),
+            None => SystemTime::now(),
+        };
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    }
+
+    /// Whether the target is known to delete what has expired at once.
+    pub fn deletes_at_once(&self) -> bool {
+        let conditions = self.session.twin.as_ref().map(dynatwin::Twin::conditions);
+        conditions.is_some_and(|conditions| conditions.time_to_live == TimeToLive::Deletes(Lag::None))
+    }
+
+    /// Sleeps on the target's clock.
+    pub async fn sleep(&self, duration: Duration) {
+        match self.clock() {
+            Some(clock) => clock.sleep(duration).await,
+            None => tokio::time::sleep(duration).await,
+        }
+    }
+
+    /// Makes a table under a name of its own and waits until it is `ACTIVE`; gives its name.
+    pub async fn create(&self, table: Table) -> Outcome<String> {
+        let name = format!("{}-{}", self.prefix, table.name);
+        let mut request = self
+            .client()
+            .create_table()
+            .table_name(&name)
+            .billing_mode(BillingMode::PayPerRequest)
+            .set_key_schema(Some(key_schema(table.keys.0, table.keys.1)?));
+        for attribute in table.attributes() {
+            let definition = AttributeDefinition::builder()
+                .attribute_name(attribute)
+                .attribute_type(ScalarAttributeType::S);
+            request = request.attribute_definitions(definition.build()?);
+        }
+        for (index, partition, sort) in &table.indexes {
+            let index = GlobalSecondaryIndex::builder()
+                .index_name(*index)
+                .set_key_schema(Some(key_schema(partition, Some(sort))?))
+                .projection(Projection::builder().projection_type(ProjectionType::All).build());
+            request = request.global_secondary_indexes(index.build()?);
+        }
+        request.send().await?;
+        self.remember(&name);
+        self.wait_until_active(&name).await?;
+        if let Some(attribute) = table.time_to_live {
+            self.enable_time_to_live(&name, attribute).await?;
+        }
+        Ok(name)
+    }
+
+    fn remember(&self, table: &str) {
+        let mut made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        made.push(table.to_owned());
+    }
+
+    async fn wait_until_active(&self, table: &str) -> Outcome {
+        for _ in 0..PATIENCE {
+            let described = self.client().describe_table().table_name(table).send().await?;
+            if described.table().and_then(|table| table.table_status()) == Some(&TableStatus::Active) {
+                return Ok(());
+            }
+            self.sleep(Duration::from_millis(500)).await;
+        }
+        Err(Failure::new(format!("table {table} does not become ACTIVE")))
+    }
+
+    async fn enable_time_to_live(&self, table: &str, attribute: &str) -> Outcome {
+        let specification = TimeToLiveSpecification::builder()
+            .enabled(true)
+            .attribute_name(attribute)
+            .build()?;
+        self.client()
+            .update_time_to_live()
+            .table_name(table)
+            .time_to_live_specification(specification)
+            .send()
+            .await?;
+        for _ in 0..PATIENCE {
+            let described = self.client().describe_time_to_live().table_name(table).send().await?;
+            let description = described.time_to_live_description();
+            if description.and_then(|ttl| ttl.time_to_live_status()) == Some(&TimeToLiveStatus::Enabled) {
+                return Ok(());
+            }
+            self.sleep(Duration::from_millis(500)).await;
+        }
+        Err(Failure::new(format!("time to live of {table} does not become ENABLED")))
+    }
+
+    /// Deletes the tables that were made here, and no others.
+    pub async fn clean_up(&self) {
+        let made = {
+            let mut made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            std::mem::take(&mut *made)
+        };
+        for table in made {
+            // What a scenario came to does not change if its table cannot be deleted any more.
+            let _ = self.client().delete_table().table_name(table).send().await;
+        }
+    }
+}
+
+fn key_schema(partition: &str, sort: Option<&str>) -> Outcome<Vec<KeySchemaElement>> {
+    let partition = Some((partition, KeyType::Hash));
+    let sort = sort.map(|sort| (sort, KeyType::Range));
+    let keys = [partition, sort].into_iter().flatten();
+    keys.map(|(name, role)| {
+        let key = KeySchemaElement::builder().attribute_name(name).key_type(role);
+        Ok(key.build()?)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_attribute_is_defined_once() {
+        let table = Table::new("t")
+            .keys("pk", "sk")
+            .index("one", "pk", "at")
+            .index("two", "at", "sk");
+        assert_eq!(table.attributes(), ["at", "pk", "sk"]);
+    }
+}

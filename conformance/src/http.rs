@@ -1,0 +1,71 @@
+//! Plain HTTP for the SDK: hyper without TLS, which is all that local endpoints need.
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect;
+use hyper_util::rt::TokioExecutor;
+
+/// An HTTP client without TLS, with a pool of connections of its own.
+///
+/// ```
+/// let config = aws_sdk_dynamodb::Config::builder()
+///     .endpoint_url("http://127.0.0.1:8000")
+///     .http_client(dynatwin_conformance::http::PlainHttp::new());
+/// ```
+#[derive(Clone, Debug)]
+pub struct PlainHttp(Client<connect::HttpConnector, Full<Bytes>>);
+
+impl PlainHttp {
+    /// A client without connections yet.
+    pub fn new() -> PlainHttp {
+        let mut connector = connect::HttpConnector::new();
+        connector.set_nodelay(true);
+        PlainHttp(Client::builder(TokioExecutor::new()).build(connector))
+    }
+
+    async fn exchange(self, mut request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let body = ByteStream::new(request.take_body()).collect().await.map_err(user)?;
+        let request = request.try_into_http1x().map_err(user)?;
+        let request = request.map(|_| Full::new(body.into_bytes()));
+        let response = self.0.request(request).await.map_err(io)?;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.map_err(io)?.to_bytes();
+        let response = http::Response::from_parts(head, SdkBody::from(body));
+        HttpResponse::try_from(response).map_err(user)
+    }
+}
+
+impl Default for PlainHttp {
+    fn default() -> PlainHttp {
+        PlainHttp::new()
+    }
+}
+
+impl HttpConnector for PlainHttp {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        HttpConnectorFuture::new(self.clone().exchange(request))
+    }
+}
+
+impl HttpClient for PlainHttp {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+fn user(error: impl std::error::Error + Send + Sync + 'static) -> ConnectorError {
+    ConnectorError::user(Box::new(error))
+}
+
+fn io(error: impl std::error::Error + Send + Sync + 'static) -> ConnectorError {
+    ConnectorError::io(Box::new(error))
+}

@@ -1,0 +1,13 @@
+//! Conformance: scenarios that are written once and run against any DynamoDB, with one report.
+//!
+//! A [`Target`](target::Target) is a DynamoDB: the twin in this process, its server, DynamoDB Local, or whatever answers
+//! at a URL. A [`Scenario`](scenario::Scenario) is a small use of DynamoDB as applications make it, written against
+//! `&aws_sdk_dynamodb::Client`. The [`Report`](report::Report) is the matrix of both.
+
+pub mod check;
+pub mod context;
+pub mod http;
+pub mod report;
+pub mod run;
+pub mod scenario;
+pub mod target;

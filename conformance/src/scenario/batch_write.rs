@@ -1,0 +1,95 @@
+//! A bulk load in batches of 25: what comes back unprocessed is sent again, later each time.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::{KeysAndAttributes, PutRequest, WriteRequest};
+use dynatwin::{Occasion, Rule, Verdict};
+
+use crate::check::{Failure, Item, Outcome, ensure, equal, item, n, number, s};
+use crate::context::{Context, Table};
+
+const ITEMS: usize = 60;
+
+pub(super) async fn run(context: &Context) -> Outcome {
+    let table = context.create(Table::new("bulk").keys("pk", "sk")).await?;
+    let throttle = context.faults().map(|faults| {
+        let third = Rule::new(Verdict::Throttle(None)).operation("BatchWriteItem");
+        faults.add(third.table(&table).on(Occasion::EveryNth(3)))
+    });
+    let items: Vec<Item> = (0..ITEMS)
+        .map(|at| {
+            item([
+                ("pk", s(format!("LOAD#{}", at % 7))),
+                ("sk", s(format!("{at:03}"))),
+                ("at", n(at)),
+            ])
+        })
+        .collect();
+
+    let mut requests = 0;
+    for batch in items.chunks(25) {
+        requests += put_all(context, &table, batch).await?;
+    }
+    match &throttle {
+        // Of 60 entries and those that are repeated every third is throttled: 20, then 6 or 7 of those, and so on.
+        Some(throttle) => {
+            ensure(
+                throttle.fired() >= 20,
+                format!("only {} entries were throttled", throttle.fired()),
+            )?;
+            ensure(requests > 3, "throttled entries took no request more")?;
+        }
+        None => ensure(requests >= 3, "60 items in batches of 25 took less than three requests")?,
+    }
+
+    let mut stored = read_all(context, &table, &items[..30]).await?;
+    stored.extend(read_all(context, &table, &items[30..]).await?);
+    let mut numbers = stored
+        .iter()
+        .map(|item| number(item, "at"))
+        .collect::<Outcome<Vec<_>>>()?;
+    numbers.sort_unstable();
+    equal("stored items", numbers, (0..i64::try_from(ITEMS)?).collect::<Vec<_>>())
+}
+
+/// Puts up to 25 items; gives how many requests it took.
+async fn put_all(context: &Context, table: &str, items: &[Item]) -> Outcome<usize> {
+    let mut left = Vec::new();
+    for item in items {
+        let put = PutRequest::builder().set_item(Some(item.clone())).build()?;
+        left.push(WriteRequest::builder().put_request(put).build());
+    }
+    for attempt in 0..10 {
+        let batch = context.client().batch_write_item().request_items(table, left);
+        let mut unprocessed = batch.send().await?.unprocessed_items.unwrap_or_default();
+        left = unprocessed.remove(table).unwrap_or_default();
+        ensure(unprocessed.is_empty(), "unprocessed items of another table")?;
+        if left.is_empty() {
+            return Ok(attempt + 1);
+        }
+        context.sleep(Duration::from_millis(50 << attempt)).await;
+    }
+    Err(Failure::new(format!("{} items stay unprocessed", left.len())))
+}
+
+async fn read_all(context: &Context, table: &str, items: &[Item]) -> Outcome<Vec<Item>> {
+    let mut keys = KeysAndAttributes::builder().consistent_read(true);
+    for item in items {
+        let key = ["pk", "sk"].map(|name| (name.to_owned(), item[name].clone()));
+        keys = keys.keys(HashMap::from(key));
+    }
+    let mut left = Some(HashMap::from([(table.to_owned(), keys.build()?)]));
+    let mut found = Vec::new();
+    while let Some(keys) = left.filter(|keys| !keys.is_empty()) {
+        let answer = context
+            .client()
+            .batch_get_item()
+            .set_request_items(Some(keys))
+            .send()
+            .await?;
+        found.extend(answer.responses.unwrap_or_default().remove(table).unwrap_or_default());
+        left = answer.unprocessed_keys;
+    }
+    Ok(found)
+}

@@ -1,0 +1,76 @@
+//! Whatever answers at a URL.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
+
+use super::{Session, Target};
+use crate::check::{Outcome, ensure};
+use crate::http::PlainHttp;
+
+/// An endpoint that runs already.
+///
+/// Region and credentials are those of the environment (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
+/// `AWS_SESSION_TOKEN`), or dummies.
+///
+/// ```
+/// use dynatwin_conformance::target::Endpoint;
+///
+/// assert!(Endpoint::new("http://127.0.0.1:8000".to_owned()).is_ok());
+/// assert!(Endpoint::new("https://dynamodb.us-east-1.amazonaws.com".to_owned()).is_err());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    url: String,
+    client: Client,
+}
+
+impl Endpoint {
+    /// The endpoint at this URL. There is no TLS here: an `https` endpoint needs a proxy in front of it.
+    pub fn new(url: String) -> Outcome<Endpoint> {
+        ensure(
+            url.starts_with("http://"),
+            format!("{url}: only http:// endpoints can be reached"),
+        )?;
+        let config = aws_sdk_dynamodb::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new(
+                environment("AWS_REGION").unwrap_or_else(|| "us-east-1".to_owned()),
+            ))
+            .credentials_provider(credentials())
+            .endpoint_url(&url)
+            .http_client(PlainHttp::new());
+        Ok(Endpoint {
+            client: Client::from_conf(config.build()),
+            url,
+        })
+    }
+
+    /// A client of this endpoint.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+}
+
+impl Target for Endpoint {
+    fn name(&self) -> &str {
+        &self.url
+    }
+
+    fn session(&self) -> Session {
+        Session {
+            client: self.client(),
+            twin: None,
+        }
+    }
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn credentials() -> Credentials {
+    let key = environment("AWS_ACCESS_KEY_ID").zip(environment("AWS_SECRET_ACCESS_KEY"));
+    let token = environment("AWS_SESSION_TOKEN").filter(|_| key.is_some());
+    let (id, secret) = key.unwrap_or_else(|| ("conformance".to_owned(), "conformance".to_owned()));
+    Credentials::new(id, secret, token, None, "environment")
+}

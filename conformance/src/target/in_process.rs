@@ -1,0 +1,91 @@
+//! The twin in this process.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use dynatwin::{Clock, Conditions, Moment, Twin};
+
+use super::{Session, Target};
+
+/// How often a client tries where requests are throttled and fail by themselves, as an application there would.
+const ATTEMPTS: u32 = 10;
+
+/// Under which conditions a twin is.
+///
+/// ```
+/// use dynatwin_conformance::target::Mood;
+///
+/// assert_eq!(Mood::Storm.target(), "in-process-storm");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mood {
+    /// Nothing surprises.
+    Calm,
+    /// As the service is on an ordinary day.
+    Aws,
+    /// As the service is on its worst day.
+    Storm,
+}
+
+impl Mood {
+    /// The name of the target.
+    pub const fn target(self) -> &'static str {
+        match self {
+            Mood::Calm => "in-process",
+            Mood::Aws => "in-process-aws",
+            Mood::Storm => "in-process-storm",
+        }
+    }
+
+    const fn conditions(self) -> Conditions {
+        match self {
+            Mood::Calm => Conditions::CALM,
+            Mood::Aws => Conditions::AWS,
+            Mood::Storm => Conditions::STORM,
+        }
+    }
+}
+
+/// The twin in this process: each scenario has one of its own, on a settable clock.
+///
+/// ```
+/// use dynatwin_conformance::target::{InProcess, Mood, Target};
+///
+/// let target = InProcess::new(Mood::Calm, 7);
+/// assert_eq!(target.session().twin.map(|twin| twin.seed()), Some(7));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct InProcess {
+    mood: Mood,
+    seed: u64,
+}
+
+impl InProcess {
+    /// Twins of this seed under these conditions.
+    pub fn new(mood: Mood, seed: u64) -> InProcess {
+        InProcess { mood, seed }
+    }
+}
+
+impl Target for InProcess {
+    fn name(&self) -> &'static str {
+        self.mood.target()
+    }
+
+    fn session(&self) -> Session {
+        let twin = Twin::builder()
+            .seed(self.seed)
+            .clock(Clock::settable(Moment::START))
+            .conditions(self.mood.conditions())
+            .build();
+        let client = if self.mood == Mood::Storm {
+            let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
+            Client::from_conf(twin.config().retry_config(retries).build())
+        } else {
+            twin.client()
+        };
+        Session {
+            client,
+            twin: Some(twin),
+        }
+    }
+}

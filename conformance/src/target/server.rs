@@ -1,0 +1,113 @@
+//! The `dynatwin` server, over HTTP.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::process::Process;
+use super::{Endpoint, Session, Target};
+use crate::check::{Failure, Outcome, ensure};
+
+/// The `dynatwin` binary on a free port, killed when this is dropped.
+///
+/// The binary is the one that `DYNATWIN_BIN` names, or else the workspace's, built by cargo if need be.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), dynatwin_conformance::check::Failure> {
+/// use dynatwin_conformance::target::{Server, Target};
+///
+/// let server = Server::start(7).await?;
+/// let client = server.session().client;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Server {
+    endpoint: Endpoint,
+    _process: Process,
+}
+
+impl Server {
+    /// Starts it.
+    pub async fn start(seed: u64) -> Outcome<Server> {
+        let binary = tokio::task::spawn_blocking(binary).await??;
+        let mut command = Command::new(binary);
+        let mut process = Process::start(command.args(["--port", "0", "--seed", &seed.to_string()]))?;
+        let port = process.wait_for_line(port).await?;
+        process.wait_for_port(port).await?;
+        Ok(Server {
+            endpoint: Endpoint::new(format!("http://127.0.0.1:{port}"))?,
+            _process: process,
+        })
+    }
+}
+
+impl Target for Server {
+    fn name(&self) -> &'static str {
+        "server"
+    }
+
+    fn session(&self) -> Session {
+        self.endpoint.session()
+    }
+}
+
+fn binary() -> Outcome<PathBuf> {
+    if let Some(told) = std::env::var_os("DYNATWIN_BIN") {
+        return Ok(told.into());
+    }
+    build()
+}
+
+/// Has cargo build the server, in the profile of this program, and asks it where the binary is.
+fn build() -> Outcome<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--quiet", "--package", "dynatwin-server", "--bin", "dynatwin"])
+        .arg("--message-format=json")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null());
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    let output = command.output().map_err(|error| {
+        Failure::new(format!(
+            "cargo does not start, and DYNATWIN_BIN names no binary: {error}"
+        ))
+    })?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    ensure(output.status.success(), format!("the server does not build: {words}"))?;
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .find_map(|message| Some(PathBuf::from(message.get("executable")?.as_str()?)))
+        .ok_or_else(|| Failure::new("cargo built the server and did not say where it is"))
+}
+
+/// The port in a line such as `listening on http://127.0.0.1:40123`.
+fn port(line: &str) -> Option<u16> {
+    let (_, rest) = line
+        .split_once("127.0.0.1:")
+        .or_else(|| line.split_once("localhost:"))?;
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..digits].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports() {
+        for (line, expect) in [
+            (
+                "listening on http://127.0.0.1:40123 and http://[::1]:40123",
+                Some(40123),
+            ),
+            ("http://localhost:8000", Some(8000)),
+            ("dynatwin 0.1.0", None),
+            ("127.0.0.1:", None),
+        ] {
+            assert_eq!(port(line), expect, "{line}");
+        }
+    }
+}

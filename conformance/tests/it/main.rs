@@ -1,0 +1,41 @@
+//! All scenarios, in process and against DynamoDB Local.
+
+use dynatwin_conformance::run::Plan;
+use dynatwin_conformance::scenario;
+use dynatwin_conformance::target::{Kind, Mood};
+
+async fn all_pass(target: Kind) {
+    let plan = Plan {
+        targets: vec![target],
+        scenarios: scenario::ALL.iter().collect(),
+        seed: 7,
+    };
+    let report = plan.run(|entry| println!("{entry}")).await;
+    assert_eq!(report.passed(), scenario::ALL.len(), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_process() {
+    all_pass(Kind::InProcess(Mood::Calm)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_process_on_an_ordinary_day() {
+    all_pass(Kind::InProcess(Mood::Aws)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_process_on_the_worst_day() {
+    all_pass(Kind::InProcess(Mood::Storm)).await;
+}
+
+/// The scenarios are right only if another implementation agrees. `DYNATWIN_OFFLINE=1` leaves this out where npm or Java
+/// are not to be had.
+#[tokio::test(flavor = "multi_thread")]
+async fn dynamodb_local() {
+    if std::env::var_os("DYNATWIN_OFFLINE").is_some_and(|value| value == "1") {
+        eprintln!("DYNATWIN_OFFLINE=1: DynamoDB Local is left out");
+        return;
+    }
+    all_pass(Kind::DynamoDbLocal).await;
+}

@@ -1,0 +1,110 @@
+//! One set of tables of a twin: those of an access key and a region.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition};
+use aws_sdk_dynamodb::config::{
+    BehaviorVersion, Credentials, IdentityCache, Region, SharedAsyncSleep, SharedHttpClient,
+    StalledStreamProtectionConfig,
+};
+use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::{Client, config};
+use aws_smithy_async::time::SharedTimeSource;
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::Caller;
+
+use crate::connector::Connector;
+use crate::convert;
+use crate::twin::Twin;
+
+/// The tables of one access key and region, and the clients that see them.
+///
+/// As in DynamoDB Local each (access key, region) has tables of its own, unless the twin was built with
+/// [`shared_db`](crate::Builder::shared_db). An access key of twelve digits is the account's id in ARNs.
+///
+/// ```
+/// use dynatwin::Twin;
+///
+/// let twin = Twin::seeded(7);
+/// let frankfurt = twin.region("eu-central-1");
+/// let other_account = twin.account("123456789012", "eu-central-1");
+/// let client = other_account.client();
+/// assert!(frankfurt.tables().is_empty());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Account {
+    twin: Twin,
+    caller: Caller,
+}
+
+impl Account {
+    pub(crate) fn new(twin: Twin, access_key: &str, region: &str) -> Account {
+        Account {
+            twin,
+            caller: Caller {
+                access_key: access_key.into(),
+                region: region.into(),
+            },
+        }
+    }
+
+    /// A client that sees these tables.
+    pub fn client(&self) -> Client {
+        Client::from_conf(self.config().build())
+    }
+
+    /// The configuration of [`client`](Account::client), to be changed before it is built.
+    pub fn config(&self) -> config::Builder {
+        let clock = self.twin.clock();
+        let connector = Connector::new(self.twin.shared_engine(), clock.clone());
+        let credentials = Credentials::new(self.caller.access_key.as_str(), "dynatwin", None, None, "dynatwin");
+        let builder = config::Builder::new()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new(self.caller.region.to_string()))
+            .credentials_provider(credentials)
+            .identity_cache(IdentityCache::no_cache())
+            .retry_partition(RetryPartition::custom("dynatwin").build())
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .http_client(SharedHttpClient::new(connector))
+            .sleep_impl(SharedAsyncSleep::new(clock.clone()))
+            .time_source(SharedTimeSource::new(clock.clone()));
+        if clock.is_settable() {
+            builder.retry_config(RetryConfig::standard().with_use_static_exponential_base(true))
+        } else {
+            builder
+        }
+    }
+
+    /// The names of the tables.
+    pub fn tables(&self) -> Vec<String> {
+        self.twin.engine().tables(&self.caller)
+    }
+
+    /// All items of a table as they are now, in the order of a Scan; `None` if there is no such table. Looking costs
+    /// nothing, meets no fault rule, and is never stale.
+    pub fn items(&self, table: &str) -> Option<Vec<HashMap<String, AttributeValue>>> {
+        let items = self.twin.engine().items(&self.caller, table)?;
+        Some(items.iter().map(convert::item).collect())
+    }
+
+    /// The item with this key, as it is now.
+    pub fn item<'a>(
+        &self,
+        table: &str,
+        key: impl IntoIterator<Item = (&'a str, AttributeValue)>,
+    ) -> Option<HashMap<String, AttributeValue>> {
+        let key: Vec<_> = key.into_iter().collect();
+        let items = self.twin.engine().items(&self.caller, table)?;
+        let found = items.iter().find(|item| {
+            key.iter()
+                .all(|(name, asked)| item.get(name).is_some_and(|stored| convert::same_key(stored, asked)))
+        })?;
+        Some(convert::item(found))
+    }
+
+    /// Sets the conditions of one table, now or later there; `None` lets it follow the twin's again.
+    pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
+        let engine = self.twin.engine();
+        engine.set_table_conditions(&self.caller, table, conditions.into());
+    }
+}

@@ -1,0 +1,199 @@
+//! The SDK's HTTP client, implemented by the engine: no socket, no thread.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
+use bytes::Bytes;
+use dynatwin_engine::answer::{self, Answer, Delivery};
+use dynatwin_engine::engine::Engine;
+use http_body::{Body, Frame, SizeHint};
+
+use crate::clock::TwinClock;
+
+/// How long a client that has set no timeout waits for an answer that never arrives.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The engine as the SDK's HTTP client, and as its connector.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    engine: Arc<Engine>,
+    clock: TwinClock,
+    read_timeout: Option<Duration>,
+}
+
+impl Connector {
+    pub(crate) fn new(engine: Arc<Engine>, clock: TwinClock) -> Connector {
+        Connector {
+            engine,
+            clock,
+            read_timeout: None,
+        }
+    }
+
+    fn answer(&self, request: &HttpRequest, body: &[u8]) -> Answer {
+        self.engine.handle(&answer::HttpRequest {
+            method: request.method(),
+            target: target(request.uri()),
+            headers: &Headers(request),
+            body,
+        })
+    }
+
+    /// Delivers an answer when and how it says.
+    fn deliver(self, answer: Answer) -> HttpConnectorFuture {
+        let wait = answer.at.since(self.clock.now());
+        if wait.is_zero() && answer.delivery != Delivery::Lost {
+            return HttpConnectorFuture::ready(hand_over(answer));
+        }
+        HttpConnectorFuture::new(self.deliver_later(answer, wait))
+    }
+
+    async fn deliver_later(self, answer: Answer, wait: Duration) -> Result<HttpResponse, ConnectorError> {
+        let patience = self.read_timeout.unwrap_or(Duration::MAX);
+        if answer.delivery == Delivery::Lost {
+            self.clock.sleep(patience.min(PATIENCE)).await;
+            return Err(timed_out());
+        }
+        self.clock.sleep(wait.min(patience)).await;
+        if wait > patience {
+            return Err(timed_out());
+        }
+        hand_over(answer)
+    }
+
+    /// For bodies that the SDK holds as a stream.
+    async fn collect(self, mut request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let body = ByteStream::new(request.take_body())
+            .collect()
+            .await
+            .map_err(|error| ConnectorError::user(error.into()))?;
+        let answer = self.answer(&request, &body.into_bytes());
+        self.deliver(answer).await
+    }
+}
+
+impl HttpConnector for Connector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        match request.body().bytes() {
+            Some(body) => self.clone().deliver(self.answer(&request, body)),
+            None => HttpConnectorFuture::new(self.clone().collect(request)),
+        }
+    }
+}
+
+impl HttpClient for Connector {
+    fn http_connector(&self, settings: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(Connector {
+            read_timeout: settings.read_timeout(),
+            ..self.clone()
+        })
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Connector")
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The path and query of a URI.
+fn target(uri: &str) -> &str {
+    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    rest.find('/').map_or("/", |at| &rest[at..])
+}
+
+/// The request's headers, as the engine looks them up.
+struct Headers<'a>(&'a HttpRequest);
+
+impl answer::Headers for Headers<'_> {
+    fn get(&self, name: &str) -> Option<&[u8]> {
+        self.0.headers().get_bytes(name)
+    }
+}
+
+fn hand_over(answer: Answer) -> Result<HttpResponse, ConnectorError> {
+    let body = match answer.delivery {
+        Delivery::Reset => {
+            return Err(ConnectorError::io(
+                io::Error::from(io::ErrorKind::ConnectionReset).into(),
+            ));
+        }
+        Delivery::Truncated(length) if length < answer.body.len() => SdkBody::from_body_1_x(Broken {
+            promised: answer.body.len() as u64,
+            rest: Some(Bytes::from(answer.body).slice(..length)),
+        }),
+        _ => SdkBody::from(answer.body),
+    };
+    let status = StatusCode::try_from(answer.status).map_err(unreadable)?;
+    let mut response = HttpResponse::new(status, body);
+    for (name, value) in answer.headers {
+        response
+            .headers_mut()
+            .try_append(name, value.into_string())
+            .map_err(unreadable)?;
+    }
+    Ok(response)
+}
+
+fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> ConnectorError {
+    ConnectorError::other(Box::new(error), None)
+}
+
+fn timed_out() -> ConnectorError {
+    ConnectorError::timeout(io::Error::new(io::ErrorKind::TimedOut, "no answer arrived").into())
+}
+
+/// A body that ends before its promised length.
+struct Broken {
+    promised: u64,
+    rest: Option<Bytes>,
+}
+
+impl Body for Broken {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        Poll::Ready(Some(match self.rest.take() {
+            Some(bytes) => Ok(Frame::data(bytes)),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.promised)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        for (uri, expect) in [
+            ("https://dynamodb.us-east-1.amazonaws.com/", "/"),
+            ("https://dynamodb.us-east-1.amazonaws.com", "/"),
+            ("http://localhost:8000/?a=b", "/?a=b"),
+            ("/", "/"),
+        ] {
+            assert_eq!(target(uri), expect, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Fault rules, held by guards.
+
+use std::fmt;
+use std::sync::Arc;
+
+use dynatwin_engine::engine::Engine;
+use dynatwin_engine::fault::{Rule, RuleId, RuleReport};
+
+/// The twin's fault rules: what makes requests fail, wait, or lose their answer. The first rule that acts on a request
+/// decides.
+///
+/// ```
+/// use dynatwin::{Rule, Twin, Verdict};
+///
+/// let twin = Twin::seeded(7);
+/// let guard = twin.faults().add(Rule::new(Verdict::Throttle(None)).operation("PutItem").first(2));
+/// assert_eq!(guard.fired(), 0);
+/// assert_eq!(twin.faults().report().len(), 1);
+/// drop(guard);
+/// assert!(twin.faults().report().is_empty());
+/// ```
+#[derive(Clone)]
+pub struct Faults(Arc<Engine>);
+
+impl Faults {
+    pub(crate) fn new(engine: Arc<Engine>) -> Faults {
+        Faults(engine)
+    }
+
+    /// Installs a rule behind those there are, for as long as the guard is held.
+    pub fn add(&self, rule: Rule) -> FaultGuard {
+        FaultGuard {
+            id: self.0.faults().add(rule),
+            engine: Arc::clone(&self.0),
+            kept: false,
+        }
+    }
+
+    /// The rules, and what they did.
+    pub fn report(&self) -> Vec<RuleReport> {
+        self.0.faults().report()
+    }
+
+    /// Takes all rules out, whoever holds them.
+    pub fn clear(&self) {
+        self.0.faults().clear();
+    }
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.report()).finish()
+    }
+}
+
+/// An installed fault rule. Dropping the guard takes the rule out.
+///
+/// ```
+/// use dynatwin::{Rule, Twin, Verdict};
+///
+/// let twin = Twin::seeded(7);
+/// twin.faults().add(Rule::new(Verdict::Reset)).keep();
+/// assert_eq!(twin.faults().report().len(), 1);
+/// ```
+#[must_use = "the rule is taken out when its guard is dropped"]
+pub struct FaultGuard {
+    engine: Arc<Engine>,
+    id: RuleId,
+    kept: bool,
+}
+
+impl FaultGuard {
+    /// What the rule did; `None` if it was taken out by [`Faults::clear`] or [`Twin::reset`](crate::Twin::reset).
+    pub fn report(&self) -> Option<RuleReport> {
+        let reports = self.engine.faults().report();
+        reports.into_iter().find(|report| report.id == self.id)
+    }
+
+    /// How many requests, or entries of batches and transactions, the rule matched.
+    pub fn matched(&self) -> u64 {
+        self.report().map_or(0, |report| report.matched)
+    }
+
+    /// How many of those it made fail, wait or lose their answer.
+    pub fn fired(&self) -> u64 {
+        self.report().map_or(0, |report| report.fired)
+    }
+
+    /// Leaves the rule in, for as long as the twin lives.
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for FaultGuard {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.engine.faults().remove(self.id);
+        }
+    }
+}
+
+impl fmt::Debug for FaultGuard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("FaultGuard").field(&self.report()).finish()
+    }
+}

@@ -1,0 +1,327 @@
+//! The twin, and how it is built.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::{Client, config};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Engine, Settings};
+
+use crate::account::Account;
+use crate::clock::{TwinClock, system_clock};
+use crate::faults::Faults;
+
+const ACCESS_KEY: &str = "dynatwin";
+const REGION: &str = "us-east-1";
+
+/// A DynamoDB of the test's own. Clones are the same twin.
+///
+/// A twin that is dropped while its test panics prints its seed, and how to run the test again with it.
+///
+/// ```
+/// use dynatwin::{Conditions, Lag, TimeToLive, Twin};
+/// use std::time::Duration;
+///
+/// let twin = Twin::seeded(7);
+/// let mut conditions = Conditions::CALM;
+/// conditions.time_to_live = TimeToLive::Deletes(Lag::Fixed(Duration::from_secs(48 * 3600)));
+/// twin.set_conditions(conditions);
+/// assert_eq!(twin.seed(), 7);
+/// assert_eq!(twin.client().config().region().map(|region| region.as_ref()), Some("us-east-1"));
+/// ```
+#[derive(Clone)]
+pub struct Twin(Arc<Inner>);
+
+struct Inner {
+    engine: Arc<Engine>,
+    clock: TwinClock,
+    settable: bool,
+    announced: AtomicBool,
+}
+
+impl Twin {
+    /// A twin on the system's clock. Its seed is that of the environment's `DYNATWIN_SEED`, or a fresh one.
+    pub fn new() -> Twin {
+        Twin::builder().build()
+    }
+
+    /// A twin on a settable clock that stands at 2026-01-01T00:00:00Z. The same seed gives the same behavior.
+    pub fn seeded(seed: u64) -> Twin {
+        Twin::builder().seed(seed).clock(Clock::settable(Moment::START)).build()
+    }
+
+    /// A twin with settings of one's own.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// A client of the default region, `us-east-1`.
+    pub fn client(&self) -> Client {
+        self.home().client()
+    }
+
+    /// The configuration of [`client`](Twin::client), to be changed before it is built.
+    ///
+    /// ```
+    /// use aws_sdk_dynamodb::config::retry::RetryConfig;
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let config = twin.config().retry_config(RetryConfig::disabled()).build();
+    /// let client = aws_sdk_dynamodb::Client::from_conf(config);
+    /// ```
+    pub fn config(&self) -> config::Builder {
+        self.home().config()
+    }
+
+    /// The tables of another region, and clients that see them.
+    pub fn region(&self, region: &str) -> Account {
+        self.account(ACCESS_KEY, region)
+    }
+
+    /// The tables of another access key and region, and clients that see them.
+    pub fn account(&self, access_key: &str, region: &str) -> Account {
+        Account::new(self.clone(), access_key, region)
+    }
+
+    fn home(&self) -> Account {
+        self.region(REGION)
+    }
+
+    /// The clock that the twin and its clients live by.
+    pub fn clock(&self) -> TwinClock {
+        self.0.clock.clone()
+    }
+
+    /// The fault rules.
+    pub fn faults(&self) -> Faults {
+        Faults::new(self.shared_engine())
+    }
+
+    /// The conditions of all tables without their own.
+    pub fn conditions(&self) -> Conditions {
+        self.engine().conditions()
+    }
+
+    /// Sets the conditions of all tables without their own.
+    pub fn set_conditions(&self, conditions: Conditions) {
+        self.engine().set_conditions(conditions);
+    }
+
+    /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
+    pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
+        self.home().set_table_conditions(table, conditions);
+    }
+
+    /// Removes all tables and fault rules.
+    pub fn reset(&self) {
+        self.engine().reset();
+    }
+
+    /// The names of the tables.
+    pub fn tables(&self) -> Vec<String> {
+        self.home().tables()
+    }
+
+    /// All items of a table as they are now, in the order of a Scan; `None` if there is no such table. Looking costs
+    /// nothing, meets no fault rule, and is never stale.
+    pub fn items(&self, table: &str) -> Option<Vec<HashMap<String, AttributeValue>>> {
+        self.home().items(table)
+    }
+
+    /// The item with this key, as it is now.
+    ///
+    /// ```
+    /// use aws_sdk_dynamodb::types::AttributeValue;
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// assert_eq!(twin.item("Nowhere", [("PK", AttributeValue::S("a".into()))]), None);
+    /// ```
+    pub fn item<'a>(
+        &self,
+        table: &str,
+        key: impl IntoIterator<Item = (&'a str, AttributeValue)>,
+    ) -> Option<HashMap<String, AttributeValue>> {
+        self.home().item(table, key)
+    }
+
+    /// What the twin's decisions are made of.
+    pub fn seed(&self) -> u64 {
+        self.engine().seed()
+    }
+
+    /// The engine below.
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    pub(crate) fn shared_engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.0.engine)
+    }
+}
+
+impl Default for Twin {
+    fn default() -> Twin {
+        Twin::new()
+    }
+}
+
+impl fmt::Debug for Twin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Twin")
+            .field("seed", &self.seed())
+            .field("clock", &self.0.clock)
+            .field("tables", &self.tables())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.0.announced.swap(true, Ordering::Relaxed) {
+            eprintln!("{}", replay(self.seed(), self.0.settable));
+        }
+    }
+}
+
+fn replay(seed: u64, settable: bool) -> String {
+    if settable {
+        format!("dynatwin: this twin's seed was {seed}; Twin::seeded({seed}) behaves the same")
+    } else {
+        format!("dynatwin: this twin's seed was {seed}; DYNATWIN_SEED={seed} makes the same decisions")
+    }
+}
+
+/// How a twin is built.
+///
+/// ```
+/// use dynatwin::{Clock, Conditions, Moment, Twin};
+///
+/// let twin = Twin::builder()
+///     .seed(7)
+///     .conditions(Conditions::AWS)
+///     .clock(Clock::settable(Moment::parse("2030-06-01T12:00:00Z").unwrap()))
+///     .shared_db(true)
+///     .build();
+/// assert_eq!(twin.clock().now().to_string(), "2030-06-01T12:00:00.000Z");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    seed: Option<u64>,
+    conditions: Conditions,
+    clock: Option<Clock>,
+    shared_db: bool,
+    sleep_moves_clock: bool,
+}
+
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder {
+            seed: None,
+            conditions: Conditions::CALM,
+            clock: None,
+            shared_db: false,
+            sleep_moves_clock: true,
+        }
+    }
+}
+
+impl Builder {
+    /// What the twin's decisions are made of. Without it: the environment's `DYNATWIN_SEED`, or a fresh seed.
+    pub fn seed(mut self, seed: u64) -> Builder {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// How the twin behaves: [`Conditions::CALM`] unless said otherwise.
+    pub fn conditions(mut self, conditions: Conditions) -> Builder {
+        self.conditions = conditions;
+        self
+    }
+
+    /// The clock it lives by: the system's unless said otherwise.
+    pub fn clock(mut self, clock: Clock) -> Builder {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// One set of tables for all access keys and regions.
+    pub fn shared_db(mut self, shared: bool) -> Builder {
+        self.shared_db = shared;
+        self
+    }
+
+    /// Whether a settable clock moves when somebody sleeps on it, as it does unless said otherwise. If not, sleepers wait
+    /// until the test moves the clock.
+    pub fn sleep_moves_clock(mut self, moves: bool) -> Builder {
+        self.sleep_moves_clock = moves;
+        self
+    }
+
+    /// Builds the twin.
+    pub fn build(self) -> Twin {
+        let clock = self.clock.unwrap_or_else(system_clock);
+        let settable = clock.is_settable();
+        let engine = Arc::new(Engine::new(Settings {
+            clock,
+            seed: self.seed.unwrap_or_else(default_seed),
+            conditions: self.conditions,
+            shared_db: self.shared_db,
+        }));
+        Twin(Arc::new(Inner {
+            clock: TwinClock::new(Arc::clone(&engine), self.sleep_moves_clock),
+            engine,
+            settable,
+            announced: AtomicBool::new(false),
+        }))
+    }
+}
+
+/// The environment's seed, or one that nobody can foresee.
+fn default_seed() -> u64 {
+    let told = std::env::var("DYNATWIN_SEED").ok();
+    told.and_then(|text| text.trim().parse().ok())
+        .unwrap_or_else(|| RandomState::new().hash_one("dynatwin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shared_between_threads<T: Clone + Send + Sync>() {}
+
+    #[test]
+    fn a_twin_can_be_shared() {
+        shared_between_threads::<Twin>();
+        shared_between_threads::<TwinClock>();
+        shared_between_threads::<Account>();
+    }
+
+    #[test]
+    fn how_to_replay() {
+        assert!(replay(7, true).contains("Twin::seeded(7)"));
+        assert!(replay(7, false).contains("DYNATWIN_SEED=7"));
+    }
+
+    #[test]
+    fn a_panic_announces_the_seed_once() {
+        let twin = Twin::seeded(7);
+        let kept = twin.clone();
+        let panicked = std::thread::spawn(move || {
+            let _second = twin.clone();
+            std::panic::resume_unwind(Box::new(()));
+        });
+        assert!(panicked.join().is_err());
+        assert!(kept.0.announced.load(Ordering::Relaxed));
+        let quiet = Twin::seeded(8);
+        drop(quiet.clone());
+        assert!(!quiet.0.announced.load(Ordering::Relaxed));
+    }
+}

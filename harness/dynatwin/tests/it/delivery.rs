@@ -1,0 +1,126 @@
+//! Answers that come late, broken or never.
+
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::put_item::{PutItemError, PutItemOutput};
+use dynatwin::{Moment, Rule, Twin, Verdict};
+
+use crate::{TABLE, create_table, s};
+
+type Put = Result<PutItemOutput, SdkError<PutItemError>>;
+
+/// One put without retries under a rule, for a client of this patience.
+async fn put_under(verdict: Verdict, timeouts: TimeoutConfig) -> (Twin, Put) {
+    let twin = Twin::seeded(7);
+    create_table(&twin.client()).await;
+    let config = twin
+        .config()
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts);
+    let _rule = twin.faults().add(Rule::new(verdict).operation("PutItem"));
+    let start = Instant::now();
+    let request = Client::from_conf(config.build()).put_item().table_name(TABLE);
+    let put = request.item("PK", s("a")).item("SK", s("-")).send().await;
+    assert!(start.elapsed() < Duration::from_secs(2), "no real time passes");
+    (twin, put)
+}
+
+fn patient() -> TimeoutConfig {
+    TimeoutConfig::disabled()
+}
+
+fn attempt_within(timeout: Duration) -> TimeoutConfig {
+    TimeoutConfig::builder().operation_attempt_timeout(timeout).build()
+}
+
+fn read_within(timeout: Duration) -> TimeoutConfig {
+    TimeoutConfig::builder().read_timeout(timeout).build()
+}
+
+#[tokio::test]
+async fn a_late_answer_moves_the_clock() {
+    let (twin, put) = put_under(Verdict::Wait(Duration::from_secs(30)), patient()).await;
+    put.unwrap();
+    assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(30)));
+}
+
+#[tokio::test]
+async fn a_client_with_a_timeout_does_not_wait_for_it() {
+    for timeouts in [
+        attempt_within(Duration::from_secs(5)),
+        read_within(Duration::from_secs(5)),
+    ] {
+        let (twin, put) = put_under(Verdict::Wait(Duration::from_secs(30)), timeouts).await;
+        assert!(is_timeout(&put), "{put:?}");
+        assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(5)));
+        assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+    }
+}
+
+#[tokio::test]
+async fn a_timeout_longer_than_the_wait_does_no_harm() {
+    let (twin, put) = put_under(
+        Verdict::Wait(Duration::from_secs(3)),
+        attempt_within(Duration::from_secs(5)),
+    )
+    .await;
+    put.unwrap();
+    assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(3)));
+}
+
+#[tokio::test]
+async fn a_lost_answer_ends_with_the_timeout() {
+    let (twin, put) = put_under(Verdict::AnswerLost, attempt_within(Duration::from_secs(2))).await;
+    assert!(is_timeout(&put), "{put:?}");
+    assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(2)));
+    assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+}
+
+#[tokio::test]
+async fn a_lost_answer_ends_though_the_client_is_patient() {
+    let (twin, put) = put_under(Verdict::AnswerLost, patient()).await;
+    assert!(is_timeout(&put), "{put:?}");
+    assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_mins(1)));
+}
+
+#[tokio::test]
+async fn a_reset_connection_is_a_dispatch_failure() {
+    let (twin, put) = put_under(Verdict::Reset, patient()).await;
+    let error = put.unwrap_err();
+    assert!(
+        matches!(&error, SdkError::DispatchFailure(failure) if failure.is_io()),
+        "{error:?}"
+    );
+    assert!(twin.items(TABLE).unwrap().is_empty(), "nothing was carried out");
+}
+
+#[tokio::test]
+async fn a_truncated_answer_is_a_response_error() {
+    let (twin, put) = put_under(Verdict::Truncate(1), patient()).await;
+    assert!(matches!(put, Err(SdkError::ResponseError(_))), "{put:?}");
+    assert_eq!(twin.items(TABLE).unwrap().len(), 1, "it was carried out");
+}
+
+#[tokio::test]
+async fn a_retry_mends_what_a_reset_broke() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    for verdict in [Verdict::Reset, Verdict::Truncate(1), Verdict::AnswerLost] {
+        let rule = twin.faults().add(Rule::new(verdict).operation("PutItem").first(1));
+        crate::put(&client, "a").await.unwrap();
+        assert_eq!((rule.fired(), rule.matched()), (1, 2), "{verdict:?}");
+    }
+}
+
+fn is_timeout(put: &Put) -> bool {
+    match put {
+        Err(SdkError::TimeoutError(_)) => true,
+        Err(SdkError::DispatchFailure(failure)) => failure.is_timeout(),
+        _ => false,
+    }
+}

@@ -1,0 +1,91 @@
+//! The SDK's retries under a settable clock: they take the twin's time and none of ours.
+
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use dynatwin::{Moment, Rule, Twin, Verdict};
+
+use crate::{TABLE, create_table, put};
+
+#[tokio::test]
+async fn a_put_that_is_throttled_twice_passes_at_the_third_attempt() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    let throttle = twin
+        .faults()
+        .add(Rule::new(Verdict::Throttle(None)).operation("PutItem").first(2));
+    let start = Instant::now();
+
+    put(&client, "a").await.unwrap();
+
+    assert_eq!((throttle.fired(), throttle.matched()), (2, 3));
+    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+    assert!(twin.clock().now() > Moment::START, "the backoff moves the clock");
+    assert_eq!(twin.items(TABLE).unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_same_seed_gives_the_same_times() {
+    let mut ends = Vec::new();
+    for _ in 0..2 {
+        let twin = Twin::seeded(7);
+        let client = twin.client();
+        create_table(&client).await;
+        let _throttle = twin.faults().add(Rule::new(Verdict::Throttle(None)).share(0.3));
+        for at in 0..20 {
+            let _ = put(&client, &at.to_string()).await;
+        }
+        ends.push((twin.clock().now(), twin.items(TABLE)));
+    }
+    assert_eq!(ends[0], ends[1]);
+    assert!(ends[0].0 > Moment::START, "three in ten of twenty fail now and then");
+}
+
+#[tokio::test]
+async fn no_attempt_is_left_when_all_are_throttled() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    let throttle = twin
+        .faults()
+        .add(Rule::new(Verdict::Throttle(None)).operation("PutItem"));
+
+    let error = put(&client, "a").await.unwrap_err();
+
+    assert!(
+        matches!(error, aws_sdk_dynamodb::Error::ThrottlingException(_)),
+        "{error:?}"
+    );
+    assert_eq!(throttle.fired(), 3);
+    drop(throttle);
+    put(&client, "a").await.unwrap();
+}
+
+#[tokio::test]
+async fn one_client_does_not_use_up_the_retries_of_another() {
+    let twin = Twin::seeded(7);
+    create_table(&twin.client()).await;
+    let throttle = twin
+        .faults()
+        .add(Rule::new(Verdict::InternalServerError).operation("PutItem"));
+    for _ in 0..100 {
+        let before = throttle.fired();
+        put(&twin.client(), "a").await.unwrap_err();
+        assert_eq!(throttle.fired() - before, 3);
+    }
+}
+
+#[tokio::test]
+async fn retries_can_be_turned_off() {
+    let twin = Twin::seeded(7);
+    create_table(&twin.client()).await;
+    let client = Client::from_conf(twin.config().retry_config(RetryConfig::disabled()).build());
+    let throttle = twin
+        .faults()
+        .add(Rule::new(Verdict::Throttle(None)).operation("PutItem"));
+    put(&client, "a").await.unwrap_err();
+    assert_eq!(throttle.fired(), 1);
+    assert_eq!(twin.clock().now(), Moment::START);
+}

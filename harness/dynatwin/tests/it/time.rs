@@ -1,0 +1,142 @@
+//! Time to live, and sleeping on the twin's clock.
+
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::Client;
+use dynatwin::{Clock, Conditions, Lag, Moment, TimeToLive, Twin};
+
+use crate::{TABLE, create_table, n, s};
+
+const WEEK: Duration = Duration::from_hours(7 * 24);
+
+/// Puts a session that ends a week from now.
+async fn put_session(twin: &Twin, client: &Client) {
+    let ends = twin.clock().now().plus(WEEK);
+    client
+        .put_item()
+        .table_name(TABLE)
+        .item("PK", s("USER#masa"))
+        .item("SK", s("SESSION#1"))
+        .item("expiresAt", n(ends.seconds()))
+        .send()
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn an_expired_session_is_gone() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    put_session(&twin, &client).await;
+
+    twin.clock().advance(WEEK.saturating_sub(Duration::from_secs(1)));
+    assert_eq!(twin.items(TABLE).unwrap().len(), 1);
+    twin.clock().advance(Duration::from_secs(2));
+    assert_eq!(twin.items(TABLE).unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn a_table_can_delete_late() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    let late = Conditions {
+        time_to_live: TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48))),
+        ..Conditions::CALM
+    };
+    twin.set_table_conditions(TABLE, late);
+    put_session(&twin, &client).await;
+
+    twin.clock().advance(WEEK + Duration::from_hours(47));
+    let read = client.get_item().table_name(TABLE);
+    let read = read.key("PK", s("USER#masa")).key("SK", s("SESSION#1")).send().await;
+    assert!(read.unwrap().item.is_some(), "expired, and still there");
+    twin.clock().advance(Duration::from_hours(2));
+    assert_eq!(twin.items(TABLE).unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn sleepers_wake_in_the_order_of_their_times() {
+    let twin = Twin::seeded(7);
+    let clock = twin.clock();
+    let start = Instant::now();
+    let woken = std::sync::Mutex::new(Vec::new());
+    let sleep = |hours: u64| {
+        let (clock, woken) = (clock.clone(), &woken);
+        async move {
+            clock.sleep(Duration::from_hours(hours)).await;
+            woken.lock().unwrap().push((hours, clock.now()));
+        }
+    };
+    tokio::join!(sleep(3), sleep(1), sleep(2), sleep(1));
+    let at = |hours: u64| (hours, Moment::START.plus(Duration::from_hours(hours)));
+    assert_eq!(*woken.lock().unwrap(), [at(1), at(1), at(2), at(3)]);
+    assert!(start.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn a_sleeper_that_gives_up_holds_nobody_back() {
+    let clock = Twin::seeded(7).clock();
+    tokio::select! {
+        biased;
+        () = clock.sleep(Duration::from_secs(2)) => panic!("the shorter sleep ends first"),
+        () = clock.sleep(Duration::from_secs(1)) => {}
+    }
+    clock.sleep(Duration::from_secs(5)).await;
+    assert_eq!(clock.now(), Moment::START.plus(Duration::from_secs(6)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_sleepers_on_many_threads_all_wake() {
+    let clock = Twin::seeded(7).clock();
+    let sleepers: Vec<_> = (0..200u64)
+        .map(|at| {
+            let clock = clock.clone();
+            tokio::spawn(async move {
+                for step in 0..10 {
+                    clock.sleep(Duration::from_millis(at * 7 % 50 + step)).await;
+                }
+            })
+        })
+        .collect();
+    for sleeper in sleepers {
+        tokio::time::timeout(Duration::from_secs(10), sleeper)
+            .await
+            .unwrap()
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn sleepers_wait_for_the_test_if_it_wants_them_to() {
+    let twin = Twin::builder()
+        .clock(Clock::settable(Moment::START))
+        .sleep_moves_clock(false)
+        .build();
+    let clock = twin.clock();
+    let sleeper = tokio::spawn({
+        let clock = clock.clone();
+        async move { clock.sleep(Duration::from_mins(1)).await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!sleeper.is_finished());
+    assert_eq!(clock.now(), Moment::START);
+    clock.advance(Duration::from_mins(1));
+    sleeper.await.unwrap();
+    assert_eq!(clock.now(), Moment::START.plus(Duration::from_mins(1)));
+}
+
+#[tokio::test]
+async fn an_accelerated_clock_sleeps_faster() {
+    let clock = Clock::accelerated(real_now, Moment::START, 3600.0);
+    let twin = Twin::builder().clock(clock).build();
+    let start = Instant::now();
+    twin.clock().sleep(Duration::from_mins(1)).await;
+    assert!(start.elapsed() >= Duration::from_millis(16), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+fn real_now() -> Moment {
+    dynatwin::system_clock().now()
+}
