@@ -13,6 +13,22 @@ use crate::target::{Kind, Target};
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What is to be run.
+///
+/// ```no_run
+/// # async fn example() {
+/// use dynatwin_conformance::run::Plan;
+/// use dynatwin_conformance::scenario;
+/// use dynatwin_conformance::target::Kind;
+///
+/// let plan = Plan {
+///     targets: Kind::ALL.to_vec(),
+///     scenarios: scenario::ALL.iter().collect(),
+///     seed: 1,
+/// };
+/// let report = plan.run(|entry| println!("{entry}")).await;
+/// print!("{report}");
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The targets, in the order of the report's columns.

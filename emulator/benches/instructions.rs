@@ -17,12 +17,12 @@ const ALLOWED: f64 = 1.03;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [word, operation, count] = arguments.as_slice() {
-        if word == "--run" {
-            let workload = Workload::new(operation);
-            (0..count.parse().unwrap_or(0)).for_each(|number| drop(workload.run(number)));
-            return ExitCode::SUCCESS;
-        }
+    if let [word, operation, count] = arguments.as_slice()
+        && word == "--run"
+    {
+        let workload = Workload::new(operation);
+        (0..count.parse().unwrap_or(0)).for_each(|number| drop(workload.run(number)));
+        return ExitCode::SUCCESS;
     }
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("valgrind is not installed: no instructions counted");

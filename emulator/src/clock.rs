@@ -330,6 +330,6 @@ mod tests {
         let read = Arc::clone(&source);
         let clock = Clock::accelerated(move || Moment(read.load(Ordering::SeqCst)), Moment::START, 3600.0);
         source.store(1_000_000, Ordering::SeqCst);
-        assert_eq!(clock.now(), Moment::START.plus(Duration::from_secs(3600)));
+        assert_eq!(clock.now(), Moment::START.plus(Duration::from_hours(1)));
     }
 }

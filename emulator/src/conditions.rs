@@ -110,11 +110,11 @@ impl Conditions {
         }),
         index_propagation: Lag::Seeded {
             typical: Duration::from_secs(5),
-            longest: Duration::from_secs(180),
+            longest: Duration::from_mins(3),
         },
         table_status: Lag::Seeded {
-            typical: Duration::from_secs(60),
-            longest: Duration::from_secs(300),
+            typical: Duration::from_mins(1),
+            longest: Duration::from_mins(5),
         },
         internal_errors: 0.01,
         throttles: 0.05,

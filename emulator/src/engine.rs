@@ -334,7 +334,7 @@ impl Engine {
             return Vec::new();
         };
         let tables = region.tables.read();
-        tables.keys().map(|name| name.to_string()).collect()
+        tables.keys().map(std::string::ToString::to_string).collect()
     }
 
     /// All items of a table as they are now, in the table's order; `None` if there is no such table.

@@ -180,7 +180,7 @@ impl Number {
     }
 
     /// The exact sum.
-    pub fn add(self, other: Number) -> Result<Number, NumberError> {
+    pub fn plus(self, other: Number) -> Result<Number, NumberError> {
         if self.is_zero() {
             return Ok(other);
         }
@@ -208,8 +208,8 @@ impl Number {
     }
 
     /// The exact difference.
-    pub fn subtract(self, other: Number) -> Result<Number, NumberError> {
-        self.add(Number {
+    pub fn minus(self, other: Number) -> Result<Number, NumberError> {
+        self.plus(Number {
             negative: !other.negative && !other.is_zero(),
             ..other
         })
@@ -509,18 +509,15 @@ mod tests {
             ("1e-130", "1e-130", &format!("0.{}2", "0".repeat(129))),
         ] {
             assert_eq!(
-                number(left).add(number(right)).map(|sum| sum.to_string()),
+                number(left).plus(number(right)).map(|sum| sum.to_string()),
                 Ok(expect.to_owned()),
                 "{left} + {right}"
             );
         }
-        assert_eq!(number("1e125").add(number("1")), Err(NumberError::TooPrecise));
-        assert_eq!(number("9e125").add(number("9e125")), Err(NumberError::Overflow));
-        assert_eq!(
-            number("1.1e-130").subtract(number("1e-130")),
-            Err(NumberError::Underflow)
-        );
-        assert_eq!(number("3").subtract(number("0")), Ok(number("3")));
+        assert_eq!(number("1e125").plus(number("1")), Err(NumberError::TooPrecise));
+        assert_eq!(number("9e125").plus(number("9e125")), Err(NumberError::Overflow));
+        assert_eq!(number("1.1e-130").minus(number("1e-130")), Err(NumberError::Underflow));
+        assert_eq!(number("3").minus(number("0")), Ok(number("3")));
     }
 
     #[test]

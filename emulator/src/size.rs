@@ -20,7 +20,7 @@ pub fn of_value(value: &AttributeValue) -> usize {
                 .map(|(name, value)| 1 + name.len() + of_value(value))
                 .sum::<usize>()
         }
-        AttributeValue::Ss(set) => set.iter().map(|text| text.len()).sum(),
+        AttributeValue::Ss(set) => set.iter().map(compact_str::CompactString::len).sum(),
         AttributeValue::Ns(set) => set.iter().map(|number| number.size()).sum(),
         AttributeValue::Bs(set) => set.iter().map(|bytes| bytes.len()).sum(),
     }

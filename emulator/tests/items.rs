@@ -1,4 +1,5 @@
 //! The operations on items, end to end through `dispatch`.
+#![allow(clippy::unwrap_used)]
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;

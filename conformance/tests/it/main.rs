@@ -1,4 +1,4 @@
-//! All scenarios, in process and against DynamoDB Local.
+//! All scenarios, in process, over HTTP, and against DynamoDB Local.
 
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario;
@@ -27,6 +27,11 @@ async fn in_process_on_an_ordinary_day() {
 #[tokio::test(flavor = "multi_thread")]
 async fn in_process_on_the_worst_day() {
     all_pass(Kind::InProcess(Mood::Storm)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server() {
+    all_pass(Kind::Server).await;
 }
 
 /// The scenarios are right only if another implementation agrees. `DYNATWIN_OFFLINE=1` leaves this out where npm or Java

@@ -77,10 +77,10 @@ impl Write<'_> {
     /// Steps two and three: the condition on the current item, and the whole change.
     pub(super) fn change(&self, shape: &Shape, contents: &Contents) -> Result<Change, ApiError> {
         let old = contents.get(&self.key);
-        if let Some(condition) = &self.condition {
-            if !condition.matches(old.map(Item::attributes)) {
-                return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
-            }
+        if let Some(condition) = &self.condition
+            && !condition.matches(old.map(Item::attributes))
+        {
+            return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
         }
         let new = match &self.action {
             Action::Put(item) => Some(item.clone()),

@@ -9,7 +9,7 @@ use super::bind::Bound;
 use super::error;
 use super::path::{self, Path};
 use crate::limits;
-use crate::value::Type;
+use crate::value::{AttributeValue, Type};
 
 type Check = Result<(), String>;
 
@@ -88,21 +88,17 @@ fn application(bound: &Bound<'_>, application: Application) -> Check {
         return Err(error::operand_count(operator.name(), operands.len()));
     }
     requires_path(operator, operands)?;
-    match operator {
+    if operator == Operator::AttributeType {
         // Its second operand's type is judged after the distinctness.
-        Operator::AttributeType => {
-            distinct(bound, operator, operands)?;
-            attribute_type(bound, operands)
-        }
-        _ => {
-            types(bound, operator, operands)?;
-            if operator == Operator::Between {
-                between(bound, operands)?;
-            }
-            distinct(bound, operator, operands)?;
-            in_operands(operator, operands)
-        }
+        distinct(bound, operator, operands)?;
+        return attribute_type(bound, operands);
     }
+    types(bound, operator, operands)?;
+    if operator == Operator::Between {
+        between(bound, operands)?;
+    }
+    distinct(bound, operator, operands)?;
+    in_operands(operator, operands)
 }
 
 fn requires_path(operator: Operator, operands: &[Operand]) -> Check {
@@ -152,9 +148,7 @@ fn attribute_type(bound: &Bound<'_>, operands: &[Operand]) -> Check {
     match known_type(bound, *second) {
         None => Err(error::operand_type(name, error::ALL_TYPES)),
         Some(Type::S) => match bound.constant(*second) {
-            Some(crate::value::AttributeValue::S(text)) if Type::from_name(text).is_none() => {
-                Err(error::unknown_type(text))
-            }
+            Some(AttributeValue::S(text)) if Type::from_name(text).is_none() => Err(error::unknown_type(text)),
             _ => Ok(()),
         },
         Some(kind) => Err(error::operand_type(name, kind.name())),
@@ -201,14 +195,15 @@ fn section_operand(bound: &Bound<'_>, action: &Action) -> Check {
     let Some(kind) = action
         .value
         .and_then(|value| bound.constant(value))
-        .map(|value| value.kind())
+        .map(AttributeValue::kind)
     else {
         return Ok(());
     };
-    let fits = match (action.clause, kind) {
-        (Clause::Add, Type::N) | (Clause::Add | Clause::Delete, Type::Ss | Type::Ns | Type::Bs) => true,
-        (Clause::Set | Clause::Remove, _) => true,
-        _ => false,
+    let is_set = matches!(kind, Type::Ss | Type::Ns | Type::Bs);
+    let fits = match action.clause {
+        Clause::Add => is_set || kind == Type::N,
+        Clause::Delete => is_set,
+        Clause::Set | Clause::Remove => true,
     };
     if fits {
         return Ok(());

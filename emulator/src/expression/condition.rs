@@ -43,7 +43,7 @@ impl<'r> Condition<'r> {
         let Body::Condition { program, .. } = &self.bound.parsed.body else {
             return false;
         };
-        let mut truth = false;
+        let mut truth = true; // what a condition without tests is: `Expected: {}`
         let mut at = 0;
         while let Some(op) = program.get(at) {
             at += 1;

@@ -388,9 +388,9 @@ impl ApiError {
         ApiError::validation("Attempted conditional constraint is not an indexable operation")
     }
 
-    pub(super) fn key_operator_missing(name: &str) -> ApiError {
+    pub(super) fn legacy_operator_missing(member: &str, name: &str) -> ApiError {
         ApiError::validation(format!(
-            "{}Value null at 'keyConditions.{name}.member.comparisonOperator' failed to satisfy constraint: Member must not be null",
+            "{}Value null at '{member}.{name}.member.comparisonOperator' failed to satisfy constraint: Member must not be null",
             crate::error::ONE_VALIDATION_ERROR
         ))
     }

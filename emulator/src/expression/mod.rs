@@ -61,3 +61,5 @@ impl ExpressionKind {
         }
     }
 }
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use crate::value::{AttributeValue, Map, Name};
 ///
 /// let (cache, substitutions) = (Cache::new(), Substitutions::default());
 /// let mut scope = Scope::new(&substitutions, &cache).unwrap();
-/// let projection = scope.projection("b, missing").unwrap();
+/// let projection = scope.projection("b, absent").unwrap();
 /// let entry = |name: &str| (name.into(), AttributeValue::Null);
 /// let item = Map::from_entries(vec![entry("a"), entry("b")]);
 /// assert_eq!(projection.apply(&item), Map::from_entries(vec![entry("b")]));

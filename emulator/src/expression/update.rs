@@ -137,8 +137,8 @@ impl<'r> Update<'r> {
             }
             Clause::Delete => {
                 let operand = self.evaluate(value, base)?;
-                let left = here.map(|here| removed(here, &operand).ok_or_else(|| self.mismatch()));
-                Ok(left.transpose()?.flatten().map(Cow::Owned))
+                let left = here.map(|here| self.removed(here, &operand)).transpose()?;
+                Ok(left.flatten().map(Cow::Owned))
             }
         }
     }
@@ -154,12 +154,22 @@ impl<'r> Update<'r> {
     fn added(&self, here: &AttributeValue, operand: &AttributeValue) -> Result<AttributeValue, ApiError> {
         match (here, operand) {
             (AttributeValue::N(left), AttributeValue::N(right)) => {
-                left.add(*right).map(AttributeValue::N).map_err(ApiError::arithmetic)
+                left.plus(*right).map(AttributeValue::N).map_err(ApiError::arithmetic)
             }
             (AttributeValue::Ss(left), AttributeValue::Ss(right)) => Ok(AttributeValue::Ss(union(left, right))),
             (AttributeValue::Ns(left), AttributeValue::Ns(right)) => Ok(AttributeValue::Ns(union(left, right))),
             (AttributeValue::Bs(left), AttributeValue::Bs(right)) => Ok(AttributeValue::Bs(union(left, right))),
             (AttributeValue::L(left), AttributeValue::L(right)) if self.legacy => Ok(appended(left, right)),
+            _ => Err(self.mismatch()),
+        }
+    }
+
+    /// What DELETE leaves of a set.
+    fn removed(&self, here: &AttributeValue, operand: &AttributeValue) -> Result<Option<AttributeValue>, ApiError> {
+        match (here, operand) {
+            (AttributeValue::Ss(here), AttributeValue::Ss(operand)) => Ok(rest(here, operand, AttributeValue::Ss)),
+            (AttributeValue::Ns(here), AttributeValue::Ns(operand)) => Ok(rest(here, operand, AttributeValue::Ns)),
+            (AttributeValue::Bs(here), AttributeValue::Bs(operand)) => Ok(rest(here, operand, AttributeValue::Bs)),
             _ => Err(self.mismatch()),
         }
     }
@@ -179,9 +189,9 @@ impl<'r> Update<'r> {
             Operator::Plus | Operator::Minus => {
                 let (left, right) = (number(side(0)?)?, number(side(1)?)?);
                 let result = if operator == Operator::Plus {
-                    left.add(right)
+                    left.plus(right)
                 } else {
-                    left.subtract(right)
+                    left.minus(right)
                 };
                 let number = result.map_err(ApiError::arithmetic)?;
                 Ok(Cow::Owned(AttributeValue::N(number)))
@@ -289,19 +299,11 @@ fn union<T: Ord + Clone>(left: &[T], right: &[T]) -> Vec<T> {
     all
 }
 
-/// What is left of a set; `None` within if nothing is, and without if the types do not fit.
-fn removed(here: &AttributeValue, operand: &AttributeValue) -> Option<Option<AttributeValue>> {
-    fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeValue) -> Option<AttributeValue> {
-        let kept = here.iter().filter(|member| operand.binary_search(member).is_err());
-        let kept: Vec<T> = kept.cloned().collect();
-        (!kept.is_empty()).then(|| set(kept))
-    }
-    Some(match (here, operand) {
-        (AttributeValue::Ss(here), AttributeValue::Ss(operand)) => rest(here, operand, AttributeValue::Ss),
-        (AttributeValue::Ns(here), AttributeValue::Ns(operand)) => rest(here, operand, AttributeValue::Ns),
-        (AttributeValue::Bs(here), AttributeValue::Bs(operand)) => rest(here, operand, AttributeValue::Bs),
-        _ => return None,
-    })
+/// What is left of a sorted set without the members of another; `None` if nothing is.
+fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeValue) -> Option<AttributeValue> {
+    let kept = here.iter().filter(|member| operand.binary_search(member).is_err());
+    let kept: Vec<T> = kept.cloned().collect();
+    (!kept.is_empty()).then(|| set(kept))
 }
 
 /// What is to be done to the item, sorted by when it can be done.
@@ -358,17 +360,12 @@ impl<'a> Work<'a> {
                 parent.push(value.into_owned());
             }
         }
-        self.removed.sort_unstable();
-        for path in self.removed.iter().rev() {
-            match inside(&mut map, path) {
-                Some((AttributeValue::M(parent), PathElement::Name(name))) => {
-                    parent.remove(name);
-                }
-                Some((AttributeValue::L(parent), PathElement::Index(index))) if index < parent.len() => {
-                    parent.remove(index);
-                }
-                _ => {}
-            }
+        // The deepest first, so that no path's way is moved; then what one parent loses, in one sweep.
+        self.removed
+            .sort_unstable_by(|left, right| right.len().cmp(&left.len()).then_with(|| left.cmp(right)));
+        let parent = |path: &Path<'a>| path.split_last().map(|(parent, _)| parent);
+        for group in self.removed.chunk_by(|left, right| parent(left) == parent(right)) {
+            remove(&mut map, group);
         }
         map
     }
@@ -378,6 +375,30 @@ impl<'a> Work<'a> {
 fn inside<'m, 'a>(map: &'m mut Map, path: &Path<'a>) -> Option<(&'m mut AttributeValue, PathElement<'a>)> {
     let (parent, last) = path.split_last()?;
     Some((parent.find_mut(map)?, last))
+}
+
+/// Takes out what paths with one parent lead to; positions come in their order.
+fn remove<'a>(map: &mut Map, paths: &[Path<'a>]) {
+    let last = |path: &Path<'a>| path.split_last().map(|(_, last)| last);
+    match paths.first().and_then(|path| inside(map, path)) {
+        Some((AttributeValue::M(parent), _)) => {
+            for path in paths {
+                if let Some(PathElement::Name(name)) = last(path) {
+                    parent.remove(name);
+                }
+            }
+        }
+        Some((AttributeValue::L(parent), _)) => {
+            let mut gone = paths.iter().filter_map(last).peekable();
+            let mut at = 0;
+            parent.retain(|_| {
+                let keep = gone.next_if_eq(&PathElement::Index(at)).is_none();
+                at += 1;
+                keep
+            });
+        }
+        _ => {}
+    }
 }
 
 /// The attributes of `base` with those of `changes`, sorted by name, put in or taken away. What is replaced is not

@@ -5,7 +5,7 @@ use super::{output, reading};
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Get, is_throttle};
-use crate::expression::Projection;
+use crate::expression::{Projection, legacy};
 use crate::limits;
 use crate::plan::{self, Target};
 use crate::request::{BatchGetItem, KeysAndAttributes};
@@ -51,7 +51,6 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
                 Err(error) if is_throttle(&error) => {
                     read.unprocessed.push(key);
                     throttle = Some(error);
-                    continue;
                 }
                 Err(error) => return Err(error),
                 Ok(item) => {
@@ -110,7 +109,7 @@ fn encode(out: &mut Writer, reads: &[TableRead<'_>], report: Report) {
             object.close();
         }
         if let Some(names) = &asked.attributes_to_get {
-            table.strings("AttributesToGet", names.iter().map(|name| name.as_str()));
+            table.strings("AttributesToGet", names.iter().map(compact_str::CompactString::as_str));
         }
         table.close();
     }
@@ -178,9 +177,13 @@ fn check_kinds(tables: &[Asked]) -> Result<(), ApiError> {
     )?;
     for (_, asked) in tables {
         let has_expression = asked.projection_expression.is_some();
-        check::substitutions_need_expression(&asked.substitutions, has_expression, "")?;
+        check::substitutions_need_expression(&asked.substitutions, has_expression, None)?;
         reading::check_not_empty(asked.projection_expression.as_ref())?;
-        check::attributes_to_get(asked.attributes_to_get.as_ref())?;
+        asked
+            .attributes_to_get
+            .as_deref()
+            .map(legacy::attributes_to_get)
+            .transpose()?;
     }
     Ok(())
 }
@@ -210,9 +213,13 @@ fn plan<'r>(context: &Context<'r>, asked: &'r Asked) -> Result<(Vec<Get<'r>>, Ta
     let projection = reading::projection(
         &of_table.substitutions,
         of_table.projection_expression.as_ref(),
-        of_table.attributes_to_get.as_deref(),
         context.engine.expressions(),
-    )?;
+    )?
+    .or(of_table
+        .attributes_to_get
+        .as_deref()
+        .map(legacy::attributes_to_get)
+        .transpose()?);
     let consumed = Consumed::new(target.table.name.clone());
     Ok((
         gets,

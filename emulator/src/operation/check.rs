@@ -1,7 +1,8 @@
 //! The framework's checks on members that several operations share, in the wording of each layer.
 
 use crate::error::{ApiError, Violations, constraint};
-use crate::value::{Name, Text};
+use crate::request::Substitutions;
+use crate::value::Text;
 
 /// The sets of words, as the service prints them.
 pub mod words {
@@ -185,61 +186,31 @@ pub fn range(faults: &mut Violations, value: Option<i64>, path: &str, least: i64
     }
 }
 
-/// `AttributesToGet`: not empty, and no name twice.
-pub fn attributes_to_get(names: Option<&Vec<Name>>) -> Result<(), ApiError> {
-    let Some(names) = names else { return Ok(()) };
-    if names.is_empty() {
-        let mut faults = Violations::new();
-        faults.value("[]", "attributesToGet", constraint::min_length(1));
-        return faults.finish();
-    }
-    for (at, name) in names.iter().enumerate() {
-        if names[..at].contains(name) {
-            return Err(ApiError::invalid(format_args!(
-                "Duplicate value in attribute name: {name}"
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// The legacy and expression parameters of a request, by whether they are there: both kinds together are refused.
-pub fn mixing(legacy: &[(&str, bool)], expressions: &[(&str, bool)]) -> Result<(), ApiError> {
-    let present = |parameters: &[(&str, bool)]| {
-        let names: Vec<&str> = parameters
+pub fn mixing(legacy: &[(&'static str, bool)], expressions: &[(&'static str, bool)]) -> Result<(), ApiError> {
+    let any = |parameters: &[(&str, bool)]| parameters.iter().any(|(_, there)| *there);
+    if !(any(legacy) && any(expressions)) {
+        return Ok(());
+    }
+    let present = |parameters: &[(&'static str, bool)]| -> Vec<&'static str> {
+        parameters
             .iter()
             .filter(|(_, there)| *there)
             .map(|(name, _)| *name)
-            .collect();
-        names.join(", ")
+            .collect()
     };
-    let (legacy, expressions) = (present(legacy), present(expressions));
-    if legacy.is_empty() || expressions.is_empty() {
-        return Ok(());
-    }
-    Err(ApiError::validation(format!(
-        "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {{{legacy}}} Expression parameters: {{{expressions}}}"
-    )))
+    Err(ApiError::mixed_parameters(&present(legacy), &present(expressions)))
 }
 
-/// Substitutions without an expression that could use them.
+/// Substitutions without an expression that could use them; `missing` is what the reads say of values.
 pub fn substitutions_need_expression(
-    substitutions: &crate::request::Substitutions,
+    substitutions: &Substitutions,
     has_expression: bool,
-    values_tail: &str,
+    missing: Option<&str>,
 ) -> Result<(), ApiError> {
-    if has_expression {
-        return Ok(());
+    match (has_expression, &substitutions.names, &substitutions.values) {
+        (false, Some(_), _) => Err(ApiError::names_without_expression()),
+        (false, None, Some(_)) => Err(ApiError::values_without_expression(missing)),
+        _ => Ok(()),
     }
-    if substitutions.names.is_some() {
-        return Err(ApiError::validation(
-            "ExpressionAttributeNames can only be specified when using expressions",
-        ));
-    }
-    if substitutions.values.is_some() {
-        return Err(ApiError::validation(format!(
-            "ExpressionAttributeValues can only be specified when using expressions{values_tail}"
-        )));
-    }
-    Ok(())
 }

@@ -71,7 +71,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 }
 
 /// The words of an enumeration that the request may use.
-fn one_of<'w>(word: Option<&'w crate::value::Text>) -> Option<&'w str> {
+fn one_of(word: Option<&crate::value::Text>) -> Option<&str> {
     word.map(crate::value::Text::as_str)
 }
 

@@ -4,7 +4,7 @@ use super::check;
 use super::single_write::{self, Asked};
 use crate::error::{ApiError, Violations};
 use crate::execute::{Action, Context};
-use crate::expression::{Scope, legacy};
+use crate::expression::Scope;
 use crate::plan::{self, Guard};
 use crate::request::DeleteItem;
 use crate::wire::decode::Decode;
@@ -34,14 +34,14 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         ],
         &[("ConditionExpression", has_condition)],
     )
-    .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, ""))
+    .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, None))
     .map_err(ApiError::enveloped)?;
     let cache = context.engine.expressions();
-    let mut scope = Scope::new(&request.substitutions, cache).map_err(single_write::enveloped)?;
+    let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
     let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
         .and_then(|condition| scope.check_all_used().map(|()| condition))
-        .map_err(single_write::enveloped)?;
-    let expected = legacy::expected(request.expected.as_deref(), request.conditional_operator.as_ref())
+        .map_err(ApiError::enveloped)?;
+    let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;
     let guard = Guard {

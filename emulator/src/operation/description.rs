@@ -149,7 +149,7 @@ fn projection(object: &mut Object<'_>, projection: &Projection) {
         Projection::KeysOnly => description.string("ProjectionType", "KEYS_ONLY"),
         Projection::Include(names) => {
             description.string("ProjectionType", "INCLUDE");
-            description.strings("NonKeyAttributes", names.iter().map(|name| name.as_str()));
+            description.strings("NonKeyAttributes", names.iter().map(compact_str::CompactString::as_str));
         }
     }
     description.close();

@@ -5,6 +5,7 @@ use super::{output, reading};
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context};
+use crate::expression::legacy;
 use crate::plan;
 use crate::request::GetItem;
 use crate::value::Item;
@@ -29,19 +30,19 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         &[("AttributesToGet", request.attributes_to_get.is_some())],
         &[("ProjectionExpression", has_expression)],
     )?;
-    check::substitutions_need_expression(&request.substitutions, has_expression, "")?;
-    check::attributes_to_get(request.attributes_to_get.as_ref())?;
+    check::substitutions_need_expression(&request.substitutions, has_expression, None)?;
+    let legacy = request
+        .attributes_to_get
+        .as_deref()
+        .map(legacy::attributes_to_get)
+        .transpose()?;
     reading::check_not_empty(request.projection_expression.as_ref())?;
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
     let key = request.key.unwrap_or_default();
     let get = plan::get(target, &key)?;
     let cache = context.engine.expressions();
-    let projection = reading::projection(
-        &request.substitutions,
-        request.projection_expression.as_ref(),
-        request.attributes_to_get.as_deref(),
-        cache,
-    )?;
+    let projection =
+        reading::projection(&request.substitutions, request.projection_expression.as_ref(), cache)?.or(legacy);
     let item = execute::get(context, &get)?;
     let mut answer = Object::open(out);
     if let Some(item) = &item {

@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let more = names.len() > limit;
     names.truncate(limit);
     let mut answer = Object::open(out);
-    answer.strings("TableNames", names.iter().map(|name| name.as_str()));
+    answer.strings("TableNames", names.iter().map(compact_str::CompactString::as_str));
     if let Some(last) = names.last().filter(|_| more) {
         answer.string("LastEvaluatedTableName", last);
     }

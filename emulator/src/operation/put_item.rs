@@ -4,7 +4,7 @@ use super::check;
 use super::single_write::{self, Asked};
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
-use crate::expression::{Scope, legacy};
+use crate::expression::Scope;
 use crate::plan::{self, Guard};
 use crate::request::PutItem;
 use crate::value::Item;
@@ -35,15 +35,15 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         ],
         &[("ConditionExpression", has_condition)],
     )
-    .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, ""))
+    .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, None))
     .map_err(ApiError::enveloped)?;
     let item = Item::new(item.unwrap_or_default());
-    let expected = legacy::expected(request.expected.as_deref(), request.conditional_operator.as_ref())
+    let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
     let cache = context.engine.expressions();
-    let mut scope = Scope::new(&request.substitutions, cache).map_err(single_write::enveloped)?;
+    let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
     let condition =
-        single_write::condition(&mut scope, request.condition_expression.as_ref()).map_err(single_write::enveloped)?;
+        single_write::condition(&mut scope, request.condition_expression.as_ref()).map_err(ApiError::enveloped)?;
     let returns_old = single_write::old_or_nothing(request.return_values.as_ref())?;
     plan::check_item_size(&item)?;
     scope.check_all_used().map_err(ApiError::enveloped)?;

@@ -4,7 +4,7 @@ use super::check;
 use super::reading::{self, PageRead};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{Context, Entry};
-use crate::expression::{Condition, ExpressionKind, KeyCondition, Scope, legacy};
+use crate::expression::{Condition, ExpressionKind, KeyCondition, Projection, Scope, legacy};
 use crate::key::Key;
 use crate::plan::{self, KeySelection, Target};
 use crate::request::Query;
@@ -15,14 +15,16 @@ use crate::wire::encode::Writer;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = Query::decode(body)?;
-    let (report, select) = check_members(&request)?;
-    check_kinds(&request)?;
+    let report = check_members(&request)?;
+    let (legacy_filter, legacy_projection) = check_kinds(&request)?;
+    // An unknown ConditionalOperator is found before an unknown Select.
+    let select = reading::known_select(request.select.as_ref())?;
     let cache = context.engine.expressions();
     let mut scope = Scope::new(&request.substitutions, cache)?;
     check_not_empty(&request)?;
     let filter = match &request.filter_expression {
         Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
-        None => legacy::filter(request.query_filter.as_deref(), request.conditional_operator.as_ref())?,
+        None => legacy_filter,
     };
     let on_index = request.index_name.is_some();
     let projects = request.attributes_to_get.is_some();
@@ -45,10 +47,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let forward = request.scan_index_forward.unwrap_or(true);
     let start = start(&target, index, &selection, request.exclusive_start_key.as_ref())?;
     check_filter(&target, index, schema, filter.as_ref(), request.query_filter.is_some())?;
-    let projection = match (&request.attributes_to_get, &request.projection_expression) {
-        (Some(names), _) => Some(legacy::attributes_to_get(names)?),
-        (None, Some(text)) => Some(scope.projection(text)?),
-        (None, None) => None,
+    let projection = match &request.projection_expression {
+        Some(text) => Some(scope.projection(text)?),
+        None => legacy_projection,
     };
     if let (Some(index), Some(projection)) = (index, &projection) {
         plan::check_projected(target.definition(), index, projection)?;
@@ -77,7 +78,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 }
 
 /// The framework's checks: the older words first, one fault of each group at a time.
-fn check_members(request: &Query) -> Result<(check::Report, Option<reading::Select>), ApiError> {
+fn check_members(request: &Query) -> Result<check::Report, ApiError> {
     let mut faults = Violations::new();
     check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
     if request.table_name.as_deref() == Some("") {
@@ -88,15 +89,11 @@ fn check_members(request: &Query) -> Result<(check::Report, Option<reading::Sele
     check::table_name(&mut faults, request.table_name.as_ref())?;
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
     faults.finish()?;
-    legacy::check_operator(request.conditional_operator.as_ref(), request.query_filter.as_deref())?;
-    let mut faults = Violations::new();
-    let select = reading::select(&mut faults, request.select.as_ref());
-    faults.finish()?;
-    Ok((report, select))
+    Ok(report)
 }
 
 /// Expressions and legacy parameters do not go together, and substitutions need an expression.
-fn check_kinds(request: &Query) -> Result<(), ApiError> {
+fn check_kinds(request: &Query) -> Result<(Option<Condition<'_>>, Option<Projection<'_>>), ApiError> {
     let expressions = [
         ("ProjectionExpression", request.projection_expression.is_some()),
         ("FilterExpression", request.filter_expression.is_some()),
@@ -117,12 +114,22 @@ fn check_kinds(request: &Query) -> Result<(), ApiError> {
     )?;
     let has_values = request.filter_expression.is_some() || request.key_condition_expression.is_some();
     let has_any = has_values || request.projection_expression.is_some();
-    let tail = ": FilterExpression and KeyConditionExpression are null";
-    check::substitutions_need_expression(&request.substitutions, has_any, tail)?;
-    if request.substitutions.values.is_some() {
-        check::substitutions_need_expression(&request.substitutions, has_values, tail)?;
+    let missing = Some("FilterExpression and KeyConditionExpression are null");
+    check::substitutions_need_expression(&request.substitutions, has_any, missing)?;
+    if request.substitutions.values.is_some() && !has_values {
+        return Err(ApiError::values_without_expression(missing));
     }
-    check::attributes_to_get(request.attributes_to_get.as_ref())
+    let filter = reading::filter(
+        "queryFilter",
+        request.query_filter.as_ref(),
+        request.conditional_operator.as_ref(),
+    )?;
+    let projection = request
+        .attributes_to_get
+        .as_deref()
+        .map(legacy::attributes_to_get)
+        .transpose()?;
+    Ok((filter, projection))
 }
 
 fn check_not_empty(request: &Query) -> Result<(), ApiError> {

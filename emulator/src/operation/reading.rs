@@ -8,7 +8,7 @@ use crate::execute::{self, Context, Source};
 use crate::expression::{Cache, Condition, ExpressionKind, Projection, Scope, legacy};
 use crate::key;
 use crate::plan::Target;
-use crate::request::Substitutions;
+use crate::request::{LegacyCondition, Substitutions};
 use crate::schema::{Index, Projection as IndexProjection};
 use crate::storage::{KeyRange, PageLimit};
 use crate::value::{Item, Name, Text};
@@ -23,16 +23,24 @@ pub fn check_not_empty(text: Option<&Text>) -> Result<(), ApiError> {
     }
 }
 
+/// Lowers `QueryFilter` or `ScanFilter` and `ConditionalOperator`, if either is there.
+pub fn filter<'r>(
+    member: &str,
+    filter: Option<&'r Vec<(Name, LegacyCondition)>>,
+    operator: Option<&Text>,
+) -> Result<Option<Condition<'r>>, ApiError> {
+    if filter.is_none() && operator.is_none() {
+        return Ok(None);
+    }
+    legacy::filter(member, filter, operator.map(Text::as_str)).map(Some)
+}
+
 /// The projection of a request that has no other expression.
 pub fn projection<'r>(
     substitutions: &'r Substitutions,
     text: Option<&'r Text>,
-    attributes_to_get: Option<&'r [Name]>,
     cache: &'r Cache,
 ) -> Result<Option<Projection<'r>>, ApiError> {
-    if let Some(names) = attributes_to_get {
-        return Ok(Some(legacy::attributes_to_get(names)?));
-    }
     let Some(text) = text else { return Ok(None) };
     let mut scope = Scope::new(substitutions, cache)?;
     let projection = scope.projection(text)?;
@@ -58,18 +66,20 @@ pub enum Select {
     Count,
 }
 
-/// `Select`, if the word is one.
-pub fn select(faults: &mut Violations, word: Option<&Text>) -> Option<Select> {
-    Some(match word.map(Text::as_str)? {
-        "ALL_ATTRIBUTES" => Select::AllAttributes,
-        "ALL_PROJECTED_ATTRIBUTES" => Select::AllProjectedAttributes,
-        "SPECIFIC_ATTRIBUTES" => Select::SpecificAttributes,
-        "COUNT" => Select::Count,
-        other => {
+/// `Select`, which must be a word it knows.
+pub fn known_select(word: Option<&Text>) -> Result<Option<Select>, ApiError> {
+    Ok(Some(match word.map(Text::as_str) {
+        None => return Ok(None),
+        Some("ALL_ATTRIBUTES") => Select::AllAttributes,
+        Some("ALL_PROJECTED_ATTRIBUTES") => Select::AllProjectedAttributes,
+        Some("SPECIFIC_ATTRIBUTES") => Select::SpecificAttributes,
+        Some("COUNT") => Select::Count,
+        Some(other) => {
+            let mut faults = Violations::new();
             faults.value(other, "select", constraint::one_of(words::SELECT));
-            return None;
+            return faults.finish().map(|()| None);
         }
-    })
+    }))
 }
 
 /// Checks `Select` against the other members; its texts are enveloped.

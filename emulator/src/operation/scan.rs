@@ -4,7 +4,7 @@ use super::check;
 use super::reading::{self, PageRead};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{Context, Entry};
-use crate::expression::{ExpressionKind, Scope, legacy};
+use crate::expression::{Condition, ExpressionKind, Projection, Scope, legacy};
 use crate::plan;
 use crate::request::Scan;
 use crate::storage::{KeyRange, Segment};
@@ -13,8 +13,10 @@ use crate::wire::encode::Writer;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = Scan::decode(body)?;
-    let (report, select) = check_members(&request)?;
-    check_kinds(&request)?;
+    let report = check_members(&request)?;
+    let (legacy_filter, legacy_projection) = check_kinds(&request)?;
+    // An unknown ConditionalOperator is found before an unknown Select.
+    let select = reading::known_select(request.select.as_ref())?;
     let cache = context.engine.expressions();
     let mut scope = Scope::new(&request.substitutions, cache)?;
     for (text, kind) in [
@@ -27,7 +29,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     }
     let filter = match &request.filter_expression {
         Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
-        None => legacy::filter(request.scan_filter.as_deref(), request.conditional_operator.as_ref())?,
+        None => legacy_filter,
     };
     let on_index = request.index_name.is_some();
     let projects = request.attributes_to_get.is_some();
@@ -61,10 +63,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             path.name()
         )));
     }
-    let projection = match (&request.attributes_to_get, &request.projection_expression) {
-        (Some(names), _) => Some(legacy::attributes_to_get(names)?),
-        (None, Some(text)) => Some(scope.projection(text)?),
-        (None, None) => None,
+    let projection = match &request.projection_expression {
+        Some(text) => Some(scope.projection(text)?),
+        None => legacy_projection,
     };
     if let (Some(index), Some(projection)) = (index, &projection) {
         plan::check_projected(target.definition(), index, projection)?;
@@ -94,7 +95,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     Ok(())
 }
 
-fn check_members(request: &Scan) -> Result<(check::Report, Option<reading::Select>), ApiError> {
+fn check_members(request: &Scan) -> Result<check::Report, ApiError> {
     let mut faults = Violations::new();
     check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
     check::range(&mut faults, request.segment, "Segment", 0, 999_999);
@@ -107,15 +108,11 @@ fn check_members(request: &Scan) -> Result<(check::Report, Option<reading::Selec
     check::table_name(&mut faults, request.table_name.as_ref())?;
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
     faults.finish()?;
-    legacy::check_operator(request.conditional_operator.as_ref(), request.scan_filter.as_deref())?;
-    let mut faults = Violations::new();
-    let select = reading::select(&mut faults, request.select.as_ref());
-    faults.finish()?;
-    Ok((report, select))
+    Ok(report)
 }
 
 /// Expressions and legacy parameters do not go together, and substitutions need an expression.
-fn check_kinds(request: &Scan) -> Result<(), ApiError> {
+fn check_kinds(request: &Scan) -> Result<(Option<Condition<'_>>, Option<Projection<'_>>), ApiError> {
     check::mixing(
         &[
             ("AttributesToGet", request.attributes_to_get.is_some()),
@@ -129,12 +126,22 @@ fn check_kinds(request: &Scan) -> Result<(), ApiError> {
     )?;
     let has_values = request.filter_expression.is_some();
     let has_any = has_values || request.projection_expression.is_some();
-    let tail = ": FilterExpression is null";
-    check::substitutions_need_expression(&request.substitutions, has_any, tail)?;
-    if request.substitutions.values.is_some() {
-        check::substitutions_need_expression(&request.substitutions, has_values, tail)?;
+    let missing = Some("FilterExpression is null");
+    check::substitutions_need_expression(&request.substitutions, has_any, missing)?;
+    if request.substitutions.values.is_some() && !has_values {
+        return Err(ApiError::values_without_expression(missing));
     }
-    check::attributes_to_get(request.attributes_to_get.as_ref())
+    let filter = reading::filter(
+        "scanFilter",
+        request.scan_filter.as_ref(),
+        request.conditional_operator.as_ref(),
+    )?;
+    let projection = request
+        .attributes_to_get
+        .as_deref()
+        .map(legacy::attributes_to_get)
+        .transpose()?;
+    Ok((filter, projection))
 }
 
 /// The part of the table that is scanned.

@@ -5,9 +5,10 @@ use super::output;
 use crate::change::Change;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context, Write};
-use crate::expression::{Condition, ExpressionKind, Scope};
+use crate::expression::{Condition, ExpressionKind, Scope, legacy};
 use crate::plan::Target;
-use crate::value::{Map, Text};
+use crate::request::Expected;
+use crate::value::{Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -61,12 +62,15 @@ pub fn old_or_nothing(word: Option<&Text>) -> Result<bool, ApiError> {
     }
 }
 
-/// Puts a write's parameter error into the moved layer's envelope. The one about alias keys stays bare.
-pub fn enveloped(error: ApiError) -> ApiError {
-    let bare = error
-        .message()
-        .is_some_and(|text| text.starts_with("ExpressionAttributeNames contains invalid key"));
-    if bare { error } else { error.enveloped() }
+/// Lowers `Expected` and `ConditionalOperator`, if either is there.
+pub fn expected<'r>(
+    expected: Option<&'r Vec<(Name, Expected)>>,
+    operator: Option<&Text>,
+) -> Result<Option<Condition<'r>>, ApiError> {
+    if expected.is_none() && operator.is_none() {
+        return Ok(None);
+    }
+    legacy::expected(expected, operator.map(Text::as_str)).map(Some)
 }
 
 /// Binds a `ConditionExpression`, if there is one.

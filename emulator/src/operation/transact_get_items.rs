@@ -28,8 +28,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let projections = asked
         .iter()
         .map(|get| {
-            check::substitutions_need_expression(&get.substitutions, get.projection_expression.is_some(), "")?;
-            reading::projection(&get.substitutions, get.projection_expression.as_ref(), None, cache)
+            check::substitutions_need_expression(&get.substitutions, get.projection_expression.is_some(), None)?;
+            reading::projection(&get.substitutions, get.projection_expression.as_ref(), cache)
         })
         .collect::<Result<Vec<_>, _>>()?;
     let gets = plan_all(context, &asked)?;

@@ -233,7 +233,7 @@ impl<'r> Members<'r> {
         kind: impl FnOnce(Option<Update<'r>>) -> Kind<'r>,
     ) -> Result<Step<'r>, ApiError> {
         let has_expression = self.condition.is_some() || update.is_some();
-        check::substitutions_need_expression(self.substitutions, has_expression, "")?;
+        check::substitutions_need_expression(self.substitutions, has_expression, None)?;
         let mut scope = Scope::new(self.substitutions, context.engine.expressions())?;
         let update = update.map(|text| scope.update(text)).transpose()?;
         let condition: Option<Condition<'r>> = single_write::condition(&mut scope, self.condition)?;

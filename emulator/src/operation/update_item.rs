@@ -20,9 +20,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let returns = check::return_values(request.return_values.as_ref()).unwrap_or(ReturnValues::None);
     check_kinds(&request).map_err(ApiError::enveloped)?;
     let cache = context.engine.expressions();
-    let mut scope = Scope::new(&request.substitutions, cache).map_err(single_write::enveloped)?;
-    let legacy_update = legacy::attribute_updates(request.attribute_updates.as_deref())?;
-    let expected = legacy::expected(request.expected.as_deref(), request.conditional_operator.as_ref())
+    let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
+    let legacy_update = request
+        .attribute_updates
+        .as_deref()
+        .map(legacy::attribute_updates)
+        .transpose()?;
+    let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
     if request.condition_expression.as_deref() == Some("") && request.update_expression.as_deref() != Some("") {
         // An empty condition is found before a syntax error of the update.
@@ -31,12 +35,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             .map_err(ApiError::enveloped)?;
     }
     let update = match &request.update_expression {
-        Some(text) => Some(scope.update(text).map_err(single_write::enveloped)?),
+        Some(text) => Some(scope.update(text).map_err(ApiError::enveloped)?),
         None => legacy_update,
     };
     let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
         .and_then(|condition| scope.check_all_used().map(|()| condition))
-        .map_err(single_write::enveloped)?;
+        .map_err(ApiError::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;
     let shape = std::sync::Arc::clone(&target.shape);
     let guard = Guard {
@@ -130,7 +134,7 @@ fn check_kinds(request: &UpdateItem) -> Result<(), ApiError> {
             ("ConditionExpression", request.condition_expression.is_some()),
         ],
     )?;
-    check::substitutions_need_expression(&request.substitutions, has_expression, "")
+    check::substitutions_need_expression(&request.substitutions, has_expression, None)
 }
 
 /// Appends what `ReturnValues` asked for, if anything of it is there.

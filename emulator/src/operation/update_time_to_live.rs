@@ -14,7 +14,7 @@ use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// How long after a change the next one is possible, outside of `calm` (measured: about 31 minutes).
-const COOLDOWN: Duration = Duration::from_secs(31 * 60);
+const COOLDOWN: Duration = Duration::from_mins(31);
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = UpdateTimeToLive::decode(body)?;

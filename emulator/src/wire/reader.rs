@@ -196,6 +196,24 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The text of an object that is nothing but `{"S":"text"}`, with a member of one letter and nothing escaped, and
+    /// that letter: what most attribute values are. `None`, and nothing read, if anything else comes next.
+    #[inline]
+    pub fn lettered_text(&mut self) -> Option<(u8, &'a str)> {
+        let [b'{', b'"', letter, b'"', b':', rest @ ..] = self.text.as_bytes().get(self.at..)? else {
+            return None;
+        };
+        let rest = rest.strip_prefix(b" ").unwrap_or(rest).strip_prefix(b"\"")?;
+        let length = plain_length(rest);
+        if !rest.get(length..)?.starts_with(b"\"}") {
+            return None;
+        }
+        let start = self.text.len() - rest.len();
+        let text = self.text.get(start..start + length)?;
+        self.at = start + length + 2;
+        Some((*letter, text))
+    }
+
     /// From inside a string to behind its closing quote; hands over the plain parts and the letters escaped between.
     fn rest_of_string(&mut self, mut part: impl FnMut(&str)) -> Result<(), SyntaxError> {
         loop {
@@ -264,6 +282,15 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         Ok(unit)
+    }
+
+    /// Passes over a null, if one comes next.
+    #[inline]
+    pub fn null(&mut self) -> Result<bool, SyntaxError> {
+        if self.solid() != Some(b'n') {
+            return Ok(false);
+        }
+        self.word("null").map(|()| true)
     }
 
     /// The number that comes next, as it is written.
@@ -503,6 +530,33 @@ mod tests {
             let read = Reader::new(text.as_bytes()).unwrap().string().unwrap();
             assert_eq!(read, expect);
             assert_eq!(matches!(read, Cow::Borrowed(_)), borrowed, "{text}");
+        }
+    }
+
+    #[test]
+    fn lettered_texts() {
+        for (text, expect) in [
+            (r#"{"S":"abc"}"#, Some((b'S', "abc"))),
+            (r#"{"N": ""}"#, Some((b'N', ""))),
+            (
+                "{\"x\":\"é and a text that is longer than a word\"}",
+                Some((b'x', "é and a text that is longer than a word")),
+            ),
+            (r#"{"S":"a\n"}"#, None),
+            (r#"{"S":"a" }"#, None),
+            (r#"{"S":"a","N":"1"}"#, None),
+            (r#"{"SS":"a"}"#, None),
+            (r#"{"S":5}"#, None),
+            (r#"{"S":"a"#, None),
+            (r#"{"S":"a""#, None),
+            (r#"{"S":"#, None),
+            ("{\"é\":\"a\"}", None),
+            ("{", None),
+            ("", None),
+        ] {
+            let mut reader = Reader::new(text.as_bytes()).unwrap();
+            assert_eq!(reader.lettered_text(), expect, "{text}");
+            assert_eq!(reader.at, if expect.is_some() { text.len() } else { 0 }, "{text}");
         }
     }
 

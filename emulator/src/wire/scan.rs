@@ -4,31 +4,51 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// How many bytes stand before the first quote, backslash or control character, or before the end.
+#[inline]
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
+    // Most names and many texts end within the first eight bytes.
+    match bytes.split_first_chunk::<8>() {
+        Some((chunk, rest)) => match specials(u64::from_le_bytes(*chunk)) {
+            0 => 8 + plain_length_of_long(rest),
+            special => (special.trailing_zeros() / 8) as usize,
+        },
+        None => plain_length_of_rest(bytes),
+    }
+}
+
+#[allow(clippy::needless_bitwise_bool)] // lazy operators would branch at each byte
+fn plain_length_of_long(bytes: &[u8]) -> usize {
     let mut at = 0;
     let mut rest = bytes;
-    // Long texts, 32 bytes a step: the compiler makes vector instructions of it.
-    while let Some((chunk, after)) = rest.split_first_chunk::<32>() {
-        if chunk.iter().fold(false, |special, byte| {
-            special | (*byte == b'"') | (*byte == b'\\') | (*byte < 0x20)
-        }) {
-            break;
-        }
-        rest = after;
-        at += 32;
-    }
-    while let Some((chunk, after)) = rest.split_first_chunk::<8>() {
+    loop {
+        let Some((chunk, after)) = rest.split_first_chunk::<8>() else {
+            return at + plain_length_of_rest(rest);
+        };
         let special = specials(u64::from_le_bytes(*chunk));
         if special != 0 {
             return at + (special.trailing_zeros() / 8) as usize;
         }
         rest = after;
         at += 8;
+        // From here on 32 bytes a step: the compiler makes vector instructions of it.
+        while let Some((chunk, after)) = rest.split_first_chunk::<32>() {
+            let special = chunk.iter().fold(false, |special, byte| {
+                special | (*byte == b'"') | (*byte == b'\\') | (*byte < 0x20)
+            });
+            if special {
+                break;
+            }
+            rest = after;
+            at += 32;
+        }
     }
-    at + rest
+}
+
+fn plain_length_of_rest(bytes: &[u8]) -> usize {
+    bytes
         .iter()
         .position(|byte| *byte == b'"' || *byte == b'\\' || *byte < 0x20)
-        .unwrap_or(rest.len())
+        .unwrap_or(bytes.len())
 }
 
 /// The high bit of each byte that is special. A borrow can mark plain bytes above a special one, never below the first.

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition};
 use aws_sdk_dynamodb::config::{
-    BehaviorVersion, Credentials, IdentityCache, Region, SharedAsyncSleep, SharedHttpClient,
-    StalledStreamProtectionConfig,
+    BehaviorVersion, Credentials, IdentityCache, Region, SharedAsyncSleep, StalledStreamProtectionConfig,
 };
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
@@ -13,7 +12,6 @@ use aws_smithy_async::time::SharedTimeSource;
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::Caller;
 
-use crate::connector::Connector;
 use crate::convert;
 use crate::twin::Twin;
 
@@ -56,7 +54,6 @@ impl Account {
     /// The configuration of [`client`](Account::client), to be changed before it is built.
     pub fn config(&self) -> config::Builder {
         let clock = self.twin.clock();
-        let connector = Connector::new(self.twin.shared_engine(), clock.clone());
         let credentials = Credentials::new(self.caller.access_key.as_str(), "dynatwin", None, None, "dynatwin");
         let builder = config::Builder::new()
             .behavior_version(BehaviorVersion::latest())
@@ -65,7 +62,7 @@ impl Account {
             .identity_cache(IdentityCache::no_cache())
             .retry_partition(RetryPartition::custom("dynatwin").build())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-            .http_client(SharedHttpClient::new(connector))
+            .http_client(self.twin.http_client())
             .sleep_impl(SharedAsyncSleep::new(clock.clone()))
             .time_source(SharedTimeSource::new(clock.clone()));
         if clock.is_settable() {

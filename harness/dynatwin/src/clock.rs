@@ -22,7 +22,7 @@ pub fn system_clock() -> Clock {
     })
 }
 
-/// The twin's clock. Clones share one clock.
+/// The twin's clock. Clones share one clock. To the SDK it is a sleep implementation and a time source.
 ///
 /// ```
 /// use dynatwin::Twin;
@@ -94,7 +94,7 @@ impl TwinClock {
     }
 
     /// Sleeps on this clock. A settable clock moves to the end of the earliest sleep, and no real time passes; any other
-    /// clock lets the time pass.
+    /// clock lets the time pass, on tokio's timer. Moving the clock by hand wakes who has slept long enough.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -107,35 +107,40 @@ impl TwinClock {
     /// # });
     /// ```
     pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send + Sync + 'static + use<> {
-        let clock = self.clone();
-        let deadline = clock.now().plus(duration);
-        async move {
-            match clock.clock().speed() {
-                None => Sleeping::until(clock, deadline).await,
-                Some(speed) => tokio::time::sleep(real(duration, speed)).await,
-            }
+        Sleeping {
+            clock: self.clone(),
+            deadline: self.now().plus(duration),
+            id: None,
+            yielded: false,
+            timer: None,
         }
     }
 
-    /// After the clock has moved: what is due happens, and who has slept long enough wakes up.
+    /// Moves the clock to the end of the earliest sleep though nobody polls that sleeper, and takes it out of the way.
+    fn pass_over(&self, earliest: Moment) {
+        self.set(earliest);
+        let mut sleepers = self.0.sleepers.lock();
+        sleepers.waiting = sleepers.waiting.split_off(&(earliest, u64::MAX));
+    }
+
+    /// After the clock has moved: what is due happens, and sleepers wake up.
     fn moved(&self) {
         self.0.engine.run_due();
-        let sleepers = self.0.sleepers.lock();
-        let now = self.now();
-        let awake: Vec<Waker> = sleepers
-            .waiting
-            .iter()
-            .take_while(|((deadline, _), _)| *deadline <= now)
-            .map(|(_, waker)| waker.clone())
-            .collect();
-        drop(sleepers);
+        // On a clock that runs by itself all sleepers look again how much is left.
+        let until = if self.is_settable() { self.now() } else { Moment::NEVER };
+        let awake: Vec<Waker> = {
+            let sleepers = self.0.sleepers.lock();
+            let awake = sleepers.waiting.range(..=(until, u64::MAX));
+            awake.map(|(_, waker)| waker.clone()).collect()
+        };
         awake.into_iter().for_each(Waker::wake);
     }
 }
 
-/// How long `duration` of a clock at `speed` takes.
+/// How long `duration` of a clock at `speed` takes; a timer counts whole milliseconds, so it is never nothing.
 fn real(duration: Duration, speed: f64) -> Duration {
-    Duration::try_from_secs_f64(duration.as_secs_f64() / speed).unwrap_or(Duration::MAX)
+    let real = Duration::try_from_secs_f64(duration.as_secs_f64() / speed).unwrap_or(Duration::MAX);
+    real.max(Duration::from_millis(1))
 }
 
 impl fmt::Debug for TwinClock {
@@ -156,36 +161,35 @@ impl TimeSource for TwinClock {
     }
 }
 
-/// A sleep on a settable clock.
+/// How long others wait, in real time, for the first sleeper to be polled.
+const COURTESY: Duration = Duration::from_millis(100);
+
+/// A sleep.
 ///
-/// Only the sleeper that wakes first may move the clock, and not before everybody else who is awake has had a turn: so a
-/// request's timeout and its backoff, both asleep in one task, end in the order of their times.
+/// On a settable clock the sleeper that wakes first moves the clock, and not before everybody else who is awake has had a
+/// turn: so a request's timeout and its backoff, both asleep in one task, end in the order of their times. A first sleeper
+/// that nobody polls is passed over after a moment of real time, so that nobody waits for ever.
 struct Sleeping {
     clock: TwinClock,
     deadline: Moment,
     id: Option<u64>,
+    /// Whether the others have had their turn since this became the first to wake.
+    yielded: bool,
+    timer: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
 impl Sleeping {
-    fn until(clock: TwinClock, deadline: Moment) -> Sleeping {
-        Sleeping {
-            clock,
-            deadline,
-            id: None,
-        }
-    }
-
-    /// Enters the sleeper, or its new waker; says whether it was entered before and is the first to wake.
-    fn register(&mut self, waker: &Waker) -> bool {
+    /// Enters the sleeper, or its new waker; gives the deadline of the first to wake, and whether that is this one.
+    fn register(&mut self, waker: &Waker) -> (Moment, bool) {
         let mut sleepers = self.clock.0.sleepers.lock();
-        let entered = self.id.is_some();
         let id = *self.id.get_or_insert_with(|| {
             sleepers.last += 1;
             sleepers.last
         });
-        sleepers.waiting.insert((self.deadline, id), waker.clone());
-        let first = sleepers.waiting.keys().next() == Some(&(self.deadline, id));
-        entered && first
+        let own = (self.deadline, id);
+        sleepers.waiting.insert(own, waker.clone());
+        let first = sleepers.waiting.keys().next().copied().unwrap_or(own);
+        (first.0, first == own)
     }
 
     /// Strikes the sleeper out, and lets the next one have its turn.
@@ -200,26 +204,62 @@ impl Sleeping {
             waker.wake();
         }
     }
+
+    /// Whether so much real time has passed since this was first asked; if not, the task is woken when it has.
+    fn passed(&mut self, duration: Duration, context: &mut Context<'_>) -> bool {
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(duration)));
+        let passed = timer.as_mut().poll(context).is_ready();
+        if passed {
+            self.timer = None;
+        }
+        passed
+    }
+
+    /// A settable clock: moves it if it is this sleeper's turn. Says whether to look at the clock again.
+    fn take_turn(&mut self, context: &mut Context<'_>) -> bool {
+        let (earliest, first) = self.register(context.waker());
+        if !self.clock.0.moves {
+            return false;
+        }
+        if !first {
+            self.yielded = false;
+            let waits = tokio::runtime::Handle::try_current().is_err() || !self.passed(COURTESY, context);
+            if !waits {
+                self.clock.pass_over(earliest);
+            }
+            return !waits;
+        }
+        self.timer = None;
+        if self.yielded {
+            self.clock.set(earliest);
+        } else {
+            self.yielded = true;
+            context.waker().wake_by_ref();
+        }
+        self.clock.now() >= earliest
+    }
+
+    /// Any other clock: waits for what is left of the time. Says whether to look at the clock again.
+    fn wait(&mut self, speed: f64, context: &mut Context<'_>) -> bool {
+        self.register(context.waker());
+        self.timer = None;
+        let left = self.deadline.since(self.clock.now());
+        self.passed(real(left, speed), context)
+    }
 }
 
 impl Future for Sleeping {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.clock.now() < self.deadline {
-            let entered = self.id.is_some();
-            let first = self.register(context.waker());
-            if !self.clock.0.moves {
+        while self.clock.now() < self.deadline {
+            let again = match self.clock.clock().speed() {
+                None => self.take_turn(context),
+                Some(speed) => self.wait(speed, context),
+            };
+            if !again {
                 return Poll::Pending;
             }
-            if !first {
-                if !entered {
-                    context.waker().wake_by_ref();
-                }
-                return Poll::Pending;
-            }
-            let deadline = self.deadline;
-            self.clock.set(deadline);
         }
         self.leave();
         Poll::Ready(())

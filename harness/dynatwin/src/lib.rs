@@ -47,7 +47,19 @@
 //! - under a settable clock retries back off without jitter, so that the same seed gives the same times;
 //! - stalled streams are not looked for: there is no stream.
 //!
-//! [`Twin::config`] gives the builder to those who want to change more.
+//! [`Twin::config`] gives the builder to those who want to change more; [`Twin::http_client`] is for those whose
+//! application builds its own configuration.
+//!
+//! # Answers that come late, broken or never
+//!
+//! A fault rule can do to an answer what a network does. The client sees what it would see over a socket:
+//!
+//! | [`Verdict`] | carried out | what the SDK sees |
+//! |---|---|---|
+//! | `Wait` | yes | the answer, that much later by the twin's clock, or its own timeout if that is earlier |
+//! | `Truncate` | yes | a body that breaks off: a response error, which it retries |
+//! | `AnswerLost` | yes | a timeout: its own, or if it has set none, after a minute by the twin's clock |
+//! | `Reset` | no | a connection that was reset: a dispatch failure, which it retries |
 
 mod account;
 mod clock;

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
 use dynatwin_engine::clock::{Clock, Moment};
@@ -14,6 +15,7 @@ use dynatwin_engine::engine::{Engine, Settings};
 
 use crate::account::Account;
 use crate::clock::{TwinClock, system_clock};
+use crate::connector::Connector;
 use crate::faults::Faults;
 
 const ACCESS_KEY: &str = "dynatwin";
@@ -77,6 +79,28 @@ impl Twin {
     /// ```
     pub fn config(&self) -> config::Builder {
         self.home().config()
+    }
+
+    /// The twin as an HTTP client of the SDK, for configurations that are built elsewhere. Give them
+    /// [`clock`](Twin::clock) too, as `sleep_impl` and as `time_source`, and credentials and a region: those decide which
+    /// tables are seen.
+    ///
+    /// ```
+    /// use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let config = aws_sdk_dynamodb::Config::builder()
+    ///     .behavior_version(BehaviorVersion::latest())
+    ///     .credentials_provider(Credentials::new("123456789012", "secret", None, None, "tests"))
+    ///     .region(Region::new("eu-central-1"))
+    ///     .http_client(twin.http_client())
+    ///     .sleep_impl(twin.clock())
+    ///     .time_source(twin.clock())
+    ///     .build();
+    /// ```
+    pub fn http_client(&self) -> SharedHttpClient {
+        SharedHttpClient::new(Connector::new(self.shared_engine(), self.clock()))
     }
 
     /// The tables of another region, and clients that see them.

@@ -15,10 +15,10 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
     }
     faults.finish()?;
     let mut faults = Violations::new();
-    if let Some(word) = one_of(request.billing_mode.as_ref()) {
-        if !matches!(word, "PROVISIONED" | "PAY_PER_REQUEST") {
-            faults.value(word, "billingMode", constraint::one_of(words::BILLING_MODE));
-        }
+    if let Some(word) = one_of(request.billing_mode.as_ref())
+        && !matches!(word, "PROVISIONED" | "PAY_PER_REQUEST")
+    {
+        faults.value(word, "billingMode", constraint::one_of(words::BILLING_MODE));
     }
     throughput(
         &mut faults,
@@ -145,11 +145,11 @@ fn index(faults: &mut Violations, index: &SecondaryIndex, path: &str, most_keys:
 }
 
 fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
-    if let Some(word) = one_of(projection.projection_type.as_ref()) {
-        if !matches!(word, "ALL" | "INCLUDE" | "KEYS_ONLY") {
-            let set = constraint::one_of(words::PROJECTION_TYPE);
-            faults.value(word, format_args!("{path}.projectionType"), set);
-        }
+    if let Some(word) = one_of(projection.projection_type.as_ref())
+        && !matches!(word, "ALL" | "INCLUDE" | "KEYS_ONLY")
+    {
+        let set = constraint::one_of(words::PROJECTION_TYPE);
+        faults.value(word, format_args!("{path}.projectionType"), set);
     }
     let Some(names) = &projection.non_key_attributes else {
         return;

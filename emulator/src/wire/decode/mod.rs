@@ -108,18 +108,12 @@ impl Decoder<'_> {
 
     /// Reads a member's value, unless it is null.
     fn optional<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
-        if self.null()? {
+        if self.reader.null()? {
             return Ok(None);
         }
         read(self).map(Some)
     }
-
-    /// Passes over a null, if one comes next.
-    fn null(&mut self) -> Read<bool> {
-        if self.reader.peek()? != Token::Null {
-            return Ok(false);
-        }
-        self.reader.word("null")?;
-        Ok(true)
-    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,12 +105,7 @@ impl Decoder<'_> {
     fn tables_written(&mut self) -> Read<Vec<(Text, Vec<WriteRequest>)>> {
         self.map(
             "java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>",
-            |decoder| {
-                decoder.list(Place::Element, |decoder| {
-                    decoder.faults.next_action();
-                    decoder.structure::<WriteRequest>(Place::Element)
-                })
-            },
+            |decoder| decoder.structures::<WriteRequest>(Place::Element, |decoder| decoder.faults.next_action()),
         )
     }
 }

@@ -9,11 +9,14 @@ use crate::wire::reader::Token;
 /// The package of the service's classes.
 pub(super) const PACKAGE: &str = "com.amazonaws.dynamodb.v20120810.";
 /// A scalar where a structure, list or map is expected as a member.
-const NOT_A_FIELD: &str = "Unexpected field type";
+pub(super) const NOT_A_FIELD: &str = "Unexpected field type";
 /// A scalar where a structure is expected as an element.
 const NOT_AN_ELEMENT: &str = "Unexpected value type in payload";
 /// A scalar where a list or map is expected as an element.
 const CAST: &str = "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')";
+
+/// How many structures of a list are kept. The longest lists of structures have 100.
+const MOST_STRUCTURES: usize = 1000;
 
 fn stop(text: &'static str) -> Stop {
     Stop::Mismatch(text.into())
@@ -61,6 +64,16 @@ impl Decoder<'_> {
         absent: fn() -> T,
         mut element: impl FnMut(&mut Self) -> Read<T>,
     ) -> Read<Vec<T>> {
+        let mut list = Vec::new();
+        self.elements(place, |decoder| {
+            list.push(decoder.optional(&mut element)?.unwrap_or_else(absent));
+            Ok(())
+        })?;
+        Ok(list)
+    }
+
+    /// Goes through a list; `element` reads each element, nulls too.
+    fn elements(&mut self, place: Place, mut element: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         match (self.reader.peek()?, place) {
             (Token::List, _) => {}
             (Token::Object, _) => return Err(stop(UNEXPECTED_OBJECT)),
@@ -68,16 +81,32 @@ impl Decoder<'_> {
             (_, Place::Element) => return Err(stop(CAST)),
         }
         self.reader.enter()?;
-        let mut list = Vec::new();
-        while self.reader.element(list.is_empty())? {
-            list.push(self.optional(&mut element)?.unwrap_or_else(absent));
+        let mut first = true;
+        while self.reader.element(first)? {
+            first = false;
+            element(self)?;
         }
-        Ok(list)
+        Ok(())
     }
 
-    /// A list of structures.
-    pub(super) fn structures<S: Shape>(&mut self) -> Read<Vec<S::Into>> {
-        self.list(Place::Member, |decoder| decoder.structure::<S>(Place::Element))
+    /// A list of structures. All are read, but only so many are kept: far more than any such list may have, and few
+    /// enough that `{},{},…` cannot fill the memory with structures hundreds of times its own size.
+    pub(super) fn structures<S: Shape>(&mut self, place: Place, mut each: impl FnMut(&mut Self)) -> Read<Vec<S::Into>> {
+        let mut kept = Vec::new();
+        self.elements(place, |decoder| {
+            each(decoder);
+            let structure = decoder.optional(|decoder| decoder.structure::<S>(Place::Element))?;
+            if kept.len() < MOST_STRUCTURES {
+                kept.push(structure.unwrap_or_default());
+            }
+            Ok(())
+        })?;
+        Ok(kept)
+    }
+
+    /// A member that is a list of structures.
+    pub(super) fn structure_list<S: Shape>(&mut self) -> Read<Vec<S::Into>> {
+        self.structures::<S>(Place::Member, |_| {})
     }
 
     /// A list of texts.
@@ -115,6 +144,10 @@ impl Decoder<'_> {
 
 /// Drops each entry whose name comes again.
 pub(super) fn last_of_equals<T>(mut map: Vec<(CompactString, T)>) -> Vec<(CompactString, T)> {
+    let repeats = |(at, (name, _)): (usize, &(CompactString, T))| map[..at].iter().any(|(other, _)| other == name);
+    if map.len() <= 8 && !map.iter().enumerate().any(repeats) {
+        return map;
+    }
     let mut order: Vec<usize> = (0..map.len()).collect();
     order.sort_by(|left, right| map[*left].0.cmp(&map[*right].0)); // stable: equals stay in the order sent
     let mut dropped: Vec<usize> = order

@@ -25,17 +25,17 @@ requests! {
 structures! {
     CreateTable => CreateTable, "CreateTableInput" {
         "TableName" => table_name = Decoder::text,
-        "AttributeDefinitions" => attribute_definitions = Decoder::structures::<AttributeDefinition>,
-        "KeySchema" => key_schema = Decoder::structures::<KeySchemaElement>,
-        "LocalSecondaryIndexes" => local_secondary_indexes = Decoder::structures::<LocalSecondaryIndex>,
-        "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structures::<SecondaryIndex>,
+        "AttributeDefinitions" => attribute_definitions = Decoder::structure_list::<AttributeDefinition>,
+        "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
+        "LocalSecondaryIndexes" => local_secondary_indexes = Decoder::structure_list::<LocalSecondaryIndex>,
+        "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "BillingMode" => billing_mode = Decoder::text,
         "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
         "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
         "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
-        "Tags" => tags = Decoder::structures::<Tag>,
+        "Tags" => tags = Decoder::structure_list::<Tag>,
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
     }
@@ -52,7 +52,7 @@ structures! {
 
     SecondaryIndex => SecondaryIndex, "GlobalSecondaryIndex" {
         "IndexName" => index_name = Decoder::text,
-        "KeySchema" => key_schema = Decoder::structures::<KeySchemaElement>,
+        "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
         "Projection" => projection = |decoder| decoder.structure::<Projection>(Place::Member),
         "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
@@ -61,7 +61,7 @@ structures! {
 
     LocalSecondaryIndex => SecondaryIndex, "LocalSecondaryIndex" {
         "IndexName" => index_name = Decoder::text,
-        "KeySchema" => key_schema = Decoder::structures::<KeySchemaElement>,
+        "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
         "Projection" => projection = |decoder| decoder.structure::<Projection>(Place::Member),
     }
 

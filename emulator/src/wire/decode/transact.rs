@@ -84,9 +84,6 @@ structures! {
 
 impl Decoder<'_> {
     fn actions<S: Shape>(&mut self) -> Read<Vec<S::Into>> {
-        self.list(Place::Member, |decoder| {
-            decoder.faults.next_action();
-            decoder.structure::<S>(Place::Element)
-        })
+        self.structures::<S>(Place::Member, |decoder| decoder.faults.next_action())
     }
 }

@@ -7,13 +7,13 @@ use compact_str::CompactString;
 
 use super::fault::{Part, Rank, Rule};
 use super::scalar::decode_base64;
-use super::shape::last_of_equals;
-use super::{Decoder, Place, Read};
+use super::shape::{NOT_A_FIELD, last_of_equals};
+use super::{Decoder, Place, Read, Stop};
 use crate::error::ApiError;
 use crate::limits;
 use crate::number::{Number, NumberError};
 use crate::request::ValueSubstitutions;
-use crate::value::{AttributeValue, Map, Type};
+use crate::value::{AttributeValue, Map, Text, Type};
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
 /// What the service calls the values of an attribute map.
@@ -95,8 +95,11 @@ impl<'a> Decoder<'a> {
 
     /// One value with `depth` maps and lists around it. One that breaks a rule is noted, and stands as a null.
     fn value(&mut self, place: Place, depth: usize) -> Read<AttributeValue> {
-        if self.null()? {
+        if self.reader.null()? {
             return Ok(self.refuse(Rule::Shape, ApiError::EMPTY_VALUE));
+        }
+        if let Some(value) = self.scalar_in_short()? {
+            return Ok(value);
         }
         self.expect_structure(place, "AttributeValue")?;
         self.reader.enter()?;
@@ -104,8 +107,8 @@ impl<'a> Decoder<'a> {
         let mut first = true;
         while let Some(name) = self.reader.member(first)? {
             first = false;
-            match Type::from_name(&name) {
-                Some(_) if self.null()? => {}
+            match type_named(&name) {
+                Some(_) if self.reader.null()? => {}
                 Some(kind) => match found {
                     Some((other, _)) if other != kind => {
                         self.typed(kind, depth)?;
@@ -122,28 +125,44 @@ impl<'a> Decoder<'a> {
         })
     }
 
+    /// A value of the form that nearly all have, in one step; `None`, and nothing read, if it has another.
+    #[inline]
+    fn scalar_in_short(&mut self) -> Read<Option<AttributeValue>> {
+        Ok(Some(match self.reader.lettered_text() {
+            None => return Ok(None),
+            Some((b'S', text)) => AttributeValue::S(Text::new(text)),
+            Some((b'N', text)) => AttributeValue::N(self.judged_decimal(text)),
+            Some((b'B', text)) => AttributeValue::B(decode_base64(text.as_bytes()).map_err(Stop::Mismatch)?),
+            Some((b'L' | b'M', _)) => return Err(Stop::Mismatch(NOT_A_FIELD.into())),
+            // No other type has a name of one letter.
+            Some(_) => self.refuse(Rule::Shape, ApiError::EMPTY_VALUE),
+        }))
+    }
+
     fn refuse(&mut self, rule: Rule, text: impl Into<Cow<'static, str>>) -> AttributeValue {
         self.faults.note(rule, Rank::Value, text);
         AttributeValue::Null
     }
 
     fn typed(&mut self, kind: Type, depth: usize) -> Read<AttributeValue> {
-        Ok(match kind {
-            Type::S => AttributeValue::S(self.text()?),
-            Type::N => AttributeValue::N(self.decimal()?),
-            Type::B => AttributeValue::B(self.blob()?),
-            Type::Bool => AttributeValue::Bool(self.boolean()?),
-            Type::Null => {
-                if !self.boolean()? {
-                    self.refuse(Rule::Content, ApiError::NULL_FALSE);
-                }
-                AttributeValue::Null
-            }
-            Type::Ss => self.string_set()?,
-            Type::Ns => self.number_set()?,
-            Type::Bs => self.binary_set()?,
-            Type::L | Type::M => self.container(kind, depth + 1)?,
-        })
+        match kind {
+            Type::S => self.text().map(AttributeValue::S),
+            Type::N => self.decimal().map(AttributeValue::N),
+            Type::B => self.blob().map(AttributeValue::B),
+            Type::Bool => self.boolean().map(AttributeValue::Bool),
+            Type::Null => self.null_value(),
+            Type::Ss => self.string_set(),
+            Type::Ns => self.number_set(),
+            Type::Bs => self.binary_set(),
+            Type::L | Type::M => self.container(kind, depth + 1),
+        }
+    }
+
+    fn null_value(&mut self) -> Read<AttributeValue> {
+        if !self.boolean()? {
+            self.refuse(Rule::Content, ApiError::NULL_FALSE);
+        }
+        Ok(AttributeValue::Null)
     }
 
     /// A list or map, itself the `depth`-th around what it holds.
@@ -173,12 +192,16 @@ impl<'a> Decoder<'a> {
 
     fn decimal(&mut self) -> Read<Number> {
         let text = self.borrowed_text()?;
-        Ok(Number::parse(text.as_bytes()).unwrap_or_else(|error| {
+        Ok(self.judged_decimal(&text))
+    }
+
+    fn judged_decimal(&mut self, text: &str) -> Number {
+        Number::parse(text.as_bytes()).unwrap_or_else(|error| {
             let older = self.faults.older();
-            let error = if older { judged_as_older(error, &text) } else { error };
-            self.refuse(Rule::Content, ApiError::number_text(error, &text, older));
+            let error = if older { judged_as_older(error, text) } else { error };
+            self.refuse(Rule::Content, ApiError::number_text(error, text, older));
             Number::ZERO
-        }))
+        })
     }
 
     fn set<T>(
@@ -241,6 +264,24 @@ impl<'a> Decoder<'a> {
             format!("One or more parameter values were invalid: Input collection [{list}]of type BS contains duplicates.")
         })
     }
+}
+
+/// The type with this name. It is asked for once a value, so no list of names is searched.
+#[inline]
+fn type_named(name: &str) -> Option<Type> {
+    Some(match name.as_bytes() {
+        b"S" => Type::S,
+        b"N" => Type::N,
+        b"B" => Type::B,
+        b"L" => Type::L,
+        b"M" => Type::M,
+        b"SS" => Type::Ss,
+        b"NS" => Type::Ns,
+        b"BS" => Type::Bs,
+        b"BOOL" => Type::Bool,
+        b"NULL" => Type::Null,
+        _ => return None,
+    })
 }
 
 /// The members of a set with repeats, as the service shows them: the older layer as sent, the current one in quotes and

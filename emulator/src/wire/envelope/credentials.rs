@@ -42,12 +42,17 @@ pub(super) fn caller(request: &HttpRequest<'_>) -> Result<Caller, ApiError> {
 
 fn from_header(header: &str, dated: bool) -> Result<Caller, ApiError> {
     let [mut credential, mut signature, mut signed] = [""; 3];
-    for part in header.split([' ', ',']) {
-        match part.split_once('=') {
-            Some(("Credential", value)) => credential = value,
-            Some(("Signature", value)) => signature = value,
-            Some(("SignedHeaders", value)) => signed = value,
-            _ => {}
+    let ends = memchr::memchr2_iter(b' ', b',', header.as_bytes()).chain([header.len()]);
+    let mut start = 0;
+    for end in ends {
+        let part = header.get(start..end).unwrap_or_default();
+        start = end + 1;
+        if let Some(value) = part.strip_prefix("Credential=") {
+            credential = value;
+        } else if let Some(value) = part.strip_prefix("SignedHeaders=") {
+            signed = value;
+        } else if let Some(value) = part.strip_prefix("Signature=") {
+            signature = value;
         }
     }
     if !credential.is_empty() && !signature.is_empty() && !signed.is_empty() && dated {

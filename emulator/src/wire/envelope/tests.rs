@@ -13,6 +13,7 @@ const UNKNOWN: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationExc
 const NO_JSON: &str = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
 
 /// Opens the envelope: the answer, or what is to be carried out as text.
+#[allow(clippy::result_large_err)]
 fn opened(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<String, Answer> {
     let headers: Vec<(String, String)> = headers
         .iter()
@@ -214,4 +215,41 @@ fn answers_are_closed() {
         (error.status, error.header("content-type")),
         (500, Some("application/x-amz-json-1.0"))
     );
+}
+
+mod properties {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_request_panics(
+            method in "GET|POST|OPTIONS|.{0,4}",
+            target in "/|/\\?(X-Amz-(Algorithm|Credential|Date)=[%a-f/]{0,6}&?){0,4}|.{0,9}",
+            content_type in "application/json|.{0,9}",
+            coding in "gzip|deflate|.{0,6}",
+            accept in "(gzip|deflate|\\*|,|;|q=|0.5| |é){0,9}",
+            authorization in "AWS4-(Credential=|Signature=|[ ,/=aé]){0,9}|.{0,9}",
+            body in proptest::collection::vec(any::<u8>(), 0..60),
+            length in prop_oneof![Just(0usize), Just(4096), 0usize..10_000],
+        ) {
+            let headers = [
+                ("content-type", content_type.as_str()),
+                ("content-encoding", coding.as_str()),
+                ("accept-encoding", accept.as_str()),
+                ("authorization", authorization.as_str()),
+                TARGET,
+                DATE,
+            ];
+            let request = HttpRequest { method: &method, target: &target, headers: &headers, body: &body };
+            let ids = RequestIds::new(1);
+            let form = match open(&request, &ids, Moment::START, |_, _| true) {
+                Envelope::Call(call) => call.form,
+                Envelope::Answered(_) => Form { accept_encoding: Some(accept.as_bytes()), ..Form::default() },
+            };
+            let answer = close(&form, 200, vec![b'a'; length], &ids, Moment::START);
+            let plain = inflated(&answer.body, answer.header("content-encoding").map(str::as_bytes));
+            prop_assert_eq!(plain.map(|body| body.len()), Ok(length));
+        }
+    }
 }

@@ -140,3 +140,38 @@ async fn an_accelerated_clock_sleeps_faster() {
 fn real_now() -> Moment {
     dynatwin::system_clock().now()
 }
+
+#[tokio::test]
+async fn a_sleeper_that_nobody_polls_holds_nobody_back_for_long() {
+    let clock = Twin::seeded(7).clock();
+    let mut forgotten = Box::pin(clock.sleep(Duration::from_secs(1)));
+    tokio::select! {
+        biased;
+        () = &mut forgotten => panic!("it is not its turn"),
+        () = std::future::ready(()) => {}
+    }
+    let longer = tokio::time::timeout(Duration::from_secs(10), clock.sleep(Duration::from_secs(2)));
+    longer.await.unwrap();
+    assert_eq!(clock.now(), Moment::START.plus(Duration::from_secs(2)));
+    forgotten.await;
+    assert_eq!(clock.now(), Moment::START.plus(Duration::from_secs(2)));
+}
+
+#[tokio::test]
+async fn moving_the_systems_clock_wakes_its_sleepers() {
+    let clock = Twin::new().clock();
+    let sleeper = tokio::spawn({
+        let clock = clock.clone();
+        async move { clock.sleep(Duration::from_hours(1)).await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!sleeper.is_finished());
+    for _ in 0..4 {
+        clock.advance(Duration::from_mins(15));
+        tokio::task::yield_now().await;
+    }
+    tokio::time::timeout(Duration::from_secs(10), sleeper)
+        .await
+        .unwrap()
+        .unwrap();
+}

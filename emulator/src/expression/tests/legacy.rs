@@ -1,0 +1,361 @@
+//! The parameters from before expressions.
+
+use super::super::{KeyOperator, legacy};
+use super::{item, message, value};
+use crate::error::ApiError;
+use crate::request::{AttributeUpdate, Expected, LegacyCondition};
+use crate::value::{AttributeValue, Map, Name};
+
+fn stored() -> Map {
+    item(&[
+        ("pk", "'p"),
+        ("n", "5"),
+        ("s", "'abc"),
+        ("nul", "null"),
+        ("ss", "SS|a b"),
+        ("l", "L|1 'x"),
+        ("a.b", "1"),
+    ])
+}
+
+fn values(texts: &[&str]) -> Vec<AttributeValue> {
+    texts.iter().map(|text| value(text)).collect()
+}
+
+fn condition(name: &str, operator: &str, arguments: &[&str]) -> (Name, LegacyCondition) {
+    let list = (!arguments.is_empty()).then(|| values(arguments));
+    let condition = LegacyCondition {
+        attribute_value_list: list,
+        comparison_operator: (!operator.is_empty()).then(|| operator.into()),
+    };
+    (name.into(), condition)
+}
+
+fn told<T>(result: Result<T, ApiError>) -> String {
+    result.err().map(message).unwrap_or_default()
+}
+
+#[test]
+fn filters() {
+    for (name, operator, arguments, expected) in [
+        ("n", "EQ", &["5.0"][..], true),
+        ("zz", "EQ", &["5"], false),
+        ("n", "NE", &["'5"], true),
+        ("zz", "NE", &["5"], true),
+        ("n", "NE", &["5"], false),
+        ("n", "LE", &["5"], true),
+        ("n", "LT", &["5"], false),
+        ("n", "GE", &["5"], true),
+        ("n", "GT", &["4"], true),
+        ("zz", "LT", &["5"], false),
+        ("n", "BETWEEN", &["1", "5"], true),
+        ("s", "IN", &["'x", "'abc"], true),
+        ("zz", "IN", &["'x"], false),
+        ("s", "BEGINS_WITH", &["'ab"], true),
+        ("s", "CONTAINS", &["'bc"], true),
+        ("ss", "CONTAINS", &["'a"], true),
+        ("l", "CONTAINS", &["'x"], true),
+        ("s", "NOT_CONTAINS", &["'zz"], true),
+        ("s", "NOT_CONTAINS", &["'b"], false),
+        ("zz", "NOT_CONTAINS", &["'b"], false),
+        ("zz", "NULL", &[], true),
+        ("nul", "NULL", &[], false),
+        ("nul", "NOT_NULL", &[], true),
+        ("zz", "NOT_NULL", &[], false),
+        ("a.b", "EQ", &["1"], true),
+        ("ss", "EQ", &["SS|b a"], true),
+    ] {
+        let filter = vec![condition(name, operator, arguments)];
+        let lowered = legacy::filter("scanFilter", Some(&filter), None).unwrap();
+        assert_eq!(
+            lowered.matches(Some(&stored())),
+            expected,
+            "{name} {operator} {arguments:?}"
+        );
+        assert_eq!(
+            lowered.paths().map(|path| path.name().to_owned()).collect::<Vec<_>>(),
+            [name]
+        );
+    }
+}
+
+#[test]
+fn connectives() {
+    let (yes, no) = (
+        condition("s", "NOT_CONTAINS", &["'z"]),
+        condition("zz", "NOT_CONTAINS", &["'z"]),
+    );
+    for (filter, operator, expected) in [
+        (vec![yes.clone(), yes.clone(), no.clone()], None, false),
+        (vec![yes.clone(), yes.clone(), no.clone()], Some("OR"), true),
+        (vec![no.clone(), yes.clone()], Some("AND"), false),
+        (vec![no.clone(), yes.clone()], Some("OR"), true),
+        (vec![no.clone(), no.clone()], Some("OR"), false),
+        (vec![yes.clone(), yes.clone()], Some("AND"), true),
+        (vec![], None, true),
+    ] {
+        let lowered = legacy::filter("queryFilter", Some(&filter), operator).unwrap();
+        assert_eq!(lowered.matches(Some(&stored())), expected, "{filter:?} {operator:?}");
+    }
+    let check = |count: usize, operator: &str, expected: &str| {
+        let filter = vec![yes.clone(); count];
+        assert_eq!(
+            told(legacy::filter("scanFilter", Some(&filter), Some(operator))),
+            expected
+        );
+    };
+    check(
+        0,
+        "AND",
+        "ConditionalOperator cannot be used without Filter or Expected",
+    );
+    check(
+        1,
+        "BAD",
+        "ConditionalOperator can only be used when Filter or Expected has two or more elements",
+    );
+    check(
+        2,
+        "BAD",
+        "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]",
+    );
+    let without = legacy::expected(None, Some("OR"));
+    assert_eq!(
+        told(without),
+        "ConditionalOperator cannot be used without Filter or Expected"
+    );
+}
+
+#[test]
+fn faults_of_arguments() {
+    const OMPV: &str = "One or more parameter values were invalid: ";
+    for (operator, arguments, expected) in [
+        (
+            "EQ",
+            &["1", "2"][..],
+            "Invalid number of argument(s) for the EQ ComparisonOperator",
+        ),
+        (
+            "NULL",
+            &["1"],
+            "Invalid number of argument(s) for the NULL ComparisonOperator",
+        ),
+        (
+            "BETWEEN",
+            &["1"],
+            "Invalid number of argument(s) for the BETWEEN ComparisonOperator",
+        ),
+        ("IN", &[], "Invalid number of argument(s) for the IN ComparisonOperator"),
+        (
+            "LT",
+            &["L|1"],
+            "ComparisonOperator LT is not valid for L AttributeValue type",
+        ),
+        (
+            "BEGINS_WITH",
+            &["1"],
+            "ComparisonOperator BEGINS_WITH is not valid for N AttributeValue type",
+        ),
+        (
+            "CONTAINS",
+            &["SS|a"],
+            "ComparisonOperator CONTAINS is not valid for SS AttributeValue type",
+        ),
+        (
+            "IN",
+            &["1", "'a"],
+            "AttributeValues inside AttributeValueList must be of same type",
+        ),
+        (
+            "BETWEEN",
+            &["1", "'a"],
+            "AttributeValues inside AttributeValueList must be of same type",
+        ),
+        ("LIKE", &["1"], "Invalid comparison operator"),
+    ] {
+        let filter = vec![condition("a", operator, arguments)];
+        assert_eq!(
+            told(legacy::filter("scanFilter", Some(&filter), None)),
+            format!("{OMPV}{expected}")
+        );
+    }
+    let reversed = vec![condition("a", "BETWEEN", &["2", "1"])];
+    assert_eq!(
+        told(legacy::filter("scanFilter", Some(&reversed), None)),
+        "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
+    );
+}
+
+#[test]
+fn expectations() {
+    let expected =
+        |value: Option<&str>, exists: Option<bool>, operator: Option<&str>, list: Option<&[&str]>| Expected {
+            value: value.map(super::value),
+            exists,
+            comparison_operator: operator.map(Into::into),
+            attribute_value_list: list.map(values),
+        };
+    let lower = |expected: Expected| {
+        let map = vec![("a".into(), expected)];
+        legacy::expected(Some(&map), None)
+            .map(|condition| (condition.matches(None), condition.matches(Some(&item(&[("a", "1")])))))
+    };
+    for (case, truth) in [
+        (expected(Some("1"), None, None, None), (false, true)),
+        (expected(Some("1.0"), Some(true), None, None), (false, true)),
+        (expected(None, Some(false), None, None), (true, false)),
+        (expected(Some("2"), None, Some("LT"), None), (false, true)),
+        (expected(None, None, Some("IN"), Some(&["2", "1"])), (false, true)),
+        (expected(None, None, Some("NULL"), None), (true, false)),
+    ] {
+        assert_eq!(lower(case.clone()), Ok(truth), "{case:?}");
+    }
+    for (case, text) in [
+        (
+            expected(None, Some(true), None, None),
+            "Value must be provided when Exists is true for Attribute: a",
+        ),
+        (
+            expected(None, None, None, None),
+            "Value must be provided when Exists is null for Attribute: a",
+        ),
+        (
+            expected(Some("1"), Some(false), None, None),
+            "Value cannot be used when Exists is false for Attribute: a",
+        ),
+        (
+            expected(None, None, Some("EQ"), None),
+            "Value or AttributeValueList must be used with ComparisonOperator: EQ for Attribute: a",
+        ),
+        (
+            expected(Some("1"), None, Some("EQ"), Some(&["1"])),
+            "Value and AttributeValueList cannot be used together for Attribute: a",
+        ),
+        (
+            expected(Some("1"), Some(true), Some("EQ"), None),
+            "Exists and ComparisonOperator cannot be used together for Attribute: a",
+        ),
+        (
+            expected(None, None, None, Some(&["1"])),
+            "AttributeValueList can only be used with a ComparisonOperator for Attribute: a",
+        ),
+    ] {
+        assert_eq!(
+            told(lower(case)),
+            format!("One or more parameter values were invalid: {text}")
+        );
+    }
+}
+
+#[test]
+fn keys() {
+    let conditions = [condition("pk", "EQ", &["'p"]), condition("sk", "BETWEEN", &["1", "2"])];
+    let lowered = legacy::key_conditions(&conditions).unwrap();
+    let names: Vec<&str> = lowered.clauses.iter().map(|clause| clause.name.as_str()).collect();
+    assert_eq!(names, ["pk", "sk"]);
+    assert_eq!(
+        lowered.clauses[1].operator,
+        KeyOperator::Between(&value("1"), &value("2"))
+    );
+    const INDEXABLE: &str = "Attempted conditional constraint is not an indexable operation";
+    for (case, expected) in [
+        (condition("sk", "NE", &["1"]), INDEXABLE),
+        (condition("sk", "NULL", &[]), INDEXABLE),
+        (condition("sk", "IN", &["1"]), INDEXABLE),
+        (
+            condition("pk", "", &["1"]),
+            "1 validation error detected: Value null at 'keyConditions.pk.member.comparisonOperator' failed to satisfy constraint: Member must not be null",
+        ),
+        (
+            condition("sk", "BEGINS_WITH", &["1"]),
+            "One or more parameter values were invalid: ComparisonOperator BEGINS_WITH is not valid for N AttributeValue type",
+        ),
+    ] {
+        assert_eq!(told(legacy::key_conditions(&[case])), expected);
+    }
+}
+
+#[test]
+fn updates() {
+    let update = |name: &str, action: &str, argument: &str| {
+        let update = AttributeUpdate {
+            value: (!argument.is_empty()).then(|| value(argument)),
+            action: (!action.is_empty()).then(|| action.into()),
+        };
+        (Name::new(name), update)
+    };
+    let apply = |updates: &[(Name, AttributeUpdate)], old: Option<&Map>| {
+        legacy::attribute_updates(updates).and_then(|lowered| lowered.apply(old, &item(&[("pk", "'p")])))
+    };
+    for (name, action, argument, expected) in [
+        ("n", "", "7", Some("7")),
+        ("a.b", "PUT", "7", Some("7")),
+        ("n", "DELETE", "", None),
+        ("zz", "DELETE", "", None),
+        ("ss", "DELETE", "SS|a", Some("SS|b")),
+        ("ss", "DELETE", "SS|a b", None),
+        ("n", "ADD", "7", Some("12")),
+        ("ss", "ADD", "SS|c", Some("SS|a b c")),
+        ("l", "ADD", "L|2", Some("L|1 'x 2")),
+        ("zz", "ADD", "L|2", Some("L|2")),
+    ] {
+        let updates = [update(name, action, argument)];
+        let new = apply(&updates, Some(&stored())).unwrap().unwrap();
+        assert_eq!(
+            new.get(name),
+            expected.map(value).as_ref(),
+            "{name} {action} {argument}"
+        );
+    }
+    const OMPV: &str = "One or more parameter values were invalid: ";
+    for (case, expected) in [
+        (
+            update("n", "ADD", "SS|a"),
+            "Type mismatch for attribute to update".to_owned(),
+        ),
+        (
+            update("n", "DELETE", "SS|a"),
+            "Type mismatch for attribute to update".to_owned(),
+        ),
+        (
+            update("n", "ADD", "'a"),
+            format!("{OMPV}ADD action is not supported for the type S"),
+        ),
+        (
+            update("n", "DELETE", "L|1"),
+            format!("{OMPV}DELETE action with value is not supported for the type L"),
+        ),
+        (
+            update("n", "PUT", ""),
+            format!("{OMPV}Only DELETE action is allowed when no attribute value is specified"),
+        ),
+        (
+            update("n", "ADD", ""),
+            format!("{OMPV}Only DELETE action is allowed when no attribute value is specified"),
+        ),
+    ] {
+        assert_eq!(told(apply(&[case], Some(&stored()))), expected);
+    }
+    assert_eq!(apply(&[update("n", "DELETE", "")], None), Ok(None));
+    assert_eq!(apply(&[], None), Ok(Some(item(&[("pk", "'p")]))));
+    let lowered = [update("n", "", "7"), update("zz", "DELETE", "")];
+    assert_eq!(
+        legacy::attribute_updates(&lowered).unwrap().touched(&stored()),
+        item(&[("n", "5")])
+    );
+}
+
+#[test]
+fn attributes_to_get() {
+    let names: Vec<Name> = vec!["n".into(), "a.b".into(), "zz".into()];
+    let projection = legacy::attributes_to_get(&names).unwrap();
+    assert_eq!(projection.apply(&stored()), item(&[("n", "5"), ("a.b", "1")]));
+    assert_eq!(
+        told(legacy::attributes_to_get(&["a".into(), "b".into(), "a".into()])),
+        "One or more parameter values were invalid: Duplicate value in attribute name: a"
+    );
+    assert!(
+        told(legacy::attributes_to_get(&[]))
+            .starts_with("1 validation error detected: Value '[]' at 'attributesToGet'")
+    );
+}
