@@ -351,10 +351,9 @@ fn projection(index: &SecondaryIndex) -> Result<Projection, ApiError> {
     match (word, asked.non_key_attributes) {
         (Some("INCLUDE"), Some(mut names)) => {
             names.sort_unstable();
-            if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
                 return Err(ApiError::invalid(format_args!(
-                    "Duplicate element in NonKeyAttributes: {}",
-                    pair[0]
+                    "Duplicate element in NonKeyAttributes: {twice}"
                 )));
             }
             Ok(Projection::Include(names))
