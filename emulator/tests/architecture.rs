@@ -1,5 +1,6 @@
 //! The invariants of ARCHITECTURE.md that the engine's source can be asked for: which module imports which, and what none
 //! of them may use.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeSet;
 use std::fs;
