@@ -37,8 +37,7 @@ const INDEXED: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
     "GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],
     "Projection":{"ProjectionType":"ALL"}}]}"#;
 
-const LIVING: &str =
-    r#"{"TableName":"tab","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}}"#;
+const LIVING: &str = r#"{"TableName":"tab","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}}"#;
 
 #[derive(Clone)]
 struct Twin(Arc<Engine>);
@@ -77,7 +76,10 @@ impl Twin {
 
     /// Puts an item with these further members of its JSON.
     fn put(&self, key: &str, more: &str) {
-        self.ok("PutItem", &format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}}{more}}}}}"#));
+        self.ok(
+            "PutItem",
+            &format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}}{more}}}}}"#),
+        );
     }
 
     fn get(&self, key: &str) -> String {
@@ -195,7 +197,10 @@ fn a_transaction_with_a_token_happens_once() {
         let body = r#"{"ClientRequestToken":"t","TransactItems":[{"Update":{"TableName":"tab","Key":{"pk":{"S":"a"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}}]}"#;
         let send = move |twin: &Twin| {
             let (status, answer) = twin.send("TransactWriteItems", body);
-            assert!(status == 200 || answer.contains("TransactionInProgressException"), "{answer}");
+            assert!(
+                status == 200 || answer.contains("TransactionInProgressException"),
+                "{answer}"
+            );
             status == 200
         };
         let other = twin.spawn(send);
@@ -212,7 +217,10 @@ fn a_read_of_an_index_sees_the_writes_before_it() {
         let write_and_look = |twin: &Twin, key: &str| {
             twin.put(key, r#","g":{"S":"x"}"#);
             let seen = twin.query("x");
-            assert!(seen.contains(&format!(r#""pk":{{"S":"{key}"}}"#)), "{key} is missing: {seen}");
+            assert!(
+                seen.contains(&format!(r#""pk":{{"S":"{key}"}}"#)),
+                "{key} is missing: {seen}"
+            );
         };
         let other = twin.spawn(move |twin| write_and_look(twin, NEAR));
         write_and_look(&twin, FAR);

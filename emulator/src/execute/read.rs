@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::due;
-use super::{Context, Entry};
+use super::{Context, Entry, Target};
 use crate::error::ApiError;
 use crate::key::Key;
-use crate::plan::Target;
 use crate::schema::KeySchema;
 use crate::storage::{KeyRange, Page, PageLimit};
 use crate::value::{AttributeValue, Item};
@@ -100,7 +99,10 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
         .iter()
         .map(|(ordinal, at, get)| {
             let Target { table, shape } = &get.target;
-            ((*ordinal, *at), due::read(table, shape, table.partition(*at), context.now))
+            (
+                (*ordinal, *at),
+                due::read(table, shape, table.partition(*at), context.now),
+            )
         })
         .collect();
     let read = |get: &Get<'_>| {
