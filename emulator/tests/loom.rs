@@ -238,6 +238,7 @@ fn an_index_ends_up_as_its_item() {
             twin.query("x");
         });
         twin.put("a", r#","g":{"S":"y"}"#);
+        twin.query("y");
         other.join().unwrap();
         let (stays, goes) = if twin.get("a").contains(r#""g":{"S":"x"}"#) {
             ("x", "y")

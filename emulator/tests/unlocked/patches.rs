@@ -32,8 +32,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "a transactional read's locks, before it has read everything",
         file: "src/execute/read.rs",
-        locked: "due::read(table, shape, table.partition(*at), context.now))",
-        unlocked: "Arc::clone(&due::read(table, shape, table.partition(*at), context.now)))",
+        locked: "                due::read(table, shape, table.partition(*at), context.now),\n",
+        unlocked: "                Arc::clone(&due::read(table, shape, table.partition(*at), context.now)),\n",
         models: &["a_transaction_is_never_seen_half_done"],
     },
     Patch {
