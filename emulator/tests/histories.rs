@@ -13,7 +13,7 @@ use common::{Choice, Twin, setting};
 use dynatwin_engine::fault::{KeyMatch, Rule, Verdict};
 use serde_json::{Map, Value, json};
 
-const HISTORIES: u64 = 1000;
+const HISTORIES: u64 = 500;
 const STEPS: u64 = 60;
 
 type Key = (String, i64);

@@ -145,25 +145,29 @@ enum Event {
 }
 
 impl Event {
-    /// The state after the event, if it can have happened in this one.
-    fn after(&self, state: Option<u64>) -> Option<Option<u64>> {
+    /// Whether it can have happened in this state.
+    fn fits(&self, state: Option<u64>) -> bool {
         match *self {
-            Event::Put { value, old } => (old == state).then_some(Some(value)),
-            Event::PutUnseen { value } => Some(Some(value)),
+            Event::Put { old, .. } | Event::Delete { old } => old == state,
+            Event::Create { refused_by, .. } => refused_by == state,
+            Event::Swap { expected, done, .. } => (state == Some(expected)) == done,
+            Event::Read { seen } => seen == state,
+            Event::PutUnseen { .. } | Event::Expire { .. } => true,
+        }
+    }
+
+    /// The state after it.
+    fn after(&self, state: Option<u64>) -> Option<u64> {
+        match *self {
+            Event::Put { value, .. } | Event::PutUnseen { value } => Some(value),
             Event::Create {
                 value,
                 refused_by: None,
-            } => state.is_none().then_some(Some(value)),
-            Event::Create { refused_by, .. } => (refused_by == state).then_some(state),
-            Event::Swap {
-                expected,
-                value,
-                done: true,
-            } => (state == Some(expected)).then_some(Some(value)),
-            Event::Swap { expected, .. } => (state != Some(expected)).then_some(state),
-            Event::Delete { old } => (old == state).then_some(None),
-            Event::Read { seen } => (seen == state).then_some(state),
-            Event::Expire { value } => Some(state.filter(|there| *there != value)),
+            } => Some(value),
+            Event::Swap { value, done: true, .. } => Some(value),
+            Event::Delete { .. } => None,
+            Event::Expire { value } => state.filter(|there| *there != value),
+            Event::Create { .. } | Event::Swap { .. } | Event::Read { .. } => state,
         }
     }
 }
@@ -190,10 +194,8 @@ fn linearizable(calls: &[Call]) -> bool {
         }
         open()
             .filter(|at| calls[*at].invoked <= first_answer)
-            .any(|at| match calls[at].event.after(state) {
-                Some(next) => search(calls, done | (1 << at), next, dead),
-                None => false,
-            })
+            .filter(|at| calls[*at].event.fits(state))
+            .any(|at| search(calls, done | (1 << at), calls[at].event.after(state), dead))
     }
     assert!(calls.len() <= 128, "{} calls are too many", calls.len());
     search(calls, 0, None, &mut HashSet::new())
