@@ -2,7 +2,7 @@
 //! everybody uses, with loom's locks and atomics behind `sync`.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p dynatwin-engine --test loom --target-dir target/loom`.
-//! That each model fails without the lock it is about is shown by `tests/unlocked`.
+//! `cargo run -p dynatwin-engine --example unlocked` shows that each fails without the lock it is about.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,25 @@
 //! The locks and what takes them out.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::Path;
+
+/// The engine's folder.
+pub fn engine() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The file of a patch, patched.
+pub fn patched(patch: &Patch) -> String {
+    let text = fs::read_to_string(engine().join(patch.file)).unwrap();
+    let count = text.matches(patch.locked).count();
+    assert_eq!(
+        count, 1,
+        "{}: what is to be replaced is there {count} times:\n{}",
+        patch.file, patch.locked
+    );
+    text.replace(patch.locked, patch.unlocked)
+}
 
 /// A change of one place in the source, and the models that must notice it.
 pub struct Patch {
