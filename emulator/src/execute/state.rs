@@ -12,6 +12,15 @@ use crate::sync::RwLock;
 use crate::value::Name;
 
 /// The tables of an engine, its dials and rules, and what it remembers.
+///
+/// ```
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::execute::State;
+///
+/// let state = State::new(7, Conditions::STORM);
+/// assert!(state.catalog().all().is_empty());
+/// assert_eq!(state.conditions(), Conditions::STORM);
+/// ```
 pub struct State {
     seed: u64,
     conditions: RwLock<Conditions>,
