@@ -248,7 +248,8 @@ impl Faults {
 
     /// Takes all rules out.
     pub fn clear(&self) {
-        self.rules.lock().rules.clear();
+        let mut installed = self.rules.lock();
+        installed.rules.clear();
         self.count.store(0, Ordering::Release);
     }
 

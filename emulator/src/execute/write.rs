@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::due;
-use super::{Context, Entry};
+use super::{Context, Entry, Target};
 use crate::change::Change;
 use crate::error::ApiError;
 use crate::expression::{Condition, Update};
 use crate::key::{self, Key};
 use crate::limits;
-use crate::plan::Target;
 use crate::storage::{Contents, Shape};
 use crate::value::{AttributeValue, Item, Map};
 

@@ -17,13 +17,10 @@ mod query;
 mod reading;
 mod scan;
 mod single_write;
-mod tokens;
 mod transact_get_items;
 mod transact_write_items;
 mod update_item;
 mod update_time_to_live;
-
-pub use tokens::Tokens;
 
 use crate::error::ApiError;
 use crate::execute::Context;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 
 use crate::answer::HttpRequest;
-use crate::engine::Caller;
+use crate::caller::Caller;
 use crate::error::{ApiError, ErrorKind};
 
 /// The region of whoever names none.
