@@ -411,6 +411,21 @@ impl ApiError {
     }
 }
 
+/// Queries and scans.
+impl ApiError {
+    /// More key conditions than key attributes.
+    pub fn too_many_conditions(count: usize, attributes: usize) -> ApiError {
+        ApiError::validation(format!(
+            "The number of query conditions ({count}) exceeds the number of key attributes defined in the schema ({attributes})"
+        ))
+    }
+
+    /// An `ExclusiveStartKey` that is no key of what is read.
+    pub fn start_key_invalid() -> ApiError {
+        ApiError::validation("The provided starting key is invalid")
+    }
+}
+
 /// Updates, judged on the stored item.
 impl ApiError {
     /// A path through what is not there or not a map or list.

@@ -225,10 +225,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
     let clause_of = |name: &str| clauses.iter().find(|clause| clause.name == name);
     if schema.hash.len() == 1 && schema.range.len() <= 1 {
         if clauses.len() > 2 {
-            return Err(ApiError::validation(format!(
-                "The number of query conditions ({}) exceeds the number of key attributes defined in the schema ({limit})",
-                clauses.len()
-            )));
+            return Err(ApiError::too_many_conditions(clauses.len(), limit));
         }
         if let Some(missing) = missing_element(schema, &|name| clause_of(name).is_some(), clauses.len()) {
             return Err(missing);

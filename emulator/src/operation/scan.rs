@@ -40,9 +40,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let consistent = request.consistent_read.unwrap_or(false);
     reading::check_index(index, consistent, select)?;
     let mut range = KeyRange::of_segment(segment);
-    if let Some(start) = &request.exclusive_start_key {
-        let key = plan::start_key(target.definition(), index, start)
-            .ok_or_else(|| ApiError::validation("The provided starting key is invalid"))?;
+    if let Some(key) = reading::start_key(&target, index, request.exclusive_start_key.as_ref())? {
         if !range.contains(&key) {
             return Err(ApiError::validation(format!(
                 "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: {} Segment: {}",
