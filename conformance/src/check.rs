@@ -99,15 +99,11 @@ where
     }
 }
 
-/// Carries out a transaction, or says for each of its actions why it was not carried out. What only comes of others'
-/// transactions, or of throughput, is tried again: it says nothing about the conditions.
+/// Carries out a transaction, or says for each of its actions why it was not carried out. What comes of others'
+/// transactions alone, or of throughput, is tried again: where an action was throttled, nothing is known of its condition.
 pub async fn transact(request: TransactWriteItemsFluentBuilder) -> Outcome<Result<(), Vec<String>>> {
-    const PASSING: [&str; 4] = [
-        "None",
-        "TransactionConflict",
-        "ThrottlingError",
-        "ProvisionedThroughputExceeded",
-    ];
+    const THROTTLED: [&str; 2] = ["ThrottlingError", "ProvisionedThroughputExceeded"];
+    const PASSING: [&str; 2] = ["None", "TransactionConflict"];
     for _ in 0..1000 {
         let cancelled = match request.clone().send().await.map_err(SdkError::into_service_error) {
             Ok(_) => return Ok(Ok(())),
@@ -119,7 +115,8 @@ pub async fn transact(request: TransactWriteItemsFluentBuilder) -> Outcome<Resul
             .map(|reason| reason.code().unwrap_or_default().to_owned())
             .collect();
         ensure(!codes.is_empty(), "a cancelled transaction gave no reasons")?;
-        if codes.iter().any(|code| !PASSING.contains(&code.as_str())) {
+        let throttled = codes.iter().any(|code| THROTTLED.contains(&code.as_str()));
+        if !throttled && codes.iter().any(|code| !PASSING.contains(&code.as_str())) {
             return Ok(Err(codes));
         }
         tokio::task::yield_now().await;

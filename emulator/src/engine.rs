@@ -170,7 +170,7 @@ impl Engine {
         };
         let place = (caller.region.as_str(), caller.account());
         let context = Context::new(self, self.scope(caller), place, operation.name, now);
-        let mut writer = Writer::new();
+        let mut writer = Writer::with_capacity(128);
         let result = (operation.run)(&context, body, &mut writer);
         let (status, body) = match result {
             Ok(()) => (200, writer.finish()),

@@ -29,7 +29,7 @@ const TOKEN_SEED: u64 = 0x6479_6e61_7477_696e;
 /// let key = |text: &str| Map::from_entries(vec![("pk".into(), AttributeValue::N(text.parse().unwrap()))]);
 /// assert_eq!(Key::of_key(&schema, &key("1")).unwrap(), Key::of_key(&schema, &key("1.0")).unwrap());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The token of the partition key.
     pub token: u64,
@@ -37,11 +37,24 @@ pub struct Key {
     pub bytes: KeyBytes,
 }
 
+impl Clone for Key {
+    fn clone(&self) -> Key {
+        // Bytes are copied at once; `SmallVec::clone` goes element by element.
+        Key {
+            token: self.token,
+            bytes: KeyBytes::from_slice(&self.bytes),
+        }
+    }
+}
+
 impl Key {
     /// The key that a request names in full: exactly the table's key attributes, with values they can have.
     pub fn of_key(schema: &KeySchema, key: &Map) -> Result<Key, ApiError> {
         if key.len() != schema.hash.len() + schema.range.len() {
             return Err(ApiError::key_mismatch());
+        }
+        if let Some(encoded) = Key::sound(schema, key) {
+            return Ok(encoded);
         }
         for attribute in schema.attributes() {
             if !key.get(&attribute.name).is_some_and(|value| attribute.kind.fits(value)) {
@@ -53,6 +66,9 @@ impl Key {
 
     /// The key of an item that is put.
     pub fn of_item(schema: &KeySchema, item: &Map) -> Result<Key, ApiError> {
+        if let Some(encoded) = Key::sound(schema, item) {
+            return Ok(encoded);
+        }
         for attribute in schema.attributes() {
             match item.get(&attribute.name) {
                 None => return Err(ApiError::missing_key(&attribute.name)),
@@ -67,6 +83,15 @@ impl Key {
             }
         }
         Key::checked(schema, item)
+    }
+
+    /// The key, if nothing at all is wrong with it: in one pass, since this is nearly always so.
+    fn sound(schema: &KeySchema, map: &Map) -> Option<Key> {
+        let mut bytes = KeyBytes::new();
+        push_sound(&mut bytes, &schema.hash, map, limits::HASH_KEY_SIZE)?;
+        let token = token(&bytes);
+        push_sound(&mut bytes, &schema.range, map, limits::RANGE_KEY_SIZE)?;
+        Some(Key { token, bytes })
     }
 
     /// The key of values that are there and of the right types: checks that none is empty or too long.
@@ -182,6 +207,19 @@ pub fn check_entry(index: &Index, item: &Map, updated: bool) -> Result<(), ApiEr
 /// The token of encoded hash attributes.
 pub fn token(hash: &[u8]) -> u64 {
     StableHash::new(TOKEN_SEED).bytes(hash).finish()
+}
+
+fn push_sound(bytes: &mut KeyBytes, attributes: &[KeyAttribute], map: &Map, limit: usize) -> Option<()> {
+    let mut size = 0;
+    for attribute in attributes {
+        let value = map.get(&attribute.name)?;
+        size += key_size(value);
+        if !attribute.kind.fits(value) || emptiness(value).is_some() || size > limit {
+            return None;
+        }
+        push_component(bytes, value);
+    }
+    Some(())
 }
 
 fn push_all(bytes: &mut KeyBytes, attributes: &[KeyAttribute], item: &Map) -> Option<()> {

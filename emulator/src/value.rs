@@ -185,6 +185,9 @@ impl AttributeValue {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Map(Vec<(Name, AttributeValue)>);
 
+/// Entries up to which a map is walked and not searched.
+const SMALL: usize = 8;
+
 impl Map {
     /// An empty map.
     pub const fn new() -> Map {
@@ -196,28 +199,27 @@ impl Map {
         Map(Vec::with_capacity(count))
     }
 
-    fn find(&self, name: &str) -> Result<usize, usize> {
-        if self.0.len() <= 8 {
-            for (at, (candidate, _)) in self.0.iter().enumerate() {
-                match candidate.as_str().cmp(name) {
-                    Ordering::Less => {}
-                    Ordering::Equal => return Ok(at),
-                    Ordering::Greater => return Err(at),
-                }
-            }
-            return Err(self.0.len());
+    /// Where an entry is. Small maps are walked: telling names apart by their lengths is cheaper than ordering them.
+    fn position(&self, name: &str) -> Option<usize> {
+        if self.0.len() <= SMALL {
+            return self.0.iter().position(|(candidate, _)| candidate == name);
         }
+        self.find(name).ok()
+    }
+
+    /// Where an entry is or belongs.
+    fn find(&self, name: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name))
     }
 
     /// The value under `name`.
     pub fn get(&self, name: &str) -> Option<&AttributeValue> {
-        self.find(name).ok().map(|at| &self.0[at].1)
+        self.position(name).map(|at| &self.0[at].1)
     }
 
     /// The value under `name`, to change.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut AttributeValue> {
-        self.find(name).ok().map(|at| &mut self.0[at].1)
+        self.position(name).map(|at| &mut self.0[at].1)
     }
 
     /// Puts `value` under `name`; returns what was there.
@@ -238,7 +240,7 @@ impl Map {
 
     /// Whether there is something under `name`.
     pub fn contains(&self, name: &str) -> bool {
-        self.find(name).is_ok()
+        self.position(name).is_some()
     }
 
     /// The entries by name.
@@ -263,9 +265,11 @@ impl Map {
         }
         let mut map = Map(entries);
         map.0.sort_by(|left, right| left.0.cmp(&right.0)); // stable: the last of equals is the last written
-        map.0.reverse();
-        map.0.dedup_by(|earlier, kept| earlier.0 == kept.0);
-        map.0.reverse();
+        if map.0.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            map.0.reverse();
+            map.0.dedup_by(|earlier, kept| earlier.0 == kept.0);
+            map.0.reverse();
+        }
         map
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::server::Server;
 use crate::setup;
-use crate::shell::Outcome;
+use crate::shell::{self, Outcome};
 use contenders::Contender;
 use workload::Operation;
 use wrk::Load;
@@ -61,6 +61,13 @@ pub fn compare() -> Outcome<()> {
         );
     }
     Ok(())
+}
+
+/// The engine and dynoxide's library, in process: a crate of its own, so that nobody else builds what it needs.
+pub fn libraries() -> Outcome<()> {
+    let mut cargo = shell::cargo();
+    cargo.args(["run", "--quiet", "--release", "--manifest-path", "xtask/versus/Cargo.toml"]);
+    shell::run(cargo.args(["--target-dir", "target/versus"]))
 }
 
 fn setting(name: &str, otherwise: u32) -> Outcome<u32> {

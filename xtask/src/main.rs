@@ -13,7 +13,9 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
   wasm     build the engine for JavaScript into wasm/npm/pkg, and say how large it is
   test     install what is missing and run every test; ends with `N passed, N failed`
-  bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one";
+  bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one
+  bench --library
+           compare the engine in process with dynoxide's library, which is built for that alone";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
             };
         }
         ["bench"] => bench::compare(),
+        ["bench", "--library"] => bench::libraries(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

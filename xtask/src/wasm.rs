@@ -27,7 +27,7 @@ pub fn build() -> Outcome<()> {
         .map_err(|error| format!("wasm-bindgen: {error:#}"))?;
     let module = package.join("dynatwin_bg.wasm");
     run(command("node_modules/.bin/wasm-opt", "wasm/npm")
-        .args(["-O3", "--strip-target-features"])
+        .args(["-Oz", "--strip-target-features"])
         .arg(&module)
         .arg("-o")
         .arg(&module))?;

@@ -8,6 +8,18 @@ pub const PARTITIONS: usize = 100;
 pub const ITEMS: usize = 100;
 pub const OPERATIONS: [&str; 4] = ["get", "put", "update", "query"];
 
+/// The CreateTable of the table.
+pub const CREATE: &str = r#"{"TableName":"bench","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]}"#;
+
+/// The requests of an operation: every item once, in an order that jumps from partition to partition.
+pub fn requests(operation: &str) -> Vec<Vec<u8>> {
+    let request = |at: usize| {
+        let at = at * 7919 % (PARTITIONS * ITEMS); // a prime, so that each is met
+        body(operation, at % PARTITIONS, at / PARTITIONS).into_bytes()
+    };
+    (0..PARTITIONS * ITEMS).map(request).collect()
+}
+
 /// A loaded engine and the requests of one operation, in an order that jumps from partition to partition.
 pub struct Workload {
     engine: Engine,
@@ -57,20 +69,13 @@ impl Workload {
             access_key: "bench".into(),
             region: "us-east-1".into(),
         };
-        let bodies = (0..PARTITIONS * ITEMS).map(|at| {
-            let at = at * 7919 % (PARTITIONS * ITEMS); // a prime: every item once, in no order
-            body(operation, at % PARTITIONS, at / PARTITIONS).into_bytes()
-        });
         let workload = Workload {
-            bodies: bodies.collect(),
+            bodies: requests(operation),
             engine,
             caller,
             target,
         };
-        workload.send(
-            "CreateTable",
-            br#"{"TableName":"bench","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]}"#,
-        );
+        workload.send("CreateTable", CREATE.as_bytes());
         for partition in 0..PARTITIONS {
             for number in 0..ITEMS {
                 workload.send("PutItem", body("put", partition, number).as_bytes());

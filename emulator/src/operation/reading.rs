@@ -203,7 +203,12 @@ impl PageRead<'_, '_> {
         let last = page.items.last().filter(|_| page.cut).cloned();
         let consumed = (self.report != Report::None).then(|| self.consumed(page.bytes, &page.bases));
         let scanned = page.items.len();
+        let bytes = page.bytes;
         let shown = if fetch.is_some() { page.bases } else { page.items };
+        // The items' JSON is a little longer than their size.
+        if self.select != Some(Select::Count) && self.projection.is_none() {
+            out.reserve(bytes + bytes / 4 + 256);
+        }
         let mut answer = Object::open(out);
         let mut count = 0;
         if self.select == Some(Select::Count) {

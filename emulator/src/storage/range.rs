@@ -148,7 +148,7 @@ impl Page {
             return;
         }
         let walk = map
-            .range((range.lower.clone(), range.upper.clone()))
+            .range((range.lower.as_ref(), range.upper.as_ref()))
             .map(|(_, item)| item);
         if forward {
             self.fill(walk, limit);

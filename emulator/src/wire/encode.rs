@@ -35,6 +35,11 @@ impl Writer {
         Writer(Vec::with_capacity(bytes))
     }
 
+    /// Makes room for this many more bytes.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.0.reserve(bytes);
+    }
+
     /// What was written.
     pub fn finish(self) -> Vec<u8> {
         self.0
@@ -185,6 +190,8 @@ impl Writer {
 
     /// JSON that was written before.
     pub fn json(&mut self, encoded: &[u8]) -> &mut Writer {
+        // What comes after an item is mostly a few closing brackets: room for both at once.
+        self.0.reserve(encoded.len() + 32);
         self.separate();
         self.0.extend_from_slice(encoded);
         self
@@ -192,7 +199,7 @@ impl Writer {
 
     /// A stored item, whose JSON is made once and kept.
     pub fn item(&mut self, item: &Item) -> &mut Writer {
-        self.json(item.encoded(encode_attributes))
+        self.json(item.encoded(|attributes| encode_attributes(attributes, item.size())))
     }
 
     /// Named values: an item, a key, the inside of an `M`.
@@ -274,8 +281,11 @@ impl Writer {
 }
 
 /// An item's JSON, as [`Item::encoded`] keeps it.
-pub fn encode_attributes(attributes: &Map) -> Vec<u8> {
-    let mut writer = Writer::new();
+///
+/// `size` is the attributes' size as the service measures it: with the types around the values it tells how much room the
+/// JSON needs, unless much of it is escaped or binary.
+pub fn encode_attributes(attributes: &Map, size: usize) -> Vec<u8> {
+    let mut writer = Writer::with_capacity(size + 16 * attributes.len() + 2);
     writer.map(attributes);
     writer.finish()
 }
