@@ -416,10 +416,12 @@ pub fn check_start(selection: &KeySelection, start: &Key) -> Result<(), ApiError
 
 /// The attributes of a projection that a global index does not have, if any.
 pub fn check_projected(definition: &Definition, index: &Index, projection: &Projection<'_>) -> Result<(), ApiError> {
-    let missing: Vec<&str> = projection
-        .top_level_names()
-        .filter(|name| !index.projects(name, &definition.key))
-        .collect();
+    let mut missing: Vec<&str> = Vec::new();
+    for name in projection.names_as_written() {
+        if !index.projects(name, &definition.key) && !missing.contains(&name) {
+            missing.push(name);
+        }
+    }
     if index.local || missing.is_empty() {
         return Ok(());
     }

@@ -32,7 +32,10 @@ fn expand(value: &Value) -> Value {
             Some((form, of)) if form == "$nest" => {
                 (0..of.as_u64().unwrap()).fold(json!({"S": "deep"}), |inner, _| json!({"M": {"m": inner}}))
             }
-            _ => object.iter().map(|(name, value)| (name.clone(), expand(value))).collect(),
+            _ => object
+                .iter()
+                .map(|(name, value)| (name.clone(), expand(value)))
+                .collect(),
         },
         other => other.clone(),
     }

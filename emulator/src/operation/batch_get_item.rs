@@ -189,8 +189,8 @@ fn check_kinds(tables: &[Asked]) -> Result<(), ApiError> {
 }
 
 fn check_values(tables: &[Asked]) -> Result<(), ApiError> {
-    let keys = tables.iter().flat_map(|(_, asked)| asked.keys.iter().flatten());
-    keys.filter_map(|key| key.fault.clone()).next().map_or(Ok(()), Err)
+    let mut keys = tables.iter().flat_map(|(_, asked)| asked.keys.iter().flatten());
+    keys.find_map(|key| key.fault.clone()).map_or(Ok(()), Err)
 }
 
 /// The same key twice is found before any table is looked up: keys are compared as they were sent, and numbers that were

@@ -13,9 +13,10 @@ const MOST_BYTES: usize = 64 * 1024;
 pub fn request_items(tables: &[(Text, Vec<WriteRequest>)]) -> String {
     let mut dump = Dump(String::new());
     // Writing fails where the dump is cut.
-    let _ = dump.map(tables.iter().map(|(name, writes)| (name.as_str(), writes)), |dump, writes| {
-        dump.list(writes, Dump::write_request)
-    });
+    let _ = dump.map(
+        tables.iter().map(|(name, writes)| (name.as_str(), writes)),
+        |dump, writes| dump.list(writes, Dump::write_request),
+    );
     dump.0
 }
 
@@ -24,7 +25,11 @@ struct Dump(String);
 impl Write for Dump {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.push_str(text);
-        if self.0.len() > MOST_BYTES { Err(fmt::Error) } else { Ok(()) }
+        if self.0.len() > MOST_BYTES {
+            Err(fmt::Error)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -112,6 +117,20 @@ impl Dump {
 }
 
 const SLOTS: [&str; 16] = [
-    "s", "n", "b", "iNT", "dECIMAL", "dOUBLE", "sS", "nS", "bS", "iNTSET", "dECIMALSET", "dOUBLESET", "m", "l", "nULL",
+    "s",
+    "n",
+    "b",
+    "iNT",
+    "dECIMAL",
+    "dOUBLE",
+    "sS",
+    "nS",
+    "bS",
+    "iNTSET",
+    "dECIMALSET",
+    "dOUBLESET",
+    "m",
+    "l",
+    "nULL",
     "bOOL",
 ];

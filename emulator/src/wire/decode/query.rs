@@ -120,7 +120,8 @@ impl Decoder<'_> {
         self.map(
             "java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>",
             |decoder| {
-                decoder.structures::<WriteRequest>(Place::Element, |decoder, write| write.faults = decoder.faults.take())
+                decoder
+                    .structures::<WriteRequest>(Place::Element, |decoder, write| write.faults = decoder.faults.take())
             },
         )
     }
