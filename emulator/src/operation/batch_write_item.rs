@@ -165,12 +165,11 @@ fn check_tables(faults: &mut Violations, tables: &[(Text, Vec<WriteRequest>)]) {
 /// The writes, each exactly one put or delete, and no item too large.
 fn read(request: BatchWriteItem) -> Result<Vec<TableWrites>, ApiError> {
     let tables = request.request_items.unwrap_or_default();
-    let mut writes = tables.iter().flat_map(|(_, writes)| writes);
-    if writes.any(|write| write.put_request.is_some() == write.delete_request.is_some()) {
-        // The text is the service's, for both and for neither.
-        return Err(ApiError::validation(ApiError::AMBIGUOUS_VALUE));
-    }
     let one_of = |write: WriteRequest| {
+        if write.put_request.is_some() == write.delete_request.is_some() {
+            // The text is the service's, for both and for neither.
+            return Err(ApiError::validation(ApiError::AMBIGUOUS_VALUE));
+        }
         write.faults.attributes.map_or(Ok(()), Err)?;
         match write.put_request {
             Some(put) => {
