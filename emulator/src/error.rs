@@ -348,9 +348,13 @@ impl ApiError {
 
     /// An empty key; `kind` is `string` or `binary`.
     pub fn empty_key(name: &str, kind: &str) -> ApiError {
-        ApiError::validation(format!(
+        ApiError::validation(ApiError::empty_key_text(name, kind))
+    }
+
+    fn empty_key_text(name: &str, kind: &str) -> String {
+        format!(
             "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty {kind} value. Key: {name}"
-        ))
+        )
     }
 
     /// A partition key that is too long. The missing blank is the service's.
@@ -423,6 +427,12 @@ impl ApiError {
     /// An `ExclusiveStartKey` that is no key of what is read.
     pub fn start_key_invalid() -> ApiError {
         ApiError::validation("The provided starting key is invalid")
+    }
+
+    /// An `ExclusiveStartKey` with an empty attribute.
+    pub fn empty_start_key(name: &str, kind: &str) -> ApiError {
+        let text = ApiError::empty_key_text(name, kind);
+        ApiError::validation(format!("The provided starting key is invalid: {text}"))
     }
 }
 

@@ -338,7 +338,10 @@ fn check_operand(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(),
     if !attribute.kind.fits(value) {
         return Err(ApiError::invalid("Condition parameter type does not match schema type"));
     }
-    Ok(())
+    match key::emptiness(value) {
+        Some(kind) => Err(ApiError::empty_key(&attribute.name, kind)),
+        None => Ok(()),
+    }
 }
 
 /// The keys with `prefix` whose next component satisfies an operator other than equality.

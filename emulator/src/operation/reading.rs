@@ -140,8 +140,10 @@ pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Selec
 /// The place that an `ExclusiveStartKey` names, which must be a key of what is read.
 pub fn start_key(target: &Target, index: Option<&Index>, start: Option<&Map>) -> Result<Option<Key>, ApiError> {
     let Some(start) = start else { return Ok(None) };
-    let found = plan::start_key(target.definition(), index, start);
-    found.ok_or_else(ApiError::start_key_invalid).map(Some)
+    let found = plan::start_key(target.definition(), index, start).ok_or_else(ApiError::start_key_invalid)?;
+    let mut attributes = start.iter();
+    let empty = attributes.find_map(|(name, value)| Some(ApiError::empty_start_key(name, key::emptiness(value)?)));
+    empty.map_or(Ok(Some(found)), Err)
 }
 
 /// A page to be read, planned.
