@@ -311,6 +311,11 @@ impl ApiError {
         )
     }
 
+    /// A control-plane request without `TableName`.
+    pub fn table_name_required() -> ApiError {
+        ApiError::validation("The parameter 'TableName' is required but was not present in the request")
+    }
+
     /// A second table of the same name.
     pub fn table_exists(table: &str) -> ApiError {
         ApiError::new(ErrorKind::ResourceInUse, format!("Table already exists: {table}"))
@@ -421,6 +426,19 @@ impl ApiError {
     pub fn too_many_conditions(count: usize, attributes: usize) -> ApiError {
         ApiError::validation(format!(
             "The number of query conditions ({count}) exceeds the number of key attributes defined in the schema ({attributes})"
+        ))
+    }
+
+    /// A key condition without a key attribute that it needs.
+    pub fn key_condition_missed(name: &str) -> ApiError {
+        ApiError::validation(format!("Query condition missed key schema element: {name}"))
+    }
+
+    /// A path that goes on below a key attribute, of an index or of the table.
+    pub fn path_below_key(of_index: bool, name: &str) -> ApiError {
+        let kind = if of_index { "IndexKey" } else { "Key" };
+        ApiError::validation(format!(
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {name}"
         ))
     }
 

@@ -173,10 +173,7 @@ fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<()
         return Ok(());
     };
     if target.path.is_nested() {
-        return Err(ApiError::validation(format!(
-            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: IndexKey: {}",
-            attribute.name
-        )));
+        return Err(ApiError::path_below_key(true, &attribute.name));
     }
     let Some(value) = target.constant else { return Ok(()) };
     if !attribute.kind.fits(value) {
@@ -247,9 +244,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
             .range
             .first()
             .map_or(clause.name.as_str(), |attribute| attribute.name.as_str());
-        return Err(ApiError::validation(format!(
-            "Query condition missed key schema element: {missing}"
-        )));
+        return Err(ApiError::key_condition_missed(missing));
     }
     check_range_prefix(schema, &|name| clause_of(name).map(|clause| &clause.operator))?;
     let token = key::token(&hash);
@@ -283,11 +278,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
 
 /// What a condition with the wrong attributes is told, on a key of one hash and at most one range attribute.
 fn missing_element(schema: &KeySchema, has: &dyn Fn(&str) -> bool, clauses: usize) -> Option<ApiError> {
-    let missed = |name: &str| {
-        Some(ApiError::validation(format!(
-            "Query condition missed key schema element: {name}"
-        )))
-    };
+    let missed = |name: &str| Some(ApiError::key_condition_missed(name));
     let hash = schema.hash.first()?;
     if !has(&hash.name) {
         return missed(&hash.name);

@@ -176,10 +176,7 @@ fn check_filter(
         }
         let name = path.name();
         if path.is_nested() {
-            let kind = if index.is_some() { "IndexKey" } else { "Key" };
-            return Err(ApiError::validation(format!(
-                "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {name}"
-            )));
+            return Err(ApiError::path_below_key(index.is_some(), name));
         }
         let what = if legacy { "QueryFilter" } else { "Filter Expression" };
         return Err(ApiError::validation(format!(

@@ -55,11 +55,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             .paths()
             .find(|path| path.is_nested() && schema.contains(path.name()))
     }) {
-        let kind = if index.is_some() { "IndexKey" } else { "Key" };
-        return Err(ApiError::validation(format!(
-            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {}",
-            path.name()
-        )));
+        return Err(ApiError::path_below_key(index.is_some(), path.name()));
     }
     let projection = match &request.projection_expression {
         Some(text) => Some(scope.projection(text)?),
