@@ -111,8 +111,9 @@ fn updated(
     let Some(new) = update.apply(old.map(Item::attributes), key)? else {
         return Ok(None);
     };
-    let charge = if charged { update.charge(&new) } else { 0 };
     let item = Item::new(new);
+    let weighed = charged && update.most_charge(item.size()) > limits::ITEM_SIZE;
+    let charge = if weighed { update.charge(item.attributes()) } else { 0 };
     if item.size().max(charge) > limits::ITEM_SIZE {
         return Err(ApiError::updated_item_too_large());
     }
