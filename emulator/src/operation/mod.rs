@@ -9,6 +9,7 @@ mod delete_table;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
+mod dump;
 mod get_item;
 mod list_tables;
 mod output;
