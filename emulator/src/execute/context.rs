@@ -57,7 +57,7 @@ impl<'e> Context<'e> {
     pub fn wait(&self, by: Duration) {
         let aftermath = self.aftermath.get();
         self.aftermath.set(Aftermath {
-            wait: aftermath.wait + by,
+            wait: aftermath.wait.saturating_add(by),
             ..aftermath
         });
     }

@@ -1,0 +1,206 @@
+//! Fault rules, end to end: what each verdict does to a request, its answer, and the item.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use dynatwin_engine::answer::{Answer, Delivery};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, Verdict};
+use serde_json::{Value, json};
+
+struct Twin(Engine);
+
+impl Twin {
+    fn new(billing: Value) -> Twin {
+        let twin = Twin(Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed: 1,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        }));
+        let mut create = json!({
+            "TableName": "tab",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        });
+        create
+            .as_object_mut()
+            .unwrap()
+            .extend(billing.as_object().unwrap().clone());
+        assert_eq!(twin.send("CreateTable", create).status, 200);
+        twin
+    }
+
+    fn on_demand() -> Twin {
+        Twin::new(json!({"BillingMode": "PAY_PER_REQUEST"}))
+    }
+
+    fn send(&self, operation: &str, body: Value) -> Answer {
+        let caller = Caller {
+            access_key: "test".into(),
+            region: "us-east-1".into(),
+        };
+        self.0.dispatch(&caller, operation, body.to_string().as_bytes())
+    }
+
+    fn put(&self, key: &str) -> Answer {
+        self.send("PutItem", json!({"TableName": "tab", "Item": {"pk": {"S": key}}}))
+    }
+
+    fn count(&self) -> Value {
+        json(&self.send("Scan", json!({"TableName": "tab", "Select": "COUNT"})))["Count"].clone()
+    }
+}
+
+fn json(answer: &Answer) -> Value {
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
+fn writes(keys: &[&str]) -> Value {
+    let puts: Vec<Value> = keys
+        .iter()
+        .map(|key| json!({"PutRequest": {"Item": {"pk": {"S": key}}}}))
+        .collect();
+    json!({"RequestItems": {"tab": puts}})
+}
+
+#[test]
+fn verdicts() {
+    for (verdict, status, delivery, wait, written) in [
+        (Verdict::InternalServerError, 500, Delivery::Whole, 0, 0),
+        (Verdict::ServiceUnavailable, 503, Delivery::Whole, 0, 0),
+        (Verdict::Throttle(None), 400, Delivery::Whole, 0, 0),
+        (Verdict::Wait(Duration::from_secs(3)), 200, Delivery::Whole, 3, 1),
+        (Verdict::Reset, 500, Delivery::Reset, 0, 0),
+        (Verdict::AnswerLost, 200, Delivery::Lost, 0, 1),
+        (Verdict::Truncate(1), 200, Delivery::Truncated(1), 0, 1),
+    ] {
+        let twin = Twin::on_demand();
+        twin.0.faults().add(Rule::new(verdict).operation("PutItem"));
+        let answer = twin.put("a");
+        assert_eq!((answer.status, answer.delivery), (status, delivery), "{verdict:?}");
+        assert_eq!(answer.at, Moment::START.plus(Duration::from_secs(wait)), "{verdict:?}");
+        assert_eq!(twin.count(), json!(written), "{verdict:?}");
+    }
+}
+
+#[test]
+fn throttles_say_what_ran_out() {
+    let provisioned = || {
+        let units = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
+        Twin::new(json!({"ProvisionedThroughput": units}))
+    };
+    for (twin, exceeded, kind, reason) in [
+        (
+            provisioned(),
+            None,
+            "ProvisionedThroughputExceededException",
+            "TableWriteProvisionedThroughputExceeded",
+        ),
+        (
+            provisioned(),
+            Some(Exceeded::KeyRangeThroughput),
+            "ProvisionedThroughputExceededException",
+            "TableWriteKeyRangeThroughputExceeded",
+        ),
+        (
+            Twin::on_demand(),
+            None,
+            "ThrottlingException",
+            "TableWriteKeyRangeThroughputExceeded",
+        ),
+        (
+            Twin::on_demand(),
+            Some(Exceeded::MaxOnDemandThroughput),
+            "ThrottlingException",
+            "TableWriteMaxOnDemandThroughputExceeded",
+        ),
+        (
+            Twin::on_demand(),
+            Some(Exceeded::AccountLimit),
+            "RequestLimitExceeded",
+            "TableWriteAccountLimitExceeded",
+        ),
+    ] {
+        twin.0.faults().add(Rule::new(Verdict::Throttle(exceeded)));
+        let body = json(&twin.put("a"));
+        assert!(
+            body["__type"].as_str().unwrap().ends_with(&format!("#{kind}")),
+            "{body}"
+        );
+        let member = if kind == "ThrottlingException" {
+            "throttlingReasons"
+        } else {
+            "ThrottlingReasons"
+        };
+        let resource = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+        assert_eq!(body[member], json!([{"reason": reason, "resource": resource}]));
+    }
+}
+
+#[test]
+fn a_batch_comes_back_partly_and_fails_only_as_a_whole() {
+    let twin = Twin::on_demand();
+    let rule = Rule::new(Verdict::Throttle(None)).key(KeyMatch::PartitionPrefix("hot".into()));
+    twin.0.faults().add(rule.on(Occasion::First(3)));
+    let answer = twin.send("BatchWriteItem", writes(&["hot1", "cold", "hot2"]));
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        json(&answer)["UnprocessedItems"],
+        writes(&["hot1", "hot2"])["RequestItems"]
+    );
+    assert_eq!(twin.count(), json!(1));
+    let failed = twin.send("BatchWriteItem", writes(&["hot1"]));
+    assert_eq!(failed.status, 400);
+    assert!(
+        json(&failed)["__type"]
+            .as_str()
+            .unwrap()
+            .ends_with("#ThrottlingException")
+    );
+    // The rule has acted three times.
+    let rest = twin.send("BatchWriteItem", writes(&["hot1", "hot2"]));
+    assert_eq!(json(&rest), json!({"UnprocessedItems": {}}));
+    assert_eq!(twin.count(), json!(3));
+    twin.0.faults().clear();
+    twin.0.faults().add(Rule::new(Verdict::Throttle(None)).nth(2));
+    let keys = json!([{"pk": {"S": "cold"}}, {"pk": {"S": "hot1"}}]);
+    let read = json(&twin.send(
+        "BatchGetItem",
+        json!({"RequestItems": {"tab": {"Keys": keys, "ConsistentRead": true}}}),
+    ));
+    assert_eq!(read["Responses"]["tab"], json!([{"pk": {"S": "cold"}}]));
+    assert_eq!(
+        read["UnprocessedKeys"],
+        json!({"tab": {"Keys": [{"pk": {"S": "hot1"}}], "ConsistentRead": true}})
+    );
+}
+
+#[test]
+fn a_throttled_transaction_is_cancelled() {
+    let twin = Twin::on_demand();
+    twin.0
+        .faults()
+        .add(Rule::new(Verdict::Throttle(None)).key(KeyMatch::Partition("b".into())));
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let body = json(&twin.send("TransactWriteItems", json!({"TransactItems": [put("a"), put("b")]})));
+    let codes: Vec<&Value> = body["CancellationReasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reason| &reason["Code"])
+        .collect();
+    assert_eq!(codes, ["None", "ThrottlingError"]);
+    assert_eq!(twin.count(), json!(0));
+}
+
+#[test]
+fn no_wait_is_too_long() {
+    let twin = Twin::on_demand();
+    twin.0.faults().add(Rule::new(Verdict::Wait(Duration::MAX)));
+    let answer = twin.send("BatchWriteItem", writes(&["a", "b"]));
+    assert_eq!((answer.status, answer.at), (200, Moment::NEVER));
+}
