@@ -351,6 +351,27 @@ requests! {
         table_name: Option<Text>,
     }
 
+    /// A request without members: DescribeEndpoints, DescribeLimits.
+    Empty {}
+
+    /// [`TagResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html).
+    TagResource {
+        resource_arn: Option<Text>,
+        tags: Option<Vec<Tag>>,
+    }
+
+    /// [`UntagResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html).
+    UntagResource {
+        resource_arn: Option<Text>,
+        tag_keys: Option<Vec<Text>>,
+    }
+
+    /// [`ListTagsOfResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTagsOfResource.html).
+    ListTagsOfResource {
+        resource_arn: Option<Text>,
+        next_token: Option<Text>,
+    }
+
     /// [`ListTables`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html).
     ListTables {
         exclusive_start_table_name: Option<Text>,

@@ -66,7 +66,13 @@ pub fn compare() -> Outcome<()> {
 /// The engine and dynoxide's library, in process: a crate of its own, so that nobody else builds what it needs.
 pub fn libraries() -> Outcome<()> {
     let mut cargo = shell::cargo();
-    cargo.args(["run", "--quiet", "--release", "--manifest-path", "xtask/versus/Cargo.toml"]);
+    cargo.args([
+        "run",
+        "--quiet",
+        "--release",
+        "--manifest-path",
+        "xtask/versus/Cargo.toml",
+    ]);
     shell::run(cargo.args(["--target-dir", "target/versus"]))
 }
 

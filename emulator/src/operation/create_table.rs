@@ -11,7 +11,7 @@ use crate::chance;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::CreateTable;
-use crate::storage::{GlobalIndex, Shape, Table};
+use crate::storage::{GlobalIndex, Recent, Shape, Table};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -57,6 +57,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         seed,
         active_at: context.now.plus(lag),
         deleted_at: None,
+        recent: Recent::default(),
     };
     let id = description::uuid(
         chance::decide(seed, "id", &[], ordinal),

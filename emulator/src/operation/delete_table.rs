@@ -2,6 +2,7 @@
 
 use super::check;
 use super::description::{self, Look};
+use super::tags;
 use crate::chance;
 use crate::error::ApiError;
 use crate::execute::{self, Context};
@@ -24,6 +25,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         }
         if shape.deleted_at.is_some() {
             return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
+        }
+        if tags::are_settling(shape, now) {
+            return Err(ApiError::in_use(format_args!("Table tags are being updated: {}", table.name)));
         }
         if shape.definition.deletion_protection {
             return Err(ApiError::validation(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::index::GlobalIndex;
+use super::job::Recent;
 use super::partition::{Contents, Partition};
 use super::range::{KeyRange, Page, PageLimit};
 use crate::chance;
@@ -39,6 +40,8 @@ pub struct Shape {
     pub active_at: Moment,
     /// When the table is gone; `None` while nobody has deleted it.
     pub deleted_at: Option<Moment>,
+    /// When what may change only so often was changed last.
+    pub recent: Recent,
 }
 
 impl Shape {

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::one_of;
-use crate::error::{ApiError, ErrorKind};
+use crate::error::ApiError;
 use crate::execute::Context;
 use crate::limits;
+use crate::operation::tags;
 use crate::request::{CreateTable, KeySchemaElement, OnDemandThroughput as OnDemandRequest, SecondaryIndex};
 use crate::schema::{
     BillingMode, Definition, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput, Projection, ScalarType,
@@ -48,7 +49,7 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
         class: table_class(request)?,
         deletion_protection: request.deletion_protection_enabled.unwrap_or(false),
         encryption: encryption(context, request)?,
-        tags: tags(request)?,
+        tags: tags::read(request.tags.as_deref().unwrap_or_default())?,
     })
 }
 
@@ -491,46 +492,4 @@ fn encryption(context: &Context<'_>, request: &CreateTable) -> Result<Option<Enc
             Ok(Some(Encryption { key_arn }))
         }
     }
-}
-
-fn tags(request: &CreateTable) -> Result<Vec<(String, String)>, ApiError> {
-    let mut tags: Vec<(String, String)> = Vec::new();
-    for tag in request.tags.iter().flatten() {
-        let (key, value) = (one_of(tag.key.as_ref()).unwrap_or_default(), one_of(tag.value.as_ref()));
-        let allowed = |text: &str, most: usize| {
-            text.chars().count() <= most
-                && text
-                    .chars()
-                    .all(|each| each.is_alphanumeric() || each.is_whitespace() || "_.:/=+-@".contains(each))
-        };
-        if key.is_empty() || !allowed(key, 128) {
-            return Err(ApiError::validation(format!(
-                "The Tag Key provided is invalid, Key: {key}"
-            )));
-        }
-        if key.starts_with("aws:") {
-            return Err(ApiError::validation(format!(
-                "Tag Key cannot be prefixed with aws:, Key: {key}"
-            )));
-        }
-        let Some(value) = value.filter(|value| allowed(value, 256)) else {
-            let shown = value.unwrap_or("null");
-            return Err(ApiError::validation(format!(
-                "The Tag Value provided is invalid, Value: {shown}"
-            )));
-        };
-        if tags.iter().any(|(there, _)| there == key) {
-            return Err(ApiError::validation(format!(
-                "Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}"
-            )));
-        }
-        tags.push((key.to_owned(), value.to_owned()));
-    }
-    if tags.len() > limits::TAGS {
-        return Err(ApiError::new(
-            ErrorKind::Validation,
-            "Number of Tags exceed the current limit for the provided ResourceArn",
-        ));
-    }
-    Ok(tags)
 }

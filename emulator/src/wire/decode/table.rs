@@ -4,9 +4,9 @@ use super::fault::ValueLayer;
 use super::shape::{requests, structures};
 use super::{Decoder, Place};
 use crate::request::{
-    AttributeDefinition, CreateTable, KeySchemaElement, ListTables, OnDemandThroughput, Projection,
-    ProvisionedThroughput, SecondaryIndex, SseSpecification, StreamSpecification, TableOnly, Tag,
-    TimeToLiveSpecification, UpdateTimeToLive, WarmThroughput,
+    AttributeDefinition, CreateTable, Empty, KeySchemaElement, ListTables, ListTagsOfResource, OnDemandThroughput,
+    Projection, ProvisionedThroughput, SecondaryIndex, SseSpecification, StreamSpecification, TableOnly, Tag,
+    TagResource, TimeToLiveSpecification, UntagResource, UpdateTimeToLive, WarmThroughput,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -17,6 +17,10 @@ struct LocalSecondaryIndex;
 
 requests! {
     CreateTable: NO_VALUES,
+    Empty: NO_VALUES,
+    TagResource: NO_VALUES,
+    UntagResource: NO_VALUES,
+    ListTagsOfResource: NO_VALUES,
     TableOnly: NO_VALUES,
     ListTables: NO_VALUES,
     UpdateTimeToLive: NO_VALUES,
@@ -101,6 +105,21 @@ structures! {
         "Value" => value = Decoder::text,
     }
 
+    TagResource => TagResource, "TagResourceInput" {
+        "ResourceArn" => resource_arn = Decoder::text,
+        "Tags" => tags = Decoder::structure_list::<Tag>,
+    }
+
+    UntagResource => UntagResource, "UntagResourceInput" {
+        "ResourceArn" => resource_arn = Decoder::text,
+        "TagKeys" => tag_keys = Decoder::texts,
+    }
+
+    ListTagsOfResource => ListTagsOfResource, "ListTagsOfResourceInput" {
+        "ResourceArn" => resource_arn = Decoder::text,
+        "NextToken" => next_token = Decoder::text,
+    }
+
     TableOnly => TableOnly, "TableInput" {
         "TableName" => table_name = Decoder::text,
     }
@@ -118,5 +137,15 @@ structures! {
     UpdateTimeToLive => UpdateTimeToLive, "UpdateTimeToLiveInput" {
         "TableName" => table_name = Decoder::text,
         "TimeToLiveSpecification" => time_to_live_specification = |decoder| decoder.structure::<TimeToLiveSpecification>(Place::Member),
+    }
+}
+
+impl super::Shape for Empty {
+    type Into = Empty;
+    const CLASS: &'static str = "Input";
+
+    /// Members nobody knows are passed over: here, all.
+    fn member(_: &mut Empty, _: &str, decoder: &mut Decoder<'_>) -> super::Read<()> {
+        Ok(decoder.reader.skip()?)
     }
 }
