@@ -134,6 +134,9 @@ impl Key {
     /// The place of an item in an index: the index's key, then the table's. `None` if the item is not in the index.
     pub fn of_entry(index: &Index, item: &Map, base: &Key) -> Option<Key> {
         let mut key = Key::read(&index.key, item)?;
+        if !may_be_indexed(index, item) {
+            return None;
+        }
         if index.local {
             // A local index lives in the item collection of its table, whose hash key it shares.
             key.token = base.token;
@@ -159,6 +162,23 @@ pub fn key_size(value: &AttributeValue) -> usize {
         AttributeValue::B(bytes) => bytes.len(),
         _ => 0,
     }
+}
+
+/// Whether the values of an index's key are neither empty nor too long. Writes make sure of it; items from before the
+/// index was made need not be so, and stay outside of it.
+fn may_be_indexed(index: &Index, item: &Map) -> bool {
+    let fits = |attributes: &[KeyAttribute], limit: usize| {
+        let mut size = 0;
+        let values = attributes.iter().filter_map(|attribute| item.get(&attribute.name));
+        for value in values {
+            if emptiness(value).is_some() {
+                return false;
+            }
+            size += key_size(value);
+        }
+        size <= limit
+    };
+    fits(&index.key.hash, limits::HASH_KEY_SIZE) && fits(&index.key.range, limits::RANGE_KEY_SIZE)
 }
 
 /// Checks an item's values for an index's key: types, and no empty or oversized value.

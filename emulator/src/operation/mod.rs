@@ -27,6 +27,7 @@ mod transact_get_items;
 mod transact_write_items;
 mod untag_resource;
 mod update_item;
+mod update_table;
 mod update_time_to_live;
 
 pub use tokens::Tokens;
@@ -101,6 +102,7 @@ pub static OPERATIONS: &[Operation] = operations! {
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,
     "UntagResource" Control "dynamodb:UntagResource" => untag_resource,
     "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
+    "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
 };
 

@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         }
     };
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
-    let (source, index) = plan::source(&target, request.index_name.as_deref())?;
+    let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
     let consistent = request.consistent_read.unwrap_or(false);
     reading::check_index(index, consistent, select)?;
     let schema = index.map_or(&target.definition().key, |index| &index.key);

@@ -11,7 +11,7 @@ mod table;
 
 pub use catalog::{Catalog, Region, Scope};
 pub use index::GlobalIndex;
-pub use job::Recent;
+pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Expiry, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment};
 pub use table::{Shape, Table};

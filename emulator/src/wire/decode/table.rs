@@ -4,9 +4,9 @@ use super::fault::ValueLayer;
 use super::shape::{requests, structures};
 use super::{Decoder, Place};
 use crate::request::{
-    AttributeDefinition, CreateTable, Empty, KeySchemaElement, ListTables, ListTagsOfResource, OnDemandThroughput,
-    Projection, ProvisionedThroughput, SecondaryIndex, SseSpecification, StreamSpecification, TableOnly, Tag,
-    TagResource, TimeToLiveSpecification, UntagResource, UpdateTimeToLive, WarmThroughput,
+    AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
+    OnDemandThroughput, Projection, ProvisionedThroughput, SecondaryIndex, SseSpecification, StreamSpecification,
+    TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource, UpdateTable, UpdateTimeToLive, WarmThroughput,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -15,9 +15,16 @@ const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
 /// The members of a local index, which has no throughput of its own.
 struct LocalSecondaryIndex;
 
+/// The members of an index that may change.
+struct IndexThroughput;
+
+/// The member of an index that goes.
+struct IndexName;
+
 requests! {
     CreateTable: NO_VALUES,
     Empty: NO_VALUES,
+    UpdateTable: NO_VALUES,
     TagResource: NO_VALUES,
     UntagResource: NO_VALUES,
     ListTagsOfResource: NO_VALUES,
@@ -103,6 +110,39 @@ structures! {
     Tag => Tag, "Tag" {
         "Key" => key = Decoder::text,
         "Value" => value = Decoder::text,
+    }
+
+    IndexThroughput => SecondaryIndex, "UpdateGlobalSecondaryIndexAction" {
+        "IndexName" => index_name = Decoder::text,
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
+    }
+
+    IndexName => SecondaryIndex, "DeleteGlobalSecondaryIndexAction" {
+        "IndexName" => index_name = Decoder::text,
+    }
+
+    IndexUpdate => IndexUpdate, "GlobalSecondaryIndexUpdate" {
+        "Update" => update = |decoder| decoder.structure::<IndexThroughput>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<SecondaryIndex>(Place::Member),
+        "Delete" => delete = |decoder| decoder.structure::<IndexName>(Place::Member),
+    }
+
+    UpdateTable => UpdateTable, "UpdateTableInput" {
+        "TableName" => table_name = Decoder::text,
+        "AttributeDefinitions" => attribute_definitions = Decoder::structure_list::<AttributeDefinition>,
+        "BillingMode" => billing_mode = Decoder::text,
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
+        "GlobalSecondaryIndexUpdates" => global_secondary_index_updates = Decoder::structure_list::<IndexUpdate>,
+        "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
+        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
+        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<Empty>,
+        "TableClass" => table_class = Decoder::text,
+        "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
+        "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
     }
 
     TagResource => TagResource, "TagResourceInput" {

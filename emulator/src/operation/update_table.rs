@@ -1,0 +1,112 @@
+//! [UpdateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html).
+
+mod indexes;
+mod request;
+mod settings;
+mod throughput;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::check;
+use super::description::{self, Look};
+use crate::chance;
+use crate::clock::Moment;
+use crate::conditions::Lag;
+use crate::error::ApiError;
+use crate::execute::{self, Context};
+use crate::plan;
+use crate::request::UpdateTable;
+use crate::schema::Definition;
+use crate::storage::{Job, Shape, Table, Work};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = UpdateTable::decode(body)?;
+    let name = check::control_table_name(request.table_name.as_ref())?;
+    request::check(&request)?;
+    let target = plan::table_in_any_state(context, name)?;
+    let table = &target.table;
+    context.judge_control(&table.name)?;
+    execute::run_due(table, context.now);
+    let shape = table.reshape(context.now, |shape| {
+        let mut edit = Edit {
+            context,
+            table,
+            shape,
+            request: &request,
+        };
+        edit.run()
+    })?;
+    let look = Look::Updated(context.now);
+    description::table(out, "TableDescription", table, &shape, look);
+    Ok(())
+}
+
+/// A change of a table's shape, under all locks of the table. If it fails nothing has changed.
+struct Edit<'e> {
+    context: &'e Context<'e>,
+    table: &'e Table,
+    shape: &'e mut Shape,
+    request: &'e UpdateTable,
+}
+
+impl Edit<'_> {
+    fn run(&mut self) -> Result<(), ApiError> {
+        let now = self.context.now;
+        let name = &self.table.name;
+        if self.shape.deleted_at.is_some() {
+            return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
+        }
+        if now < self.shape.active_at {
+            return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
+        }
+        self.shape.jobs.retain(|job| job.runs(now));
+        self.protection()?;
+        self.class()?;
+        self.encryption()?;
+        self.throughput()?;
+        self.on_demand()?;
+        self.indexes()
+    }
+
+    fn definition(&mut self) -> &mut Definition {
+        Arc::make_mut(&mut self.shape.definition)
+    }
+
+    /// Whether changes take time, and may come only so often.
+    fn takes_time(&self) -> bool {
+        self.shape.conditions.table_status != Lag::None
+    }
+
+    /// When a change is done that takes so many times as long as a table takes to be made (measured: about 6 s).
+    fn after(&self, what: &str, times: f64) -> Moment {
+        let decision = chance::decide(self.shape.seed, what, self.table.name.as_bytes(), self.shape.epoch);
+        let status = self.shape.conditions.table_status.of(decision).as_secs_f64();
+        let lag = Duration::try_from_secs_f64(status * times).unwrap_or(Duration::MAX);
+        self.context.now.plus(lag)
+    }
+
+    fn begin(&mut self, work: Work, until: Moment) {
+        self.shape.jobs.push(Job { work, until });
+    }
+
+    /// The indexes that are being made or removed, by what is asked of their jobs.
+    fn indexes_in(&self, matches: impl Fn(&Work) -> bool) -> Option<String> {
+        let jobs = self.shape.jobs.iter().filter(|job| matches(&job.work));
+        let names: Vec<&str> = jobs.filter_map(Job::index).map(|name| name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// The indexes for which the service is still looking for room.
+    fn allocating(&self) -> Option<String> {
+        let now = self.context.now;
+        self.indexes_in(|work| matches!(work, Work::CreateIndex { allocated, .. } if *allocated > now))
+    }
+
+    /// The indexes that are going.
+    fn deleting(&self) -> Option<String> {
+        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. }))
+    }
+}
