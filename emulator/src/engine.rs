@@ -1,53 +1,24 @@
 //! The engine: the operation table and the one dispatch.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
 use compact_str::CompactString;
 
+pub use crate::caller::Caller;
+
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
 use crate::clock::{Clock, Moment};
 use crate::conditions::Conditions;
 use crate::error::{ApiError, ErrorKind};
-use crate::execute::{self, Context};
-use crate::expression::Cache;
+use crate::execute::{self, Context, State};
 use crate::fault::{Aftermath, Faults};
-use crate::operation::{self, Tokens};
-use crate::storage::{Catalog, Scope, Table};
-use crate::sync::RwLock;
-use crate::value::{Item, Name};
+use crate::operation;
+use crate::storage::{Scope, Table};
+use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
 use crate::wire::envelope::{self, Envelope, RequestIds, Service};
-
-/// Who asks: the account and region of a request's credentials. Each has tables of its own.
-///
-/// ```
-/// use dynatwin_engine::engine::Caller;
-///
-/// let caller = Caller { access_key: "123456789012".into(), region: "eu-west-1".into() };
-/// assert_eq!(caller.account(), "123456789012");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Caller {
-    /// The access key, which separates one set of tables from another.
-    pub access_key: CompactString,
-    /// The region of the credential scope.
-    pub region: CompactString,
-}
-
-impl Caller {
-    /// The account number in ARNs: the access key if it looks like one.
-    pub fn account(&self) -> &str {
-        let key = self.access_key.as_str();
-        if key.len() == 12 && key.bytes().all(|byte| byte.is_ascii_digit()) {
-            key
-        } else {
-            "000000000000"
-        }
-    }
-}
 
 /// What an engine is made with.
 ///
@@ -90,14 +61,8 @@ pub struct Settings {
 /// ```
 pub struct Engine {
     clock: Clock,
-    seed: u64,
     shared_db: bool,
-    conditions: RwLock<Conditions>,
-    table_conditions: RwLock<BTreeMap<(Scope, Name), Conditions>>,
-    catalog: Catalog,
-    faults: Faults,
-    expressions: Cache,
-    tokens: Tokens,
+    state: State,
     ids: RequestIds,
 }
 
@@ -113,15 +78,9 @@ impl Engine {
     /// An engine without tables.
     pub fn new(settings: Settings) -> Engine {
         Engine {
-            conditions: RwLock::new(settings.conditions),
-            table_conditions: RwLock::default(),
-            catalog: Catalog::default(),
-            faults: Faults::new(settings.seed),
-            expressions: Cache::new(),
-            tokens: Tokens::default(),
+            state: State::new(settings.seed, settings.conditions),
             ids: RequestIds::new(settings.seed),
             clock: settings.clock,
-            seed: settings.seed,
             shared_db: settings.shared_db,
         }
     }
@@ -169,7 +128,7 @@ impl Engine {
             return refused(&error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation)));
         };
         let place = (caller.region.as_str(), caller.account());
-        let context = Context::new(self, self.scope(caller), place, operation.name, now);
+        let context = Context::new(&self.state, self.scope(caller), place, operation.name, now);
         let mut writer = Writer::with_capacity(128);
         let result = (operation.run)(&context, body, &mut writer);
         let (status, body) = match result {
@@ -205,55 +164,36 @@ impl Engine {
 
     /// The seed.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.state.seed()
     }
 
     /// The fault rules.
     pub fn faults(&self) -> &Faults {
-        &self.faults
-    }
-
-    /// The expressions that were parsed.
-    pub(crate) fn expressions(&self) -> &Cache {
-        &self.expressions
-    }
-
-    /// The tables.
-    pub(crate) fn catalog(&self) -> &Catalog {
-        &self.catalog
-    }
-
-    /// The client tokens.
-    pub(crate) fn tokens(&self) -> &Tokens {
-        &self.tokens
+        self.state.faults()
     }
 
     /// The conditions of all tables without their own.
     pub fn conditions(&self) -> Conditions {
-        *self.conditions.read()
+        self.state.conditions()
     }
 
     /// Sets the conditions of all tables without their own.
     pub fn set_conditions(&self, conditions: Conditions) {
-        *self.conditions.write() = conditions;
-        for (scope, region) in self.catalog.scopes() {
+        self.state.set_conditions(conditions);
+        for (scope, region) in self.state.catalog().scopes() {
             let tables: Vec<_> = region.tables.read().values().cloned().collect();
             tables
                 .iter()
-                .for_each(|table| self.set(table, self.conditions_of(&scope, &table.name)));
+                .for_each(|table| self.set(table, self.state.conditions_of(&scope, &table.name)));
         }
     }
 
     /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
     pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
         let scope = self.scope(caller);
-        let name = (scope.clone(), Name::new(table));
-        match conditions {
-            Some(conditions) => drop(self.table_conditions.write().insert(name, conditions)),
-            None => drop(self.table_conditions.write().remove(&name)),
-        }
-        if let Some(found) = self.catalog.table(&scope, table) {
-            self.set(&found, self.conditions_of(&scope, table));
+        self.state.set_table_conditions(&scope, table, conditions);
+        if let Some(found) = self.state.catalog().table(&scope, table) {
+            self.set(&found, self.state.conditions_of(&scope, table));
         }
     }
 
@@ -267,16 +207,6 @@ impl Engine {
         drop(changed);
     }
 
-    /// The conditions of a table.
-    pub(crate) fn conditions_of(&self, scope: &Scope, table: &str) -> Conditions {
-        let own = self.table_conditions.read();
-        let found = (!own.is_empty())
-            .then(|| own.get(&(scope.clone(), Name::new(table))).copied())
-            .flatten();
-        drop(own);
-        found.unwrap_or_else(|| self.conditions())
-    }
-
     /// Moves the clock forward, and does what has become due before it returns.
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
@@ -285,7 +215,8 @@ impl Engine {
 
     /// When something is due next: [`Moment::NEVER`] if nothing is.
     pub fn next_due(&self) -> Moment {
-        self.catalog
+        self.state
+            .catalog()
             .all()
             .iter()
             .map(|table| table.next_due())
@@ -296,41 +227,23 @@ impl Engine {
     /// Does what is due.
     pub fn run_due(&self) {
         let now = self.clock.now();
-        for (scope, region) in self.catalog.scopes() {
+        for (scope, region) in self.state.catalog().scopes() {
             let tables: Vec<_> = region.tables.read().values().cloned().collect();
             for table in tables {
                 execute::run_due(&table, now);
-                self.forget_deleted(&scope, &table.name, now);
+                self.state.forget_deleted(&scope, &table.name, now);
             }
-        }
-    }
-
-    /// Lets go of a table whose deletion is done.
-    pub(crate) fn forget_deleted(&self, scope: &Scope, table: &str, now: Moment) {
-        let Some(region) = self.catalog.region(scope) else {
-            return;
-        };
-        let mut tables = region.tables.write();
-        // Under the lock, so that a new table of the same name stays.
-        if tables
-            .get(table)
-            .is_some_and(|found| found.shape().deleted_at.is_some_and(|gone| gone <= now))
-        {
-            tables.remove(table);
         }
     }
 
     /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
     pub fn reset(&self) {
-        self.catalog.clear();
-        self.faults.clear();
-        self.tokens.clear();
-        self.table_conditions.write().clear();
+        self.state.clear();
     }
 
     /// The names of a caller's tables.
     pub fn tables(&self, caller: &Caller) -> Vec<String> {
-        let Some(region) = self.catalog.region(&self.scope(caller)) else {
+        let Some(region) = self.state.catalog().region(&self.scope(caller)) else {
             return Vec::new();
         };
         let tables = region.tables.read();
@@ -339,7 +252,7 @@ impl Engine {
 
     /// All items of a table as they are now, in the table's order; `None` if there is no such table.
     pub fn items(&self, caller: &Caller, table: &str) -> Option<Vec<Item>> {
-        let table = self.catalog.table(&self.scope(caller), table)?;
+        let table = self.state.catalog().table(&self.scope(caller), table)?;
         execute::run_due(&table, self.clock.now());
         Some(table.items())
     }

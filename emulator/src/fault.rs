@@ -22,6 +22,9 @@ pub enum Exceeded {
 }
 
 /// What becomes of a request that a rule meets.
+///
+/// The entries of a batch are met one by one: those before the one that is met have been carried out, as with a service
+/// that breaks in the middle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// It is throttled, as the table's billing mode has it, or for the reason given. In a batch the entries that the
@@ -245,7 +248,8 @@ impl Faults {
 
     /// Takes all rules out.
     pub fn clear(&self) {
-        self.rules.lock().rules.clear();
+        let mut installed = self.rules.lock();
+        installed.rules.clear();
         self.count.store(0, Ordering::Release);
     }
 

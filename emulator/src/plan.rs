@@ -1,32 +1,16 @@
 //! What a request will do, bound to its tables: the first to see a table, and the last before anything is changed.
 
 use std::ops::Bound;
-use std::sync::Arc;
 
 use crate::error::ApiError;
+pub use crate::execute::Target;
 use crate::execute::{Action, Context, Entry, Get, Source, Write};
 use crate::expression::{Condition, KeyCondition, KeyOperator, Projection, Target as UpdateTarget, Update};
 use crate::key::{self, Key, KeyBytes};
 use crate::limits;
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema};
-use crate::storage::{KeyRange, Shape, Table};
+use crate::storage::KeyRange;
 use crate::value::{AttributeValue, Item, Map};
-
-/// A table and its shape at the time of planning.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// The table.
-    pub table: Arc<Table>,
-    /// Its shape.
-    pub shape: Arc<Shape>,
-}
-
-impl Target {
-    /// The table's definition.
-    pub fn definition(&self) -> &Definition {
-        &self.shape.definition
-    }
-}
 
 /// The name in a `TableName`, which may be an ARN.
 pub fn plain_name(name_or_arn: &str) -> &str {

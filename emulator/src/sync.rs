@@ -14,6 +14,7 @@ pub use loom::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
 /// loom's locks with the interface of `parking_lot`'s: no poisoning.
 #[cfg(loom)]
+#[allow(missing_docs)]
 mod explored {
     use super::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 

@@ -1,38 +1,61 @@
-//! loom explores the interleavings of two or three threads over the real engine: the same `dispatch`, storage and execute
-//! that everybody uses, with loom's locks and atomics behind `sync`.
+//! loom explores the interleavings of two threads over the real engine: the same `dispatch`, storage and execute that
+//! everybody uses, with loom's locks and atomics behind `sync`.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p dynatwin-engine --test loom`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p dynatwin-engine --test loom --target-dir target/loom`.
+//! `cargo run -p dynatwin-engine --example unlocked` shows that each fails without the lock it is about.
 #![cfg(loom)]
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::fault::{Rule, Verdict};
+use dynatwin_engine::key::{KeyBytes, push_component, token};
+use dynatwin_engine::value::AttributeValue;
 use loom::thread;
 
-/// Preemptions explored: two are where nearly all errors of locking show, and three take hours.
-const PREEMPTIONS: usize = 2;
+/// Preemptions explored: two are where nearly all errors of locking show, and the third is cheap in models this small.
+const PREEMPTIONS: usize = 3;
+
+/// Interleavings that a model explores at least: with fewer its threads would not meet.
+const FEWEST: usize = 5;
+
+/// Two partition keys of different partitions.
+const NEAR: &str = "a";
+const FAR: &str = "c";
+
+const TABLE: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
+
+const INDEXED: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+    "GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],
+    "Projection":{"ProjectionType":"ALL"}}]}"#;
+
+const LIVING: &str = r#"{"TableName":"tab","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}}"#;
 
 #[derive(Clone)]
 struct Twin(Arc<Engine>);
 
 impl Twin {
-    fn new() -> Twin {
+    fn empty() -> Twin {
         let settings = Settings {
             clock: Clock::settable(Moment::START),
             seed: 1,
             conditions: Conditions::CALM,
             shared_db: true,
         };
-        let twin = Twin(Arc::new(Engine::new(settings)));
-        twin.send(
-            "CreateTable",
-            r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
-                "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],
-                "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
-                "GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}]}"#,
-        );
+        Twin(Arc::new(Engine::new(settings)))
+    }
+
+    fn with(table: &str) -> Twin {
+        let twin = Twin::empty();
+        twin.ok("CreateTable", table);
         twin
     }
 
@@ -45,12 +68,39 @@ impl Twin {
         (answer.status, String::from_utf8(answer.body).unwrap())
     }
 
+    fn ok(&self, operation: &str, body: &str) -> String {
+        let (status, answer) = self.send(operation, body);
+        assert_eq!(status, 200, "{operation}: {answer}");
+        answer
+    }
+
+    /// Puts an item with these further members of its JSON.
+    fn put(&self, key: &str, more: &str) {
+        self.ok(
+            "PutItem",
+            &format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}}{more}}}}}"#),
+        );
+    }
+
     fn get(&self, key: &str) -> String {
-        self.send(
+        self.ok(
             "GetItem",
             &format!(r#"{{"TableName":"tab","Key":{{"pk":{{"S":"{key}"}}}},"ConsistentRead":true}}"#),
         )
-        .1
+    }
+
+    fn query(&self, g: &str) -> String {
+        self.ok(
+            "Query",
+            &format!(
+                r#"{{"TableName":"tab","IndexName":"by-g","KeyConditionExpression":"g = :g","ExpressionAttributeValues":{{":g":{{"S":"{g}"}}}}}}"#
+            ),
+        )
+    }
+
+    fn spawn<T: 'static>(&self, work: impl FnOnce(&Twin) -> T + 'static) -> thread::JoinHandle<T> {
+        let twin = self.clone();
+        thread::spawn(move || work(&twin))
     }
 }
 
@@ -58,24 +108,40 @@ fn explore(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(PREEMPTIONS);
     builder.max_branches = 100_000;
-    builder.check(model);
+    let explored = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&explored);
+    builder.check(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+        model();
+    });
+    let explored = explored.load(Ordering::Relaxed);
+    println!("{explored} interleavings");
+    assert!(explored >= FEWEST, "only {explored} interleavings");
+}
+
+#[test]
+fn the_two_keys_lie_in_different_partitions() {
+    // A new table has four partitions, each a quarter of the tokens.
+    let partition = |key: &str| {
+        let mut bytes = KeyBytes::new();
+        push_component(&mut bytes, &AttributeValue::S(key.into()));
+        token(&bytes) >> 62
+    };
+    assert_ne!(partition(NEAR), partition(FAR));
 }
 
 #[test]
 fn a_conditional_put_has_one_winner() {
     explore(|| {
-        let twin = Twin::new();
-        let put = |twin: Twin, owner: &'static str| {
-            thread::spawn(move || {
-                let body = format!(
-                    r#"{{"TableName":"tab","Item":{{"pk":{{"S":"a"}},"owner":{{"S":"{owner}"}}}},"ConditionExpression":"attribute_not_exists(pk)"}}"#
-                );
-                twin.send("PutItem", &body).0 == 200
-            })
+        let twin = Twin::with(TABLE);
+        let put = |twin: &Twin, owner: &str| {
+            let body = format!(
+                r#"{{"TableName":"tab","Item":{{"pk":{{"S":"a"}},"owner":{{"S":"{owner}"}}}},"ConditionExpression":"attribute_not_exists(pk)"}}"#
+            );
+            twin.send("PutItem", &body).0 == 200
         };
-        let other = put(twin.clone(), "one");
-        let body = r#"{"TableName":"tab","Item":{"pk":{"S":"a"},"owner":{"S":"two"}},"ConditionExpression":"attribute_not_exists(pk)"}"#;
-        let won = [twin.send("PutItem", body).0 == 200, other.join().unwrap()];
+        let other = twin.spawn(move |twin| put(twin, "one"));
+        let won = [put(&twin, "two"), other.join().unwrap()];
         assert_eq!(won.iter().filter(|won| **won).count(), 1);
         let owner = if won[0] { "two" } else { "one" };
         assert!(twin.get("a").contains(owner));
@@ -85,33 +151,30 @@ fn a_conditional_put_has_one_winner() {
 #[test]
 fn a_counter_loses_no_step() {
     explore(|| {
-        let twin = Twin::new();
+        let twin = Twin::with(TABLE);
         let add = r#"{"TableName":"tab","Key":{"pk":{"S":"a"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}"#;
-        let other = {
-            let twin = twin.clone();
-            thread::spawn(move || twin.send("UpdateItem", add).0)
-        };
-        assert_eq!((twin.send("UpdateItem", add).0, other.join().unwrap()), (200, 200));
+        let other = twin.spawn(move |twin| drop(twin.ok("UpdateItem", add)));
+        twin.ok("UpdateItem", add);
+        other.join().unwrap();
         assert!(twin.get("a").contains(r#""n":{"N":"2"}"#));
     });
+}
+
+/// The body of a transaction that puts two items.
+fn put_both(first: &str, second: &str) -> String {
+    let put = |key| format!(r#"{{"Put":{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}}}}}}}}"#);
+    format!(r#"{{"TransactItems":[{},{}]}}"#, put(first), put(second))
 }
 
 #[test]
 fn a_transaction_is_never_seen_half_done() {
     explore(|| {
-        let twin = Twin::new();
-        let writer = {
-            let twin = twin.clone();
-            thread::spawn(move || {
-                // These two keys live in different partitions.
-                let body = r#"{"TransactItems":[{"Put":{"TableName":"tab","Item":{"pk":{"S":"a"}}}},{"Put":{"TableName":"tab","Item":{"pk":{"S":"b"}}}}]}"#;
-                assert_eq!(twin.send("TransactWriteItems", body).0, 200);
-            })
-        };
-        let body = r#"{"TransactItems":[{"Get":{"TableName":"tab","Key":{"pk":{"S":"b"}}}},{"Get":{"TableName":"tab","Key":{"pk":{"S":"a"}}}}]}"#;
-        let (status, seen) = twin.send("TransactGetItems", body);
-        assert_eq!(status, 200);
-        let count = seen.matches("Item").count();
+        let twin = Twin::with(TABLE);
+        let writer = twin.spawn(|twin| drop(twin.ok("TransactWriteItems", &put_both(NEAR, FAR))));
+        let get = |key| format!(r#"{{"Get":{{"TableName":"tab","Key":{{"pk":{{"S":"{key}"}}}}}}}}"#);
+        let body = format!(r#"{{"TransactItems":[{},{}]}}"#, get(FAR), get(NEAR));
+        let seen = twin.ok("TransactGetItems", &body);
+        let count = seen.matches("Item\"").count();
         assert!(count == 0 || count == 2, "{seen}");
         writer.join().unwrap();
     });
@@ -120,60 +183,124 @@ fn a_transaction_is_never_seen_half_done() {
 #[test]
 fn transactions_in_opposite_order_do_not_block_each_other() {
     explore(|| {
-        let twin = Twin::new();
-        let body = |first: &str, second: &str| {
-            format!(
-                r#"{{"TransactItems":[{{"Put":{{"TableName":"tab","Item":{{"pk":{{"S":"{first}"}}}}}}}},{{"Put":{{"TableName":"tab","Item":{{"pk":{{"S":"{second}"}}}}}}}}]}}"#
-            )
-        };
-        let other = {
-            let (twin, body) = (twin.clone(), body("a", "b"));
-            thread::spawn(move || twin.send("TransactWriteItems", &body).0)
-        };
-        assert_eq!(twin.send("TransactWriteItems", &body("b", "a")).0, 200);
-        assert_eq!(other.join().unwrap(), 200);
-    });
-}
-
-#[test]
-fn an_index_ends_up_with_every_write() {
-    explore(|| {
-        let twin = Twin::new();
-        let put = |key: &str| format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}},"g":{{"S":"x"}}}}}}"#);
-        let query = r#"{"TableName":"tab","IndexName":"by-g","KeyConditionExpression":"g = :g","ExpressionAttributeValues":{":g":{"S":"x"}},"Select":"COUNT"}"#;
-        let other = {
-            let (twin, put) = (twin.clone(), put("a"));
-            thread::spawn(move || {
-                twin.send("PutItem", &put);
-                // A read after one's own write sees it.
-                assert!(!twin.send("Query", query).1.contains(r#""Count":0"#));
-            })
-        };
-        twin.send("PutItem", &put("b"));
+        let twin = Twin::with(TABLE);
+        let other = twin.spawn(|twin| drop(twin.ok("TransactWriteItems", &put_both(NEAR, FAR))));
+        twin.ok("TransactWriteItems", &put_both(FAR, NEAR));
         other.join().unwrap();
-        assert!(twin.send("Query", query).1.contains(r#""Count":2"#));
     });
 }
 
 #[test]
-fn nothing_due_is_skipped() {
+fn a_transaction_with_a_token_happens_once() {
     explore(|| {
-        let twin = Twin::new();
-        twin.send(
-            "UpdateTimeToLive",
-            r#"{"TableName":"tab","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}}"#,
-        );
-        let expires = Moment::START.seconds() + 10;
-        let put = format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"a"}},"ttl":{{"N":"{expires}"}}}}}}"#);
-        let writer = {
-            let twin = twin.clone();
-            thread::spawn(move || {
-                twin.send("PutItem", &put);
-            })
+        let twin = Twin::with(TABLE);
+        let body = r#"{"ClientRequestToken":"t","TransactItems":[{"Update":{"TableName":"tab","Key":{"pk":{"S":"a"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}}]}"#;
+        let send = move |twin: &Twin| {
+            let (status, answer) = twin.send("TransactWriteItems", body);
+            assert!(
+                status == 200 || answer.contains("TransactionInProgressException"),
+                "{answer}"
+            );
+            status == 200
         };
+        let other = twin.spawn(send);
+        let done = [send(&twin), other.join().unwrap()];
+        assert!(done.contains(&true));
+        assert!(twin.get("a").contains(r#""n":{"N":"1"}"#));
+    });
+}
+
+#[test]
+fn a_read_of_an_index_sees_the_writes_before_it() {
+    explore(|| {
+        let twin = Twin::with(INDEXED);
+        let write_and_look = |twin: &Twin, key: &str| {
+            twin.put(key, r#","g":{"S":"x"}"#);
+            let seen = twin.query("x");
+            assert!(
+                seen.contains(&format!(r#""pk":{{"S":"{key}"}}"#)),
+                "{key} is missing: {seen}"
+            );
+        };
+        let other = twin.spawn(move |twin| write_and_look(twin, NEAR));
+        write_and_look(&twin, FAR);
+        other.join().unwrap();
+        assert!(twin.query("x").contains(r#""Count":2"#));
+    });
+}
+
+#[test]
+fn an_index_ends_up_as_its_item() {
+    explore(|| {
+        let twin = Twin::with(INDEXED);
+        let other = twin.spawn(|twin| {
+            twin.put("a", r#","g":{"S":"x"}"#);
+            twin.query("x");
+        });
+        twin.put("a", r#","g":{"S":"y"}"#);
+        twin.query("y");
+        other.join().unwrap();
+        let (stays, goes) = if twin.get("a").contains(r#""g":{"S":"x"}"#) {
+            ("x", "y")
+        } else {
+            ("y", "x")
+        };
+        assert!(twin.query(stays).contains(r#""Count":1"#));
+        assert!(twin.query(goes).contains(r#""Count":0"#));
+    });
+}
+
+#[test]
+fn nothing_due_is_seen() {
+    explore(|| {
+        let twin = Twin::with(TABLE);
+        twin.ok("UpdateTimeToLive", LIVING);
+        let expires = Moment::START.seconds() + 10;
+        let writer = twin.spawn(move |twin| twin.put("a", &format!(r#","ttl":{{"N":"{expires}"}}"#)));
         twin.0.clock().set(Moment::from_seconds(expires + 1));
-        twin.get("a");
+        assert_eq!(twin.get("a"), "{}");
         writer.join().unwrap();
         assert_eq!(twin.get("a"), "{}");
+    });
+}
+
+#[test]
+fn a_write_that_was_planned_before_time_to_live_expires_as_well() {
+    explore(|| {
+        let twin = Twin::with(TABLE);
+        let expires = Moment::START.seconds() + 10;
+        let writer = twin.spawn(move |twin| twin.put("a", &format!(r#","ttl":{{"N":"{expires}"}}"#)));
+        twin.ok("UpdateTimeToLive", LIVING);
+        writer.join().unwrap();
+        twin.0.clock().set(Moment::from_seconds(expires + 1));
+        assert_eq!(twin.get("a"), "{}");
+    });
+}
+
+#[test]
+fn a_table_is_created_once() {
+    explore(|| {
+        let twin = Twin::empty();
+        let create = |twin: &Twin| twin.send("CreateTable", TABLE).0 == 200;
+        let other = twin.spawn(create);
+        let made = [create(&twin), other.join().unwrap()];
+        assert_eq!(made.iter().filter(|made| **made).count(), 1);
+    });
+}
+
+#[test]
+fn a_fault_rule_is_spent_once() {
+    explore(|| {
+        let twin = Twin::with(TABLE);
+        twin.0
+            .faults()
+            .add(Rule::new(Verdict::Throttle(None)).operation("GetItem").first(1));
+        let get = |twin: &Twin| {
+            let body = r#"{"TableName":"tab","Key":{"pk":{"S":"a"}}}"#;
+            twin.send("GetItem", body).0 == 400
+        };
+        let other = twin.spawn(get);
+        let throttled = [get(&twin), other.join().unwrap()];
+        assert_eq!(throttled.iter().filter(|throttled| **throttled).count(), 1);
     });
 }

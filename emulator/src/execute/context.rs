@@ -3,16 +3,16 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+use super::State;
 use crate::answer::Delivery;
 use crate::clock::Moment;
-use crate::engine::Engine;
 use crate::fault::Aftermath;
 use crate::storage::Scope;
 
 /// One request's surroundings: who asks, when, of which engine, and what becomes of the answer.
 pub struct Context<'e> {
-    /// The engine.
-    pub engine: &'e Engine,
+    /// What the engine's requests share.
+    pub engine: &'e State,
     /// Whose tables.
     pub scope: Scope,
     /// The caller's region, for ARNs; the scope's may be shared.
@@ -30,7 +30,7 @@ pub struct Context<'e> {
 impl<'e> Context<'e> {
     /// The surroundings of a request.
     pub fn new(
-        engine: &'e Engine,
+        engine: &'e State,
         scope: Scope,
         (region, account): (&'e str, &'e str),
         operation: &'static str,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::storage::{Contents, Partition, Shape, Table};
+use crate::sync::RwLockReadGuard;
 
 /// Makes every deletion of a table that is due by `now`, partition by partition, and lets its global indexes catch up.
 pub fn run_due(table: &Table, now: Moment) {
@@ -37,7 +38,25 @@ pub(super) fn run_partition(table: &Table, shape: &Shape, partition: &Partition,
     }
 }
 
-/// The same, by who holds the partition's lock. Deletions happen in the order of their due times, each at its own.
+/// Locks a partition for reading, with nothing in it that is due by `now`.
+pub(super) fn read<'p>(
+    table: &Table,
+    shape: &Shape,
+    partition: &'p Partition,
+    now: Moment,
+) -> RwLockReadGuard<'p, Arc<Contents>> {
+    loop {
+        run_partition(table, shape, partition, now);
+        let guard = partition.read();
+        // A request of an earlier moment may have written what is due by now before the lock was had. What is due is
+        // published under the lock, so this look is exact.
+        if !partition.is_due(now) {
+            return guard;
+        }
+    }
+}
+
+/// The same as [`run_partition`], by who holds the partition's lock. Deletions happen in the order of their due times, each at its own.
 pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, contents: &mut Contents, now: Moment) {
     if !partition.is_due(now) {
         return;

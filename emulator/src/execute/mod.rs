@@ -8,6 +8,9 @@ mod context;
 mod due;
 mod judge;
 mod read;
+mod state;
+mod target;
+mod tokens;
 mod transact;
 mod write;
 
@@ -16,5 +19,8 @@ pub use due::run_due;
 pub use judge::Entry;
 pub use judge::is_throttle;
 pub use read::{Get, Source, get, page, transact_get};
+pub use state::State;
+pub use target::Target;
+pub use tokens::{Known, Tokens};
 pub use transact::{reason as cancellation_reason, transact_write};
 pub use write::{Action, Write, write};

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::due;
-use super::{Context, Entry};
+use super::{Context, Entry, Target};
 use crate::error::ApiError;
 use crate::key::Key;
-use crate::plan::Target;
 use crate::schema::KeySchema;
 use crate::storage::{KeyRange, Page, PageLimit};
 use crate::value::{AttributeValue, Item};
@@ -49,9 +48,8 @@ pub fn get(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiErro
     context.judge(&get.entry())?;
     let table = &get.target.table;
     let partition = table.partition(table.partition_of(get.key.token));
-    due::run_partition(table, &get.target.shape, partition, context.now);
-    let item = partition.read().get(&get.key).cloned();
-    Ok(item)
+    let contents = due::read(table, &get.target.shape, partition, context.now);
+    Ok(contents.get(&get.key).cloned())
 }
 
 /// Reads a page. `fetch` is the table's key if what a local index does not project is wanted from the table.
@@ -73,12 +71,9 @@ pub fn page(
             index.page(range, forward, limit)
         }
         Source::Table | Source::Local(_) => {
-            let (first, last) = range.tokens();
-            for at in table.partition_of(first)..=table.partition_of(last) {
-                due::run_partition(table, &target.shape, table.partition(at), context.now);
-            }
             let local = if let Source::Local(at) = source { Some(at) } else { None };
-            table.page(local, range, forward, limit, fetch)
+            let lock = |at| due::read(table, &target.shape, table.partition(at), context.now);
+            table.page(local, range, forward, limit, fetch, lock)
         }
     }
 }
@@ -100,13 +95,15 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
         .collect();
     partitions.sort_by_key(|(table, partition, _)| (*table, *partition));
     partitions.dedup_by_key(|(table, partition, _)| (*table, *partition));
-    for (_, at, get) in &partitions {
-        let table = &get.target.table;
-        due::run_partition(table, &get.target.shape, table.partition(*at), context.now);
-    }
     let guards: Vec<_> = partitions
         .iter()
-        .map(|(ordinal, at, get)| ((*ordinal, *at), get.target.table.partition(*at).read()))
+        .map(|(ordinal, at, get)| {
+            let Target { table, shape } = &get.target;
+            (
+                (*ordinal, *at),
+                due::read(table, shape, table.partition(*at), context.now),
+            )
+        })
         .collect();
     let read = |get: &Get<'_>| {
         let place = (get.target.table.ordinal, get.target.table.partition_of(get.key.token));

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::due;
-use super::{Context, Entry};
+use super::{Context, Entry, Target};
 use crate::change::Change;
 use crate::error::ApiError;
 use crate::expression::{Condition, Update};
 use crate::key::{self, Key};
 use crate::limits;
-use crate::plan::Target;
 use crate::schema::Index;
 use crate::storage::{Contents, Shape};
 use crate::value::{AttributeValue, Item, Map};
@@ -124,8 +123,9 @@ fn updated(
     let Some(new) = update.apply(old.map(Item::attributes), key)? else {
         return Ok(None);
     };
-    let charge = if charged { update.charge(&new) } else { 0 };
     let item = Item::new(new);
+    let weighed = charged && update.most_charge(item.size()) > limits::ITEM_SIZE;
+    let charge = if weighed { update.charge(item.attributes()) } else { 0 };
     if item.size().max(charge) > limits::ITEM_SIZE {
         return Err(ApiError::updated_item_too_large());
     }

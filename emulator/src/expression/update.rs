@@ -231,6 +231,11 @@ impl<'r> Update<'r> {
         project(item, &paths)
     }
 
+    /// What [`Update::charge`] cannot exceed for a finished item of `size` bytes: far from the gate it need not be known.
+    pub fn most_charge(&self, size: usize) -> usize {
+        3 + 20 * self.actions().len() + size
+    }
+
     /// What UpdateItem weighs against the item's limit besides the item itself: 3, and 19 for each SET or ADD (20 at a
     /// position of a list), 2 for each REMOVE or DELETE, and the attributes written (measured, eu-west-2, 2026-08).
     pub fn charge(&self, new: &Map) -> usize {

@@ -1,4 +1,4 @@
-//! `TableDescription`: a table as the control plane shows it (facts: file 04, section 2.2).
+//! `TableDescription`: a table as the control plane shows it (recorded on AWS, October 2026).
 
 use crate::clock::Moment;
 use crate::limits;

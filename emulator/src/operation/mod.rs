@@ -22,15 +22,12 @@ mod scan;
 mod single_write;
 mod tag_resource;
 mod tags;
-mod tokens;
 mod transact_get_items;
 mod transact_write_items;
 mod untag_resource;
 mod update_item;
 mod update_table;
 mod update_time_to_live;
-
-pub use tokens::Tokens;
 
 use crate::error::ApiError;
 use crate::execute::Context;

@@ -154,7 +154,8 @@ fn start(
     let Some(start) = start else { return Ok(None) };
     let invalid = || ApiError::validation("The provided starting key is invalid");
     let key = plan::start_key(target.definition(), index, start).ok_or_else(invalid)?;
-    if selection.fixes_all && index.is_some_and(|index| !index.local) {
+    // By the hash attributes alone an index has many entries.
+    if selection.fixes_all && index.is_some_and(|index| !index.local && !index.key.range.is_empty()) {
         return Err(ApiError::validation(
             "The query can return at most one row and cannot be restarted",
         ));

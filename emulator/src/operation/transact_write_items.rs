@@ -1,13 +1,12 @@
 //! [TransactWriteItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
 
 use super::check::{self, Report};
-use super::tokens::Known;
 use super::{output, single_write};
 use crate::capacity::{Consumed, Direction, units};
 use crate::chance::StableHash;
 use crate::change::Change;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
-use crate::execute::{self, Action, Context, Write};
+use crate::execute::{self, Action, Context, Known, Write};
 use crate::expression::{Condition, Scope, Update};
 use crate::key::{self, Key};
 use crate::limits;

@@ -8,6 +8,8 @@ mod throughput;
 use std::sync::Arc;
 use std::time::Duration;
 
+use compact_str::CompactString;
+
 use super::check;
 use super::description::{self, Look};
 use crate::chance;
@@ -95,7 +97,7 @@ impl Edit<'_> {
     /// The indexes that are being made or removed, by what is asked of their jobs.
     fn indexes_in(&self, matches: impl Fn(&Work) -> bool) -> Option<String> {
         let jobs = self.shape.jobs.iter().filter(|job| matches(&job.work));
-        let names: Vec<&str> = jobs.filter_map(Job::index).map(|name| name.as_str()).collect();
+        let names: Vec<&str> = jobs.filter_map(Job::index).map(CompactString::as_str).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 

@@ -130,9 +130,14 @@ pub struct Page {
     pub cut: bool,
 }
 
+/// Items for which a page makes room before it is known how many there are.
+const SMALL_PAGE: usize = 16;
+
 impl Page {
     /// Takes in items until the page is full; `sized` says what an item counts for.
     pub(super) fn fill<'a>(&mut self, items: impl Iterator<Item = &'a Item>, limit: PageLimit) {
+        // Room for a small page at once: growing step by step costs more than reading it.
+        self.items.reserve(limit.items.min(SMALL_PAGE));
         for item in items {
             self.items.push(item.clone());
             self.bytes += item.size();

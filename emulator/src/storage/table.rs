@@ -12,7 +12,7 @@ use crate::conditions::{Conditions, TimeToLive};
 use crate::key::Key;
 use crate::limits;
 use crate::schema::{Definition, KeySchema};
-use crate::sync::{AtomicU64, Ordering, RwLock, RwLockWriteGuard};
+use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::{AttributeValue, Item, Name};
 
 /// Partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units a second, which is what four
@@ -211,17 +211,19 @@ impl Table {
         partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
     }
 
-    /// Reads a page of the table or a local index, partition by partition, each under its own lock.
+    /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `lock` takes by the
+    /// partition's number.
     ///
     /// With `fetch`, the table's key, the items that the entries of a local index stand for are read from the table under
     /// the same lock, into [`Page::bases`].
-    pub fn page(
-        &self,
+    pub fn page<'t>(
+        &'t self,
         local: Option<usize>,
         range: &KeyRange,
         forward: bool,
         limit: PageLimit,
         fetch: Option<&KeySchema>,
+        lock: impl Fn(usize) -> RwLockReadGuard<'t, Arc<Contents>>,
     ) -> Page {
         let mut page = Page::default();
         if range.is_empty() {
@@ -230,7 +232,7 @@ impl Table {
         let (first, last) = range.tokens();
         let (first, last) = (self.partition_of(first), self.partition_of(last));
         let mut walk = |at: usize| {
-            let contents = self.partition(at).read();
+            let contents = lock(at);
             contents.page(local, range, forward, limit, &mut page);
             if let Some(schema) = fetch {
                 contents.fetch_bases(schema, &mut page);

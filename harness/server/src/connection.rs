@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use dynatwin_engine::answer::{Answer, Delivery, Headers, HttpRequest};
 use hyper::body::Incoming;
-use hyper::header::HeaderMap;
+use hyper::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -20,6 +22,9 @@ use crate::log::Log;
 use crate::server::Shared;
 use crate::start::system_time;
 use crate::watch::{Phase, Watch, Watched};
+
+static TARGET: HeaderName = HeaderName::from_static("x-amz-target");
+static DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
 /// Why a request gets no response.
 #[derive(Debug)]
@@ -174,6 +179,17 @@ struct Head<'a>(&'a HeaderMap);
 
 impl Headers for Head<'_> {
     fn get(&self, name: &str) -> Option<&[u8]> {
-        self.0.get(name).map(hyper::header::HeaderValue::as_bytes)
+        // A name that is known is not parsed for each request.
+        let value = match name {
+            "authorization" => self.0.get(AUTHORIZATION),
+            "content-type" => self.0.get(CONTENT_TYPE),
+            "content-encoding" => self.0.get(CONTENT_ENCODING),
+            "accept-encoding" => self.0.get(ACCEPT_ENCODING),
+            "origin" => self.0.get(ORIGIN),
+            "x-amz-target" => self.0.get(&TARGET),
+            "x-amz-date" => self.0.get(&DATE),
+            other => self.0.get(other),
+        };
+        value.map(HeaderValue::as_bytes)
     }
 }

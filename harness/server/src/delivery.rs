@@ -10,7 +10,7 @@ use std::time::Duration;
 use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery};
 use dynatwin_engine::clock::{Clock, Moment};
 use hyper::body::{Body, Frame, SizeHint};
-use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN, SERVER};
 use hyper::{Response, StatusCode};
 
 use crate::watch::Watch;
@@ -126,6 +126,7 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
             "content-type" => CONTENT_TYPE,
             "x-amzn-requestid" => REQUEST_ID.clone(),
             "x-amz-crc32" => CRC32.clone(),
+            "server" => SERVER,
             other => match HeaderName::from_bytes(other.as_bytes()) {
                 Ok(name) => name,
                 Err(_) => continue,
@@ -133,6 +134,7 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
         };
         let value = match value.as_str() {
             "application/x-amz-json-1.0" => HeaderValue::from_static("application/x-amz-json-1.0"),
+            "Server" => HeaderValue::from_static("Server"),
             other => match HeaderValue::from_str(other) {
                 Ok(value) => value,
                 Err(_) => continue,

@@ -1,5 +1,5 @@
-//! What a CreateTable means: billing, keys, indexes, in the order in which the service checks them (facts: file 04,
-//! sections 2.3 and 2.4).
+//! What a CreateTable means: billing, keys, indexes, in the order in which the service checks them
+//! (recorded on AWS, us-east-1 and us-west-2, October 2026).
 
 use std::collections::BTreeSet;
 

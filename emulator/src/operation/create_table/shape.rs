@@ -1,4 +1,4 @@
-//! The framework's checks on a CreateTable: names, lengths, words and bounds, collected (facts: file 04, section 2.4).
+//! The framework's checks on a CreateTable: names, lengths, words and bounds, collected.
 
 use super::{one_of, words};
 use crate::error::{ApiError, Violations, constraint};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use compact_str::CompactString;
 
 use crate::answer::HttpRequest;
-use crate::engine::Caller;
+use crate::caller::Caller;
 use crate::error::{ApiError, ErrorKind};
 
 /// The region of whoever names none.
@@ -31,7 +31,11 @@ pub(super) fn caller(request: &HttpRequest<'_>) -> Result<Caller, ApiError> {
             let dated = ["x-amz-date", "date"]
                 .iter()
                 .any(|name| request.headers.get(name).is_some());
-            from_header(&String::from_utf8_lossy(header), dated)
+            // Nearly always ASCII; the lossy reading is many times dearer.
+            match std::str::from_utf8(header) {
+                Ok(header) => from_header(header, dated),
+                Err(_) => from_header(&String::from_utf8_lossy(header), dated),
+            }
         }
         _ => Err(ApiError::new(
             ErrorKind::MissingAuthenticationToken,
@@ -104,19 +108,25 @@ fn from_query(query: &str) -> Result<Caller, ApiError> {
 
 /// The caller of a scope `KEY/date/region/dynamodb/aws4_request`. One of another form is taken for a key.
 fn from_scope(scope: &str) -> Caller {
-    let mut parts = scope.split('/');
-    let key = parts.next().unwrap_or_default();
-    let region = parts
-        .nth(1)
-        .filter(|region| !region.is_empty() && parts.clone().count() >= 2);
+    let mut slashes = memchr::memchr_iter(b'/', scope.as_bytes());
+    let ends = [slashes.next(), slashes.next(), slashes.next(), slashes.next()];
+    let key = scope.get(..ends[0].unwrap_or(scope.len())).unwrap_or_default();
+    let region = match ends {
+        [_, Some(date), Some(region), Some(_)] => scope.get(date + 1..region),
+        _ => None,
+    };
+    let region = region.filter(|region| !region.is_empty()).unwrap_or(DEFAULT_REGION);
     Caller {
         access_key: CompactString::new(key),
-        region: CompactString::new(region.unwrap_or(DEFAULT_REGION)),
+        region: CompactString::new(region),
     }
 }
 
 /// The value of a parameter, as it is written.
 fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+    if query.is_empty() {
+        return None;
+    }
     query
         .split('&')
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))

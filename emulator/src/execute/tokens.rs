@@ -35,7 +35,7 @@ struct Record {
 /// The tokens of an engine.
 ///
 /// ```
-/// use dynatwin_engine::operation::Tokens;
+/// use dynatwin_engine::execute::Tokens;
 ///
 /// let tokens = Tokens::default();
 /// tokens.clear();
@@ -52,7 +52,7 @@ struct Remembered {
 
 impl Tokens {
     /// Looks a token up, and takes it if it is new.
-    pub(super) fn begin(&self, scope: &Scope, token: &Text, fingerprint: u64, now: Moment) -> Known {
+    pub fn begin(&self, scope: &Scope, token: &Text, fingerprint: u64, now: Moment) -> Known {
         let mut remembered = self.0.lock();
         remembered.forget(now);
         let name = (scope.clone(), token.clone());
@@ -74,7 +74,7 @@ impl Tokens {
     }
 
     /// The request of a token is done, or has failed, and then the token is free again.
-    pub(super) fn end(&self, scope: &Scope, token: &Text, succeeded: bool, now: Moment) {
+    pub fn end(&self, scope: &Scope, token: &Text, succeeded: bool, now: Moment) {
         let mut remembered = self.0.lock();
         let name = (scope.clone(), token.clone());
         if !succeeded {

@@ -1,0 +1,31 @@
+//! Who asks.
+
+use compact_str::CompactString;
+
+/// Who asks: the account and region of a request's credentials. Each has tables of its own.
+///
+/// ```
+/// use dynatwin_engine::engine::Caller;
+///
+/// let caller = Caller { access_key: "123456789012".into(), region: "eu-west-1".into() };
+/// assert_eq!(caller.account(), "123456789012");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Caller {
+    /// The access key, which separates one set of tables from another.
+    pub access_key: CompactString,
+    /// The region of the credential scope.
+    pub region: CompactString,
+}
+
+impl Caller {
+    /// The account number in ARNs: the access key if it looks like one.
+    pub fn account(&self) -> &str {
+        let key = self.access_key.as_str();
+        if key.len() == 12 && key.bytes().all(|byte| byte.is_ascii_digit()) {
+            key
+        } else {
+            "000000000000"
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What the requests of an engine share.
+
+use std::collections::BTreeMap;
+
+use super::Tokens;
+use crate::clock::Moment;
+use crate::conditions::Conditions;
+use crate::expression::Cache;
+use crate::fault::Faults;
+use crate::storage::{Catalog, Scope};
+use crate::sync::RwLock;
+use crate::value::Name;
+
+/// The tables of an engine, its dials and rules, and what it remembers.
+///
+/// ```
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::execute::State;
+///
+/// let state = State::new(7, Conditions::STORM);
+/// assert!(state.catalog().all().is_empty());
+/// assert_eq!(state.conditions(), Conditions::STORM);
+/// ```
+pub struct State {
+    seed: u64,
+    conditions: RwLock<Conditions>,
+    table_conditions: RwLock<BTreeMap<(Scope, Name), Conditions>>,
+    catalog: Catalog,
+    faults: Faults,
+    expressions: Cache,
+    tokens: Tokens,
+}
+
+impl State {
+    /// No tables and no rules.
+    pub fn new(seed: u64, conditions: Conditions) -> State {
+        State {
+            seed,
+            conditions: RwLock::new(conditions),
+            table_conditions: RwLock::default(),
+            catalog: Catalog::default(),
+            faults: Faults::new(seed),
+            expressions: Cache::new(),
+            tokens: Tokens::default(),
+        }
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The fault rules.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// The expressions that were parsed.
+    pub fn expressions(&self) -> &Cache {
+        &self.expressions
+    }
+
+    /// The tables.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The client tokens.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// The conditions of all tables without their own.
+    pub fn conditions(&self) -> Conditions {
+        *self.conditions.read()
+    }
+
+    /// Notes the conditions of all tables without their own. Tables that stand are told by the caller.
+    pub fn set_conditions(&self, conditions: Conditions) {
+        *self.conditions.write() = conditions;
+    }
+
+    /// Notes the conditions of one table, or that it has none of its own. A table that stands is told by the caller.
+    pub fn set_table_conditions(&self, scope: &Scope, table: &str, conditions: Option<Conditions>) {
+        let name = (scope.clone(), Name::new(table));
+        match conditions {
+            Some(conditions) => drop(self.table_conditions.write().insert(name, conditions)),
+            None => drop(self.table_conditions.write().remove(&name)),
+        }
+    }
+
+    /// The conditions of a table.
+    pub fn conditions_of(&self, scope: &Scope, table: &str) -> Conditions {
+        let own = self.table_conditions.read();
+        let found = (!own.is_empty())
+            .then(|| own.get(&(scope.clone(), Name::new(table))).copied())
+            .flatten();
+        drop(own);
+        found.unwrap_or_else(|| self.conditions())
+    }
+
+    /// Lets go of a table whose deletion is done.
+    pub fn forget_deleted(&self, scope: &Scope, table: &str, now: Moment) {
+        let Some(region) = self.catalog.region(scope) else {
+            return;
+        };
+        let mut tables = region.tables.write();
+        // Under the lock, so that a new table of the same name stays.
+        if tables
+            .get(table)
+            .is_some_and(|found| found.shape().deleted_at.is_some_and(|gone| gone <= now))
+        {
+            tables.remove(table);
+        }
+    }
+
+    /// Removes all tables, rules, tokens, and conditions of single tables.
+    pub fn clear(&self) {
+        self.catalog.clear();
+        self.faults.clear();
+        self.tokens.clear();
+        self.table_conditions.write().clear();
+    }
+}

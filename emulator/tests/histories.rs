@@ -1,0 +1,767 @@
+//! Seeded random histories against a naive model: every answer is compared, and at the end the indexes, counts and sizes.
+//!
+//! `DYNATWIN_SEED=n` replays one history, `DYNATWIN_HISTORIES=n` runs so many.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use common::{Choice, Twin, setting};
+use dynatwin_engine::fault::{KeyMatch, Rule, Verdict};
+use serde_json::{Map, Value, json};
+
+const HISTORIES: u64 = 500;
+const STEPS: u64 = 60;
+
+type Key = (String, i64);
+
+/// A condition, as a text and as what it means.
+enum Condition {
+    Exists,
+    HasG,
+    Equals(i64),
+    Below(i64),
+    Not(Box<Condition>),
+    Both(Box<Condition>, Box<Condition>),
+    Either(Box<Condition>, Box<Condition>),
+}
+
+impl Condition {
+    fn any(choice: &mut Choice, depth: u32) -> Condition {
+        let pair = |choice: &mut Choice| {
+            let left = Box::new(Condition::any(choice, depth - 1));
+            (left, Box::new(Condition::any(choice, depth - 1)))
+        };
+        match choice.below(if depth == 0 { 4 } else { 7 }) {
+            0 => Condition::Exists,
+            1 => Condition::HasG,
+            2 => Condition::Equals(choice.below(6) as i64),
+            3 => Condition::Below(choice.below(6) as i64),
+            4 => Condition::Not(Box::new(Condition::any(choice, depth - 1))),
+            5 => {
+                let (left, right) = pair(choice);
+                Condition::Both(left, right)
+            }
+            _ => {
+                let (left, right) = pair(choice);
+                Condition::Either(left, right)
+            }
+        }
+    }
+
+    fn holds(&self, item: Option<&Value>) -> bool {
+        let n = item.and_then(|item| number(&item["n"]));
+        match self {
+            Condition::Exists => item.is_some(),
+            Condition::HasG => item.is_some_and(|item| item.get("g").is_some()),
+            Condition::Equals(value) => n == Some(*value),
+            Condition::Below(value) => n.is_some_and(|n| n < *value),
+            Condition::Not(inner) => !inner.holds(item),
+            Condition::Both(left, right) => left.holds(item) && right.holds(item),
+            Condition::Either(left, right) => left.holds(item) || right.holds(item),
+        }
+    }
+
+    /// The expression; its values go into `values`.
+    fn text(&self, values: &mut Map<String, Value>) -> String {
+        let mut value = |number: &i64| {
+            let name = format!(":c{}", values.len());
+            values.insert(name.clone(), json!({"N": number.to_string()}));
+            name
+        };
+        match self {
+            Condition::Exists => "attribute_exists(pk)".to_owned(),
+            Condition::HasG => "attribute_exists(g)".to_owned(),
+            Condition::Equals(number) => format!("n = {}", value(number)),
+            Condition::Below(number) => format!("n < {}", value(number)),
+            Condition::Not(inner) => format!("NOT {}", inner.nested(values)),
+            Condition::Both(left, right) => format!("{} AND {}", left.nested(values), right.nested(values)),
+            Condition::Either(left, right) => format!("{} OR {}", left.nested(values), right.nested(values)),
+        }
+    }
+
+    /// The same in parentheses where there is something to hold together: doubled ones are refused.
+    fn nested(&self, values: &mut Map<String, Value>) -> String {
+        let text = self.text(values);
+        match self {
+            Condition::Not(_) | Condition::Both(..) | Condition::Either(..) => format!("({text})"),
+            _ => text,
+        }
+    }
+}
+
+/// What a write does to its item.
+enum Action {
+    Put(Value),
+    /// Sets `n`, adds to it, gives or takes `g` and `l`.
+    Update(Update),
+    Delete,
+    Check,
+}
+
+enum Update {
+    SetN(i64),
+    AddN(i64),
+    SetG(String),
+    SetL(String),
+    RemoveBoth,
+    Expire(i64),
+}
+
+impl Update {
+    fn text(&self, values: &mut Map<String, Value>) -> String {
+        let (text, value) = match self {
+            Update::SetN(number) => ("SET n = :u", json!({"N": number.to_string()})),
+            Update::AddN(number) => ("ADD n :u", json!({"N": number.to_string()})),
+            Update::SetG(text) => ("SET g = :u", json!({"S": text})),
+            Update::SetL(text) => ("SET l = :u", json!({"S": text})),
+            Update::RemoveBoth => return "REMOVE g, l".to_owned(),
+            Update::Expire(at) => ("SET dies = :u", json!({"N": at.to_string()})),
+        };
+        values.insert(":u".to_owned(), value);
+        text.to_owned()
+    }
+
+    fn apply(&self, item: &mut Value) {
+        match self {
+            Update::SetN(to) => item["n"] = json!({"N": to.to_string()}),
+            Update::AddN(by) => {
+                let sum = number(&item["n"]).unwrap_or(0) + by;
+                item["n"] = json!({"N": sum.to_string()});
+            }
+            Update::SetG(text) => item["g"] = json!({"S": text}),
+            Update::SetL(text) => item["l"] = json!({"S": text}),
+            Update::RemoveBoth => {
+                let members = item.as_object_mut().unwrap();
+                members.remove("g");
+                members.remove("l");
+            }
+            Update::Expire(at) => item["dies"] = json!({"N": at.to_string()}),
+        }
+    }
+}
+
+fn number(value: &Value) -> Option<i64> {
+    value["N"].as_str()?.parse().ok()
+}
+
+fn key_json(key: &Key) -> Value {
+    json!({"pk": {"S": key.0}, "sk": {"N": key.1.to_string()}})
+}
+
+fn key_of(item: &Value) -> Key {
+    (
+        item["pk"]["S"].as_str().unwrap().to_owned(),
+        number(&item["sk"]).unwrap(),
+    )
+}
+
+/// Items in an order of their own, for answers whose order the model does not know.
+fn sorted(items: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    let mut items: Vec<Value> = items.into_iter().collect();
+    items.sort_by_key(key_of);
+    items
+}
+
+fn listed(answer: &Value) -> Vec<Value> {
+    answer["Items"].as_array().unwrap().clone()
+}
+
+/// The engine and the model beside it.
+struct History {
+    twin: Twin,
+    items: BTreeMap<Key, Value>,
+    /// The rule that throttles the next request of this operation with this partition key.
+    throttle: Option<(&'static str, String)>,
+    choice: Choice,
+    seed: u64,
+}
+
+impl History {
+    fn new(seed: u64) -> History {
+        let twin = Twin::new(seed);
+        twin.ok(
+            "CreateTable",
+            &json!({
+                "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [
+                    {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"},
+                    {"AttributeName": "g", "AttributeType": "S"}, {"AttributeName": "l", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+                "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "ALL"}}],
+                "LocalSecondaryIndexes": [{"IndexName": "by-l", "KeySchema": [
+                    {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}],
+                    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["n"]}}]}),
+        );
+        twin.ok(
+            "UpdateTimeToLive",
+            &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "dies"}}),
+        );
+        History {
+            twin,
+            items: BTreeMap::new(),
+            throttle: None,
+            choice: Choice(seed),
+            seed,
+        }
+    }
+
+    fn send(&self, operation: &str, body: &Value) -> (u16, Value) {
+        self.twin.send(operation, body)
+    }
+
+    #[track_caller]
+    fn same(&self, what: &str, request: &Value, found: impl Into<Value>, expected: impl Into<Value>) {
+        let (found, expected) = (found.into(), expected.into());
+        assert!(
+            found == expected,
+            "DYNATWIN_SEED={}: {what} {request}\n answers  {found}\n expected {expected}",
+            self.seed
+        );
+    }
+
+    /// What is due happens before anything looks.
+    fn expire(&mut self) {
+        let now = self.twin.seconds();
+        self.items
+            .retain(|_, item| number(&item["dies"]).is_none_or(|at| at > now));
+    }
+
+    /// Whether the rule meets an entry; it does once.
+    fn throttled(&mut self, operation: &str, partition: &str) -> bool {
+        let met = self
+            .throttle
+            .as_ref()
+            .is_some_and(|(name, key)| *name == operation && key == partition);
+        if met {
+            self.throttle = None;
+        }
+        met
+    }
+
+    fn key(&mut self) -> Key {
+        (format!("p{}", self.choice.below(3)), self.choice.below(5) as i64 - 2)
+    }
+
+    fn keys(&mut self, most: u64) -> Vec<Key> {
+        let mut keys: Vec<Key> = (0..=self.choice.below(most)).map(|_| self.key()).collect();
+        keys.sort();
+        keys.dedup();
+        // Not always in the same order.
+        if self.choice.one_in(2) {
+            keys.reverse();
+        }
+        keys
+    }
+
+    fn word(&mut self) -> String {
+        ["x", "y", "xy", "yx"][self.choice.below(4) as usize].to_owned()
+    }
+
+    fn moment(&mut self) -> i64 {
+        self.twin.seconds() + self.choice.below(40) as i64 - 5
+    }
+
+    fn item(&mut self, key: &Key) -> Value {
+        let mut item = key_json(key);
+        if self.choice.one_in(2) {
+            item["n"] = json!({"N": self.choice.below(6).to_string()});
+        }
+        if self.choice.one_in(2) {
+            item["g"] = json!({"S": self.word()});
+        }
+        if self.choice.one_in(2) {
+            item["l"] = json!({"S": self.word()});
+        }
+        if self.choice.one_in(5) {
+            item["dies"] = json!({"N": self.moment().to_string()});
+        }
+        item
+    }
+
+    fn action(&mut self, key: &Key) -> Action {
+        match self.choice.below(3) {
+            0 => Action::Put(self.item(key)),
+            1 => Action::Delete,
+            _ => Action::Update(match self.choice.below(6) {
+                0 => Update::SetN(self.choice.below(6) as i64),
+                1 => Update::AddN(self.choice.below(6) as i64 - 3),
+                2 => Update::SetG(self.word()),
+                3 => Update::SetL(self.word()),
+                4 => Update::RemoveBoth,
+                _ => Update::Expire(self.moment()),
+            }),
+        }
+    }
+
+    fn condition(&mut self) -> Option<Condition> {
+        self.choice.one_in(2).then(|| Condition::any(&mut self.choice, 2))
+    }
+
+    /// The members of a write, and its name in the API.
+    fn write_json(key: &Key, action: &Action, condition: Option<&Condition>) -> (&'static str, Value) {
+        let mut values = Map::new();
+        let mut body = json!({"TableName": "tab"});
+        let name = match action {
+            Action::Put(item) => {
+                body["Item"] = item.clone();
+                "Put"
+            }
+            Action::Update(update) => {
+                body["Key"] = key_json(key);
+                body["UpdateExpression"] = update.text(&mut values).into();
+                "Update"
+            }
+            Action::Delete => {
+                body["Key"] = key_json(key);
+                "Delete"
+            }
+            Action::Check => {
+                body["Key"] = key_json(key);
+                "ConditionCheck"
+            }
+        };
+        if let Some(condition) = condition {
+            body["ConditionExpression"] = condition.text(&mut values).into();
+        }
+        if !values.is_empty() {
+            body["ExpressionAttributeValues"] = values.into();
+        }
+        (name, body)
+    }
+
+    fn apply(&mut self, key: &Key, action: &Action) {
+        match action {
+            Action::Put(item) => drop(self.items.insert(key.clone(), item.clone())),
+            Action::Delete => drop(self.items.remove(key)),
+            // A REMOVE alone makes no item.
+            Action::Update(Update::RemoveBoth) if !self.items.contains_key(key) => {}
+            Action::Update(update) => {
+                update.apply(self.items.entry(key.clone()).or_insert_with(|| key_json(key)));
+            }
+            Action::Check => {}
+        }
+    }
+
+    fn write(&mut self) {
+        let key = self.key();
+        let action = self.action(&key);
+        let condition = self.condition();
+        let (name, mut body) = History::write_json(&key, &action, condition.as_ref());
+        let operation = ["PutItem", "UpdateItem", "DeleteItem"]
+            .into_iter()
+            .find(|operation| operation.starts_with(name))
+            .unwrap();
+        let returns = match &action {
+            Action::Update(_) if self.choice.one_in(2) => "ALL_NEW",
+            _ => ["NONE", "ALL_OLD"][self.choice.below(2) as usize],
+        };
+        body["ReturnValues"] = returns.into();
+        let shows = self.choice.one_in(2);
+        if shows {
+            body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD".into();
+        }
+        let (status, answer) = self.send(operation, &body);
+        if self.throttled(operation, &key.0) {
+            return self.same(operation, &body, kind(&answer), "ThrottlingException");
+        }
+        let old = self.items.get(&key).cloned();
+        if condition.is_some_and(|condition| !condition.holds(old.as_ref())) {
+            self.same(operation, &body, kind(&answer), "ConditionalCheckFailedException");
+            let shown = old.filter(|_| shows).unwrap_or_default();
+            return self.same(operation, &body, answer.get("Item").cloned().unwrap_or_default(), shown);
+        }
+        self.same(operation, &body, status, 200);
+        self.apply(&key, &action);
+        let attributes = match returns {
+            "ALL_OLD" => old,
+            "ALL_NEW" => self.items.get(&key).cloned(),
+            _ => None,
+        };
+        let expected = attributes.map_or(json!({}), |item| json!({"Attributes": item}));
+        self.same(operation, &body, answer, expected);
+    }
+
+    fn get(&mut self) {
+        let key = self.key();
+        let body = json!({"TableName": "tab", "Key": key_json(&key)});
+        let (_, answer) = self.send("GetItem", &body);
+        if self.throttled("GetItem", &key.0) {
+            return self.same("GetItem", &body, kind(&answer), "ThrottlingException");
+        }
+        let expected = self.items.get(&key).map_or(json!({}), |item| json!({"Item": item}));
+        self.same("GetItem", &body, answer, expected);
+    }
+
+    fn query(&mut self) {
+        let (pk, bound) = self.key();
+        let other = bound + self.choice.below(3) as i64;
+        let operator = self.choice.below(7);
+        let (clause, holds): (&str, &dyn Fn(i64) -> bool) = match operator {
+            0 => ("", &|_| true),
+            1 => (" AND sk = :b", &|sk| sk == bound),
+            2 => (" AND sk < :b", &|sk| sk < bound),
+            3 => (" AND sk <= :b", &|sk| sk <= bound),
+            4 => (" AND sk > :b", &|sk| sk > bound),
+            5 => (" AND sk >= :b", &|sk| sk >= bound),
+            _ => (" AND sk BETWEEN :b AND :o", &|sk| (bound..=other).contains(&sk)),
+        };
+        let mut body = json!({"TableName": "tab", "KeyConditionExpression": format!("pk = :p{clause}"),
+            "ExpressionAttributeValues": {":p": {"S": pk}}});
+        if operator > 0 {
+            body["ExpressionAttributeValues"][":b"] = json!({"N": bound.to_string()});
+        }
+        if operator == 6 {
+            body["ExpressionAttributeValues"][":o"] = json!({"N": other.to_string()});
+        }
+        let all = self.items.iter().filter(|((p, sk), _)| *p == pk && holds(*sk));
+        let mut expected: Vec<Value> = all.map(|(_, item)| item.clone()).collect();
+        self.shape_query(&mut body, &mut expected, &pk, &["pk", "sk"]);
+    }
+
+    fn query_local(&mut self) {
+        let (pk, _) = self.key();
+        let prefix = self.choice.one_in(2).then(|| self.word());
+        let mut body = json!({"TableName": "tab", "IndexName": "by-l", "KeyConditionExpression": "pk = :p",
+            "ExpressionAttributeValues": {":p": {"S": pk}}});
+        if let Some(prefix) = &prefix {
+            body["KeyConditionExpression"] = "pk = :p AND begins_with(l, :l)".into();
+            body["ExpressionAttributeValues"][":l"] = json!({"S": prefix});
+        }
+        let mut expected = self.local_entries();
+        expected.retain(|item| {
+            let l = item["l"]["S"].as_str().unwrap();
+            item["pk"]["S"] == *pk && prefix.as_ref().is_none_or(|prefix| l.starts_with(prefix))
+        });
+        // Entries with the same `l` follow in the order of the table's key.
+        expected.sort_by_key(|item| (item["l"]["S"].as_str().unwrap().to_owned(), key_of(item)));
+        self.shape_query(&mut body, &mut expected, &pk, &["pk", "sk", "l"]);
+    }
+
+    /// Gives a query a direction, a filter and a limit, and compares its answer.
+    fn shape_query(&mut self, body: &mut Value, expected: &mut Vec<Value>, pk: &str, names: &[&str]) {
+        if self.choice.one_in(3) {
+            body["ScanIndexForward"] = false.into();
+            expected.reverse();
+        }
+        let filter = self.choice.one_in(3).then(|| self.choice.below(6) as i64);
+        if let Some(least) = filter {
+            body["FilterExpression"] = "n >= :f".into();
+            body["ExpressionAttributeValues"][":f"] = json!({"N": least.to_string()});
+        }
+        let mut last = None;
+        if self.choice.one_in(2) {
+            let limit = 1 + self.choice.below(4) as usize;
+            body["Limit"] = limit.into();
+            if expected.len() >= limit {
+                expected.truncate(limit);
+                last = expected.last().map(|item| pick(item, names));
+            }
+        }
+        let scanned = expected.len();
+        expected.retain(|item| filter.is_none_or(|least| number(&item["n"]).is_some_and(|n| n >= least)));
+        let (_, answer) = self.send("Query", body);
+        if self.throttled("Query", pk) {
+            return self.same("Query", body, kind(&answer), "ThrottlingException");
+        }
+        let mut whole = json!({"Items": expected, "Count": expected.len(), "ScannedCount": scanned});
+        if let Some(last) = last {
+            whole["LastEvaluatedKey"] = last;
+        }
+        self.same("Query", body, answer, whole);
+    }
+
+    /// All pages of a Query or Scan.
+    fn pages(&self, operation: &str, body: &Value) -> Vec<Value> {
+        let mut body = body.clone();
+        let mut items = Vec::new();
+        loop {
+            let answer = self.twin.ok(operation, &body);
+            items.extend(listed(&answer));
+            match answer.get("LastEvaluatedKey") {
+                Some(last) => body["ExclusiveStartKey"] = last.clone(),
+                None => return items,
+            }
+        }
+    }
+
+    fn query_global(&mut self) {
+        let g = self.word();
+        let limit = 1 + self.choice.below(3);
+        let body = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g", "Limit": limit,
+            "ExpressionAttributeValues": {":g": {"S": g}}, "ScanIndexForward": self.choice.one_in(2)});
+        let found = sorted(self.pages("Query", &body));
+        let expected: Vec<Value> = self
+            .items
+            .values()
+            .filter(|item| item["g"]["S"] == *g)
+            .cloned()
+            .collect();
+        self.same("Query", &body, found, expected);
+    }
+
+    fn scan(&mut self) {
+        let segments = 1 + self.choice.below(3);
+        let limit = 1 + self.choice.below(5);
+        let (index, expected) = match self.choice.below(3) {
+            0 => (None, self.items.values().cloned().collect()),
+            1 => (Some("by-g"), self.global_entries()),
+            _ => (Some("by-l"), self.local_entries()),
+        };
+        let mut found = Vec::new();
+        let mut body = json!({"TableName": "tab", "TotalSegments": segments, "Limit": limit});
+        if let Some(index) = index {
+            body["IndexName"] = index.into();
+        }
+        for segment in 0..segments {
+            body["Segment"] = segment.into();
+            found.extend(self.pages("Scan", &body));
+        }
+        self.same("Scan", &body, sorted(found), expected);
+    }
+
+    fn batch_write(&mut self) {
+        let keys = self.keys(6);
+        let mut requests = Vec::new();
+        let mut left = Vec::new();
+        let mut actions = Vec::new();
+        for key in &keys {
+            let action = if self.choice.one_in(3) {
+                Action::Delete
+            } else {
+                Action::Put(self.item(key))
+            };
+            let request = match &action {
+                Action::Put(item) => json!({"PutRequest": {"Item": item}}),
+                _ => json!({"DeleteRequest": {"Key": key_json(key)}}),
+            };
+            if self.throttled("BatchWriteItem", &key.0) {
+                left.push(request.clone());
+            } else {
+                actions.push((key, action));
+            }
+            requests.push(request);
+        }
+        let body = json!({"RequestItems": {"tab": requests}});
+        let (_, answer) = self.send("BatchWriteItem", &body);
+        if actions.is_empty() {
+            return self.same("BatchWriteItem", &body, kind(&answer), "ThrottlingException");
+        }
+        for (key, action) in &actions {
+            self.apply(key, action);
+        }
+        let left = if left.is_empty() {
+            json!({})
+        } else {
+            json!({"tab": left})
+        };
+        self.same("BatchWriteItem", &body, answer, json!({"UnprocessedItems": left}));
+    }
+
+    fn batch_get(&mut self) {
+        let keys = self.keys(6);
+        let body = json!({"RequestItems": {"tab": {"Keys": keys.iter().map(key_json).collect::<Vec<_>>()}}});
+        let answer = self.twin.ok("BatchGetItem", &body);
+        let found = sorted(answer["Responses"]["tab"].as_array().unwrap().clone());
+        let expected = sorted(keys.iter().filter_map(|key| self.items.get(key).cloned()));
+        self.same("BatchGetItem", &body, found, expected);
+    }
+
+    fn transact_write(&mut self) {
+        let keys = self.keys(4);
+        let mut entries = Vec::new();
+        let mut codes = Vec::new();
+        let mut actions = Vec::new();
+        for key in &keys {
+            let mut condition = self.condition();
+            let action = match &condition {
+                Some(_) if self.choice.one_in(3) => Action::Check,
+                _ => self.action(key),
+            };
+            if matches!(action, Action::Check) {
+                condition = condition.or(Some(Condition::Exists));
+            }
+            let (name, body) = History::write_json(key, &action, condition.as_ref());
+            entries.push(json!({name: body}));
+            let holds = condition.is_none_or(|condition| condition.holds(self.items.get(key)));
+            codes.push(if self.throttled("TransactWriteItems", &key.0) {
+                "ThrottlingError"
+            } else if holds {
+                "None"
+            } else {
+                "ConditionalCheckFailed"
+            });
+            actions.push((key, action));
+        }
+        let body = json!({"TransactItems": entries});
+        let (_, answer) = self.send("TransactWriteItems", &body);
+        if codes.iter().all(|code| *code == "None") {
+            for (key, action) in &actions {
+                self.apply(key, action);
+            }
+            return self.same("TransactWriteItems", &body, answer, json!({}));
+        }
+        self.same(
+            "TransactWriteItems",
+            &body,
+            kind(&answer),
+            "TransactionCanceledException",
+        );
+        let reasons = answer["CancellationReasons"].as_array().unwrap();
+        let found: Vec<Value> = reasons.iter().map(|reason| reason["Code"].clone()).collect();
+        self.same("TransactWriteItems", &body, found, codes);
+    }
+
+    fn transact_get(&mut self) {
+        let keys = self.keys(4);
+        let gets = keys
+            .iter()
+            .map(|key| json!({"Get": {"TableName": "tab", "Key": key_json(key)}}));
+        let body = json!({"TransactItems": gets.collect::<Vec<_>>()});
+        let answer = self.twin.ok("TransactGetItems", &body);
+        let responses: Vec<Value> = keys
+            .iter()
+            .map(|key| self.items.get(key).map_or(json!({}), |item| json!({"Item": item})))
+            .collect();
+        self.same("TransactGetItems", &body, answer, json!({"Responses": responses}));
+    }
+
+    fn throttle(&mut self) {
+        let operations = [
+            "PutItem",
+            "UpdateItem",
+            "GetItem",
+            "Query",
+            "BatchWriteItem",
+            "TransactWriteItems",
+        ];
+        let operation = operations[self.choice.below(6) as usize];
+        let (partition, _) = self.key();
+        self.twin.engine.faults().clear();
+        let key = KeyMatch::Partition(partition.clone());
+        let rule = Rule::new(Verdict::Throttle(None)).operation(operation).key(key);
+        self.twin.engine.faults().add(rule.first(1));
+        self.throttle = Some((operation, partition));
+    }
+
+    fn step(&mut self) {
+        self.expire();
+        match self.choice.below(20) {
+            0..=5 => self.write(),
+            6 => self.get(),
+            7..=8 => self.query(),
+            9 => self.query_local(),
+            10 => self.query_global(),
+            11 => self.scan(),
+            12..=13 => self.batch_write(),
+            14 => self.batch_get(),
+            15..=16 => self.transact_write(),
+            17 => self.transact_get(),
+            18 => self.throttle(),
+            _ => {
+                let seconds = self.choice.below(15);
+                self.twin.engine.advance(Duration::from_secs(seconds));
+            }
+        }
+    }
+
+    fn global_entries(&self) -> Vec<Value> {
+        self.items
+            .values()
+            .filter(|item| item.get("g").is_some())
+            .cloned()
+            .collect()
+    }
+
+    fn local_entries(&self) -> Vec<Value> {
+        let entries = self.items.values().filter(|item| item.get("l").is_some());
+        entries.map(|item| pick(item, &["pk", "sk", "l", "n"])).collect()
+    }
+
+    /// Whether table, indexes, counts and sizes agree with each other and with the model.
+    fn check(&mut self) {
+        self.expire();
+        for (index, expected) in [
+            (None, self.items.values().cloned().collect()),
+            (Some("by-g"), self.global_entries()),
+            (Some("by-l"), self.local_entries()),
+        ] {
+            let mut body = json!({"TableName": "tab"});
+            if let Some(index) = index {
+                body["IndexName"] = index.into();
+            }
+            self.same("Scan", &body, sorted(self.pages("Scan", &body)), expected);
+        }
+        let table = self.twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"].clone();
+        let count = |part: &Value| part["ItemCount"].clone();
+        let nothing = Value::Null;
+        self.same("ItemCount", &nothing, count(&table), self.items.len());
+        let indexes = [
+            (&table["GlobalSecondaryIndexes"][0], self.global_entries()),
+            (&table["LocalSecondaryIndexes"][0], self.local_entries()),
+        ];
+        for (index, entries) in indexes {
+            self.same("ItemCount of an index", &nothing, count(index), entries.len());
+            let bytes: usize = entries.iter().map(size).sum();
+            self.same("IndexSizeBytes", &nothing, index["IndexSizeBytes"].clone(), bytes);
+        }
+        let bytes: usize = self.items.values().map(size).sum();
+        self.same("TableSizeBytes", &nothing, table["TableSizeBytes"].clone(), bytes);
+    }
+}
+
+/// An item's size, of attributes that are strings and integers without trailing zeros.
+fn size(item: &Value) -> usize {
+    let value = |value: &Value| match (value["S"].as_str(), value["N"].as_str()) {
+        (Some(text), _) => text.len(),
+        (_, Some("0")) => 1,
+        (_, Some(number)) => {
+            // Two digits a byte, in pairs from the decimal point; zeros at the end are not kept.
+            let digits = number.trim_start_matches('-');
+            let odd = digits.len() % 2;
+            let pairs = digits.trim_end_matches('0').len() + odd;
+            pairs.div_ceil(2) + 1 + usize::from(number.starts_with('-'))
+        }
+        _ => panic!("{value}"),
+    };
+    item.as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, of)| name.len() + value(of))
+        .sum()
+}
+
+/// Some attributes of an item.
+fn pick(item: &Value, names: &[&str]) -> Value {
+    let members = item.as_object().unwrap().iter();
+    let picked = members.filter(|(name, _)| names.contains(&name.as_str()));
+    picked
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// The error's name, without its namespace.
+fn kind(answer: &Value) -> String {
+    let name = answer["__type"].as_str().unwrap_or_default();
+    name.rsplit('#').next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_engine_answers_as_the_model() {
+    let seeds = match setting("DYNATWIN_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..setting("DYNATWIN_HISTORIES").unwrap_or(HISTORIES),
+    };
+    for seed in seeds {
+        let mut history = History::new(seed);
+        for _ in 0..STEPS {
+            history.step();
+        }
+        history.check();
+    }
+}

@@ -1,0 +1,67 @@
+//! The README's table of operations says of each operation of the API whether it is served, and says the truth.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dynatwin_engine::operation::OPERATIONS;
+use dynatwin_engine::wire::envelope::Service;
+
+const README: &str = include_str!("../../README.md");
+/// One operation a line: the service, then the name.
+const API: &str = include_str!("operations.txt");
+const SERVED: &str = "served";
+const NOT_YET: &str = "not yet";
+
+/// The API's operations by name, and whether each belongs to DynamoDB Streams.
+fn api() -> BTreeMap<&'static str, bool> {
+    let lines = API.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| match line.split_once(' ') {
+            Some(("dynamodb", name)) => (name, false),
+            Some(("streams", name)) => (name, true),
+            _ => panic!("operations.txt: {line}"),
+        })
+        .collect()
+}
+
+/// The rows of the README's tables whose second cell is one of our two words: each name with that word.
+fn rows(readme: &str) -> Vec<(&str, &str)> {
+    let row = |line| -> Option<(&str, &str)> {
+        let mut cells = str::strip_prefix(line, "|")?.split('|').map(str::trim);
+        Some((cells.next()?.trim_matches('`'), cells.next()?))
+    };
+    let rows = readme.lines().filter_map(row);
+    rows.filter(|(_, word)| [SERVED, NOT_YET].contains(word)).collect()
+}
+
+#[test]
+fn every_operation_of_the_api_is_listed_once() {
+    let listed = rows(README);
+    let names: BTreeSet<&str> = listed.iter().map(|(name, _)| *name).collect();
+    assert_eq!(listed.len(), names.len(), "an operation is listed twice");
+    assert_eq!(names, api().into_keys().collect());
+}
+
+#[test]
+fn exactly_the_served_operations_are_marked_as_served() {
+    let marked: BTreeSet<&str> = rows(README)
+        .into_iter()
+        .filter_map(|(name, word)| (word == SERVED).then_some(name))
+        .collect();
+    let served: BTreeSet<&str> = OPERATIONS.iter().map(|operation| operation.name).collect();
+    assert_eq!(marked, served);
+}
+
+#[test]
+fn every_served_operation_is_one_of_its_service() {
+    let api = api();
+    for operation in OPERATIONS {
+        let streams = operation.service == Service::Streams;
+        assert_eq!(api.get(operation.name), Some(&streams), "{}", operation.name);
+    }
+}
+
+#[test]
+fn rows_are_read() {
+    let readme = "| Operation | |\n|---|---|\n| `GetItem` | served |\n| `Nothing` | not yet | more |\n| other | row |";
+    assert_eq!(rows(readme), [("GetItem", SERVED), ("Nothing", NOT_YET)]);
+}

@@ -1,0 +1,119 @@
+//! The locks and what takes them out.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::Path;
+
+/// The engine's folder.
+pub fn engine() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The file of a patch, patched.
+pub fn patched(patch: &Patch) -> String {
+    let text = fs::read_to_string(engine().join(patch.file)).unwrap();
+    let count = text.matches(patch.locked).count();
+    assert_eq!(
+        count, 1,
+        "{}: what is to be replaced is there {count} times:\n{}",
+        patch.file, patch.locked
+    );
+    text.replace(patch.locked, patch.unlocked)
+}
+
+/// A change of one place in the source, and the models that must notice it.
+pub struct Patch {
+    /// The lock that is taken out.
+    pub what: &'static str,
+    /// The file, in the engine's folder.
+    pub file: &'static str,
+    /// What stands there.
+    pub locked: &'static str,
+    /// What takes its place.
+    pub unlocked: &'static str,
+    /// The models that are about it.
+    pub models: &'static [&'static str],
+}
+
+pub const PATCHES: &[Patch] = &[
+    Patch {
+        what: "the partition's lock, from the condition to the change's application",
+        file: "src/execute/write.rs",
+        locked: "    let change = write.change(&shape, &guard)?;\n    if write",
+        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen)? };\n    let mut guard = partition.write();\n    if write",
+        models: &["a_conditional_put_has_one_winner", "a_counter_loses_no_step"],
+    },
+    Patch {
+        what: "a transaction's locks, before it has applied everything",
+        file: "src/execute/transact.rs",
+        locked: "    for (at, applies, change) in &changes {\n        let (_, guard, shape, partition) = &mut locked[*at];",
+        unlocked: "    let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n    for (at, applies, change) in &changes {\n        let (_, (), shape, partition) = &locked[*at];\n        let guard = &mut partition.write();",
+        models: &["a_transaction_is_never_seen_half_done"],
+    },
+    Patch {
+        what: "a transactional read's locks, before it has read everything",
+        file: "src/execute/read.rs",
+        locked: "                due::read(table, shape, table.partition(*at), context.now),\n",
+        unlocked: "                Arc::clone(&due::read(table, shape, table.partition(*at), context.now)),\n",
+        models: &["a_transaction_is_never_seen_half_done"],
+    },
+    Patch {
+        what: "the order of a transaction's locks",
+        file: "src/execute/transact.rs",
+        locked: "    places.sort_by_key(|(place, _)| *place);\n",
+        unlocked: "",
+        models: &["transactions_in_opposite_order_do_not_block_each_other"],
+    },
+    Patch {
+        what: "the lock of the client tokens, between looking and taking",
+        file: "src/execute/tokens.rs",
+        locked: "            None => {\n                remembered.records.insert(",
+        unlocked: "            None => {\n                drop(remembered);\n                let mut remembered = self.0.lock();\n                remembered.records.insert(",
+        models: &["a_transaction_with_a_token_happens_once"],
+    },
+    Patch {
+        what: "the lock of an index's queue, while its front is applied",
+        file: "src/storage/index.rs",
+        locked: "        let mut entries = self.entries.write();\n        while let Some(arrival) = queue.pop_front_if(|arrival| arrival.due <= now) {\n            entries.apply(arrival);\n        }\n        self.waiting.store(queue.len(), Ordering::Release);\n",
+        unlocked: "        let mut taken = Vec::new();\n        while let Some(arrival) = queue.pop_front_if(|arrival| arrival.due <= now) {\n            taken.push(arrival);\n        }\n        self.waiting.store(queue.len(), Ordering::Release);\n        drop(queue);\n        let mut entries = self.entries.write();\n        taken.into_iter().for_each(|arrival| entries.apply(arrival));\n",
+        models: &[
+            "a_read_of_an_index_sees_the_writes_before_it",
+            "an_index_ends_up_as_its_item",
+        ],
+    },
+    Patch {
+        what: "the partition's lock, before what is due next is published",
+        file: "src/execute/write.rs",
+        locked: "        if shape.time_to_live.is_some() {\n            partition.publish_due(contents);\n        }\n    }\n    drop(guard);\n",
+        unlocked: "    }\n    drop(guard);\n    if shape.time_to_live.is_some() {\n        let seen = std::sync::Arc::clone(&partition.read());\n        partition.publish_due(&seen);\n    }\n",
+        models: &["nothing_due_is_seen"],
+    },
+    Patch {
+        what: "the look at what is due, once the lock is had",
+        file: "src/execute/due.rs",
+        locked: "        if !partition.is_due(now) {\n            return guard;\n        }\n    }\n",
+        unlocked: "        return guard;\n    }\n",
+        models: &["nothing_due_is_seen"],
+    },
+    Patch {
+        what: "the epoch, by which a write notices that its table has changed since it was planned",
+        file: "src/execute/write.rs",
+        locked: "    if guard.epoch != shape.epoch {",
+        unlocked: "    if false {",
+        models: &["a_write_that_was_planned_before_time_to_live_expires_as_well"],
+    },
+    Patch {
+        what: "the lock of a region's tables, between looking and making one",
+        file: "src/operation/create_table.rs",
+        locked: "    tables.insert(name, Arc::clone(&table));\n",
+        unlocked: "    drop(tables);\n    let mut tables = region.tables.write();\n    tables.insert(name, Arc::clone(&table));\n",
+        models: &["a_table_is_created_once"],
+    },
+    Patch {
+        what: "the lock of the fault rules, between counting and judging",
+        file: "src/fault.rs",
+        locked: "        let mut installed = self.rules.lock();\n        for report in &mut installed.rules {\n            if !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
+        unlocked: "        let mut copied = self.rules.lock().rules.clone();\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            if !report.rule.matches(subject) {\n                continue;\n            }\n",
+        models: &["a_fault_rule_is_spent_once"],
+    },
+];

@@ -1,0 +1,109 @@
+//! Runs each model of `tests/loom.rs` with the lock taken out that it is about: it must fail. At the end all models are
+//! run with all locks, and must pass. It works on a copy of the engine, under `target/unlocked`.
+#![allow(clippy::unwrap_used)]
+
+mod patches;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+
+use patches::{PATCHES, engine, patched};
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            write(&target, &fs::read(&path).unwrap());
+        }
+    }
+}
+
+/// Writes a file if it differs, so that cargo builds only what does.
+fn write(path: &Path, bytes: &[u8]) {
+    if fs::read(path).ok().as_deref() != Some(bytes) {
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// A workspace with nothing but the engine and its models.
+fn copy_of_the_engine() -> PathBuf {
+    let root = engine().parent().unwrap();
+    let copied = root.join("target/unlocked/tree");
+    copy(&engine().join("src"), &copied.join("emulator/src"));
+    copy(&engine().join("benches"), &copied.join("emulator/benches"));
+    copy(
+        &engine().join("tests/unlocked"),
+        &copied.join("emulator/tests/unlocked"),
+    );
+    fs::create_dir_all(copied.join("emulator/tests")).unwrap();
+    for file in ["emulator/Cargo.toml", "emulator/tests/loom.rs", "Cargo.lock"] {
+        write(&copied.join(file), &fs::read(root.join(file)).unwrap());
+    }
+    let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let alone = workspace.lines().map(|line| match line.split_once(" = ") {
+        Some(("members" | "default-members", _)) => "members = [\"emulator\"]",
+        _ => line,
+    });
+    let mut lines: Vec<&str> = alone.collect();
+    let first = lines.iter().position(|line| line.starts_with("members")).unwrap();
+    let mut at = 0;
+    lines.retain(|line| {
+        at += 1;
+        !line.starts_with("members") || at == first + 1
+    });
+    write(&copied.join("Cargo.toml"), lines.join("\n").as_bytes());
+    copied
+}
+
+fn run_model(copied: &Path, model: &str) -> Output {
+    Command::new(env!("CARGO"))
+        .args(["test", "--offline", "-p", "dynatwin-engine", "--test", "loom"])
+        .arg("--target-dir")
+        .arg(copied.parent().unwrap().join("build"))
+        .args(["--", "--exact", model])
+        .env("RUSTFLAGS", "--cfg loom")
+        .env("RUST_BACKTRACE", "0")
+        .current_dir(copied)
+        .output()
+        .unwrap()
+}
+
+/// The sentence with which a model has failed; `None` if it passed. A tree that does not build is an error here.
+fn failure(output: &Output, model: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("running 1 test"), "{model} was not run:\n{text}");
+    if output.status.success() {
+        return None;
+    }
+    let mut lines = text.lines().skip_while(|line| !line.contains("panicked at"));
+    Some(lines.nth(1).unwrap_or("aborted").to_owned())
+}
+
+fn main() -> ExitCode {
+    let mut survivors = 0;
+    for patch in PATCHES {
+        for model in patch.models {
+            let copied = copy_of_the_engine();
+            write(&copied.join("emulator").join(patch.file), patched(patch).as_bytes());
+            let failed = failure(&run_model(&copied, model), model);
+            survivors += usize::from(failed.is_none());
+            let verdict = failed.map_or("PASSES".to_owned(), |sentence| format!("fails: {sentence}"));
+            println!("{model}\n  without {}\n  {verdict}", patch.what);
+        }
+    }
+    let copied = copy_of_the_engine();
+    for model in PATCHES.iter().flat_map(|patch| patch.models) {
+        assert_eq!(
+            failure(&run_model(&copied, model), model),
+            None,
+            "{model}, with all locks"
+        );
+    }
+    println!("with all locks every model passes; without its lock {survivors} do");
+    ExitCode::from(u8::from(survivors > 0))
+}
