@@ -744,3 +744,41 @@ fn encryption_is_described() {
     assert_eq!(answer["SSEDescription"]["KMSMasterKeyArn"], key);
     assert_eq!(twin.describe()["SSEDescription"], Value::Null);
 }
+
+#[test]
+fn warm_throughput_only_rises() {
+    let twin = Twin::slow();
+    let warm = |read: i64| json!({"WarmThroughput": {"ReadUnitsPerSecond": read}});
+    let shown =
+        |read: i64, status: &str| json!({"ReadUnitsPerSecond": read, "WriteUnitsPerSecond": 4000, "Status": status});
+    let answer = twin.update(warm(13_000));
+    assert_eq!(
+        (&answer["TableStatus"], &answer["WarmThroughput"]),
+        (&json!("ACTIVE"), &shown(12_000, "UPDATING"))
+    );
+    twin.update(warm(14_000));
+    assert_eq!(twin.describe()["WarmThroughput"], shown(12_000, "UPDATING"));
+    twin.pass(600);
+    assert_eq!(twin.describe()["WarmThroughput"], shown(14_000, "ACTIVE"));
+    assert_eq!(
+        twin.error("UpdateTable", update(warm(13_999))),
+        "ValidationException: One or more parameter values were invalid: Requested ReadUnitsPerSecond for WarmThroughput for table is lower than current WarmThroughput, decreasing WarmThroughput is not supported"
+    );
+    assert_eq!(
+        twin.error("UpdateTable", with(create_index("new", json!({})), warm(15_000))),
+        "ValidationException: One or more parameter values were invalid: Create global secondary index cannot be specified when updating WarmThroughput"
+    );
+    twin.0.set_conditions(Conditions::CALM);
+    twin.ok("UpdateTable", create_index("by-g", json!({})));
+    let raise = json!({"Update": {"IndexName": "by-g", "WarmThroughput": {"ReadUnitsPerSecond": 20_000}}});
+    let answer = twin.update(json!({"GlobalSecondaryIndexUpdates": [raise]}));
+    let index = &answer["GlobalSecondaryIndexes"][0];
+    assert_eq!(
+        (&index["IndexStatus"], &index["WarmThroughput"]),
+        (&json!("ACTIVE"), &shown(12_000, "UPDATING"))
+    );
+    assert_eq!(
+        twin.describe()["GlobalSecondaryIndexes"][0]["WarmThroughput"],
+        shown(20_000, "ACTIVE")
+    );
+}

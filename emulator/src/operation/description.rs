@@ -6,6 +6,7 @@ use crate::schema::{
     Adjustments, BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
 };
 use crate::storage::{GlobalIndex, Job, Shape, Table, Work};
+use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
@@ -108,7 +109,14 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     global_indexes(object, table, shape, settled, look);
     on_demand(object, definition.on_demand.as_ref());
     if settled || definition.warm.is_some() {
-        warm(object, definition.warm, definition, definition.throughput, settled);
+        let changing = old_warm(&shape.jobs, None, look);
+        warm(
+            object,
+            definition,
+            (definition.warm, definition.throughput),
+            changing,
+            settled,
+        );
     }
     table_class(object, definition, &jobs);
     encryption(object, definition, &jobs);
@@ -305,7 +313,14 @@ fn global_index(element: &mut Object<'_>, shape: &Shape, index: &Index, job: Opt
     throughput(element, index.throughput, &index.adjustments, old, look.moment());
     on_demand(element, index.on_demand.as_ref());
     if settled && status != "CREATING" {
-        warm(element, index.warm, &shape.definition, index.throughput, true);
+        let changing = old_warm(&shape.jobs, Some(&index.name), look);
+        warm(
+            element,
+            &shape.definition,
+            (index.warm, index.throughput),
+            changing,
+            true,
+        );
     }
 }
 
@@ -332,13 +347,24 @@ pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput
     }
 }
 
+/// What served at once before a change that is on its way.
+fn old_warm(jobs: &[Job], of: Option<&Name>, look: Look) -> Option<Throughput> {
+    let mut shown = jobs.iter().filter(|job| look.shows(job));
+    shown.find_map(|job| match &job.work {
+        Work::Warm { index, was } if index.as_ref() == of => Some(*was),
+        _ => None,
+    })
+}
+
 fn warm(
     object: &mut Object<'_>,
-    warm: Option<Throughput>,
     definition: &Definition,
-    provisioned: Throughput,
+    (warm, provisioned): (Option<Throughput>, Throughput),
+    changing: Option<Throughput>,
     settled: bool,
 ) {
+    let settled = settled && changing.is_none();
+    let warm = changing.or(warm);
     let warm = warm.unwrap_or_else(|| initial_warm(definition.billing, provisioned));
     let mut description = object.object("WarmThroughput");
     description.integer("ReadUnitsPerSecond", warm.read as i64);

@@ -4,6 +4,7 @@ mod indexes;
 mod request;
 mod settings;
 mod throughput;
+mod warm;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,6 +71,7 @@ impl Edit<'_> {
         self.encryption()?;
         self.throughput()?;
         self.on_demand()?;
+        self.warm()?;
         self.indexes()
     }
 
@@ -110,5 +112,91 @@ impl Edit<'_> {
     /// The indexes that are going.
     fn deleting(&self) -> Option<String> {
         self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conditions::Conditions;
+    use crate::error::ErrorKind;
+    use crate::execute::{Action, State};
+    use crate::expression::Scope as Expressions;
+    use crate::key::Key;
+    use crate::operation;
+    use crate::plan::Guard;
+    use crate::request::Substitutions;
+    use crate::storage::Scope;
+    use crate::value::{AttributeValue, Item, Map};
+    use crate::wire::envelope::Service;
+
+    const TABLE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}"#;
+    const INDEX: &str = r#"{"TableName": "tab", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}}]}"#;
+
+    fn item(pk: &str, g: AttributeValue) -> Map {
+        [("pk".into(), AttributeValue::string(pk)), ("g".into(), g)]
+            .into_iter()
+            .collect()
+    }
+
+    #[test]
+    fn writes_planned_before_an_index_respect_it() {
+        let state = State::new(1, Conditions::CALM);
+        let scope = Scope {
+            account: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let context = Context::new(&state, scope, ("us-east-1", "000000000000"), "PutItem", Moment::START);
+        let send = |name: &str, body: &str| {
+            let operation = operation::find(Service::DynamoDb, name).unwrap();
+            (operation.run)(&context, body.as_bytes(), &mut Writer::new()).unwrap();
+        };
+        send("CreateTable", TABLE);
+        let target = plan::table(&context, "tab").unwrap();
+        let number = || AttributeValue::N("1".parse().unwrap());
+        let bad = Item::new(item("bad", number()));
+        let good = Item::new(item("good", AttributeValue::string("x")));
+        let key: Map = [("pk".into(), AttributeValue::string("updated"))].into_iter().collect();
+        let substitutions = Substitutions {
+            names: None,
+            values: Some(vec![(":g".into(), number())]),
+        };
+        let update = Expressions::new(&substitutions, state.expressions())
+            .unwrap()
+            .update("SET g = :g")
+            .unwrap();
+        let action = Action::Update {
+            update: Some(update),
+            key: &key,
+            charged: true,
+        };
+        let refused = [
+            plan::put(target.clone(), &bad, Guard::default()).unwrap(),
+            plan::keyed(target.clone(), &key, action, Guard::default()).unwrap(),
+        ];
+        let served = plan::put(target.clone(), &good, Guard::default()).unwrap();
+        send("UpdateTable", INDEX);
+        for write in refused {
+            let alone = execute::write(&context, &write).unwrap_err();
+            assert_eq!(alone.kind(), ErrorKind::Validation);
+            let together = execute::transact_write(&context, &[Ok(write)]).unwrap_err();
+            assert_eq!(together.kind(), ErrorKind::TransactionCanceled);
+        }
+        let change = execute::write(&context, &served).unwrap();
+        assert_eq!(
+            change.globals.len(),
+            1,
+            "the index is newer than the plan, and has the write"
+        );
+        assert_eq!(change.consumed(&target.table.name, 1).table, change.units);
+        let shape = target.table.shape();
+        shape.indexes[0].drain(Moment::START);
+        let keys: Vec<Key> = shape.indexes[0].entries().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys.len(), 1);
+        assert_eq!(target.table.items(), std::slice::from_ref(&good));
     }
 }

@@ -40,6 +40,13 @@ pub enum Work {
         /// The key that shows meanwhile.
         key_arn: String,
     },
+    /// What the table or an index serves at once.
+    Warm {
+        /// The index, if it is one's.
+        index: Option<Name>,
+        /// The units before.
+        was: Throughput,
+    },
     /// An index that is being made and filled.
     CreateIndex {
         /// Its name.
@@ -73,7 +80,7 @@ impl Job {
         self.until > now
     }
 
-    /// The index that it changes, if it changes one.
+    /// The index that is not `ACTIVE` meanwhile, if one is not.
     pub fn index(&self) -> Option<&Name> {
         match &self.work {
             Work::CreateIndex { index, .. } | Work::UpdateIndex { index, .. } => Some(index),
@@ -91,7 +98,7 @@ impl Job {
     pub fn holds_table(&self, now: Moment) -> bool {
         match &self.work {
             Work::CreateIndex { allocated, .. } => *allocated > now,
-            Work::Encryption { .. } | Work::UpdateIndex { .. } => false,
+            Work::Encryption { .. } | Work::Warm { .. } | Work::UpdateIndex { .. } => false,
             _ => true,
         }
     }

@@ -69,7 +69,8 @@ impl Edit<'_> {
         }
         // What this request itself has begun on billing goes together with an index.
         let jobs = || self.shape.jobs.iter();
-        if self.request.billing_mode.is_none() && jobs().any(super::Job::is_throughput) {
+        let own = |work: &Work| self.request.billing_mode.is_some() && matches!(work, Work::Billing);
+        if jobs().any(|job| job.is_throughput() && !own(&job.work)) {
             return Err(ApiError::in_use(format_args!(
                 "Can't create or delete indexes while table IOPS are being updated. Table: {table}"
             )));
@@ -178,11 +179,6 @@ impl Edit<'_> {
                 _ => {}
             }
         }
-        if asked.warm_throughput.is_some() {
-            return Err(ApiError::invalid(
-                "WarmThroughput: changing it is not served by this endpoint yet",
-            ));
-        }
         let billing = self.billing();
         let was = self.shape.definition.globals[at].throughput;
         let mut index = self.shape.definition.globals[at].clone();
@@ -204,16 +200,20 @@ impl Edit<'_> {
         if let Some(limits) = &asked.on_demand_throughput {
             index.on_demand = self.merge_on_demand(index.on_demand, limits, &Of::Index(name))?;
         }
-        let until = self.after("index throughput", UNITS);
         let index_name = index.name.clone();
         self.definition().globals[at] = index;
-        let work = Work::UpdateIndex {
-            index: index_name,
-            was,
-            decreases,
-        };
-        self.begin(work, until);
-        Ok(())
+        if asked.provisioned_throughput.is_some() || asked.on_demand_throughput.is_some() {
+            let work = Work::UpdateIndex {
+                index: index_name,
+                was,
+                decreases,
+            };
+            self.begin(work, self.after("index throughput", UNITS));
+        }
+        match &asked.warm_throughput {
+            Some(asked) => self.warm_index(at, asked),
+            None => Ok(()),
+        }
     }
 }
 

@@ -140,6 +140,16 @@ const ALONE: [(&str, &str); 5] = [
 fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
     let asked = asked(request);
     let has = |name: &str| asked.contains(&name);
+    let creates = request
+        .global_secondary_index_updates
+        .iter()
+        .flatten()
+        .any(|update| update.create.is_some());
+    if has("WarmThroughput") && creates && asked.len() == 2 {
+        return Err(ApiError::invalid(
+            "Create global secondary index cannot be specified when updating WarmThroughput",
+        ));
+    }
     if asked.len() > 1
         && let Some((_, text)) = ALONE.into_iter().find(|(name, _)| has(name))
     {
@@ -166,8 +176,6 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
         "StreamSpecification: streams are not served by this endpoint yet"
     } else if has("ReplicaUpdates") {
         "ReplicaUpdates: replicas are not served by this endpoint yet"
-    } else if has("WarmThroughput") {
-        "WarmThroughput: changing it is not served by this endpoint yet"
     } else {
         return Ok(());
     };
