@@ -103,7 +103,7 @@ impl Edit<'_> {
             )));
         }
         let types = definition::attribute_types(types)?;
-        let billing = self.billing();
+        let billing = self.shape.definition.billing;
         let index = definition::global_index(asked, &types, billing, &|asked| check_units(asked, billing))?;
         check_types(&self.shape.definition, &index)?;
         self.check_most(index.throughput, &Of::Index(&name))?;
@@ -179,7 +179,7 @@ impl Edit<'_> {
                 _ => {}
             }
         }
-        let billing = self.billing();
+        let billing = self.shape.definition.billing;
         let was = self.shape.definition.globals[at].throughput;
         let mut index = self.shape.definition.globals[at].clone();
         let decreases = index.adjustments.decreases_on(now);

@@ -61,7 +61,7 @@ pub(super) fn raise_warm(
 
 impl Edit<'_> {
     /// The billing mode after the request.
-    pub(super) fn billing(&self) -> BillingMode {
+    fn billing(&self) -> BillingMode {
         match self.request.billing_mode.as_deref() {
             Some("PAY_PER_REQUEST") => BillingMode::PayPerRequest,
             Some(_) => BillingMode::Provisioned,
@@ -304,7 +304,7 @@ impl Edit<'_> {
             ),
         ] {
             let Some(value) = value else { continue };
-            if self.billing() == BillingMode::Provisioned {
+            if self.shape.definition.billing == BillingMode::Provisioned {
                 return Err(ApiError::invalid(format_args!(
                     "{name} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
                 )));
