@@ -311,6 +311,11 @@ impl ApiError {
         )
     }
 
+    /// A control-plane request without `TableName`.
+    pub fn table_name_required() -> ApiError {
+        ApiError::validation("The parameter 'TableName' is required but was not present in the request")
+    }
+
     /// A second table of the same name.
     pub fn table_exists(table: &str) -> ApiError {
         ApiError::new(ErrorKind::ResourceInUse, format!("Table already exists: {table}"))
@@ -353,9 +358,13 @@ impl ApiError {
 
     /// An empty key; `kind` is `string` or `binary`.
     pub fn empty_key(name: &str, kind: &str) -> ApiError {
-        ApiError::validation(format!(
+        ApiError::validation(ApiError::empty_key_text(name, kind))
+    }
+
+    fn empty_key_text(name: &str, kind: &str) -> String {
+        format!(
             "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty {kind} value. Key: {name}"
-        ))
+        )
     }
 
     /// A partition key that is too long. The missing blank is the service's.
@@ -413,6 +422,40 @@ impl ApiError {
             Some(item) => error.with(Detail::Item(item)),
             None => error,
         }
+    }
+}
+
+/// Queries and scans.
+impl ApiError {
+    /// More key conditions than key attributes.
+    pub fn too_many_conditions(count: usize, attributes: usize) -> ApiError {
+        ApiError::validation(format!(
+            "The number of query conditions ({count}) exceeds the number of key attributes defined in the schema ({attributes})"
+        ))
+    }
+
+    /// A key condition without a key attribute that it needs.
+    pub fn key_condition_missed(name: &str) -> ApiError {
+        ApiError::validation(format!("Query condition missed key schema element: {name}"))
+    }
+
+    /// A path that goes on below a key attribute, of an index or of the table.
+    pub fn path_below_key(of_index: bool, name: &str) -> ApiError {
+        let kind = if of_index { "IndexKey" } else { "Key" };
+        ApiError::validation(format!(
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {name}"
+        ))
+    }
+
+    /// An `ExclusiveStartKey` that is no key of what is read.
+    pub fn start_key_invalid() -> ApiError {
+        ApiError::validation("The provided starting key is invalid")
+    }
+
+    /// An `ExclusiveStartKey` with an empty attribute.
+    pub fn empty_start_key(name: &str, kind: &str) -> ApiError {
+        let text = ApiError::empty_key_text(name, kind);
+        ApiError::validation(format!("The provided starting key is invalid: {text}"))
     }
 }
 

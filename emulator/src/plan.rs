@@ -157,10 +157,7 @@ fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<()
         return Ok(());
     };
     if target.path.is_nested() {
-        return Err(ApiError::validation(format!(
-            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: IndexKey: {}",
-            attribute.name
-        )));
+        return Err(ApiError::path_below_key(true, &attribute.name));
     }
     let Some(value) = target.constant else { return Ok(()) };
     if !attribute.kind.fits(value) {
@@ -218,10 +215,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
     let clause_of = |name: &str| clauses.iter().find(|clause| clause.name == name);
     if schema.hash.len() == 1 && schema.range.len() <= 1 {
         if clauses.len() > 2 {
-            return Err(ApiError::validation(format!(
-                "The number of query conditions ({}) exceeds the number of key attributes defined in the schema ({limit})",
-                clauses.len()
-            )));
+            return Err(ApiError::too_many_conditions(clauses.len(), limit));
         }
         if let Some(missing) = missing_element(schema, &|name| clause_of(name).is_some(), clauses.len()) {
             return Err(missing);
@@ -243,9 +237,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
             .range
             .first()
             .map_or(clause.name.as_str(), |attribute| attribute.name.as_str());
-        return Err(ApiError::validation(format!(
-            "Query condition missed key schema element: {missing}"
-        )));
+        return Err(ApiError::key_condition_missed(missing));
     }
     check_range_prefix(schema, &|name| clause_of(name).map(|clause| &clause.operator))?;
     let token = key::token(&hash);
@@ -279,11 +271,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
 
 /// What a condition with the wrong attributes is told, on a key of one hash and at most one range attribute.
 fn missing_element(schema: &KeySchema, has: &dyn Fn(&str) -> bool, clauses: usize) -> Option<ApiError> {
-    let missed = |name: &str| {
-        Some(ApiError::validation(format!(
-            "Query condition missed key schema element: {name}"
-        )))
-    };
+    let missed = |name: &str| Some(ApiError::key_condition_missed(name));
     let hash = schema.hash.first()?;
     if !has(&hash.name) {
         return missed(&hash.name);
@@ -334,7 +322,10 @@ fn check_operand(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(),
     if !attribute.kind.fits(value) {
         return Err(ApiError::invalid("Condition parameter type does not match schema type"));
     }
-    Ok(())
+    match key::emptiness(value) {
+        Some(kind) => Err(ApiError::empty_key(&attribute.name, kind)),
+        None => Ok(()),
+    }
 }
 
 /// The keys with `prefix` whose next component satisfies an operator other than equality.
@@ -412,10 +403,12 @@ pub fn check_start(selection: &KeySelection, start: &Key) -> Result<(), ApiError
 
 /// The attributes of a projection that a global index does not have, if any.
 pub fn check_projected(definition: &Definition, index: &Index, projection: &Projection<'_>) -> Result<(), ApiError> {
-    let missing: Vec<&str> = projection
-        .top_level_names()
-        .filter(|name| !index.projects(name, &definition.key))
-        .collect();
+    let mut missing: Vec<&str> = Vec::new();
+    for name in projection.names_as_written() {
+        if !index.projects(name, &definition.key) && !missing.contains(&name) {
+            missing.push(name);
+        }
+    }
     if index.local || missing.is_empty() {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 //! A member is an `Option` where the request may leave it out, required or not: the framework's checks report what is
 //! missing, with everything else that is wrong. Words of enumerations are kept as sent, for the same reason.
 
+use crate::error::ApiError;
 use crate::value::{AttributeValue, Map, Name, Text};
 
 /// A member that is a list of names.
@@ -19,6 +20,27 @@ pub struct Substitutions {
     pub names: Option<NameSubstitutions>,
     /// `ExpressionAttributeValues`.
     pub values: Option<ValueSubstitutions>,
+}
+
+/// What is wrong about the values of one action of a batch or transaction. Actions are judged one after the other, so a
+/// fault stays with its action until its turn comes; other requests are refused while they are read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ValueFaults {
+    /// In `Item` or `Key`.
+    pub attributes: Option<ApiError>,
+    /// In `ExpressionAttributeValues`.
+    pub substitutions: Option<ApiError>,
+}
+
+/// An element of `Keys` of BatchGetItem.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchKey {
+    /// The key.
+    pub attributes: Map,
+    /// The texts of its numbers as they were sent: keys that were written differently are no repetition.
+    pub numbers: Names,
+    /// What is wrong about its values.
+    pub fault: Option<ApiError>,
 }
 
 /// `ExpectedAttributeValue` of the legacy `Expected`.
@@ -155,7 +177,7 @@ requests! {
 
     /// `KeysAndAttributes` of BatchGetItem.
     KeysAndAttributes {
-        keys: Option<Vec<Map>>,
+        keys: Option<Vec<BatchKey>>,
         consistent_read: Option<bool>,
         projection_expression: Option<Text>,
         substitutions: Substitutions,
@@ -172,6 +194,7 @@ requests! {
     WriteRequest {
         put_request: Option<PutRequest>,
         delete_request: Option<DeleteRequest>,
+        faults: ValueFaults,
     }
 
     /// `PutRequest` of BatchWriteItem.
@@ -234,6 +257,7 @@ requests! {
         put: Option<TransactPut>,
         delete: Option<TransactDelete>,
         update: Option<TransactUpdate>,
+        faults: ValueFaults,
     }
 
     /// [`TransactWriteItems`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
@@ -255,6 +279,7 @@ requests! {
     /// `TransactGetItem`.
     TransactGetItem {
         get: Option<TransactGet>,
+        faults: ValueFaults,
     }
 
     /// [`TransactGetItems`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).

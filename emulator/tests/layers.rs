@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 const ROWS: &[&[&str]] = &[
     &["limits", "number", "sync", "chance", "caller"],
     &["clock", "conditions", "size", "value"],
-    &["error", "answer", "request", "schema"],
+    &["error", "answer", "schema"],
+    &["request"],
     &["key", "expression", "capacity", "fault"],
     &["change", "wire"],
     &["storage"],

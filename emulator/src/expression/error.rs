@@ -409,11 +409,9 @@ impl ApiError {
         ))
     }
 
-    pub(super) fn update_action_unknown(name: &str, action: &str) -> ApiError {
-        ApiError::validation(format!(
-            "{}Value '{action}' at 'attributeUpdates.{name}.member.action' failed to satisfy constraint: Member must satisfy enum value set: [ADD, DELETE, PUT]",
-            crate::error::ONE_VALIDATION_ERROR
-        ))
+    /// The stray quote is the service's.
+    pub(super) fn update_action_unknown() -> ApiError {
+        ApiError::validation("Member must satisfy enum value set: [ADD, DELETE, PUT]' for Action").enveloped()
     }
 
     pub(super) fn duplicate_attribute_to_get(name: &str) -> ApiError {

@@ -305,7 +305,7 @@ pub fn attribute_updates(updates: &[(Name, AttributeUpdate)]) -> Result<Update<'
     let mut lowering = Lowering::new(Grammar::Update);
     let mut actions = Vec::with_capacity(updates.len());
     for (name, update) in updates {
-        let (clause, value) = action(name, update)?;
+        let (clause, value) = action(update)?;
         let start = lowering.parsed.steps.len();
         let target = lowering.path(name);
         actions.push(Action {
@@ -318,12 +318,12 @@ pub fn attribute_updates(updates: &[(Name, AttributeUpdate)]) -> Result<Update<'
     Ok(Update::new_legacy(lowering.finish(Body::Update(actions))))
 }
 
-fn action<'r>(name: &str, update: &'r AttributeUpdate) -> Result<(Clause, Option<&'r AttributeValue>), ApiError> {
+fn action(update: &AttributeUpdate) -> Result<(Clause, Option<&AttributeValue>), ApiError> {
     let clause = match update.action.as_deref() {
         None | Some("PUT") => Clause::Set,
         Some("ADD") => Clause::Add,
         Some("DELETE") => Clause::Delete,
-        Some(other) => return Err(ApiError::update_action_unknown(name, other)),
+        Some(_) => return Err(ApiError::update_action_unknown()),
     };
     let Some(value) = &update.value else {
         return match clause {

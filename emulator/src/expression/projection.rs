@@ -51,6 +51,15 @@ impl<'r> Projection<'r> {
         self.spans.iter().map(|span| Path::new(&self.bound, *span))
     }
 
+    /// The attributes the paths begin with, in the order written.
+    pub fn names_as_written(&self) -> impl Iterator<Item = &str> {
+        let written: &[Span] = match &self.bound.parsed.body {
+            Body::Projection(paths) => paths,
+            _ => &[],
+        };
+        written.iter().map(|span| Path::new(&self.bound, *span).name())
+    }
+
     /// The attributes the paths begin with, sorted, each once.
     pub fn top_level_names(&self) -> impl Iterator<Item = &str> {
         let mut last = None;

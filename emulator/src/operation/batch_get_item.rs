@@ -3,25 +3,26 @@
 use super::check::{self, Report};
 use super::{output, reading};
 use crate::capacity::{Consumed, units};
-use crate::error::{ApiError, Violations, constraint};
+use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context, Get, is_throttle};
 use crate::expression::{Projection, legacy};
 use crate::limits;
 use crate::plan::{self, Target};
-use crate::request::{BatchGetItem, KeysAndAttributes};
-use crate::value::{Item, Map, Text};
+use crate::request::{BatchGetItem, BatchKey, KeysAndAttributes};
+use crate::value::{Item, Text};
 use crate::wire;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 type Asked = (Text, KeysAndAttributes);
+type Planned<'r> = (Get<'r>, &'r BatchKey);
 
 /// What was read of one table, and what was not.
 struct TableRead<'r> {
     asked: &'r Asked,
     items: Vec<Item>,
-    unprocessed: Vec<&'r Map>,
+    unprocessed: Vec<&'r BatchKey>,
     projection: Option<Projection<'r>>,
     consumed: Consumed,
 }
@@ -31,8 +32,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let report = check_members(&request, body)?;
     let tables = request.request_items.as_deref().unwrap_or_default();
     check_kinds(tables)?;
+    check_values(tables)?;
     check_duplicates(tables)?;
-    let mut planned: Vec<(Vec<Get<'_>>, TableRead<'_>)> = Vec::with_capacity(tables.len());
+    let mut planned: Vec<(Vec<Planned<'_>>, TableRead<'_>)> = Vec::with_capacity(tables.len());
     for asked in tables {
         planned.push(plan(context, asked)?);
     }
@@ -40,9 +42,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let mut throttle = None;
     let mut processed = 0;
     for (gets, read) in &mut planned {
-        let keys = read.asked.1.keys.as_deref().unwrap_or_default();
         let consistent = read.asked.1.consistent_read.unwrap_or(false);
-        for (get, key) in gets.iter().zip(keys) {
+        for (get, key) in gets {
             if bytes >= limits::BATCH_GET_SIZE {
                 read.unprocessed.push(key);
                 continue;
@@ -95,7 +96,7 @@ fn encode(out: &mut Writer, reads: &[TableRead<'_>], report: Report) {
         let (name, asked) = read.asked;
         let mut table = unprocessed.object(name);
         let mut keys = table.list("Keys");
-        read.unprocessed.iter().for_each(|key| keys.map(key));
+        read.unprocessed.iter().for_each(|key| keys.map(&key.attributes));
         keys.close();
         if let Some(consistent) = asked.consistent_read {
             table.boolean("ConsistentRead", consistent);
@@ -121,29 +122,28 @@ fn encode(out: &mut Writer, reads: &[TableRead<'_>], report: Report) {
 }
 
 fn check_members(request: &BatchGetItem, body: &[u8]) -> Result<Report, ApiError> {
+    // What the moved layer says stands alone.
+    let mut faults = Violations::new();
+    if let Some(tables) = &request.request_items {
+        output::list_length(&mut faults, tables.len(), "RequestItems", limits::BATCH_GET_KEYS);
+        for (name, asked) in tables {
+            let path = format!("RequestItems.{name}.member.Keys");
+            let length = asked.keys.as_ref().map_or(1, Vec::len);
+            output::list_length(&mut faults, length, &path, limits::BATCH_GET_KEYS);
+        }
+    }
+    faults.finish()?;
     let mut faults = Violations::new();
     match &request.request_items {
         None => faults.missing("requestItems"),
-        Some(tables) if tables.is_empty() => faults.silent_value("RequestItems", constraint::min_length(1)),
         Some(tables) => {
-            if tables.len() > limits::BATCH_GET_KEYS {
-                faults.silent_value("RequestItems", constraint::max_length(limits::BATCH_GET_KEYS));
-            }
             if tables.iter().any(|(name, _)| !output::is_table_name(name)) {
                 // The map is echoed as it was received.
                 let echo = wire::reader::member_text(body, "RequestItems").unwrap_or_default();
                 faults.value(echo, "requestItems", output::TABLE_NAME_KEYS);
             }
-            for (name, asked) in tables {
-                let path = format!("RequestItems.{name}.member.Keys");
-                match asked.keys.as_ref().map(Vec::len) {
-                    None => faults.missing(format_args!("requestItems.{name}.member.keys")),
-                    Some(0) => faults.silent_value(path, constraint::min_length(1)),
-                    Some(count) if count > limits::BATCH_GET_KEYS => {
-                        faults.silent_value(path, constraint::max_length(limits::BATCH_GET_KEYS));
-                    }
-                    Some(_) => {}
-                }
+            for (name, _) in tables.iter().filter(|(_, asked)| asked.keys.is_none()) {
+                faults.missing(format_args!("requestItems.{name}.member.keys"));
             }
         }
     }
@@ -188,6 +188,11 @@ fn check_kinds(tables: &[Asked]) -> Result<(), ApiError> {
     Ok(())
 }
 
+fn check_values(tables: &[Asked]) -> Result<(), ApiError> {
+    let mut keys = tables.iter().flat_map(|(_, asked)| asked.keys.iter().flatten());
+    keys.find_map(|key| key.fault.clone()).map_or(Ok(()), Err)
+}
+
 /// The same key twice is found before any table is looked up: keys are compared as they were sent, and numbers that were
 /// written differently are read once.
 fn check_duplicates(tables: &[Asked]) -> Result<(), ApiError> {
@@ -202,14 +207,18 @@ fn check_duplicates(tables: &[Asked]) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn plan<'r>(context: &Context<'r>, asked: &'r Asked) -> Result<(Vec<Get<'r>>, TableRead<'r>), ApiError> {
+fn plan<'r>(context: &Context<'r>, asked: &'r Asked) -> Result<(Vec<Planned<'r>>, TableRead<'r>), ApiError> {
     let (name, of_table) = asked;
     let target: Target = plan::table(context, name)?;
     let keys = of_table.keys.as_deref().unwrap_or_default();
-    let gets = keys
-        .iter()
-        .map(|key| plan::get(target.clone(), key))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut gets: Vec<Planned<'_>> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let get = plan::get(target.clone(), &key.attributes)?;
+        // Only numbers can be written differently and be the same.
+        if key.numbers.is_empty() || gets.iter().all(|(other, _)| other.key != get.key) {
+            gets.push((get, key));
+        }
+    }
     let projection = reading::projection(
         &of_table.substitutions,
         of_table.projection_expression.as_ref(),

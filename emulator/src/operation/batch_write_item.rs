@@ -1,9 +1,9 @@
 //! [BatchWriteItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
 
 use super::check::{self, Report};
-use super::{output, single_write};
+use super::{dump, output, single_write};
 use crate::capacity::Consumed;
-use crate::error::{ApiError, Violations, constraint};
+use crate::error::{ApiError, Violations};
 use crate::execute::{self, Action, Context, Write, is_throttle};
 use crate::key::Key;
 use crate::limits;
@@ -121,35 +121,22 @@ fn check_members(request: &BatchWriteItem) -> Result<(Report, bool), ApiError> {
     let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
     faults.finish()?;
     let mut faults = Violations::new();
-    match &request.request_items {
-        None => faults.missing("requestItems"),
-        Some(tables) if tables.is_empty() => faults.silent_value("RequestItems", constraint::min_length(1)),
-        Some(tables) => {
-            if tables.len() > limits::BATCH_WRITES {
-                faults.silent_value("RequestItems", constraint::max_length(limits::BATCH_WRITES));
-            }
-            for (name, _) in tables.iter().filter(|(name, _)| !output::is_table_name(name)) {
-                faults.value(format_args!("{{{name}=[…]}}"), "requestItems", output::TABLE_NAME_KEYS);
-            }
-            for (name, writes) in tables {
-                let path = format!("RequestItems.{name}.member");
-                if writes.is_empty() {
-                    faults.silent_value(path, constraint::min_length(1));
-                } else if writes.len() > limits::BATCH_WRITES {
-                    faults.silent_value(path, constraint::max_length(limits::BATCH_WRITES));
-                }
-            }
+    if let Some(tables) = &request.request_items {
+        output::list_length(&mut faults, tables.len(), "RequestItems", limits::BATCH_WRITES);
+        for (name, writes) in tables {
+            let path = format!("RequestItems.{name}.member");
+            output::list_length(&mut faults, writes.len(), &path, limits::BATCH_WRITES);
         }
     }
     faults.finish()?;
-    if request
-        .request_items
-        .iter()
-        .flatten()
-        .map(|(_, writes)| writes.len())
-        .sum::<usize>()
-        > limits::BATCH_WRITES
-    {
+    let mut faults = Violations::new();
+    match &request.request_items {
+        None => faults.missing("requestItems"),
+        Some(tables) => check_tables(&mut faults, tables),
+    }
+    faults.finish()?;
+    let writes = request.request_items.iter().flatten().map(|(_, writes)| writes.len());
+    if writes.sum::<usize>() > limits::BATCH_WRITES {
         return Err(ApiError::validation(
             "Too many items requested for the BatchWriteItem call",
         ));
@@ -157,21 +144,43 @@ fn check_members(request: &BatchWriteItem) -> Result<(Report, bool), ApiError> {
     Ok((report, metrics))
 }
 
+/// The names of the tables, and that each write has an item or a key.
+fn check_tables(faults: &mut Violations, tables: &[(Text, Vec<WriteRequest>)]) {
+    if tables.iter().any(|(name, _)| !output::is_table_name(name)) {
+        faults.value(dump::request_items(tables), "requestItems", output::TABLE_NAME_KEYS);
+    }
+    for (name, writes) in tables {
+        for (at, write) in writes.iter().enumerate() {
+            let path = format!("requestItems.{name}.member.{}.member", at + 1);
+            if write.put_request.as_ref().is_some_and(|put| put.item.is_none()) {
+                faults.missing(format_args!("{path}.putRequest.item"));
+            }
+            if write.delete_request.as_ref().is_some_and(|delete| delete.key.is_none()) {
+                faults.missing(format_args!("{path}.deleteRequest.key"));
+            }
+        }
+    }
+}
+
 /// The writes, each exactly one put or delete, and no item too large.
 fn read(request: BatchWriteItem) -> Result<Vec<TableWrites>, ApiError> {
     let tables = request.request_items.unwrap_or_default();
-    let one_of = |write: WriteRequest| match (write.put_request, write.delete_request) {
-        (Some(put), None) => {
-            let item = put.item.ok_or_else(|| missing_member("putRequest.item"))?;
-            let item = Item::new(item);
-            plan::check_item_size(&item)?;
-            Ok(Asked::Put(item))
+    let one_of = |write: WriteRequest| {
+        if write.put_request.is_some() == write.delete_request.is_some() {
+            // The text is the service's, for both and for neither.
+            return Err(ApiError::validation(ApiError::AMBIGUOUS_VALUE));
         }
-        (None, Some(delete)) => Ok(Asked::Delete(
-            delete.key.ok_or_else(|| missing_member("deleteRequest.key"))?,
-        )),
-        // The text is the service's, for both and for neither.
-        _ => Err(ApiError::validation(ApiError::AMBIGUOUS_VALUE)),
+        write.faults.attributes.map_or(Ok(()), Err)?;
+        match write.put_request {
+            Some(put) => {
+                let item = Item::new(put.item.unwrap_or_default());
+                plan::check_item_size(&item)?;
+                Ok(Asked::Put(item))
+            }
+            None => Ok(Asked::Delete(
+                write.delete_request.and_then(|delete| delete.key).unwrap_or_default(),
+            )),
+        }
     };
     tables
         .into_iter()
@@ -180,12 +189,6 @@ fn read(request: BatchWriteItem) -> Result<Vec<TableWrites>, ApiError> {
             Ok(TableWrites { name, writes })
         })
         .collect()
-}
-
-fn missing_member(path: &str) -> ApiError {
-    let mut faults = Violations::new();
-    faults.missing(path);
-    faults.finish().err().unwrap_or_else(ApiError::internal)
 }
 
 /// The key of a write. Whatever is wrong about a put's key has the words of a key that does not fit.

@@ -159,9 +159,7 @@ pub fn empty_table_name() -> ApiError {
 /// `TableName` of a control-plane operation that names an existing table.
 pub fn control_table_name(table: Option<&Text>) -> Result<&str, ApiError> {
     let Some(table) = table else {
-        return Err(ApiError::validation(
-            "The parameter 'TableName' is required but was not present in the request",
-        ));
+        return Err(ApiError::table_name_required());
     };
     if table.starts_with("arn:") {
         return Ok(table);

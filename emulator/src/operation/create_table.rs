@@ -18,9 +18,7 @@ use crate::wire::encode::Writer;
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = CreateTable::decode(body)?;
     let Some(name) = request.table_name.clone() else {
-        return Err(ApiError::validation(
-            "The parameter 'TableName' is required but was not present in the request",
-        ));
+        return Err(ApiError::table_name_required());
     };
     shape::check(&request, &name)?;
     let definition = definition::read(context, &request)?;

@@ -11,6 +11,7 @@ mod describe_limits;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
+mod dump;
 mod get_item;
 mod list_tables;
 mod list_tags_of_resource;

@@ -9,7 +9,6 @@ use crate::key::Key;
 use crate::plan::{self, KeySelection, Target};
 use crate::request::Query;
 use crate::schema::{Index, KeySchema};
-use crate::value::Map;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -38,14 +37,21 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             ));
         }
     };
+    // A table's own key has two attributes at most; how many an index has, only its schema tells.
+    if !on_index && keys.clauses.len() > 2 {
+        return Err(ApiError::too_many_conditions(keys.clauses.len(), 2));
+    }
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
     let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
     let consistent = request.consistent_read.unwrap_or(false);
     reading::check_index(index, consistent, select)?;
     let schema = index.map_or(&target.definition().key, |index| &index.key);
+    let start = reading::start_key(&target, index, request.exclusive_start_key.as_ref())?;
     let selection = plan::key_selection(schema, &keys)?;
+    if let Some(start) = &start {
+        check_start(index, &selection, start)?;
+    }
     let forward = request.scan_index_forward.unwrap_or(true);
-    let start = start(&target, index, &selection, request.exclusive_start_key.as_ref())?;
     check_filter(&target, index, schema, filter.as_ref(), request.query_filter.is_some())?;
     let projection = match &request.projection_expression {
         Some(text) => Some(scope.projection(text)?),
@@ -145,23 +151,15 @@ fn check_not_empty(request: &Query) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn start(
-    target: &Target,
-    index: Option<&Index>,
-    selection: &KeySelection,
-    start: Option<&Map>,
-) -> Result<Option<Key>, ApiError> {
-    let Some(start) = start else { return Ok(None) };
-    let invalid = || ApiError::validation("The provided starting key is invalid");
-    let key = plan::start_key(target.definition(), index, start).ok_or_else(invalid)?;
+/// A start key lies where the condition selects, and there is more than one item to start from.
+fn check_start(index: Option<&Index>, selection: &KeySelection, start: &Key) -> Result<(), ApiError> {
     // By the hash attributes alone an index has many entries.
     if selection.fixes_all && index.is_some_and(|index| !index.local && !index.key.range.is_empty()) {
         return Err(ApiError::validation(
             "The query can return at most one row and cannot be restarted",
         ));
     }
-    plan::check_start(selection, &key)?;
-    Ok(Some(key))
+    plan::check_start(selection, start)
 }
 
 /// A filter may not look at the keys of what is queried, nor at what an index does not project.
@@ -179,10 +177,7 @@ fn check_filter(
         }
         let name = path.name();
         if path.is_nested() {
-            let kind = if index.is_some() { "IndexKey" } else { "Key" };
-            return Err(ApiError::validation(format!(
-                "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {name}"
-            )));
+            return Err(ApiError::path_below_key(index.is_some(), name));
         }
         let what = if legacy { "QueryFilter" } else { "Filter Expression" };
         return Err(ApiError::validation(format!(

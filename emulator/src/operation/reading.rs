@@ -6,12 +6,12 @@ use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Source};
 use crate::expression::{Cache, Condition, ExpressionKind, Projection, Scope, legacy};
-use crate::key;
-use crate::plan::Target;
+use crate::key::{self, Key};
+use crate::plan::{self, Target};
 use crate::request::{LegacyCondition, Substitutions};
 use crate::schema::{Index, Projection as IndexProjection};
 use crate::storage::{KeyRange, PageLimit};
-use crate::value::{Item, Name, Text};
+use crate::value::{Item, Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -135,6 +135,15 @@ pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Selec
         )));
     }
     Ok(())
+}
+
+/// The place that an `ExclusiveStartKey` names, which must be a key of what is read.
+pub fn start_key(target: &Target, index: Option<&Index>, start: Option<&Map>) -> Result<Option<Key>, ApiError> {
+    let Some(start) = start else { return Ok(None) };
+    let found = plan::start_key(target.definition(), index, start).ok_or_else(ApiError::start_key_invalid)?;
+    let mut attributes = start.iter();
+    let empty = attributes.find_map(|(name, value)| Some(ApiError::empty_start_key(name, key::emptiness(value)?)));
+    empty.map_or(Ok(Some(found)), Err)
 }
 
 /// A page to be read, planned.

@@ -40,9 +40,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let consistent = request.consistent_read.unwrap_or(false);
     reading::check_index(index, consistent, select)?;
     let mut range = KeyRange::of_segment(segment);
-    if let Some(start) = &request.exclusive_start_key {
-        let key = plan::start_key(target.definition(), index, start)
-            .ok_or_else(|| ApiError::validation("The provided starting key is invalid"))?;
+    if let Some(key) = reading::start_key(&target, index, request.exclusive_start_key.as_ref())? {
         if !range.contains(&key) {
             return Err(ApiError::validation(format!(
                 "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: {} Segment: {}",
@@ -57,11 +55,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             .paths()
             .find(|path| path.is_nested() && schema.contains(path.name()))
     }) {
-        let kind = if index.is_some() { "IndexKey" } else { "Key" };
-        return Err(ApiError::validation(format!(
-            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {}",
-            path.name()
-        )));
+        return Err(ApiError::path_below_key(index.is_some(), path.name()));
     }
     let projection = match &request.projection_expression {
         Some(text) => Some(scope.projection(text)?),

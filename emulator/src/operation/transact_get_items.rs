@@ -18,18 +18,16 @@ use crate::wire::object::Object;
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = TransactGetItems::decode(body)?;
     let report = check_members(&request)?;
-    let asked: Vec<&TransactGet> = request
-        .transact_items
-        .iter()
-        .flatten()
-        .filter_map(|each| each.get.as_ref())
-        .collect();
+    let actions = request.transact_items.as_deref().unwrap_or_default();
+    let asked: Vec<&TransactGet> = actions.iter().filter_map(|action| action.get.as_ref()).collect();
     let cache = context.engine.expressions();
-    let projections = asked
+    let projections = actions
         .iter()
-        .map(|get| {
+        .zip(&asked)
+        .map(|(action, get)| {
             check::substitutions_need_expression(&get.substitutions, get.projection_expression.is_some(), None)?;
-            reading::projection(&get.substitutions, get.projection_expression.as_ref(), cache)
+            let projection = reading::projection(&get.substitutions, get.projection_expression.as_ref(), cache)?;
+            action.faults.attributes.clone().map_or(Ok(projection), Err)
         })
         .collect::<Result<Vec<_>, _>>()?;
     let gets = plan_all(context, &asked)?;
@@ -45,12 +43,16 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 }
 
 fn check_members(request: &TransactGetItems) -> Result<Report, ApiError> {
+    // What the moved layer says stands alone.
+    let mut faults = Violations::new();
+    let length = request.transact_items.as_ref().map_or(1, Vec::len);
+    output::list_length(&mut faults, length, "TransactItems", limits::TRANSACTION_ACTIONS);
+    faults.finish()?;
     let mut faults = Violations::new();
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
     match request.transact_items.as_deref() {
         None => faults.missing("transactItems"),
         Some(items) => {
-            output::list_length(&mut faults, items.len(), "TransactItems", limits::TRANSACTION_ACTIONS);
             for (at, item) in items.iter().enumerate() {
                 let path = format!("transactItems.{}.member.get", at + 1);
                 let Some(get) = &item.get else {

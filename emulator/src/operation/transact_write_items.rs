@@ -83,6 +83,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 }
 
 fn check_members(request: &TransactWriteItems) -> Result<(Report, bool), ApiError> {
+    // What the moved layer says stands alone.
     let mut faults = Violations::new();
     if let Some(token) = &request.client_request_token {
         match token.chars().count() {
@@ -91,12 +92,17 @@ fn check_members(request: &TransactWriteItems) -> Result<(Report, bool), ApiErro
             _ => faults.silent_value("ClientRequestToken", constraint::max_length(36)),
         }
     }
+    faults.finish()?;
+    let mut faults = Violations::new();
+    let length = request.transact_items.as_ref().map_or(1, Vec::len);
+    output::list_length(&mut faults, length, "TransactItems", limits::TRANSACTION_ACTIONS);
+    faults.finish()?;
+    let mut faults = Violations::new();
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
     let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
     match request.transact_items.as_deref() {
         None => faults.missing("transactItems"),
         Some(actions) => {
-            output::list_length(&mut faults, actions.len(), "TransactItems", limits::TRANSACTION_ACTIONS);
             for (at, action) in actions.iter().enumerate() {
                 check_action(&mut faults, action, &format!("transactItems.{}.member", at + 1));
             }
@@ -161,7 +167,6 @@ fn check_action(faults: &mut Violations, action: &TransactWriteItem, path: &str)
 
 /// One action: exactly one kind, and its expressions.
 fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Item) -> Result<Step<'r>, ApiError> {
-    static NO_KEY: Map = Map::new();
     let kinds = [
         action.condition_check.is_some(),
         action.put.is_some(),
@@ -181,6 +186,18 @@ fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Item
             ));
         }
     }
+    // Expressions are judged before the item or key, and their values before their text.
+    action.faults.substitutions.clone().map_or(Ok(()), Err)?;
+    let step = bind_kind(context, action, item)?;
+    action.faults.attributes.clone().map_or(Ok(()), Err)?;
+    if let Kind::Put(item) = step.kind {
+        plan::check_item_size(item)?;
+    }
+    Ok(step)
+}
+
+fn bind_kind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Item) -> Result<Step<'r>, ApiError> {
+    static NO_KEY: Map = Map::new();
     let key = |key: &'r Option<Map>| key.as_ref().unwrap_or(&NO_KEY);
     if let Some(put) = &action.put {
         let members = Members {
@@ -189,9 +206,7 @@ fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Item
             substitutions: &put.substitutions,
             on_failure: put.return_values_on_condition_check_failure.as_ref(),
         };
-        let step = members.bind(context, None, |_| Kind::Put(item))?;
-        plan::check_item_size(item)?;
-        return Ok(step);
+        return members.bind(context, None, |_| Kind::Put(item));
     }
     if let Some(delete) = &action.delete {
         let members = Members {

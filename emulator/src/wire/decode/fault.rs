@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::ApiError;
+use crate::request::ValueFaults;
 
 /// Which generation of the service's value checks a request meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub(super) enum Rank {
 
 #[derive(Debug)]
 struct Fault {
-    order: (u32, Part, Rank),
+    order: (Part, Rank),
     rule: Rule,
     text: Cow<'static, str>,
 }
@@ -56,8 +57,10 @@ struct Fault {
 #[derive(Debug)]
 pub(super) struct Faults {
     layer: ValueLayer,
-    worst: Option<Box<Fault>>,
-    action: u32,
+    /// The worst of the key or item and of the legacy conditions.
+    in_attributes: Option<Box<Fault>>,
+    /// The worst of the expression values.
+    in_substitutions: Option<Box<Fault>>,
     part: Part,
 }
 
@@ -68,19 +71,14 @@ impl Faults {
     pub(super) fn new(layer: ValueLayer) -> Faults {
         Faults {
             layer,
-            worst: None,
-            action: 0,
+            in_attributes: None,
+            in_substitutions: None,
             part: Part::Item,
         }
     }
 
     pub(super) fn older(&self) -> bool {
         self.layer == ValueLayer::Older
-    }
-
-    /// What follows belongs to the next action of a batch or transaction: actions are judged one after the other.
-    pub(super) fn next_action(&mut self) {
-        self.action = self.action.saturating_add(1);
     }
 
     /// What follows belongs to this part of the request; returns what came before belonged to.
@@ -94,43 +92,78 @@ impl Faults {
     }
 
     pub(super) fn note(&mut self, rule: Rule, rank: Rank, text: impl Into<Cow<'static, str>>) {
-        let order = (self.action, self.part, rank);
-        if self.worst.as_ref().is_none_or(|worst| order < worst.order) {
+        let order = (self.part, rank);
+        let worst = self.worst();
+        if worst.as_ref().is_none_or(|worst| order < worst.order) {
             let text = text.into();
-            self.worst = Some(Box::new(Fault { order, rule, text }));
+            *worst = Some(Box::new(Fault { order, rule, text }));
         }
     }
 
-    /// Lays aside what was noted before an expression's value is read.
+    /// The worst of what belongs with the part that is being read.
+    fn worst(&mut self) -> &mut Option<Box<Fault>> {
+        match self.part {
+            Part::ExpressionValues => &mut self.in_substitutions,
+            Part::Item | Part::Legacy => &mut self.in_attributes,
+        }
+    }
+
+    /// Lays aside what was noted before a value is read whose faults have words around them.
     pub(super) fn set_aside(&mut self) -> SetAside {
-        SetAside(self.worst.take())
+        SetAside(self.worst().take())
     }
 
     /// Brings back what was laid aside, after putting the value's placeholder to a fault found in it.
     pub(super) fn bring_back(&mut self, before: SetAside, placeholder: &str) {
-        if let Some(fault) = &mut self.worst
-            && (self.layer == ValueLayer::Older || fault.rule == Rule::EmptySet)
+        let older = self.older();
+        if let Some(fault) = self.worst()
+            && (older || fault.rule == Rule::EmptySet)
         {
             let text = &fault.text;
             let wrapped = format!("ExpressionAttributeValues contains invalid value: {text} for key {placeholder}");
             fault.text = wrapped.into();
         }
-        if let Some(before) = before.0
-            && self.worst.as_ref().is_none_or(|found| before.order <= found.order)
+        self.restore(before);
+    }
+
+    /// Brings back what was laid aside, after putting the words for a start key to a value without a type or with two.
+    pub(super) fn bring_back_of_start_key(&mut self, before: SetAside) {
+        if let Some(fault) = self.worst()
+            && fault.rule == Rule::Shape
         {
-            self.worst = Some(before);
+            fault.text = format!("The provided starting key is invalid: {}", fault.text).into();
+        }
+        self.restore(before);
+    }
+
+    fn restore(&mut self, before: SetAside) {
+        let worst = self.worst();
+        if let Some(before) = before.0
+            && worst.as_ref().is_none_or(|found| before.order <= found.order)
+        {
+            *worst = Some(before);
+        }
+    }
+
+    /// Hands over what was noted of one action, whose turn to be judged comes later.
+    pub(super) fn take(&mut self) -> ValueFaults {
+        ValueFaults {
+            attributes: self.in_attributes.take().map(|fault| self.error(*fault)),
+            substitutions: self.in_substitutions.take().map(|fault| self.error(*fault)),
+        }
+    }
+
+    fn error(&self, fault: Fault) -> ApiError {
+        let error = ApiError::validation(fault.text);
+        match self.layer {
+            ValueLayer::Current { enveloped: true } if fault.rule != Rule::Shape => error.enveloped(),
+            _ => error,
         }
     }
 
     /// The error to answer with, if there is one.
-    pub(super) fn finish(self) -> Result<(), ApiError> {
-        let Some(fault) = self.worst else {
-            return Ok(());
-        };
-        let error = ApiError::validation(fault.text);
-        Err(match self.layer {
-            ValueLayer::Current { enveloped: true } if fault.rule != Rule::Shape => error.enveloped(),
-            _ => error,
-        })
+    pub(super) fn finish(mut self) -> Result<(), ApiError> {
+        let faults = self.take();
+        faults.attributes.or(faults.substitutions).map_or(Ok(()), Err)
     }
 }

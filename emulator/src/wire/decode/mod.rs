@@ -18,6 +18,7 @@ use std::borrow::Cow;
 
 use super::reader::{Reader, SyntaxError, Token, check_syntax};
 use crate::error::{ApiError, ErrorKind};
+use crate::request::Names;
 use fault::{Faults, ValueLayer};
 
 /// A request that can be read from a body.
@@ -80,6 +81,8 @@ enum Place {
 struct Decoder<'a> {
     reader: Reader<'a>,
     faults: Faults,
+    /// Where the texts of numbers are kept as sent, if they are.
+    numbers: Option<Names>,
 }
 
 /// Reads a whole body as the structure `S`.
@@ -88,6 +91,7 @@ fn decode<S: Shape>(body: &[u8], layer: ValueLayer) -> Result<S::Into, ApiError>
     let mut decoder = Decoder {
         reader,
         faults: Faults::new(layer),
+        numbers: None,
     };
     match decoder.document::<S>() {
         Ok(request) => decoder.faults.finish().map(|()| request),

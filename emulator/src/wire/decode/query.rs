@@ -4,7 +4,7 @@ use super::fault::ValueLayer;
 use super::shape::{requests, structures};
 use super::{Decoder, Place, Read};
 use crate::request::{
-    BatchGetItem, BatchWriteItem, DeleteRequest, KeysAndAttributes, PutRequest, Query, Scan, WriteRequest,
+    BatchGetItem, BatchKey, BatchWriteItem, DeleteRequest, KeysAndAttributes, PutRequest, Query, Scan, WriteRequest,
 };
 use crate::value::{Map, Text};
 
@@ -28,7 +28,7 @@ structures! {
         "Limit" => limit = Decoder::integer,
         "ConsistentRead" => consistent_read = Decoder::boolean,
         "ScanIndexForward" => scan_index_forward = Decoder::boolean,
-        "ExclusiveStartKey" => exclusive_start_key = Decoder::attributes,
+        "ExclusiveStartKey" => exclusive_start_key = Decoder::start_key,
         "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
         "KeyConditions" => key_conditions = Decoder::conditions,
         "QueryFilter" => query_filter = Decoder::conditions,
@@ -48,7 +48,7 @@ structures! {
         "ConsistentRead" => consistent_read = Decoder::boolean,
         "Segment" => segment = Decoder::integer,
         "TotalSegments" => total_segments = Decoder::integer,
-        "ExclusiveStartKey" => exclusive_start_key = Decoder::attributes,
+        "ExclusiveStartKey" => exclusive_start_key = Decoder::start_key,
         "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
         "ScanFilter" => scan_filter = Decoder::conditions,
         "ConditionalOperator" => conditional_operator = Decoder::text,
@@ -89,11 +89,25 @@ structures! {
 }
 
 impl Decoder<'_> {
-    fn keys(&mut self) -> Read<Vec<Map>> {
+    fn keys(&mut self) -> Read<Vec<BatchKey>> {
         self.list(Place::Member, |decoder| {
-            decoder.faults.next_action();
-            decoder.attributes_element()
+            decoder.numbers = Some(Vec::new());
+            let attributes = decoder.attributes_element()?;
+            let mut numbers = decoder.numbers.take().unwrap_or_default();
+            numbers.sort_unstable();
+            Ok(BatchKey {
+                attributes,
+                numbers,
+                fault: decoder.faults.take().attributes,
+            })
         })
+    }
+
+    fn start_key(&mut self) -> Read<Map> {
+        let before = self.faults.set_aside();
+        let key = self.attributes()?;
+        self.faults.bring_back_of_start_key(before);
+        Ok(key)
     }
 
     fn tables_read(&mut self) -> Read<Vec<(Text, KeysAndAttributes)>> {
@@ -105,7 +119,10 @@ impl Decoder<'_> {
     fn tables_written(&mut self) -> Read<Vec<(Text, Vec<WriteRequest>)>> {
         self.map(
             "java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>",
-            |decoder| decoder.structures::<WriteRequest>(Place::Element, |decoder| decoder.faults.next_action()),
+            |decoder| {
+                decoder
+                    .structures::<WriteRequest>(Place::Element, |decoder, write| write.faults = decoder.faults.take())
+            },
         )
     }
 }

@@ -91,13 +91,18 @@ impl Decoder<'_> {
 
     /// A list of structures. All are read, but only so many are kept: far more than any such list may have, and few
     /// enough that `{},{},…` cannot fill the memory with structures hundreds of times its own size.
-    pub(super) fn structures<S: Shape>(&mut self, place: Place, mut each: impl FnMut(&mut Self)) -> Read<Vec<S::Into>> {
+    pub(super) fn structures<S: Shape>(
+        &mut self,
+        place: Place,
+        mut then: impl FnMut(&mut Self, &mut S::Into),
+    ) -> Read<Vec<S::Into>> {
         let mut kept = Vec::new();
         self.elements(place, |decoder| {
-            each(decoder);
             let structure = decoder.optional(|decoder| decoder.structure::<S>(Place::Element))?;
+            let mut structure = structure.unwrap_or_default();
+            then(decoder, &mut structure);
             if kept.len() < MOST_STRUCTURES {
-                kept.push(structure.unwrap_or_default());
+                kept.push(structure);
             }
             Ok(())
         })?;
@@ -106,7 +111,7 @@ impl Decoder<'_> {
 
     /// A member that is a list of structures.
     pub(super) fn structure_list<S: Shape>(&mut self) -> Read<Vec<S::Into>> {
-        self.structures::<S>(Place::Member, |_| {})
+        self.structures::<S>(Place::Member, |_, _| {})
     }
 
     /// A list of texts.

@@ -7,7 +7,13 @@ use crate::wire::encode::Writer;
 
 type Outcome = Result<(), ApiError>;
 
-/// Decodes a body as the operation's request.
+/// The fault of the first action that has one.
+fn first_fault(mut actions: impl Iterator<Item = ValueFaults>) -> Outcome {
+    let fault = actions.find_map(|faults| faults.attributes.or(faults.substitutions));
+    fault.map_or(Ok(()), Err)
+}
+
+/// Decodes a body as the operation's request, and says what is wrong about its values.
 fn read(operation: &str, body: &[u8]) -> Outcome {
     match operation {
         "PutItem" => PutItem::decode(body).map(drop),
@@ -16,10 +22,23 @@ fn read(operation: &str, body: &[u8]) -> Outcome {
         "GetItem" => GetItem::decode(body).map(drop),
         "Query" => Query::decode(body).map(drop),
         "Scan" => Scan::decode(body).map(drop),
-        "BatchGetItem" => BatchGetItem::decode(body).map(drop),
-        "BatchWriteItem" => BatchWriteItem::decode(body).map(drop),
-        "TransactWriteItems" => TransactWriteItems::decode(body).map(drop),
-        "TransactGetItems" => TransactGetItems::decode(body).map(drop),
+        "BatchGetItem" => {
+            let tables = BatchGetItem::decode(body)?.request_items.into_iter().flatten();
+            let mut keys = tables.flat_map(|(_, asked)| asked.keys.into_iter().flatten());
+            keys.find_map(|key| key.fault).map_or(Ok(()), Err)
+        }
+        "BatchWriteItem" => {
+            let tables = BatchWriteItem::decode(body)?.request_items.into_iter().flatten();
+            first_fault(tables.flat_map(|(_, writes)| writes).map(|write| write.faults))
+        }
+        "TransactWriteItems" => {
+            let actions = TransactWriteItems::decode(body)?.transact_items.into_iter().flatten();
+            first_fault(actions.map(|action| action.faults))
+        }
+        "TransactGetItems" => {
+            let actions = TransactGetItems::decode(body)?.transact_items.into_iter().flatten();
+            first_fault(actions.map(|action| action.faults))
+        }
         "CreateTable" => CreateTable::decode(body).map(drop),
         "ListTables" => ListTables::decode(body).map(drop),
         "UpdateTimeToLive" => UpdateTimeToLive::decode(body).map(drop),
@@ -302,7 +321,7 @@ const PLACES: [(&str, &str, &str); 6] = [
     ("GetItem", r#"{"Key":{"a":VALUE}}"#, ""),
     (
         "Query",
-        r#"{"ExclusiveStartKey":{"a":VALUE}}"#,
+        r#"{"KeyConditions":{"a":{"AttributeValueList":[VALUE]}}}"#,
         r#"{"ExpressionAttributeValues":{":v":VALUE}}"#,
     ),
     (
@@ -368,6 +387,16 @@ fn shapes_of_values() {
         r#"{"L":[]}"#,
     ] {
         check("PutItem", &format!("{{\"Item\":{{\"a\":{value}}}}}"), "ok");
+    }
+}
+
+#[test]
+fn shapes_of_start_keys_are_said_with_their_place() {
+    for operation in ["Query", "Scan"] {
+        let text = format!("V The provided starting key is invalid: {}", ApiError::EMPTY_VALUE);
+        check(operation, r#"{"ExclusiveStartKey":{"a":{}}}"#, &text);
+        let text = "V The parameter cannot be converted to a numeric value: x";
+        check(operation, r#"{"ExclusiveStartKey":{"a":{"N":"x"}}}"#, text);
     }
 }
 

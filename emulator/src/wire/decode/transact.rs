@@ -2,7 +2,7 @@
 
 use super::fault::ValueLayer;
 use super::shape::{requests, structures};
-use super::{Decoder, Place, Read, Shape};
+use super::{Decoder, Place, Read};
 use crate::request::{
     ConditionCheck, TransactDelete, TransactGet, TransactGetItem, TransactGetItems, TransactPut, TransactUpdate,
     TransactWriteItem, TransactWriteItems,
@@ -15,7 +15,7 @@ requests! {
 
 structures! {
     TransactWriteItems => TransactWriteItems, "TransactWriteItemsInput" {
-        "TransactItems" => transact_items = Decoder::actions::<TransactWriteItem>,
+        "TransactItems" => transact_items = Decoder::writes,
         "ClientRequestToken" => client_request_token = Decoder::text,
         "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
         "ReturnItemCollectionMetrics" => return_item_collection_metrics = Decoder::text,
@@ -66,7 +66,7 @@ structures! {
     }
 
     TransactGetItems => TransactGetItems, "TransactGetItemsInput" {
-        "TransactItems" => transact_items = Decoder::actions::<TransactGetItem>,
+        "TransactItems" => transact_items = Decoder::gets,
         "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
     }
 
@@ -83,7 +83,11 @@ structures! {
 }
 
 impl Decoder<'_> {
-    fn actions<S: Shape>(&mut self) -> Read<Vec<S::Into>> {
-        self.structures::<S>(Place::Member, |decoder| decoder.faults.next_action())
+    fn writes(&mut self) -> Read<Vec<TransactWriteItem>> {
+        self.structures::<TransactWriteItem>(Place::Member, |decoder, action| action.faults = decoder.faults.take())
+    }
+
+    fn gets(&mut self) -> Read<Vec<TransactGetItem>> {
+        self.structures::<TransactGetItem>(Place::Member, |decoder, action| action.faults = decoder.faults.take())
     }
 }

@@ -196,6 +196,9 @@ impl<'a> Decoder<'a> {
     }
 
     fn judged_decimal(&mut self, text: &str) -> Number {
+        if let Some(numbers) = &mut self.numbers {
+            numbers.push(text.into());
+        }
         Number::parse(text.as_bytes()).unwrap_or_else(|error| {
             let older = self.faults.older();
             let error = if older { judged_as_older(error, text) } else { error };

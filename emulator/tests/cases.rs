@@ -1,0 +1,155 @@
+//! The cases of `tests/cases/*.json`: requests, and what the service answers to them.
+//!
+//! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`. Each case runs on a twin of its
+//! own, set up so, after the requests of its `before`. It has a `name`, the `operation` and `request`, the `evidence` (the
+//! page and section of the facts, and how sure they are), and one of
+//! - `error`: the exception and its text, `ValidationException: …`;
+//! - `answer`: the whole body of a success; `body`: the whole body of an error;
+//! - `has`: what the body of a success has among other members.
+//!
+//! Long things are written short: `{"$text": ["k", 2049, "!", 1]}` is a text of texts and how often each comes,
+//! `{"$list": [element, 101]}` a list in whose elements `$i` is the number, `{"$nest": 32}` a value of that many levels.
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write;
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use serde_json::{Value, json};
+
+/// What a short form stands for, and everything else as it is.
+fn expand(value: &Value) -> Value {
+    match value {
+        Value::Array(list) => list.iter().map(expand).collect(),
+        Value::Object(object) => match object.iter().next() {
+            Some((form, of)) if form == "$text" => repeated(of.as_array().unwrap()).into(),
+            Some((form, of)) if form == "$list" => {
+                let element = of[0].to_string();
+                let number = |at: u64| expand(&serde_json::from_str(&element.replace("$i", &at.to_string())).unwrap());
+                (0..of[1].as_u64().unwrap()).map(number).collect()
+            }
+            Some((form, of)) if form == "$nest" => {
+                (0..of.as_u64().unwrap()).fold(json!({"S": "deep"}), |inner, _| json!({"M": {"m": inner}}))
+            }
+            _ => object
+                .iter()
+                .map(|(name, value)| (name.clone(), expand(value)))
+                .collect(),
+        },
+        other => other.clone(),
+    }
+}
+
+fn repeated(parts: &[Value]) -> String {
+    let part = |pair: &[Value]| pair[0].as_str().unwrap().repeat(pair[1].as_u64().unwrap() as usize);
+    parts.chunks(2).map(part).collect()
+}
+
+struct Twin(Engine);
+
+impl Twin {
+    fn set_up(file: &Value) -> Twin {
+        let twin = Twin(Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed: 1,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        }));
+        for table in file["tables"].as_array().unwrap() {
+            twin.must("CreateTable", table);
+        }
+        for (table, items) in file["items"].as_object().unwrap() {
+            for item in items.as_array().unwrap() {
+                twin.must("PutItem", &json!({"TableName": table, "Item": item}));
+            }
+        }
+        twin
+    }
+
+    fn send(&self, operation: &str, request: &Value) -> (u16, Value) {
+        let caller = Caller {
+            access_key: "test".into(),
+            region: "us-east-1".into(),
+        };
+        let body = expand(request).to_string();
+        let answer = self.0.dispatch(&caller, operation, body.as_bytes());
+        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+    }
+
+    fn must(&self, operation: &str, request: &Value) {
+        let (status, body) = self.send(operation, request);
+        assert_eq!(status, 200, "set-up: {operation} {request}: {body}");
+    }
+}
+
+/// `ValidationException: …`.
+fn error_text(body: &Value) -> String {
+    let kind = body["__type"].as_str().unwrap_or_default();
+    let text = body["message"].as_str().or(body["Message"].as_str());
+    format!("{}: {}", kind.rsplit('#').next().unwrap(), text.unwrap_or_default())
+}
+
+/// Whether `whole` has all of `part`.
+fn has(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => part
+            .iter()
+            .all(|(name, value)| whole.get(name).is_some_and(|there| has(there, value))),
+        (Value::Array(whole), Value::Array(part)) => {
+            whole.len() == part.len() && whole.iter().zip(part).all(|(whole, part)| has(whole, part))
+        }
+        _ => whole == part,
+    }
+}
+
+/// What is wrong about the answer to a case.
+fn failure(file: &Value, case: &Value) -> Option<String> {
+    let twin = Twin::set_up(file);
+    for step in case["before"].as_array().into_iter().flatten() {
+        twin.send(step[0].as_str().unwrap(), &step[1]);
+    }
+    let (status, body) = twin.send(case["operation"].as_str().unwrap(), &case["request"]);
+    let (holds, expected) = if let Some(error) = case.get("error") {
+        let error = expand(error);
+        (status == 400 && error == error_text(&body), error)
+    } else if let Some(answer) = case.get("answer") {
+        let answer = expand(answer);
+        (status == 200 && body == answer, answer)
+    } else if let Some(expected) = case.get("body") {
+        let expected = expand(expected);
+        (status == 400 && body == expected, expected)
+    } else {
+        (status == 200 && has(&body, &case["has"]), case["has"].clone())
+    };
+    (!holds).then(|| format!("expected {expected}\n  answered {status} {body}"))
+}
+
+fn run(name: &str, text: &str) {
+    let file: Value = serde_json::from_str(text).unwrap();
+    let cases = file["cases"].as_array().unwrap();
+    let mut report = String::new();
+    let mut failed = 0;
+    for case in cases {
+        assert!(case["evidence"].is_string(), "{name}: {} has no evidence", case["name"]);
+        if let Some(failure) = failure(&file, case) {
+            failed += 1;
+            let (what, evidence) = (&case["name"], &case["evidence"]);
+            writeln!(report, "{name}: {what} ({evidence})\n  {failure}").unwrap();
+        }
+    }
+    assert!(failed == 0, "{failed} of {} cases fail\n{report}", cases.len());
+}
+
+macro_rules! files {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                run(stringify!($name), include_str!(concat!("cases/", stringify!($name), ".json")));
+            }
+        )*
+    };
+}
+
+files! { framework serialization values updates conditions reads batches transactions capacity legacy tables }
