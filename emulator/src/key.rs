@@ -133,10 +133,13 @@ impl Key {
 
     /// The place of an item in an index: the index's key, then the table's. `None` if the item is not in the index.
     pub fn of_entry(index: &Index, item: &Map, base: &Key) -> Option<Key> {
-        let mut key = Key::read(&index.key, item)?;
-        if !may_be_indexed(index, item) {
-            return None;
-        }
+        let key = Key::place(index, item, base)?;
+        may_be_indexed(index, item).then_some(key)
+    }
+
+    /// The same for attributes that need not be an entry's: a start key names a place, whether or not anything is there.
+    pub fn place(index: &Index, attributes: &Map, base: &Key) -> Option<Key> {
+        let mut key = Key::read(&index.key, attributes)?;
         if index.local {
             // A local index lives in the item collection of its table, whose hash key it shares.
             key.token = base.token;

@@ -380,7 +380,7 @@ pub fn start_key(definition: &Definition, index: Option<&Index>, start: &Map) ->
     let base = Key::read(&definition.key, start)?;
     match index {
         None => Some(base),
-        Some(index) => Key::of_entry(index, start, &base),
+        Some(index) => Key::place(index, start, &base),
     }
 }
 
