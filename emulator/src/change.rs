@@ -14,6 +14,8 @@ use crate::value::{Item, Name};
 pub struct IndexChange {
     /// The index's place among those of its kind.
     pub index: usize,
+    /// Its name: whoever made the plan may have known other indexes than whoever carried it out.
+    pub name: Name,
     /// The entry that goes.
     pub remove: Option<Key>,
     /// The entry that comes.
@@ -95,6 +97,7 @@ impl Change {
         };
         Some(IndexChange {
             index: at,
+            name: index.name.clone(),
             remove,
             insert,
             units,
@@ -103,14 +106,14 @@ impl Change {
 
     /// What the whole change costs. Transactions pay the table's part `factor` = 2 times; indexes follow outside of the
     /// transaction and are paid once.
-    pub fn consumed(&self, table: &Name, definition: &Definition, factor: u64) -> Consumed {
+    pub fn consumed(&self, table: &Name, factor: u64) -> Consumed {
         let mut consumed = Consumed::new(table.clone());
         consumed.table = self.units.times(factor);
         for arm in &self.globals {
-            consumed.add_global(definition.globals[arm.index].name.clone(), arm.units);
+            consumed.add_global(arm.name.clone(), arm.units);
         }
         for arm in &self.locals {
-            consumed.add_local(definition.locals[arm.index].name.clone(), arm.units);
+            consumed.add_local(arm.name.clone(), arm.units);
         }
         consumed
     }

@@ -329,6 +329,11 @@ impl ApiError {
         )
     }
 
+    /// More than the service does at a time; `limit` as in `Table tags are being updated: T`.
+    pub fn subscriber_limit(limit: impl fmt::Display) -> ApiError {
+        ApiError::new(ErrorKind::LimitExceeded, format!("Subscriber limit exceeded: {limit}"))
+    }
+
     /// The index is not there.
     pub fn index_not_found(index: &str) -> ApiError {
         ApiError::validation(format!("The table does not have the specified index: {index}"))

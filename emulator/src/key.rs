@@ -133,7 +133,13 @@ impl Key {
 
     /// The place of an item in an index: the index's key, then the table's. `None` if the item is not in the index.
     pub fn of_entry(index: &Index, item: &Map, base: &Key) -> Option<Key> {
-        let mut key = Key::read(&index.key, item)?;
+        let key = Key::place(index, item, base)?;
+        may_be_indexed(index, item).then_some(key)
+    }
+
+    /// The same for attributes that need not be an entry's: a start key names a place, whether or not anything is there.
+    pub fn place(index: &Index, attributes: &Map, base: &Key) -> Option<Key> {
+        let mut key = Key::read(&index.key, attributes)?;
         if index.local {
             // A local index lives in the item collection of its table, whose hash key it shares.
             key.token = base.token;
@@ -159,6 +165,23 @@ pub fn key_size(value: &AttributeValue) -> usize {
         AttributeValue::B(bytes) => bytes.len(),
         _ => 0,
     }
+}
+
+/// Whether the values of an index's key are neither empty nor too long. Writes make sure of it; items from before the
+/// index was made need not be so, and stay outside of it.
+fn may_be_indexed(index: &Index, item: &Map) -> bool {
+    let fits = |attributes: &[KeyAttribute], limit: usize| {
+        let mut size = 0;
+        let values = attributes.iter().filter_map(|attribute| item.get(&attribute.name));
+        for value in values {
+            if emptiness(value).is_some() {
+                return false;
+            }
+            size += key_size(value);
+        }
+        size <= limit
+    };
+    fits(&index.key.hash, limits::HASH_KEY_SIZE) && fits(&index.key.range, limits::RANGE_KEY_SIZE)
 }
 
 /// Checks an item's values for an index's key: types, and no empty or oversized value.

@@ -171,7 +171,11 @@ fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<()
 }
 
 /// The index that a Query or Scan reads, and where it is.
-pub fn source<'t>(target: &'t Target, index: Option<&str>) -> Result<(Source, Option<&'t Index>), ApiError> {
+pub fn source<'t>(
+    context: &Context<'_>,
+    target: &'t Target,
+    index: Option<&str>,
+) -> Result<(Source, Option<&'t Index>), ApiError> {
     let Some(name) = index else {
         return Ok((Source::Table, None));
     };
@@ -179,6 +183,11 @@ pub fn source<'t>(target: &'t Target, index: Option<&str>) -> Result<(Source, Op
         .definition()
         .index(name)
         .ok_or_else(|| ApiError::index_not_found(name))?;
+    if target.shape.is_creating(name, context.now) {
+        return Err(ApiError::validation(format!(
+            "Cannot read from backfilling global secondary index: {name}"
+        )));
+    }
     Ok((
         if index.local {
             Source::Local(at)
@@ -371,7 +380,7 @@ pub fn start_key(definition: &Definition, index: Option<&Index>, start: &Map) ->
     let base = Key::read(&definition.key, start)?;
     match index {
         None => Some(base),
-        Some(index) => Key::of_entry(index, start, &base),
+        Some(index) => Key::place(index, start, &base),
     }
 }
 

@@ -376,6 +376,51 @@ requests! {
         table_name: Option<Text>,
     }
 
+    /// A request without members: DescribeEndpoints, DescribeLimits.
+    Empty {}
+
+    /// An element of `GlobalSecondaryIndexUpdates`: exactly one of its members is there, with the members that it may have.
+    IndexUpdate {
+        update: Option<SecondaryIndex>,
+        create: Option<SecondaryIndex>,
+        delete: Option<SecondaryIndex>,
+    }
+
+    /// [`UpdateTable`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html).
+    UpdateTable {
+        table_name: Option<Text>,
+        attribute_definitions: Option<Vec<AttributeDefinition>>,
+        billing_mode: Option<Text>,
+        provisioned_throughput: Option<ProvisionedThroughput>,
+        global_secondary_index_updates: Option<Vec<IndexUpdate>>,
+        stream_specification: Option<StreamSpecification>,
+        sse_specification: Option<SseSpecification>,
+        replica_updates: Option<Vec<Empty>>,
+        table_class: Option<Text>,
+        deletion_protection_enabled: Option<bool>,
+        multi_region_consistency: Option<Text>,
+        on_demand_throughput: Option<OnDemandThroughput>,
+        warm_throughput: Option<WarmThroughput>,
+    }
+
+    /// [`TagResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html).
+    TagResource {
+        resource_arn: Option<Text>,
+        tags: Option<Vec<Tag>>,
+    }
+
+    /// [`UntagResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html).
+    UntagResource {
+        resource_arn: Option<Text>,
+        tag_keys: Option<Vec<Text>>,
+    }
+
+    /// [`ListTagsOfResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTagsOfResource.html).
+    ListTagsOfResource {
+        resource_arn: Option<Text>,
+        next_token: Option<Text>,
+    }
+
     /// [`ListTables`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html).
     ListTables {
         exclusive_start_table_name: Option<Text>,

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::clock::Moment;
 use crate::value::{AttributeValue, Item, Map, Name, Type};
 
 /// The types a key attribute can have.
@@ -114,6 +115,38 @@ pub struct Throughput {
     pub write: u64,
 }
 
+/// How provisioned throughput has been changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Adjustments {
+    /// When it was last raised.
+    pub increased: Option<Moment>,
+    /// When it was last lowered.
+    pub decreased: Option<Moment>,
+    /// How often it was lowered on the day of that (UTC).
+    pub decreases: u32,
+}
+
+impl Adjustments {
+    /// How often throughput has been lowered on the day of `now`.
+    pub fn decreases_on(&self, now: Moment) -> u32 {
+        let day = |moment: Moment| moment.seconds().div_euclid(86_400);
+        match self.decreased {
+            Some(last) if day(last) == day(now) => self.decreases,
+            _ => 0,
+        }
+    }
+
+    /// Notes a change. One that lowers anything is a decrease, whatever else it raises.
+    pub fn note(&mut self, from: Throughput, to: Throughput, now: Moment) {
+        if to.read < from.read || to.write < from.write {
+            self.decreases = self.decreases_on(now) + 1;
+            self.decreased = Some(now);
+        } else {
+            self.increased = Some(now);
+        }
+    }
+}
+
 /// Limits on what an on-demand table or index may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnDemandThroughput {
@@ -136,8 +169,12 @@ pub struct Index {
     pub local: bool,
     /// Provisioned throughput of a global index.
     pub throughput: Throughput,
+    /// How that has been changed.
+    pub adjustments: Adjustments,
     /// On-demand limits of a global index.
     pub on_demand: Option<OnDemandThroughput>,
+    /// What a global index serves at once, where that is more than its throughput says.
+    pub warm: Option<Throughput>,
 }
 
 impl Index {
@@ -214,12 +251,18 @@ pub struct Definition {
     pub billing: BillingMode,
     /// Provisioned throughput.
     pub throughput: Throughput,
+    /// How that has been changed.
+    pub adjustments: Adjustments,
+    /// When the table last went over to be paid for by the request.
+    pub on_demand_since: Option<Moment>,
     /// On-demand limits.
     pub on_demand: Option<OnDemandThroughput>,
-    /// Warm throughput asked for.
+    /// What the table serves at once, where that was asked for or is more than its throughput says.
     pub warm: Option<Throughput>,
     /// The table class, if one was asked for.
     pub class: Option<&'static str>,
+    /// When the table class was changed.
+    pub class_changed: Option<Moment>,
     /// Whether the table can be deleted.
     pub deletion_protection: bool,
     /// Encryption with a key of the caller's.

@@ -9,6 +9,7 @@ use crate::error::ApiError;
 use crate::expression::{Condition, Update};
 use crate::key::{self, Key};
 use crate::limits;
+use crate::schema::Index;
 use crate::storage::{Contents, Shape};
 use crate::value::{AttributeValue, Item, Map};
 
@@ -75,6 +76,9 @@ impl Write<'_> {
 
     /// Steps two and three: the condition on the current item, and the whole change.
     pub(super) fn change(&self, shape: &Shape, contents: &Contents) -> Result<Change, ApiError> {
+        if shape.epoch != self.target.shape.epoch {
+            self.replan(shape)?;
+        }
         let old = contents.get(&self.key);
         if let Some(condition) = &self.condition
             && !condition.matches(old.map(Item::attributes))
@@ -94,6 +98,15 @@ impl Write<'_> {
     pub(super) fn changes(&self, change: &Change) -> bool {
         !matches!(self.action, Action::Check) && (change.old.is_some() || change.new.is_some())
     }
+}
+
+/// Whether an update has changed the key of an index. A value from before the index was made, which it could not take,
+/// stands in nobody's way.
+fn touches(index: &Index, old: Option<&Item>, new: &Item) -> bool {
+    index
+        .key
+        .attributes()
+        .any(|attribute| old.and_then(|old| old.get(&attribute.name)) != new.get(&attribute.name))
 }
 
 /// The finished item of an update, if there is one and it may be stored.
@@ -120,6 +133,7 @@ fn updated(
         shape
             .definition
             .indexes()
+            .filter(|index| touches(index, old, &item))
             .try_for_each(|index| key::check_entry(index, item.attributes(), true))?;
     }
     Ok(Some(item))
@@ -135,7 +149,6 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     if guard.epoch != shape.epoch {
         // The lock keeps the shape as it is from here on.
         shape = table.shape();
-        write.replan(&shape)?;
     }
     if partition.is_due(context.now) {
         due::run_locked(table, &shape, partition, Arc::make_mut(&mut guard), context.now);

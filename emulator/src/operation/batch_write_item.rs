@@ -58,7 +58,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             }
             Err(error) => return Err(error),
             Ok(change) => {
-                let cost = change.consumed(&write.target.table.name, write.target.definition(), 1);
+                let cost = change.consumed(&write.target.table.name, 1);
                 match &mut consumed[*at] {
                     Some(sum) => sum.merge(cost),
                     none => *none = Some(cost),

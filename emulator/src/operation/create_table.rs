@@ -1,7 +1,7 @@
 //! [CreateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html).
 
-mod definition;
-mod shape;
+pub(super) mod definition;
+pub(super) mod shape;
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::chance;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::CreateTable;
-use crate::storage::{GlobalIndex, Shape, Table};
+use crate::storage::{GlobalIndex, Recent, Shape, Table};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -55,6 +55,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         seed,
         active_at: context.now.plus(lag),
         deleted_at: None,
+        jobs: Vec::new(),
+        recent: Recent::default(),
     };
     let id = description::uuid(
         chance::decide(seed, "id", &[], ordinal),
@@ -64,12 +66,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let table = Arc::new(table);
     tables.insert(name, Arc::clone(&table));
     drop(tables);
-    description::table(out, "TableDescription", &table, Look::Created);
+    description::table(out, "TableDescription", &table, &table.shape(), Look::Created);
     Ok(())
 }
 
 /// The words of an enumeration that the request may use.
-fn one_of(word: Option<&crate::value::Text>) -> Option<&str> {
+pub(super) fn one_of(word: Option<&crate::value::Text>) -> Option<&str> {
     word.map(crate::value::Text::as_str)
 }
 

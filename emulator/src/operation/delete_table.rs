@@ -2,11 +2,15 @@
 
 use super::check;
 use super::description::{self, Look};
+use super::tags;
 use crate::chance;
+use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::execute::{self, Context};
 use crate::plan;
 use crate::request::TableOnly;
+use crate::storage::Shape;
+use crate::value::Name;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -18,12 +22,16 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     context.judge_control(&table.name)?;
     execute::run_due(table, context.now);
     let now = context.now;
-    table.reshape(now, |shape| {
+    let shape = table.reshape(now, |shape| {
         if now < shape.active_at {
             return Err(ApiError::in_use(format_args!("Table is being created: {}", table.name)));
         }
         if shape.deleted_at.is_some() {
             return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
+        }
+        check_jobs(shape, &table.name, now)?;
+        if tags::are_settling(shape, now) {
+            return Err(ApiError::in_use(format_args!("Table tags are being updated: {}", table.name)));
         }
         if shape.definition.deletion_protection {
             return Err(ApiError::validation(
@@ -34,7 +42,22 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         shape.deleted_at = Some(now.plus(shape.conditions.table_status.of(decision)));
         Ok(())
     })?;
-    description::table(out, "TableDescription", table, Look::Deleted);
+    description::table(out, "TableDescription", table, &shape, Look::Deleted);
     context.engine.forget_deleted(&context.scope, &table.name, now);
+    Ok(())
+}
+
+/// Refuses to delete a table while something else is being done to it.
+fn check_jobs(shape: &Shape, name: &Name, now: Moment) -> Result<(), ApiError> {
+    if shape.running(now).any(|job| job.index().is_some()) {
+        return Err(ApiError::in_use(
+            "Cannot delete table while indexes are being created, updated, or deleted.",
+        ));
+    }
+    if shape.running(now).next().is_some() {
+        return Err(ApiError::in_use(format_args!(
+            "Table: {name} is in the process of being updated."
+        )));
+    }
     Ok(())
 }

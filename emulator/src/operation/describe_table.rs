@@ -16,6 +16,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     context.judge_control(&target.table.name)?;
     // The counts are of what is there now.
     execute::run_due(&target.table, context.now);
-    description::table(out, "Table", &target.table, Look::At(context.now));
+    description::table(
+        out,
+        "Table",
+        &target.table,
+        &target.table.shape(),
+        Look::At(context.now),
+    );
     Ok(())
 }

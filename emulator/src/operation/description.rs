@@ -2,8 +2,11 @@
 
 use crate::clock::Moment;
 use crate::limits;
-use crate::schema::{BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput};
-use crate::storage::{Shape, Table};
+use crate::schema::{
+    Adjustments, BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
+};
+use crate::storage::{GlobalIndex, Job, Shape, Table, Work};
+use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
@@ -14,8 +17,37 @@ pub enum Look {
     Created,
     /// DeleteTable's answer.
     Deleted,
+    /// UpdateTable's answer: what it has begun shows, even if it takes no time.
+    Updated(Moment),
     /// DescribeTable's answer at this moment.
     At(Moment),
+}
+
+impl Look {
+    /// Whether a change on its way shows.
+    fn shows(self, job: &Job) -> bool {
+        match self {
+            Look::Created | Look::Deleted => false,
+            Look::Updated(_) => true,
+            Look::At(now) => job.runs(now),
+        }
+    }
+
+    /// From when on things have happened.
+    fn moment(self) -> Moment {
+        match self {
+            Look::Created | Look::Deleted => Moment::FIRST,
+            Look::Updated(now) | Look::At(now) => now,
+        }
+    }
+
+    /// Whether a change on its way holds the whole table.
+    fn holds_table(self, job: &Job) -> bool {
+        // A step that takes no time has begun when its call answers.
+        let starts =
+            matches!((self, &job.work), (Look::Updated(now), Work::CreateIndex { allocated, .. }) if *allocated == now);
+        self.shows(job) && (starts || job.holds_table(self.moment()))
+    }
 }
 
 /// A version 4 UUID of two decisions.
@@ -33,11 +65,10 @@ pub fn uuid(high: u64, low: u64) -> String {
 }
 
 /// Appends an answer whose one member is the table's description.
-pub fn table(out: &mut Writer, member: &'static str, table: &Table, look: Look) {
-    let shape = table.shape();
+pub fn table(out: &mut Writer, member: &'static str, table: &Table, shape: &Shape, look: Look) {
     let mut answer = Object::open(out);
     let mut object = answer.object(member);
-    describe(&mut object, table, &shape, look);
+    describe(&mut object, table, shape, look);
     object.close();
     answer.close();
 }
@@ -48,14 +79,16 @@ fn status(shape: &Shape, look: Look) -> &'static str {
         Look::Deleted => "DELETING",
         Look::At(_) if shape.deleted_at.is_some() => "DELETING",
         Look::At(now) if now < shape.active_at => "CREATING",
-        Look::At(_) => "ACTIVE",
+        _ if shape.jobs.iter().any(|job| look.holds_table(job)) => "UPDATING",
+        _ => "ACTIVE",
     }
 }
 
 fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     let definition = &*shape.definition;
     let status = status(shape, look);
-    let settled = status == "ACTIVE";
+    let settled = matches!(status, "ACTIVE" | "UPDATING");
+    let jobs: Vec<&Job> = shape.jobs.iter().filter(|job| look.shows(job)).collect();
     let (count, bytes) = table.count();
     object.string("TableName", &table.name);
     object.string("TableArn", &table.arn);
@@ -63,8 +96,8 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     object.string("TableStatus", status);
     object.integer("ItemCount", count as i64);
     object.integer("TableSizeBytes", bytes as i64);
-    throughput(object, definition.throughput);
-    billing(object, definition, table.created, status);
+    table_throughput(object, definition, &jobs, look.moment());
+    billing(object, definition, &jobs, status);
     object.boolean("DeletionProtectionEnabled", definition.deletion_protection);
     if look == Look::Deleted {
         return;
@@ -73,41 +106,94 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     attributes(object, definition);
     key_schema(object, &definition.key);
     local_indexes(object, table, definition);
-    global_indexes(object, table, shape, settled);
+    global_indexes(object, table, shape, settled, look);
     on_demand(object, definition.on_demand.as_ref());
     if settled || definition.warm.is_some() {
-        warm(object, definition, definition.throughput, settled);
+        let changing = old_warm(&shape.jobs, None, look);
+        warm(
+            object,
+            definition,
+            (definition.warm, definition.throughput),
+            changing,
+            settled,
+        );
     }
-    if let Some(class) = definition.class {
-        let mut summary = object.object("TableClassSummary");
-        summary.string("TableClass", class);
-        summary.close();
-    }
-    if let Some(encryption) = &definition.encryption {
-        let mut description = object.object("SSEDescription");
-        description.string("Status", "ENABLED");
-        description.string("SSEType", "KMS");
-        description.string("KMSMasterKeyArn", &encryption.key_arn);
-        description.close();
-    }
+    table_class(object, definition, &jobs);
+    encryption(object, definition, &jobs);
 }
 
-fn throughput(object: &mut Object<'_>, throughput: Throughput) {
-    let mut description = object.object("ProvisionedThroughput");
-    description.integer("NumberOfDecreasesToday", 0);
-    description.integer("ReadCapacityUnits", throughput.read as i64);
-    description.integer("WriteCapacityUnits", throughput.write as i64);
+fn table_class(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) {
+    let now = (definition.class, definition.class_changed);
+    let was = jobs.iter().find_map(|job| match &job.work {
+        Work::Class { was } => Some(*was),
+        _ => None,
+    });
+    let (Some(class), changed) = was.unwrap_or(now) else {
+        return;
+    };
+    let mut summary = object.object("TableClassSummary");
+    summary.string("TableClass", class);
+    if let Some(changed) = changed {
+        summary.timestamp("LastUpdateDateTime", changed);
+    }
+    summary.close();
+}
+
+fn encryption(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) {
+    let changing = jobs.iter().find_map(|job| match &job.work {
+        Work::Encryption { key_arn } => Some(("UPDATING", key_arn)),
+        _ => None,
+    });
+    let enabled = definition.encryption.as_ref().map(|each| ("ENABLED", &each.key_arn));
+    let Some((status, key_arn)) = changing.or(enabled) else {
+        return;
+    };
+    let mut description = object.object("SSEDescription");
+    description.string("Status", status);
+    description.string("SSEType", "KMS");
+    description.string("KMSMasterKeyArn", key_arn);
     description.close();
 }
 
-fn billing(object: &mut Object<'_>, definition: &Definition, created: Moment, status: &str) {
-    if definition.billing == BillingMode::Provisioned {
-        return;
+fn table_throughput(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job], now: Moment) {
+    let old = jobs.iter().find_map(|job| match &job.work {
+        Work::Throughput { was, decreases } => Some((*was, *decreases)),
+        _ => None,
+    });
+    throughput(object, definition.throughput, &definition.adjustments, old, now);
+}
+
+/// The units, and how they came about; while they change, `old` are the ones that show, with the new dates.
+fn throughput(
+    object: &mut Object<'_>,
+    units: Throughput,
+    adjustments: &Adjustments,
+    old: Option<(Throughput, u32)>,
+    now: Moment,
+) {
+    let (units, decreases) = old.unwrap_or((units, adjustments.decreases_on(now)));
+    let mut description = object.object("ProvisionedThroughput");
+    if let Some(last) = adjustments.increased {
+        description.timestamp("LastIncreaseDateTime", last);
     }
+    if let Some(last) = adjustments.decreased {
+        description.timestamp("LastDecreaseDateTime", last);
+    }
+    description.integer("NumberOfDecreasesToday", i64::from(decreases));
+    description.integer("ReadCapacityUnits", units.read as i64);
+    description.integer("WriteCapacityUnits", units.write as i64);
+    description.close();
+}
+
+/// Tables that were never paid for by the request have no summary; while the mode changes it has no date.
+fn billing(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job], status: &str) {
+    let Some(since) = definition.on_demand_since else {
+        return;
+    };
     let mut summary = object.object("BillingModeSummary");
     summary.string("BillingMode", definition.billing.name());
-    if status != "CREATING" {
-        summary.timestamp("LastUpdateToPayPerRequestDateTime", created);
+    if status != "CREATING" && !jobs.iter().any(|job| matches!(job.work, Work::Billing)) {
+        summary.timestamp("LastUpdateToPayPerRequestDateTime", since);
     }
     summary.close();
 }
@@ -184,23 +270,58 @@ fn local_indexes(object: &mut Object<'_>, table: &Table, definition: &Definition
     list.close();
 }
 
-fn global_indexes(object: &mut Object<'_>, table: &Table, shape: &Shape, settled: bool) {
-    let definition = &*shape.definition;
-    if definition.globals.is_empty() {
+fn global_indexes(object: &mut Object<'_>, table: &Table, shape: &Shape, settled: bool, look: Look) {
+    let mut all: Vec<(&Index, &GlobalIndex, Option<&Job>)> = Vec::with_capacity(shape.indexes.len());
+    for (index, contents) in shape.definition.globals.iter().zip(&shape.indexes) {
+        let mut jobs = shape.jobs.iter().filter(|job| look.shows(job));
+        all.push((index, contents, jobs.find(|job| job.index() == Some(&index.name))));
+    }
+    for job in shape.jobs.iter().filter(|job| look.shows(job)) {
+        if let Work::DeleteIndex { at, index, contents } = &job.work {
+            all.insert((*at).min(all.len()), (index, contents, Some(job)));
+        }
+    }
+    if all.is_empty() {
         return;
     }
     let mut list = object.list("GlobalSecondaryIndexes");
-    for (index, contents) in definition.globals.iter().zip(&shape.indexes) {
+    for (index, contents, job) in all {
         index_head(&mut list, table, index, contents.count(), |element| {
-            element.string("IndexStatus", if settled { "ACTIVE" } else { "CREATING" });
-            throughput(element, index.throughput);
-            on_demand(element, index.on_demand.as_ref());
-            if settled {
-                warm(element, definition, index.throughput, true);
-            }
+            global_index(element, shape, index, job, settled, look);
         });
     }
     list.close();
+}
+
+fn global_index(element: &mut Object<'_>, shape: &Shape, index: &Index, job: Option<&Job>, settled: bool, look: Look) {
+    let mut old = None;
+    let mut status = if settled { "ACTIVE" } else { "CREATING" };
+    match job.map(|job| &job.work) {
+        Some(Work::CreateIndex { .. }) => {
+            status = "CREATING";
+            let filling = !job.is_some_and(|job| look.holds_table(job));
+            element.boolean("Backfilling", filling);
+        }
+        Some(Work::DeleteIndex { .. }) => status = "DELETING",
+        Some(Work::UpdateIndex { was, decreases, .. }) => {
+            status = "UPDATING";
+            old = Some((*was, *decreases));
+        }
+        _ => {}
+    }
+    element.string("IndexStatus", status);
+    throughput(element, index.throughput, &index.adjustments, old, look.moment());
+    on_demand(element, index.on_demand.as_ref());
+    if settled && status != "CREATING" {
+        let changing = old_warm(&shape.jobs, Some(&index.name), look);
+        warm(
+            element,
+            &shape.definition,
+            (index.warm, index.throughput),
+            changing,
+            true,
+        );
+    }
 }
 
 fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
@@ -215,16 +336,36 @@ fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
     description.close();
 }
 
-/// What the table, or an index with its own throughput, serves at once.
-fn warm(object: &mut Object<'_>, definition: &Definition, provisioned: Throughput, settled: bool) {
-    let initial = match definition.billing {
+/// What a table or index with these units serves at once, if nothing else is known of it.
+pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
+    match billing {
         BillingMode::Provisioned => provisioned,
         BillingMode::PayPerRequest => Throughput {
             read: limits::ON_DEMAND_READ_UNITS,
             write: limits::ON_DEMAND_WRITE_UNITS,
         },
-    };
-    let warm = definition.warm.unwrap_or(initial);
+    }
+}
+
+/// What served at once before a change that is on its way.
+fn old_warm(jobs: &[Job], of: Option<&Name>, look: Look) -> Option<Throughput> {
+    let mut shown = jobs.iter().filter(|job| look.shows(job));
+    shown.find_map(|job| match &job.work {
+        Work::Warm { index, was } if index.as_ref() == of => Some(*was),
+        _ => None,
+    })
+}
+
+fn warm(
+    object: &mut Object<'_>,
+    definition: &Definition,
+    (warm, provisioned): (Option<Throughput>, Throughput),
+    changing: Option<Throughput>,
+    settled: bool,
+) {
+    let settled = settled && changing.is_none();
+    let warm = changing.or(warm);
+    let warm = warm.unwrap_or_else(|| initial_warm(definition.billing, provisioned));
     let mut description = object.object("WarmThroughput");
     description.integer("ReadUnitsPerSecond", warm.read as i64);
     description.integer("WriteUnitsPerSecond", warm.write as i64);

@@ -6,21 +6,28 @@ mod check;
 mod create_table;
 mod delete_item;
 mod delete_table;
+mod describe_endpoints;
+mod describe_limits;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
 mod dump;
 mod get_item;
 mod list_tables;
+mod list_tags_of_resource;
 mod output;
 mod put_item;
 mod query;
 mod reading;
 mod scan;
 mod single_write;
+mod tag_resource;
+mod tags;
 mod transact_get_items;
 mod transact_write_items;
+mod untag_resource;
 mod update_item;
+mod update_table;
 mod update_time_to_live;
 
 use crate::error::ApiError;
@@ -78,16 +85,22 @@ pub static OPERATIONS: &[Operation] = operations! {
     "CreateTable" Control "dynamodb:CreateTable" => create_table,
     "DeleteItem" Write "dynamodb:DeleteItem" => delete_item,
     "DeleteTable" Control "dynamodb:DeleteTable" => delete_table,
+    "DescribeEndpoints" Control "dynamodb:DescribeEndpoints" => describe_endpoints,
+    "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "GetItem" Read "dynamodb:GetItem" => get_item,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
+    "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
     "PutItem" Write "dynamodb:PutItem" => put_item,
     "Query" Read "dynamodb:Query" => query,
     "Scan" Read "dynamodb:Scan" => scan,
+    "TagResource" Control "dynamodb:TagResource" => tag_resource,
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,
+    "UntagResource" Control "dynamodb:UntagResource" => untag_resource,
     "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
+    "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
 };
 

@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         return Err(ApiError::too_many_conditions(keys.clauses.len(), 2));
     }
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
-    let (source, index) = plan::source(&target, request.index_name.as_deref())?;
+    let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
     let consistent = request.consistent_read.unwrap_or(false);
     reading::check_index(index, consistent, select)?;
     let schema = index.map_or(&target.definition().key, |index| &index.key);

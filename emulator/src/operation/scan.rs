@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)?;
     let segment = segment(&request)?;
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
-    let (source, index) = plan::source(&target, request.index_name.as_deref())?;
+    let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
     let consistent = request.consistent_read.unwrap_or(false);
     reading::check_index(index, consistent, select)?;
     let mut range = KeyRange::of_segment(segment);

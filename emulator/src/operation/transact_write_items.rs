@@ -378,7 +378,7 @@ fn answer(out: &mut Writer, writes: &[Write<'_>], changes: &[Change], report: Re
     let mut collections: Vec<(Text, Vec<Map>)> = Vec::new();
     for (write, change) in writes.iter().zip(changes) {
         let name = &write.target.table.name;
-        let mut cost = change.consumed(name, write.target.definition(), 2);
+        let mut cost = change.consumed(name, 2);
         cost.direction = Some(Direction::Write);
         merge(&mut consumed, cost);
         if metrics && !write.target.definition().locals.is_empty() {

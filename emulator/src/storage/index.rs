@@ -42,6 +42,18 @@ impl GlobalIndex {
         GlobalIndex::default()
     }
 
+    /// Fills a new index, before anybody else knows of it.
+    pub fn fill(&self, entries: impl Iterator<Item = (Key, Item)>) {
+        let mut there = self.entries.write();
+        for insert in entries {
+            there.apply(Arrival {
+                due: Moment::FIRST,
+                remove: None,
+                insert: Some(insert),
+            });
+        }
+    }
+
     /// Puts a change of the index in the queue, to arrive at `due` and not before those in front of it.
     /// The caller holds the lock of the item's partition.
     pub fn push(&self, due: Moment, remove: Option<Key>, insert: Option<(Key, Item)>) {

@@ -4,12 +4,14 @@
 
 mod catalog;
 mod index;
+mod job;
 mod partition;
 mod range;
 mod table;
 
 pub use catalog::{Catalog, Region, Scope};
 pub use index::GlobalIndex;
+pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Expiry, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment};
 pub use table::{Shape, Table};

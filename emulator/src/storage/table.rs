@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::index::GlobalIndex;
+use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{KeyRange, Page, PageLimit};
 use crate::chance;
@@ -39,6 +40,10 @@ pub struct Shape {
     pub active_at: Moment,
     /// When the table is gone; `None` while nobody has deleted it.
     pub deleted_at: Option<Moment>,
+    /// Changes on their way. Those that are done are dropped when the next one begins.
+    pub jobs: Vec<Job>,
+    /// When what may change only so often was changed last.
+    pub recent: Recent,
 }
 
 impl Shape {
@@ -82,6 +87,32 @@ impl Shape {
             now.micros() as u64,
         );
         now.plus(lag.of(decision))
+    }
+
+    /// The changes on their way at `now`.
+    pub fn running(&self, now: Moment) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().filter(move |job| job.runs(now))
+    }
+
+    /// Whether an index is still being made, and cannot be read.
+    pub fn is_creating(&self, index: &str, now: Moment) -> bool {
+        self.running(now)
+            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, .. } if made == index))
+    }
+
+    /// Fills the global indexes that `before` did not have with what they keep of these items.
+    fn fill_new_indexes(&self, before: &Shape, contents: &[RwLockWriteGuard<'_, Arc<Contents>>]) {
+        let definition = &self.definition;
+        for (index, made) in definition.globals.iter().zip(&self.indexes) {
+            if before.indexes.iter().any(|there| Arc::ptr_eq(there, made)) {
+                continue;
+            }
+            let items = contents.iter().flat_map(|contents| contents.items());
+            made.fill(items.filter_map(|(key, item)| {
+                let entry = Key::of_entry(index, item.attributes(), key)?;
+                Some((entry, index.project(item, &definition.key)))
+            }));
+        }
     }
 
     /// Whether the table can be read and written.
@@ -147,7 +178,8 @@ impl Table {
         &self.partitions
     }
 
-    /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse.
+    /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds is
+    /// filled under the same locks, so every item is in it, by the filling or by its own write.
     pub fn reshape<E>(&self, now: Moment, change: impl FnOnce(&mut Shape) -> Result<(), E>) -> Result<Arc<Shape>, E> {
         let mut contents: Vec<RwLockWriteGuard<'_, Arc<Contents>>> =
             self.partitions.iter().map(Partition::write).collect();
@@ -155,6 +187,7 @@ impl Table {
         let mut shape = Shape::clone(&current);
         change(&mut shape)?;
         shape.epoch += 1;
+        shape.fill_new_indexes(&current, &contents);
         let reschedule = shape.time_to_live != current.time_to_live
             || shape.conditions.time_to_live != current.conditions.time_to_live;
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {

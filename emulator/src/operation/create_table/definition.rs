@@ -4,21 +4,25 @@
 use std::collections::BTreeSet;
 
 use super::one_of;
-use crate::error::{ApiError, ErrorKind};
+use crate::error::ApiError;
 use crate::execute::Context;
 use crate::limits;
-use crate::request::{CreateTable, KeySchemaElement, OnDemandThroughput as OnDemandRequest, SecondaryIndex};
-use crate::schema::{
-    BillingMode, Definition, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput, Projection, ScalarType,
-    Throughput,
+use crate::operation::tags;
+use crate::request::{
+    AttributeDefinition, CreateTable, KeySchemaElement, OnDemandThroughput as OnDemandRequest, ProvisionedThroughput,
+    SecondaryIndex, SseSpecification,
 };
-use crate::value::Name;
+use crate::schema::{
+    Adjustments, BillingMode, Definition, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput, Projection,
+    ScalarType, Throughput,
+};
+use crate::value::{Name, Text};
 
 /// The most units that can be named at all.
 const MOST_UNITS: i64 = 1_000_000_000_000;
 
 /// Attribute names and types.
-type Types = Vec<KeyAttribute>;
+pub(in crate::operation) type Types = Vec<KeyAttribute>;
 
 pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Definition, ApiError> {
     let billing = match one_of(request.billing_mode.as_ref()) {
@@ -28,7 +32,7 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
     let throughput = table_throughput(request, billing)?;
     let on_demand = on_demand(request.on_demand_throughput.as_ref(), billing, "table")?;
     let warm = warm(request, billing, throughput)?;
-    let types = attribute_types(request)?;
+    let types = attribute_types(request.attribute_definitions.as_deref().unwrap_or_default())?;
     let elements = request.key_schema.as_deref().unwrap_or_default();
     let key = table_key(elements, &types)?;
     let locals = local_indexes(request, &key, &types)?;
@@ -43,12 +47,15 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
         globals,
         billing,
         throughput,
+        adjustments: Adjustments::default(),
+        on_demand_since: (billing == BillingMode::PayPerRequest).then_some(context.now),
         on_demand,
         warm,
-        class: table_class(request)?,
+        class: request.table_class.as_ref().map(table_class).transpose()?,
+        class_changed: None,
         deletion_protection: request.deletion_protection_enabled.unwrap_or(false),
-        encryption: encryption(context, request)?,
-        tags: tags(request)?,
+        encryption: encryption(context, request.sse_specification.as_ref())?,
+        tags: tags::read(request.tags.as_deref().unwrap_or_default())?,
     })
 }
 
@@ -71,11 +78,16 @@ fn table_throughput(request: &CreateTable, billing: BillingMode) -> Result<Throu
         (BillingMode::Provisioned, None) => Err(ApiError::invalid(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED",
         )),
-        (BillingMode::Provisioned, Some(asked)) => Ok(Throughput {
-            read: units(asked.read_capacity_units, "ReadCapacityUnits")?,
-            write: units(asked.write_capacity_units, "WriteCapacityUnits")?,
-        }),
+        (BillingMode::Provisioned, Some(asked)) => throughput_of(asked),
     }
+}
+
+/// The units of a request.
+pub(in crate::operation) fn throughput_of(asked: &ProvisionedThroughput) -> Result<Throughput, ApiError> {
+    Ok(Throughput {
+        read: units(asked.read_capacity_units, "ReadCapacityUnits")?,
+        write: units(asked.write_capacity_units, "WriteCapacityUnits")?,
+    })
 }
 
 fn on_demand(
@@ -150,9 +162,9 @@ fn warm(request: &CreateTable, billing: BillingMode, throughput: Throughput) -> 
 }
 
 /// The attribute definitions, sorted by name.
-fn attribute_types(request: &CreateTable) -> Result<Types, ApiError> {
+pub(in crate::operation) fn attribute_types(definitions: &[AttributeDefinition]) -> Result<Types, ApiError> {
     let mut types = Types::new();
-    for definition in request.attribute_definitions.iter().flatten() {
+    for definition in definitions {
         // The framework's checks have seen both members.
         let (Some(name), Some(kind)) = (
             &definition.attribute_name,
@@ -298,7 +310,9 @@ fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Res
             projection,
             local: true,
             throughput: Throughput::default(),
+            adjustments: Adjustments::default(),
             on_demand: None,
+            warm: None,
         })
     };
     asked.iter().map(local).collect()
@@ -312,37 +326,49 @@ fn global_indexes(request: &CreateTable, types: &Types, billing: BillingMode) ->
         return Err(ApiError::invalid("List of GlobalSecondaryIndexes is empty"));
     }
     let global = |asked: &SecondaryIndex| {
-        let name = asked.index_name.clone().unwrap_or_default();
-        let key = global_key(asked.key_schema.as_deref().unwrap_or_default(), types)?;
-        let projection = projection(asked)?;
-        let throughput = match (billing, &asked.provisioned_throughput) {
-            (BillingMode::PayPerRequest, Some(_)) => {
-                return Err(ApiError::invalid(format_args!(
-                    "ProvisionedThroughput should not be specified for index: {name} when BillingMode is PAY_PER_REQUEST"
-                )));
-            }
-            (BillingMode::Provisioned, None) => {
-                return Err(ApiError::invalid(format_args!(
-                    "ProvisionedThroughput is not specified for index: {name}"
-                )));
-            }
-            (BillingMode::PayPerRequest, None) => Throughput::default(),
-            (BillingMode::Provisioned, Some(asked)) => Throughput {
-                read: units(asked.read_capacity_units, "ReadCapacityUnits")?,
-                write: units(asked.write_capacity_units, "WriteCapacityUnits")?,
-            },
-        };
-        let on_demand = on_demand(asked.on_demand_throughput.as_ref(), billing, &format!("index : {name}"))?;
-        Ok(Index {
-            name,
-            key,
-            projection,
-            local: false,
-            throughput,
-            on_demand,
-        })
+        let name = asked.index_name.as_deref().unwrap_or_default();
+        match (billing, &asked.provisioned_throughput) {
+            (BillingMode::PayPerRequest, Some(_)) => Err(ApiError::invalid(format_args!(
+                "ProvisionedThroughput should not be specified for index: {name} when BillingMode is PAY_PER_REQUEST"
+            ))),
+            (BillingMode::Provisioned, None) => Err(ApiError::invalid(format_args!(
+                "ProvisionedThroughput is not specified for index: {name}"
+            ))),
+            _ => Ok(()),
+        }
     };
-    asked.iter().map(global).collect()
+    asked
+        .iter()
+        .map(|asked| global_index(asked, types, billing, &global))
+        .collect()
+}
+
+/// A global index; `check` says whether its throughput goes with the table's billing, in the words of its operation.
+pub(in crate::operation) fn global_index(
+    asked: &SecondaryIndex,
+    types: &Types,
+    billing: BillingMode,
+    check: &dyn Fn(&SecondaryIndex) -> Result<(), ApiError>,
+) -> Result<Index, ApiError> {
+    let name = asked.index_name.clone().unwrap_or_default();
+    let key = global_key(asked.key_schema.as_deref().unwrap_or_default(), types)?;
+    let projection = projection(asked)?;
+    check(asked)?;
+    let throughput = match &asked.provisioned_throughput {
+        None => Throughput::default(),
+        Some(asked) => throughput_of(asked)?,
+    };
+    let on_demand = on_demand(asked.on_demand_throughput.as_ref(), billing, &format!("index : {name}"))?;
+    Ok(Index {
+        name,
+        key,
+        projection,
+        local: false,
+        throughput,
+        adjustments: Adjustments::default(),
+        on_demand,
+        warm: None,
+    })
 }
 
 fn projection(index: &SecondaryIndex) -> Result<Projection, ApiError> {
@@ -387,6 +413,11 @@ fn check_indexes_together(globals: &[Index], locals: &[Index]) -> Result<(), Api
             "Number of LocalSecondaryIndexes exceeds per-table limit of 5",
         ));
     }
+    check_projected(globals, locals)
+}
+
+/// Checks how many attributes all indexes of a table name in their projections.
+pub(in crate::operation) fn check_projected(globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
     let projected: usize = globals
         .iter()
         .chain(locals)
@@ -448,19 +479,21 @@ fn check_stream(request: &CreateTable) -> Result<(), ApiError> {
     }
 }
 
-fn table_class(request: &CreateTable) -> Result<Option<&'static str>, ApiError> {
-    match one_of(request.table_class.as_ref()) {
-        None => Ok(None),
-        Some("STANDARD") => Ok(Some("STANDARD")),
-        Some("STANDARD_INFREQUENT_ACCESS") => Ok(Some("STANDARD_INFREQUENT_ACCESS")),
-        Some(_) => Err(ApiError::validation(
+pub(in crate::operation) fn table_class(word: &Text) -> Result<&'static str, ApiError> {
+    match word.as_str() {
+        "STANDARD" => Ok("STANDARD"),
+        "STANDARD_INFREQUENT_ACCESS" => Ok("STANDARD_INFREQUENT_ACCESS"),
+        _ => Err(ApiError::validation(
             "Invalid table-class parameter provided. Please try again with a valid table-class value: [STANDARD, STANDARD_INFREQUENT_ACCESS].",
         )),
     }
 }
 
-fn encryption(context: &Context<'_>, request: &CreateTable) -> Result<Option<Encryption>, ApiError> {
-    let Some(asked) = &request.sse_specification else {
+pub(in crate::operation) fn encryption(
+    context: &Context<'_>,
+    asked: Option<&SseSpecification>,
+) -> Result<Option<Encryption>, ApiError> {
+    let Some(asked) = asked else {
         return Ok(None);
     };
     let kind = one_of(asked.sse_type.as_ref());
@@ -491,46 +524,4 @@ fn encryption(context: &Context<'_>, request: &CreateTable) -> Result<Option<Enc
             Ok(Some(Encryption { key_arn }))
         }
     }
-}
-
-fn tags(request: &CreateTable) -> Result<Vec<(String, String)>, ApiError> {
-    let mut tags: Vec<(String, String)> = Vec::new();
-    for tag in request.tags.iter().flatten() {
-        let (key, value) = (one_of(tag.key.as_ref()).unwrap_or_default(), one_of(tag.value.as_ref()));
-        let allowed = |text: &str, most: usize| {
-            text.chars().count() <= most
-                && text
-                    .chars()
-                    .all(|each| each.is_alphanumeric() || each.is_whitespace() || "_.:/=+-@".contains(each))
-        };
-        if key.is_empty() || !allowed(key, 128) {
-            return Err(ApiError::validation(format!(
-                "The Tag Key provided is invalid, Key: {key}"
-            )));
-        }
-        if key.starts_with("aws:") {
-            return Err(ApiError::validation(format!(
-                "Tag Key cannot be prefixed with aws:, Key: {key}"
-            )));
-        }
-        let Some(value) = value.filter(|value| allowed(value, 256)) else {
-            let shown = value.unwrap_or("null");
-            return Err(ApiError::validation(format!(
-                "The Tag Value provided is invalid, Value: {shown}"
-            )));
-        };
-        if tags.iter().any(|(there, _)| there == key) {
-            return Err(ApiError::validation(format!(
-                "Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}"
-            )));
-        }
-        tags.push((key.to_owned(), value.to_owned()));
-    }
-    if tags.len() > limits::TAGS {
-        return Err(ApiError::new(
-            ErrorKind::Validation,
-            "Number of Tags exceed the current limit for the provided ResourceArn",
-        ));
-    }
-    Ok(tags)
 }

@@ -3,8 +3,11 @@
 use super::{one_of, words};
 use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check;
-use crate::request::{CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex};
+use crate::request::{
+    AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex,
+};
 use crate::schema::ScalarType;
+use crate::value::Text;
 
 /// A bad table name stands alone; all other faults are said together.
 pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
@@ -15,11 +18,7 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
     }
     faults.finish()?;
     let mut faults = Violations::new();
-    if let Some(word) = one_of(request.billing_mode.as_ref())
-        && !matches!(word, "PROVISIONED" | "PAY_PER_REQUEST")
-    {
-        faults.value(word, "billingMode", constraint::one_of(words::BILLING_MODE));
-    }
+    billing_mode(&mut faults, request.billing_mode.as_ref());
     throughput(
         &mut faults,
         request.provisioned_throughput.as_ref(),
@@ -29,7 +28,10 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
         None => faults.missing("keySchema"),
         Some(elements) => key_schema(&mut faults, elements, "keySchema", 2),
     }
-    definitions(&mut faults, request);
+    match &request.attribute_definitions {
+        None => faults.missing("attributeDefinitions"),
+        Some(each) => definitions(&mut faults, each),
+    }
     for (indexes, path, most) in [
         (&request.global_secondary_indexes, "globalSecondaryIndexes", 8),
         (&request.local_secondary_indexes, "localSecondaryIndexes", 2),
@@ -41,11 +43,15 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
     faults.finish()
 }
 
-fn definitions(faults: &mut Violations, request: &CreateTable) {
-    let Some(definitions) = &request.attribute_definitions else {
-        faults.missing("attributeDefinitions");
-        return;
-    };
+pub(in crate::operation) fn billing_mode(faults: &mut Violations, word: Option<&Text>) {
+    if let Some(word) = one_of(word)
+        && !matches!(word, "PROVISIONED" | "PAY_PER_REQUEST")
+    {
+        faults.value(word, "billingMode", constraint::one_of(words::BILLING_MODE));
+    }
+}
+
+pub(in crate::operation) fn definitions(faults: &mut Violations, definitions: &[AttributeDefinition]) {
     for (at, definition) in definitions.iter().enumerate() {
         let path = format!("attributeDefinitions.{}.member", at + 1);
         attribute_name(faults, definition.attribute_name.as_deref(), &path);
@@ -108,7 +114,11 @@ fn shown_element(element: &KeySchemaElement) -> String {
     )
 }
 
-fn throughput(faults: &mut Violations, throughput: Option<&ProvisionedThroughput>, path: &str) {
+pub(in crate::operation) fn throughput(
+    faults: &mut Violations,
+    throughput: Option<&ProvisionedThroughput>,
+    path: &str,
+) {
     let Some(throughput) = throughput else { return };
     // Write is named before read.
     for (units, name) in [
@@ -123,12 +133,16 @@ fn throughput(faults: &mut Violations, throughput: Option<&ProvisionedThroughput
     }
 }
 
-fn index(faults: &mut Violations, index: &SecondaryIndex, path: &str, most_keys: usize) {
+pub(in crate::operation) fn index_name(faults: &mut Violations, index: &SecondaryIndex, path: &str) {
     match one_of(index.index_name.as_ref()) {
         None => faults.missing(format_args!("{path}.indexName")),
         Some("") => faults.value("", format_args!("{path}.indexName"), constraint::min_length(3)),
         Some(name) => check::name(faults, name, &format!("{path}.indexName")),
     }
+}
+
+pub(in crate::operation) fn index(faults: &mut Violations, index: &SecondaryIndex, path: &str, most_keys: usize) {
+    index_name(faults, index, path);
     match &index.key_schema {
         None => faults.missing(format_args!("{path}.keySchema")),
         Some(elements) => key_schema(faults, elements, &format!("{path}.keySchema"), most_keys),

@@ -4,9 +4,9 @@ use super::fault::ValueLayer;
 use super::shape::{requests, structures};
 use super::{Decoder, Place};
 use crate::request::{
-    AttributeDefinition, CreateTable, KeySchemaElement, ListTables, OnDemandThroughput, Projection,
-    ProvisionedThroughput, SecondaryIndex, SseSpecification, StreamSpecification, TableOnly, Tag,
-    TimeToLiveSpecification, UpdateTimeToLive, WarmThroughput,
+    AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
+    OnDemandThroughput, Projection, ProvisionedThroughput, SecondaryIndex, SseSpecification, StreamSpecification,
+    TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource, UpdateTable, UpdateTimeToLive, WarmThroughput,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -15,8 +15,19 @@ const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
 /// The members of a local index, which has no throughput of its own.
 struct LocalSecondaryIndex;
 
+/// The members of an index that may change.
+struct IndexThroughput;
+
+/// The member of an index that goes.
+struct IndexName;
+
 requests! {
     CreateTable: NO_VALUES,
+    Empty: NO_VALUES,
+    UpdateTable: NO_VALUES,
+    TagResource: NO_VALUES,
+    UntagResource: NO_VALUES,
+    ListTagsOfResource: NO_VALUES,
     TableOnly: NO_VALUES,
     ListTables: NO_VALUES,
     UpdateTimeToLive: NO_VALUES,
@@ -101,6 +112,54 @@ structures! {
         "Value" => value = Decoder::text,
     }
 
+    IndexThroughput => SecondaryIndex, "UpdateGlobalSecondaryIndexAction" {
+        "IndexName" => index_name = Decoder::text,
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
+    }
+
+    IndexName => SecondaryIndex, "DeleteGlobalSecondaryIndexAction" {
+        "IndexName" => index_name = Decoder::text,
+    }
+
+    IndexUpdate => IndexUpdate, "GlobalSecondaryIndexUpdate" {
+        "Update" => update = |decoder| decoder.structure::<IndexThroughput>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<SecondaryIndex>(Place::Member),
+        "Delete" => delete = |decoder| decoder.structure::<IndexName>(Place::Member),
+    }
+
+    UpdateTable => UpdateTable, "UpdateTableInput" {
+        "TableName" => table_name = Decoder::text,
+        "AttributeDefinitions" => attribute_definitions = Decoder::structure_list::<AttributeDefinition>,
+        "BillingMode" => billing_mode = Decoder::text,
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
+        "GlobalSecondaryIndexUpdates" => global_secondary_index_updates = Decoder::structure_list::<IndexUpdate>,
+        "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
+        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
+        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<Empty>,
+        "TableClass" => table_class = Decoder::text,
+        "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
+        "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
+    }
+
+    TagResource => TagResource, "TagResourceInput" {
+        "ResourceArn" => resource_arn = Decoder::text,
+        "Tags" => tags = Decoder::structure_list::<Tag>,
+    }
+
+    UntagResource => UntagResource, "UntagResourceInput" {
+        "ResourceArn" => resource_arn = Decoder::text,
+        "TagKeys" => tag_keys = Decoder::texts,
+    }
+
+    ListTagsOfResource => ListTagsOfResource, "ListTagsOfResourceInput" {
+        "ResourceArn" => resource_arn = Decoder::text,
+        "NextToken" => next_token = Decoder::text,
+    }
+
     TableOnly => TableOnly, "TableInput" {
         "TableName" => table_name = Decoder::text,
     }
@@ -118,5 +177,15 @@ structures! {
     UpdateTimeToLive => UpdateTimeToLive, "UpdateTimeToLiveInput" {
         "TableName" => table_name = Decoder::text,
         "TimeToLiveSpecification" => time_to_live_specification = |decoder| decoder.structure::<TimeToLiveSpecification>(Place::Member),
+    }
+}
+
+impl super::Shape for Empty {
+    type Into = Empty;
+    const CLASS: &'static str = "Input";
+
+    /// Members nobody knows are passed over: here, all.
+    fn member(_: &mut Empty, _: &str, decoder: &mut Decoder<'_>) -> super::Read<()> {
+        Ok(decoder.reader.skip()?)
     }
 }

@@ -1,0 +1,158 @@
+//! What the operations on tags share: the checks of tags, the resource they hang on, and their change (facts: file 04,
+//! section 8).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::check;
+use crate::conditions::Lag;
+use crate::error::{ApiError, ErrorKind};
+use crate::execute::Context;
+use crate::limits;
+use crate::request::Tag;
+use crate::storage::{Shape, Table};
+use crate::value::Text;
+
+/// Tags, in the order given.
+pub type Tags = Vec<(String, String)>;
+
+/// How long a change of tags takes, outside of `calm` (measured: about 1.5 s).
+const SETTLES: Duration = Duration::from_millis(1500);
+const MOST_KEY: usize = 128;
+const MOST_VALUE: usize = 256;
+
+/// The tags of a request, checked one by one.
+pub fn read(asked: &[Tag]) -> Result<Tags, ApiError> {
+    let mut tags = Tags::new();
+    for tag in asked {
+        let key = tag.key.as_deref().unwrap_or_default();
+        check_key(key)?;
+        let Some(value) = tag.value.as_deref().filter(|value| allowed(value, MOST_VALUE)) else {
+            let shown = tag.value.as_deref().unwrap_or("null");
+            return Err(ApiError::validation(format!(
+                "The Tag Value provided is invalid, Value: {shown}"
+            )));
+        };
+        if tags.iter().any(|(there, _)| there == key) {
+            return Err(ApiError::validation(format!(
+                "Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}"
+            )));
+        }
+        tags.push((key.to_owned(), value.to_owned()));
+    }
+    check_count(&tags)?;
+    Ok(tags)
+}
+
+fn check_key(key: &str) -> Result<(), ApiError> {
+    if key.is_empty() || !allowed(key, MOST_KEY) {
+        return Err(ApiError::validation(format!(
+            "The Tag Key provided is invalid, Key: {key}"
+        )));
+    }
+    if key.starts_with("aws:") {
+        return Err(ApiError::validation(format!(
+            "Tag Key cannot be prefixed with aws:, Key: {key}"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether a text has only characters that tags may have, and at most so many.
+fn allowed(text: &str, most: usize) -> bool {
+    text.chars().count() <= most
+        && text
+            .chars()
+            .all(|each| each.is_alphanumeric() || each.is_whitespace() || "_.:/=+-@".contains(each))
+}
+
+/// Checks how many tags a resource has.
+pub fn check_count(tags: &Tags) -> Result<(), ApiError> {
+    if tags.len() > limits::TAGS {
+        return Err(ApiError::validation(
+            "Number of Tags exceed the current limit for the provided ResourceArn",
+        ));
+    }
+    Ok(())
+}
+
+/// The form of a `ResourceArn`: a table's, of the caller's region.
+pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<&'r str, ApiError> {
+    let Some(arn) = arn.map(Text::as_str).filter(|arn| !arn.is_empty()) else {
+        return Err(ApiError::validation("Invalid TableArn"));
+    };
+    let Some(rest) = arn.strip_prefix("arn:") else {
+        return Err(ApiError::invalid(format_args!("ARNs must start with 'arn:': {arn}")));
+    };
+    let parts: Vec<&str> = rest.splitn(5, ':').collect();
+    let [_, "dynamodb", region, _, resource] = parts[..] else {
+        return Err(ApiError::invalid(format_args!(
+            "Provided Arn is not a DynamoDB resource arn: {arn}"
+        )));
+    };
+    if !resource.strip_prefix("table/").is_some_and(check::is_name) {
+        return Err(ApiError::invalid(format_args!(
+            "Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}"
+        )));
+    }
+    // Where all regions share one set of tables, a table keeps the region it was made in.
+    let shared = context.scope.region.is_empty();
+    if region != context.region && !shared {
+        return Err(ApiError::validation(format!(
+            "Invalid TableArn: Invalid ResourceArn provided as input {arn}"
+        )));
+    }
+    Ok(arn)
+}
+
+/// The table that an ARN names. One that is being created is not there yet.
+pub fn table(context: &Context<'_>, arn: &str) -> Result<Arc<Table>, ApiError> {
+    let not_found = || {
+        ApiError::new(
+            ErrorKind::ResourceNotFound,
+            format!("Requested resource not found: ResourceArn: {arn} not found"),
+        )
+    };
+    let name = crate::plan::plain_name(arn);
+    context.judge_control(name)?;
+    let there =
+        |shape: &Shape| context.now >= shape.active_at && shape.deleted_at.is_none_or(|gone| gone > context.now);
+    let found = context.engine.catalog().table(&context.scope, name);
+    found
+        .filter(|table| table.arn == arn && there(&table.shape()))
+        .ok_or_else(not_found)
+}
+
+/// Changes a table's tags. What changes nothing takes no time and needs no turn.
+pub fn change(
+    context: &Context<'_>,
+    table: &Table,
+    edit: impl FnOnce(&mut Tags) -> Result<(), ApiError>,
+) -> Result<(), ApiError> {
+    let now = context.now;
+    table.reshape(now, |shape| {
+        if shape.deleted_at.is_some() {
+            return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
+        }
+        let mut tags = shape.definition.tags.clone();
+        edit(&mut tags)?;
+        if tags == shape.definition.tags {
+            return Ok(());
+        }
+        if are_settling(shape, now) {
+            return Err(ApiError::subscriber_limit(format_args!(
+                "Table tags are being updated: {}",
+                table.name
+            )));
+        }
+        shape.recent.tags = Some(now);
+        Arc::make_mut(&mut shape.definition).tags = tags;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Whether the last change of a table's tags is still on its way.
+pub fn are_settling(shape: &Shape, now: crate::clock::Moment) -> bool {
+    shape.conditions.table_status != Lag::None && shape.recent.tags.is_some_and(|last| last.plus(SETTLES) > now)
+}

@@ -1,0 +1,202 @@
+//! [UpdateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html).
+
+mod indexes;
+mod request;
+mod settings;
+mod throughput;
+mod warm;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use compact_str::CompactString;
+
+use super::check;
+use super::description::{self, Look};
+use crate::chance;
+use crate::clock::Moment;
+use crate::conditions::Lag;
+use crate::error::ApiError;
+use crate::execute::{self, Context};
+use crate::plan;
+use crate::request::UpdateTable;
+use crate::schema::Definition;
+use crate::storage::{Job, Shape, Table, Work};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = UpdateTable::decode(body)?;
+    let name = check::control_table_name(request.table_name.as_ref())?;
+    request::check(&request)?;
+    let target = plan::table_in_any_state(context, name)?;
+    let table = &target.table;
+    context.judge_control(&table.name)?;
+    execute::run_due(table, context.now);
+    let shape = table.reshape(context.now, |shape| {
+        let mut edit = Edit {
+            context,
+            table,
+            shape,
+            request: &request,
+        };
+        edit.run()
+    })?;
+    let look = Look::Updated(context.now);
+    description::table(out, "TableDescription", table, &shape, look);
+    Ok(())
+}
+
+/// A change of a table's shape, under all locks of the table. If it fails nothing has changed.
+struct Edit<'e> {
+    context: &'e Context<'e>,
+    table: &'e Table,
+    shape: &'e mut Shape,
+    request: &'e UpdateTable,
+}
+
+impl Edit<'_> {
+    fn run(&mut self) -> Result<(), ApiError> {
+        let now = self.context.now;
+        let name = &self.table.name;
+        if self.shape.deleted_at.is_some() {
+            return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
+        }
+        if now < self.shape.active_at {
+            return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
+        }
+        self.shape.jobs.retain(|job| job.runs(now));
+        self.protection()?;
+        self.class()?;
+        self.encryption()?;
+        self.throughput()?;
+        self.on_demand()?;
+        self.warm()?;
+        self.indexes()
+    }
+
+    fn definition(&mut self) -> &mut Definition {
+        Arc::make_mut(&mut self.shape.definition)
+    }
+
+    /// Whether changes take time, and may come only so often.
+    fn takes_time(&self) -> bool {
+        self.shape.conditions.table_status != Lag::None
+    }
+
+    /// When a change is done that takes so many times as long as a table takes to be made (measured: about 6 s).
+    fn after(&self, what: &str, times: f64) -> Moment {
+        let decision = chance::decide(self.shape.seed, what, self.table.name.as_bytes(), self.shape.epoch);
+        let status = self.shape.conditions.table_status.of(decision).as_secs_f64();
+        let lag = Duration::try_from_secs_f64(status * times).unwrap_or(Duration::MAX);
+        self.context.now.plus(lag)
+    }
+
+    fn begin(&mut self, work: Work, until: Moment) {
+        self.shape.jobs.push(Job { work, until });
+    }
+
+    /// The indexes that are being made or removed, by what is asked of their jobs.
+    fn indexes_in(&self, matches: impl Fn(&Work) -> bool) -> Option<String> {
+        let jobs = self.shape.jobs.iter().filter(|job| matches(&job.work));
+        let names: Vec<&str> = jobs.filter_map(Job::index).map(CompactString::as_str).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// The indexes for which the service is still looking for room.
+    fn allocating(&self) -> Option<String> {
+        let now = self.context.now;
+        self.indexes_in(|work| matches!(work, Work::CreateIndex { allocated, .. } if *allocated > now))
+    }
+
+    /// The indexes that are going.
+    fn deleting(&self) -> Option<String> {
+        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conditions::Conditions;
+    use crate::error::ErrorKind;
+    use crate::execute::{Action, State};
+    use crate::expression::Scope as Expressions;
+    use crate::key::Key;
+    use crate::operation;
+    use crate::plan::Guard;
+    use crate::request::Substitutions;
+    use crate::storage::Scope;
+    use crate::value::{AttributeValue, Item, Map};
+    use crate::wire::envelope::Service;
+
+    const TABLE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}"#;
+    const INDEX: &str = r#"{"TableName": "tab", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}}]}"#;
+
+    fn item(pk: &str, g: AttributeValue) -> Map {
+        [("pk".into(), AttributeValue::string(pk)), ("g".into(), g)]
+            .into_iter()
+            .collect()
+    }
+
+    #[test]
+    fn writes_planned_before_an_index_respect_it() {
+        let state = State::new(1, Conditions::CALM);
+        let scope = Scope {
+            account: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let context = Context::new(&state, scope, ("us-east-1", "000000000000"), "PutItem", Moment::START);
+        let send = |name: &str, body: &str| {
+            let operation = operation::find(Service::DynamoDb, name).unwrap();
+            (operation.run)(&context, body.as_bytes(), &mut Writer::new()).unwrap();
+        };
+        send("CreateTable", TABLE);
+        let target = plan::table(&context, "tab").unwrap();
+        let number = || AttributeValue::N("1".parse().unwrap());
+        let bad = Item::new(item("bad", number()));
+        let good = Item::new(item("good", AttributeValue::string("x")));
+        let key: Map = [("pk".into(), AttributeValue::string("updated"))].into_iter().collect();
+        let substitutions = Substitutions {
+            names: None,
+            values: Some(vec![(":g".into(), number())]),
+        };
+        let update = Expressions::new(&substitutions, state.expressions())
+            .unwrap()
+            .update("SET g = :g")
+            .unwrap();
+        let action = Action::Update {
+            update: Some(update),
+            key: &key,
+            charged: true,
+        };
+        let refused = [
+            plan::put(target.clone(), &bad, Guard::default()).unwrap(),
+            plan::keyed(target.clone(), &key, action, Guard::default()).unwrap(),
+        ];
+        let served = plan::put(target.clone(), &good, Guard::default()).unwrap();
+        send("UpdateTable", INDEX);
+        for write in refused {
+            let alone = execute::write(&context, &write).unwrap_err();
+            assert_eq!(alone.kind(), ErrorKind::Validation);
+            let together = execute::transact_write(&context, &[Ok(write)]).unwrap_err();
+            assert_eq!(together.kind(), ErrorKind::TransactionCanceled);
+        }
+        let change = execute::write(&context, &served).unwrap();
+        assert_eq!(
+            change.globals.len(),
+            1,
+            "the index is newer than the plan, and has the write"
+        );
+        assert_eq!(change.consumed(&target.table.name, 1).table, change.units);
+        let shape = target.table.shape();
+        shape.indexes[0].drain(Moment::START);
+        let keys: Vec<Key> = shape.indexes[0].entries().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys.len(), 1);
+        assert_eq!(target.table.items(), std::slice::from_ref(&good));
+    }
+}

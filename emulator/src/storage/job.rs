@@ -1,0 +1,118 @@
+//! Changes of a table that take their time, and those that may come only so often.
+//!
+//! A shape has the finished state of a change at once; its job says until when the change shows, and what shows meanwhile.
+
+use std::sync::Arc;
+
+use super::index::GlobalIndex;
+use crate::clock::Moment;
+use crate::schema::{Index, Throughput};
+use crate::value::Name;
+
+/// A change on its way.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What is changed.
+    pub work: Work,
+    /// When it is done.
+    pub until: Moment,
+}
+
+/// What a job changes.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// The table's provisioned throughput.
+    Throughput {
+        /// The units before.
+        was: Throughput,
+        /// The decreases of the day before.
+        decreases: u32,
+    },
+    /// The billing mode.
+    Billing,
+    /// The table class.
+    Class {
+        /// The class before, and when it was set.
+        was: (Option<&'static str>, Option<Moment>),
+    },
+    /// Encryption.
+    Encryption {
+        /// The key that shows meanwhile.
+        key_arn: String,
+    },
+    /// What the table or an index serves at once.
+    Warm {
+        /// The index, if it is one's.
+        index: Option<Name>,
+        /// The units before.
+        was: Throughput,
+    },
+    /// An index that is being made and filled.
+    CreateIndex {
+        /// Its name.
+        index: Name,
+        /// Until when the service looks for room, before it fills the index.
+        allocated: Moment,
+    },
+    /// An index that is going; the definition has it no more.
+    DeleteIndex {
+        /// The place it had.
+        at: usize,
+        /// What it was.
+        index: Box<Index>,
+        /// What was in it.
+        contents: Arc<GlobalIndex>,
+    },
+    /// An index's throughput.
+    UpdateIndex {
+        /// Its name.
+        index: Name,
+        /// The units before.
+        was: Throughput,
+        /// The decreases of the day before.
+        decreases: u32,
+    },
+}
+
+impl Job {
+    /// Whether it is not done yet.
+    pub fn runs(&self, now: Moment) -> bool {
+        self.until > now
+    }
+
+    /// The index that is not `ACTIVE` meanwhile, if one is not.
+    pub fn index(&self) -> Option<&Name> {
+        match &self.work {
+            Work::CreateIndex { index, .. } | Work::UpdateIndex { index, .. } => Some(index),
+            Work::DeleteIndex { index, .. } => Some(&index.name),
+            _ => None,
+        }
+    }
+
+    /// Whether it changes what the table is paid for.
+    pub fn is_throughput(&self) -> bool {
+        matches!(self.work, Work::Throughput { .. } | Work::Billing)
+    }
+
+    /// Whether the whole table is `UPDATING` meanwhile.
+    pub fn holds_table(&self, now: Moment) -> bool {
+        match &self.work {
+            Work::CreateIndex { allocated, .. } => *allocated > now,
+            Work::Encryption { .. } | Work::Warm { .. } | Work::UpdateIndex { .. } => false,
+            _ => true,
+        }
+    }
+}
+
+/// When what may change only so often was changed last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recent {
+    /// The tags.
+    pub tags: Option<Moment>,
+    /// Deletion protection.
+    pub protection: Option<Moment>,
+    /// The table class, the last two times.
+    pub class: [Option<Moment>; 2],
+    /// Encryption, the last four times.
+    pub encryption: [Option<Moment>; 4],
+}
