@@ -5,7 +5,7 @@ use super::{output, reading};
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context, Get, is_throttle};
-use crate::expression::{Projection, legacy};
+use crate::expression::Projection;
 use crate::limits;
 use crate::plan::{self, Target};
 use crate::request::{BatchGetItem, BatchKey, KeysAndAttributes};
@@ -179,11 +179,7 @@ fn check_kinds(tables: &[Asked]) -> Result<(), ApiError> {
         let has_expression = asked.projection_expression.is_some();
         check::substitutions_need_expression(&asked.substitutions, has_expression, None)?;
         reading::check_not_empty(asked.projection_expression.as_ref())?;
-        asked
-            .attributes_to_get
-            .as_deref()
-            .map(legacy::attributes_to_get)
-            .transpose()?;
+        reading::attributes_to_get(asked.attributes_to_get.as_deref())?;
     }
     Ok(())
 }
@@ -224,11 +220,7 @@ fn plan<'r>(context: &Context<'r>, asked: &'r Asked) -> Result<(Vec<Planned<'r>>
         of_table.projection_expression.as_ref(),
         context.engine.expressions(),
     )?
-    .or(of_table
-        .attributes_to_get
-        .as_deref()
-        .map(legacy::attributes_to_get)
-        .transpose()?);
+    .or(reading::attributes_to_get(of_table.attributes_to_get.as_deref())?);
     let consumed = Consumed::new(target.table.name.clone());
     Ok((
         gets,

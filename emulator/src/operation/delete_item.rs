@@ -26,16 +26,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let wanted = asked.check(&mut faults);
     faults.finish()?;
     let returns_old = single_write::old_or_nothing(request.return_values.as_ref())?;
-    let has_condition = request.condition_expression.is_some();
-    check::mixing(
-        &[
-            ("Expected", request.expected.is_some()),
-            ("ConditionalOperator", request.conditional_operator.is_some()),
-        ],
-        &[("ConditionExpression", has_condition)],
-    )
-    .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, None))
-    .map_err(ApiError::enveloped)?;
+    single_write::check_kinds(
+        request.condition_expression.is_some(),
+        request.expected.is_some(),
+        request.conditional_operator.is_some(),
+        &request.substitutions,
+    )?;
     let cache = context.engine.expressions();
     let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
     let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())

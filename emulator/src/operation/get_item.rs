@@ -5,7 +5,6 @@ use super::{output, reading};
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context};
-use crate::expression::legacy;
 use crate::plan;
 use crate::request::GetItem;
 use crate::value::Item;
@@ -31,11 +30,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         &[("ProjectionExpression", has_expression)],
     )?;
     check::substitutions_need_expression(&request.substitutions, has_expression, None)?;
-    let legacy = request
-        .attributes_to_get
-        .as_deref()
-        .map(legacy::attributes_to_get)
-        .transpose()?;
+    let legacy = reading::attributes_to_get(request.attributes_to_get.as_deref())?;
     reading::check_not_empty(request.projection_expression.as_ref())?;
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
     let key = request.key.unwrap_or_default();

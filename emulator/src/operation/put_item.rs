@@ -27,16 +27,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     };
     let wanted = asked.check(&mut faults);
     faults.finish()?;
-    let has_condition = request.condition_expression.is_some();
-    check::mixing(
-        &[
-            ("Expected", request.expected.is_some()),
-            ("ConditionalOperator", request.conditional_operator.is_some()),
-        ],
-        &[("ConditionExpression", has_condition)],
-    )
-    .and_then(|()| check::substitutions_need_expression(&request.substitutions, has_condition, None))
-    .map_err(ApiError::enveloped)?;
+    single_write::check_kinds(
+        request.condition_expression.is_some(),
+        request.expected.is_some(),
+        request.conditional_operator.is_some(),
+        &request.substitutions,
+    )?;
     let item = Item::new(item.unwrap_or_default());
     let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;

@@ -1,6 +1,6 @@
 //! What the reading operations share: projections, and the pages of Query and Scan.
 
-use super::check::{Report, words};
+use super::check::{self, Report, words};
 use super::output;
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
@@ -33,6 +33,25 @@ pub fn filter<'r>(
         return Ok(None);
     }
     legacy::filter(member, filter, operator.map(Text::as_str)).map(Some)
+}
+
+/// Names need any expression, and values one that takes them; `missing` says which of those there are.
+pub fn check_substitutions(
+    substitutions: &Substitutions,
+    has_any: bool,
+    has_values: bool,
+    missing: &str,
+) -> Result<(), ApiError> {
+    check::substitutions_need_expression(substitutions, has_any, Some(missing))?;
+    if substitutions.values.is_some() && !has_values {
+        return Err(ApiError::values_without_expression(Some(missing)));
+    }
+    Ok(())
+}
+
+/// Lowers `AttributesToGet`, if it is there.
+pub fn attributes_to_get(names: Option<&[Name]>) -> Result<Option<Projection<'_>>, ApiError> {
+    names.map(legacy::attributes_to_get).transpose()
 }
 
 /// The projection of a request that has no other expression.

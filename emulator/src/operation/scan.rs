@@ -4,7 +4,7 @@ use super::check;
 use super::reading::{self, PageRead};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{Context, Entry};
-use crate::expression::{Condition, ExpressionKind, Projection, Scope, legacy};
+use crate::expression::{Condition, ExpressionKind, Projection, Scope};
 use crate::plan;
 use crate::request::Scan;
 use crate::storage::{KeyRange, Segment};
@@ -120,21 +120,11 @@ fn check_kinds(request: &Scan) -> Result<(Option<Condition<'_>>, Option<Projecti
     )?;
     let has_values = request.filter_expression.is_some();
     let has_any = has_values || request.projection_expression.is_some();
-    let missing = Some("FilterExpression is null");
-    check::substitutions_need_expression(&request.substitutions, has_any, missing)?;
-    if request.substitutions.values.is_some() && !has_values {
-        return Err(ApiError::values_without_expression(missing));
-    }
-    let filter = reading::filter(
-        "scanFilter",
-        request.scan_filter.as_ref(),
-        request.conditional_operator.as_ref(),
-    )?;
-    let projection = request
-        .attributes_to_get
-        .as_deref()
-        .map(legacy::attributes_to_get)
-        .transpose()?;
+    let missing = "FilterExpression is null";
+    reading::check_substitutions(&request.substitutions, has_any, has_values, missing)?;
+    let operator = request.conditional_operator.as_ref();
+    let filter = reading::filter("scanFilter", request.scan_filter.as_ref(), operator)?;
+    let projection = reading::attributes_to_get(request.attributes_to_get.as_deref())?;
     Ok((filter, projection))
 }
 

@@ -7,7 +7,7 @@ use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context, Write};
 use crate::expression::{Condition, ExpressionKind, Scope, legacy};
 use crate::plan::Target;
-use crate::request::Expected;
+use crate::request::{Expected, Substitutions};
 use crate::value::{Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -60,6 +60,20 @@ pub fn old_or_nothing(word: Option<&Text>) -> Result<bool, ApiError> {
         Some(ReturnValues::AllOld) => Ok(true),
         Some(_) => Err(ApiError::validation("ReturnValues can only be ALL_OLD or NONE").enveloped()),
     }
+}
+
+/// For PutItem and DeleteItem: a condition and the legacy parameters do not go together, and substitutions need the
+/// condition.
+pub fn check_kinds(
+    condition: bool,
+    expected: bool,
+    operator: bool,
+    substitutions: &Substitutions,
+) -> Result<(), ApiError> {
+    let legacy = [("Expected", expected), ("ConditionalOperator", operator)];
+    check::mixing(&legacy, &[("ConditionExpression", condition)])
+        .and_then(|()| check::substitutions_need_expression(substitutions, condition, None))
+        .map_err(ApiError::enveloped)
 }
 
 /// Lowers `Expected` and `ConditionalOperator`, if either is there.
