@@ -52,6 +52,12 @@ fn exactly_the_served_operations_are_marked_as_served() {
 }
 
 #[test]
+fn the_number_of_served_operations_is_right() {
+    let sentence = format!("serves {} of the API's {} operations", OPERATIONS.len(), api().len());
+    assert!(README.contains(&sentence), "{sentence}");
+}
+
+#[test]
 fn every_served_operation_is_one_of_its_service() {
     let api = api();
     for operation in OPERATIONS {
