@@ -56,7 +56,8 @@ pub(super) fn read<'p>(
     }
 }
 
-/// The same as [`run_partition`], by who holds the partition's lock. Deletions happen in the order of their due times, each at its own.
+/// The same as [`run_partition`], by who holds the partition's lock. Deletions happen in the order of their due times, each
+/// at its own.
 pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, contents: &mut Contents, now: Moment) {
     if !partition.is_due(now) {
         return;

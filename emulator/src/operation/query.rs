@@ -2,7 +2,7 @@
 
 use super::check;
 use super::reading::{self, PageRead};
-use crate::error::{ApiError, Violations, constraint};
+use crate::error::{ApiError, Violations};
 use crate::execute::{Context, Entry};
 use crate::expression::{Condition, ExpressionKind, KeyCondition, Projection, Scope, legacy};
 use crate::key::Key;
@@ -87,15 +87,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 fn check_members(request: &Query) -> Result<check::Report, ApiError> {
     let mut faults = Violations::new();
     check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
-    if request.table_name.as_deref() == Some("") {
-        faults.silent_value("TableName", constraint::min_length(1));
-    }
-    faults.finish()?;
-    let mut faults = Violations::new();
-    check::table_name(&mut faults, request.table_name.as_ref())?;
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    faults.finish()?;
-    Ok(report)
+    let (table, capacity) = (&request.table_name, &request.return_consumed_capacity);
+    reading::check_members(faults, table.as_ref(), capacity.as_ref())
 }
 
 /// Expressions and legacy parameters do not go together, and substitutions need an expression.

@@ -35,6 +35,24 @@ pub fn filter<'r>(
     legacy::filter(member, filter, operator.map(Text::as_str)).map(Some)
 }
 
+/// The framework's checks that Query and Scan share: an empty table name is said with the faults of numbers that there are
+/// already, and before those of other words.
+pub fn check_members(
+    mut faults: Violations,
+    table: Option<&Text>,
+    capacity: Option<&Text>,
+) -> Result<Report, ApiError> {
+    if table.is_some_and(Text::is_empty) {
+        faults.silent_value("TableName", constraint::min_length(1));
+    }
+    faults.finish()?;
+    let mut faults = Violations::new();
+    check::table_name(&mut faults, table)?;
+    let report = check::return_consumed_capacity(&mut faults, capacity);
+    faults.finish()?;
+    Ok(report)
+}
+
 /// Names need any expression, and values one that takes them; `missing` says which of those there are.
 pub fn check_substitutions(
     substitutions: &Substitutions,
