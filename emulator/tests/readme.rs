@@ -1,11 +1,17 @@
-//! The README's table of operations says of each operation of the API whether it is served, and says the truth.
+//! The README's table of operations says of each operation of the API whether it is served, and says the truth. And the
+//! tests that ARCHITECTURE.md names are there.
+
+#![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use dynatwin_engine::operation::OPERATIONS;
 use dynatwin_engine::wire::envelope::Service;
 
 const README: &str = include_str!("../../README.md");
+const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
 /// One operation a line: the service, then the name.
 const API: &str = include_str!("operations.txt");
 const SERVED: &str = "served";
@@ -70,4 +76,39 @@ fn every_served_operation_is_one_of_its_service() {
 fn rows_are_read() {
     let readme = "| Operation | |\n|---|---|\n| `GetItem` | served |\n| `Nothing` | not yet | more |\n| other | row |";
     assert_eq!(rows(readme), [("GetItem", SERVED), ("Nothing", NOT_YET)]);
+}
+
+/// The Rust files under a folder, as one text; what was built or fetched is passed over.
+fn sources(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() && !name.starts_with("target") && name != "node_modules" {
+            sources(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_tests_that_the_architecture_names_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut text = String::new();
+    for folder in ["emulator", "harness"] {
+        sources(&root.join(folder), &mut text);
+    }
+    // A test's name is a sentence: words joined by underscores, four at least.
+    let named: BTreeSet<&str> = ARCHITECTURE
+        .split('`')
+        .filter(|word| {
+            word.matches('_').count() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        })
+        .collect();
+    assert!(named.len() > 5, "{named:?}");
+    let missing: Vec<&&str> = named
+        .iter()
+        .filter(|name| !text.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
