@@ -3,23 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub use crate::error::Exceeded;
+
 use crate::chance;
 use crate::clock::Moment;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
-
-/// What throughput a throttled request is told it has exceeded; with the resource and the direction this makes the
-/// service's sixteen reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exceeded {
-    /// `…ProvisionedThroughputExceeded`.
-    ProvisionedThroughput,
-    /// `…KeyRangeThroughputExceeded`: a hot partition.
-    KeyRangeThroughput,
-    /// `…AccountLimitExceeded`.
-    AccountLimit,
-    /// `…MaxOnDemandThroughputExceeded`.
-    MaxOnDemandThroughput,
-}
 
 /// What becomes of a request that a rule meets.
 ///

@@ -125,7 +125,17 @@ pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
         target,
         key: encoded,
         partition,
+        consistent: false,
+        factor: 1,
     })
+}
+
+/// The same in a transaction: consistent, and twice the cost.
+pub fn transact_get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
+    let mut get = get(target, key)?;
+    get.consistent = true;
+    get.factor = 2;
+    Ok(get)
 }
 
 /// Checks what an update writes against the keys of the table: none may change.

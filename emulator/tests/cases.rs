@@ -1,6 +1,7 @@
 //! The cases of `tests/cases/*.json`: requests, and what the service answers to them.
 //!
-//! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`. Each case runs on a twin of its
+//! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`, and `capacity` if that is
+//! `"enforced"`. Each case runs on a twin of its
 //! own, set up so, after the requests of its `before`. It has a `name`, the `operation` and `request`, the `evidence` (the
 //! page and section of the facts, and how sure they are), and one of
 //! - `error`: the exception and its text, `ValidationException: …`;
@@ -12,9 +13,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::conditions::{Capacity, Conditions};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use serde_json::{Value, json};
 
@@ -53,7 +55,14 @@ impl Twin {
         let twin = Twin(Engine::new(Settings {
             clock: Clock::settable(Moment::START),
             seed: 1,
-            conditions: Conditions::CALM,
+            conditions: Conditions {
+                capacity: if file["capacity"] == "enforced" {
+                    Conditions::AWS.capacity
+                } else {
+                    Capacity::Reported
+                },
+                ..Conditions::CALM
+            },
             shared_db: false,
         }));
         for table in file["tables"].as_array().unwrap() {
@@ -107,7 +116,10 @@ fn has(whole: &Value, part: &Value) -> bool {
 fn failure(file: &Value, case: &Value) -> Option<String> {
     let twin = Twin::set_up(file);
     for step in case["before"].as_array().into_iter().flatten() {
-        twin.send(step[0].as_str().unwrap(), &step[1]);
+        match step[0].as_str().unwrap() {
+            "$advance" => twin.0.advance(Duration::from_millis(step[1].as_u64().unwrap())),
+            operation => drop(twin.send(operation, &step[1])),
+        }
     }
     let (status, body) = twin.send(case["operation"].as_str().unwrap(), &case["request"]);
     let (holds, expected) = if let Some(error) = case.get("error") {
@@ -152,4 +164,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables }
+files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables }

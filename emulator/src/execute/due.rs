@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::capacity;
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::storage::{Contents, Partition, Shape, Table};
@@ -70,6 +71,8 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
         };
         let change = Change::new(&shape.definition, expiry.key, Some(item), None);
         contents.apply(shape, &change, expiry.due);
+        // It costs no capacity.
+        capacity::resize(table, &change, expiry.due);
         count += 1;
     }
     partition.publish_due(contents);

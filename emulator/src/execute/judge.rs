@@ -4,8 +4,8 @@ use compact_str::CompactString;
 
 use super::Context;
 use crate::answer::Delivery;
-use crate::error::{ApiError, ErrorKind, ThrottlingReason};
-use crate::fault::{Exceeded, Subject, Verdict};
+use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
+use crate::fault::{Subject, Verdict};
 use crate::schema::{BillingMode, KeySchema};
 use crate::storage::{Shape, Table};
 use crate::value::{AttributeValue, Map};
@@ -119,48 +119,16 @@ fn key_text(value: &AttributeValue) -> Option<CompactString> {
 /// The service's error for an entry that is throttled: by default for what its table's billing mode runs out of.
 fn throttled(entry: &Entry<'_>, exceeded: Option<Exceeded>) -> ApiError {
     let provisioned = entry.shape.definition.billing == BillingMode::Provisioned;
-    let of_index = entry.index.is_some();
     let exceeded = exceeded.unwrap_or(if provisioned {
         Exceeded::ProvisionedThroughput
     } else {
         Exceeded::KeyRangeThroughput
     });
-    let resource = match entry.index {
-        Some(index) => format!("{}/index/{index}", entry.table.arn),
-        None => entry.table.arn.clone(),
-    };
-    let reason = ThrottlingReason {
-        reason: reason_name(of_index, entry.writes, exceeded),
-        resource,
-    };
-    match exceeded {
-        Exceeded::ProvisionedThroughput => ApiError::provisioned_throughput(of_index, reason),
-        Exceeded::KeyRangeThroughput if provisioned => ApiError::provisioned_throughput(of_index, reason),
-        Exceeded::KeyRangeThroughput => ApiError::throttled(of_index, reason),
-        Exceeded::AccountLimit => ApiError::request_limit(reason),
-        Exceeded::MaxOnDemandThroughput => ApiError::on_demand_maximum(reason),
-    }
-}
-
-/// The sixteen reasons, as the API model spells them.
-fn reason_name(of_index: bool, writes: bool, exceeded: Exceeded) -> &'static str {
-    use Exceeded::*;
-    match (of_index, writes, exceeded) {
-        (false, false, ProvisionedThroughput) => "TableReadProvisionedThroughputExceeded",
-        (false, false, KeyRangeThroughput) => "TableReadKeyRangeThroughputExceeded",
-        (false, false, AccountLimit) => "TableReadAccountLimitExceeded",
-        (false, false, MaxOnDemandThroughput) => "TableReadMaxOnDemandThroughputExceeded",
-        (false, true, ProvisionedThroughput) => "TableWriteProvisionedThroughputExceeded",
-        (false, true, KeyRangeThroughput) => "TableWriteKeyRangeThroughputExceeded",
-        (false, true, AccountLimit) => "TableWriteAccountLimitExceeded",
-        (false, true, MaxOnDemandThroughput) => "TableWriteMaxOnDemandThroughputExceeded",
-        (true, false, ProvisionedThroughput) => "IndexReadProvisionedThroughputExceeded",
-        (true, false, KeyRangeThroughput) => "IndexReadKeyRangeThroughputExceeded",
-        (true, false, AccountLimit) => "IndexReadAccountLimitExceeded",
-        (true, false, MaxOnDemandThroughput) => "IndexReadMaxOnDemandThroughputExceeded",
-        (true, true, ProvisionedThroughput) => "IndexWriteProvisionedThroughputExceeded",
-        (true, true, KeyRangeThroughput) => "IndexWriteKeyRangeThroughputExceeded",
-        (true, true, AccountLimit) => "IndexWriteAccountLimitExceeded",
-        (true, true, MaxOnDemandThroughput) => "IndexWriteMaxOnDemandThroughputExceeded",
-    }
+    ApiError::throttled(vec![Throttle {
+        exceeded,
+        of_index: entry.index.is_some(),
+        writes: entry.writes,
+        provisioned,
+        resource: entry.table.resource_arn(entry.index),
+    }])
 }

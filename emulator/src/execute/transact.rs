@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::Context;
+use super::capacity::{self, Basket};
 use super::due;
 use super::judge::is_throttle;
 use super::write::Write;
@@ -71,6 +72,7 @@ pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiErro
             failures.into_iter().map(reason).collect(),
         ));
     }
+    reserve(context, writes, &changes)?;
     for (at, applies, change) in &changes {
         let (_, guard, shape, partition) = &mut locked[*at];
         if *applies {
@@ -86,6 +88,38 @@ pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiErro
         }
     }
     Ok(changes.into_iter().map(|(_, _, change)| change).collect())
+}
+
+/// Capacity for all writes or for none. Nothing can fail after it.
+fn reserve(
+    context: &Context<'_>,
+    writes: &[Result<Write<'_>, ApiError>],
+    changes: &[(usize, bool, Change)],
+) -> Result<(), ApiError> {
+    let planned = || writes.iter().flatten().map(|write| (write, &*write.target.table));
+    if !planned().any(|(_, table)| table.capacity.is_counted()) {
+        return Ok(());
+    }
+    let mut basket = Basket::default();
+    for (entry, ((write, table), (_, _, change))) in planned().zip(changes).enumerate() {
+        basket.add_write(entry, table, change, write.partition);
+    }
+    basket
+        .reserve(context.now)
+        .map_err(|lacking| cancelled(writes.len(), lacking))?;
+    for ((_, table), (_, _, change)) in planned().zip(changes) {
+        capacity::resize(table, change, context.now);
+    }
+    Ok(())
+}
+
+/// The error of a transaction of so many entries of which these had failures.
+pub fn cancelled(count: usize, failures: Vec<(usize, ApiError)>) -> ApiError {
+    let mut reasons = vec![CancellationReason::NONE; count];
+    for (entry, error) in failures {
+        reasons[entry] = reason(Some(error));
+    }
+    ApiError::transaction_cancelled(reasons)
 }
 
 /// Whether an entry's error cancels the transaction with a reason, instead of answering for the whole request.

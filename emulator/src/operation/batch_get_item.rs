@@ -2,7 +2,7 @@
 
 use super::check::{self, Report};
 use super::{output, reading};
-use crate::capacity::{Consumed, units};
+use crate::capacity::Consumed;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context, Get, is_throttle};
 use crate::expression::Projection;
@@ -42,28 +42,25 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let mut throttle = None;
     let mut processed = 0;
     for (gets, read) in &mut planned {
-        let consistent = read.asked.1.consistent_read.unwrap_or(false);
         for (get, key) in gets {
             if bytes >= limits::BATCH_GET_SIZE {
                 read.unprocessed.push(key);
                 continue;
             }
-            match execute::get(context, get) {
+            match execute::get_within(context, get, limits::BATCH_GET_SIZE - bytes) {
                 Err(error) if is_throttle(&error) => {
                     read.unprocessed.push(key);
                     throttle = Some(error);
                 }
                 Err(error) => return Err(error),
-                Ok(item) => {
+                Ok(None) => {
+                    bytes = limits::BATCH_GET_SIZE;
+                    read.unprocessed.push(key);
+                }
+                Ok(Some(item)) => {
                     processed += 1;
-                    let size = item.as_ref().map_or(0, Item::size);
-                    if bytes + size > limits::BATCH_GET_SIZE {
-                        bytes = limits::BATCH_GET_SIZE;
-                        read.unprocessed.push(key);
-                        continue;
-                    }
-                    bytes += size;
-                    read.consumed.table += units::read(size, consistent);
+                    bytes += item.as_ref().map_or(0, Item::size);
+                    read.consumed.table += get.units(item.as_ref());
                     read.items.extend(item);
                 }
             }
@@ -209,7 +206,8 @@ fn plan<'r>(context: &Context<'r>, asked: &'r Asked) -> Result<(Vec<Planned<'r>>
     let keys = of_table.keys.as_deref().unwrap_or_default();
     let mut gets: Vec<Planned<'_>> = Vec::with_capacity(keys.len());
     for key in keys {
-        let get = plan::get(target.clone(), &key.attributes)?;
+        let mut get = plan::get(target.clone(), &key.attributes)?;
+        get.consistent = of_table.consistent_read.unwrap_or(false);
         // Only numbers can be written differently and be the same.
         if key.numbers.is_empty() || gets.iter().all(|(other, _)| other.key != get.key) {
             gets.push((get, key));

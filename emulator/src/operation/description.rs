@@ -1,9 +1,8 @@
 //! `TableDescription`: a table as the control plane shows it (recorded on AWS, October 2026).
 
 use crate::clock::Moment;
-use crate::limits;
 use crate::schema::{
-    Adjustments, BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
+    Adjustments, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, initial_warm,
 };
 use crate::storage::{GlobalIndex, Job, Shape, Table, Work};
 use crate::value::Name;
@@ -250,7 +249,7 @@ fn index_head(
 ) {
     let mut element = list.object();
     element.string("IndexName", &index.name);
-    element.string("IndexArn", &format!("{}/index/{}", table.arn, index.name));
+    element.string("IndexArn", &table.resource_arn(Some(&index.name)));
     key_schema(&mut element, &index.key);
     projection(&mut element, &index.projection);
     element.integer("ItemCount", count as i64);
@@ -334,17 +333,6 @@ fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
         description.integer("MaxWriteRequestUnits", most);
     }
     description.close();
-}
-
-/// What a table or index with these units serves at once, if nothing else is known of it.
-pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
-    match billing {
-        BillingMode::Provisioned => provisioned,
-        BillingMode::PayPerRequest => Throughput {
-            read: limits::ON_DEMAND_READ_UNITS,
-            write: limits::ON_DEMAND_WRITE_UNITS,
-        },
-    }
 }
 
 /// What served at once before a change that is on its way.

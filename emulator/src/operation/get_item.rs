@@ -2,12 +2,11 @@
 
 use super::check::{self, Report};
 use super::{output, reading};
-use crate::capacity::{Consumed, units};
+use crate::capacity::Consumed;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context};
 use crate::plan;
 use crate::request::GetItem;
-use crate::value::Item;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -34,7 +33,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     reading::check_not_empty(request.projection_expression.as_ref())?;
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
     let key = request.key.unwrap_or_default();
-    let get = plan::get(target, &key)?;
+    let mut get = plan::get(target, &key)?;
+    get.consistent = request.consistent_read.unwrap_or(false);
     let cache = context.engine.expressions();
     let projection =
         reading::projection(&request.substitutions, request.projection_expression.as_ref(), cache)?.or(legacy);
@@ -45,8 +45,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     }
     if report != Report::None {
         let mut consumed = Consumed::new(get.target.table.name.clone());
-        let size = item.as_ref().map_or(0, Item::size);
-        consumed.table = units::read(size, request.consistent_read.unwrap_or(false));
+        consumed.table = get.units(item.as_ref());
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, report);
     }
     answer.close();

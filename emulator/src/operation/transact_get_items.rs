@@ -2,8 +2,8 @@
 
 use super::check::{self, Report};
 use super::{output, reading};
-use crate::capacity::{Consumed, Direction, units};
-use crate::error::{ApiError, CancellationReason, Violations, constraint};
+use crate::capacity::{Consumed, Direction};
+use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Get, cancellation_reason};
 use crate::expression::Projection;
 use crate::key::Key;
@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         })
         .collect::<Result<Vec<_>, _>>()?;
     let gets = plan_all(context, &asked)?;
-    let items = execute::transact_get(context, &gets).map_err(|(at, error)| cancelled(asked.len(), at, error))?;
+    let items = execute::transact_get(context, &gets).map_err(|failures| cancelled(asked.len(), failures))?;
     let total: usize = items.iter().flatten().map(Item::size).sum();
     if total > limits::TRANSACTION_SIZE {
         return Err(ApiError::validation(format!(
@@ -97,7 +97,7 @@ fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<
     let planned = asked
         .iter()
         .zip(targets)
-        .map(|(get, target)| plan::get(target, get.key.as_ref().unwrap_or(&NO_KEY)));
+        .map(|(get, target)| plan::transact_get(target, get.key.as_ref().unwrap_or(&NO_KEY)));
     let planned: Vec<Result<Get<'r>, ApiError>> = planned.collect();
     if planned.iter().all(Result::is_ok) {
         return Ok(planned.into_iter().flatten().collect());
@@ -110,14 +110,12 @@ fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<
     ))
 }
 
-/// A transaction that was cancelled by one of its reads.
-fn cancelled(count: usize, at: usize, error: ApiError) -> ApiError {
-    if !execute::is_throttle(&error) {
-        return error;
+/// A transaction that was cancelled by its reads; what is no throttle is the whole request's.
+fn cancelled(count: usize, failures: Vec<(usize, ApiError)>) -> ApiError {
+    match failures.iter().find(|(_, error)| !execute::is_throttle(error)) {
+        Some((_, error)) => error.clone(),
+        None => execute::cancelled(count, failures),
     }
-    let mut reasons = vec![CancellationReason::NONE; count];
-    reasons[at] = cancellation_reason(Some(error));
-    ApiError::transaction_cancelled(reasons)
 }
 
 fn encode(
@@ -141,7 +139,7 @@ fn encode(
         let mut consumed: Vec<Consumed> = Vec::new();
         for (get, item) in gets.iter().zip(items) {
             let mut cost = Consumed::new(get.target.table.name.clone());
-            cost.table = units::read(item.as_ref().map_or(0, Item::size), true).times(2);
+            cost.table = get.units(item.as_ref());
             cost.direction = Some(Direction::Read);
             match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
                 Some(sum) => sum.merge(cost),

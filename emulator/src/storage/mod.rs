@@ -1,7 +1,9 @@
 //! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
 //!
-//! Knows no requests. Lock order: partitions by (table, token); index queues and index partitions are leaves.
+//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions and ledgers are
+//! leaves.
 
+mod capacity;
 mod catalog;
 mod index;
 mod job;
@@ -9,6 +11,7 @@ mod partition;
 mod range;
 mod table;
 
+pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope};
 pub use index::GlobalIndex;
 pub use job::{Job, Recent, Work};
