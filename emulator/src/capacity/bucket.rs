@@ -82,6 +82,16 @@ impl Bucket {
         self.level = self.level.min(self.most);
     }
 
+    /// The same where the rate has grown evenly until `now`.
+    pub fn grow(&mut self, rate: u64, keeps: Duration, now: Moment) {
+        let average = u64::midpoint(self.rate, rate);
+        self.rate = average;
+        self.most = brought(rate, keeps.max(Duration::from_secs(1)));
+        self.settle(now);
+        self.rate = rate;
+        self.level = self.level.min(self.most);
+    }
+
     /// Units a second.
     pub fn rate(&self) -> u64 {
         self.rate
@@ -90,11 +100,6 @@ impl Bucket {
     /// Whole units that are there.
     pub fn left(&self) -> Units {
         Units::halves(u64::try_from(self.level.max(0) / GRAINS).unwrap_or(u64::MAX))
-    }
-
-    /// Whether nothing more can be kept.
-    pub fn is_full(&self) -> bool {
-        self.level >= self.most
     }
 
     /// Whether so much can be spent.
@@ -208,6 +213,16 @@ mod tests {
             [true, true],
             "it can never hold more"
         );
+    }
+
+    #[test]
+    fn a_rate_that_grows_fills_a_bucket_that_grows() {
+        let mut bucket = Bucket::new(10, Duration::ZERO, Moment::START);
+        bucket.spend(Units::whole(40));
+        bucket.grow(30, Duration::ZERO, after(2.0));
+        assert_eq!((bucket.left(), bucket.rate()), (Units::whole(10), 30));
+        bucket.grow(40, Duration::ZERO, after(9.0));
+        assert_eq!(bucket.left(), Units::whole(40));
     }
 
     #[test]

@@ -91,6 +91,9 @@ pub struct Meter {
     partitions: Vec<Partition>,
 }
 
+/// A pause of this part of the time after which heat splits a partition lets it cool.
+const PAUSES: u32 = 10;
+
 /// Tokens at which partitions were split.
 pub type Splits = Vec<u64>;
 
@@ -184,7 +187,10 @@ impl Meter {
         // What is provisioned is divided by what a partition does of both together.
         let both = Direction::BOTH.map(|direction| u128::from(of(self.limits.throughput, direction)));
         let (read, write) = (u128::from(partition[0]), u128::from(partition[1]));
-        let together = (both[0] * write + both[1] * read).div_ceil(read * write);
+        let together = both[0]
+            .saturating_mul(write)
+            .saturating_add(both[1].saturating_mul(read));
+        let together = together.div_ceil(read.saturating_mul(write));
         let most = MOST_PARTITIONS as u64;
         let needed = each(serves).max(u64::try_from(together).unwrap_or(most));
         needed.clamp(1, most) as usize
@@ -336,8 +342,9 @@ impl Meter {
         if exceeded != Exceeded::KeyRangeThroughput || !partition {
             return None;
         }
-        let since = self.partitions[at].refuse(direction, token, units, now);
-        let lasts = self.rules.heat_split.is_some_and(|after| since.plus(after) <= now);
+        let after = self.rules.heat_split.unwrap_or(Duration::MAX);
+        let since = self.partitions[at].refuse(direction, token, units, after / PAUSES, now);
+        let lasts = self.rules.heat_split.is_some() && since.plus(after) <= now;
         let token = self.partitions[at].hot_token().filter(|_| lasts)?;
         self.split_at(at, token, now)
     }
@@ -443,7 +450,7 @@ impl Side {
             None => self.total.settle(now),
             Some(growth) => {
                 growth.settle(takes, limits::TABLE_UNITS as u64, now);
-                self.total.change(growth.rate(now), Duration::ZERO, now);
+                self.total.grow(growth.rate(now), Duration::ZERO, now);
             }
         }
     }

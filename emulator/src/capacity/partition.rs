@@ -30,8 +30,8 @@ struct Side {
     limit: Bucket,
     /// Its even share of the table's, where partitions do not lend.
     share: Option<Bucket>,
-    /// Since when it has been asked for too much.
-    hot_since: Option<Moment>,
+    /// Since when it has been asked for too much, and when it last was.
+    hot: Option<(Moment, Moment)>,
     counts: Counts,
 }
 
@@ -50,7 +50,7 @@ impl Partition {
         let side = |direction| Side {
             limit: Bucket::new(limit(rules, direction), Duration::ZERO, now),
             share: None,
-            hot_since: None,
+            hot: None,
             counts: Counts::default(),
         };
         Partition {
@@ -70,7 +70,7 @@ impl Partition {
         upper.sample = self.sample.part(|token| token >= at);
         self.sample = self.sample.part(|token| token < at);
         for side in upper.sides.iter_mut().chain(&mut self.sides) {
-            side.hot_since = None;
+            side.hot = None;
         }
         upper.sides.iter_mut().for_each(|side| side.counts = Counts::default());
         upper
@@ -82,9 +82,6 @@ impl Partition {
             side.limit.change(limit(rules, direction), Duration::ZERO, now);
             if let Some(share) = &mut side.share {
                 share.settle(now);
-            }
-            if side.limit.is_full() {
-                side.hot_since = None;
             }
         }
     }
@@ -111,12 +108,15 @@ impl Partition {
         self.sides[direction.place()].counts.units += units;
     }
 
-    /// Counts a request that it could not serve, and says since when there are such.
-    pub fn refuse(&mut self, direction: Direction, token: u64, units: Units, now: Moment) -> Moment {
+    /// Counts a request that it could not serve, and says since when there are such without a pause longer than `cools`.
+    pub fn refuse(&mut self, direction: Direction, token: u64, units: Units, cools: Duration, now: Moment) -> Moment {
         self.sample.note(token, units);
         let side = &mut self.sides[direction.place()];
         side.counts.throttles += 1;
-        *side.hot_since.get_or_insert(now)
+        let since = side.hot.filter(|(_, last)| last.plus(cools) >= now);
+        let since = since.map_or(now, |(since, _)| since);
+        side.hot = Some((since, now));
+        since
     }
 
     /// Where its heat is best divided.

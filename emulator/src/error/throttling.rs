@@ -142,3 +142,37 @@ impl ApiError {
         ApiError::new(kind, text).with(Detail::Throttling(reasons.collect()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sixteen_reasons() {
+        let mut names = Vec::new();
+        for (exceeded, limit) in [
+            (Exceeded::ProvisionedThroughput, "ProvisionedThroughputExceeded"),
+            (Exceeded::KeyRangeThroughput, "KeyRangeThroughputExceeded"),
+            (Exceeded::AccountLimit, "AccountLimitExceeded"),
+            (Exceeded::MaxOnDemandThroughput, "MaxOnDemandThroughputExceeded"),
+        ] {
+            assert_eq!(Exceeded::ALL[exceeded.place()], exceeded);
+            for (of_index, writes) in [(false, false), (false, true), (true, false), (true, true)] {
+                let throttle = Throttle {
+                    exceeded,
+                    of_index,
+                    writes,
+                    provisioned: false,
+                    resource: String::new(),
+                };
+                let resource = if of_index { "Index" } else { "Table" };
+                let operation = if writes { "Write" } else { "Read" };
+                assert_eq!(throttle.reason(), format!("{resource}{operation}{limit}"));
+                names.push(throttle.reason());
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 16);
+    }
+}

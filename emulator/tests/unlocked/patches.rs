@@ -110,6 +110,13 @@ pub const PATCHES: &[Patch] = &[
         models: &["a_table_is_created_once"],
     },
     Patch {
+        what: "the lock of a table's ledger, between looking and spending",
+        file: "src/execute/capacity.rs",
+        locked: "    let Some(ledger) = ledger.as_mut() else { return Ok(()) };\n    ledger\n        .reserve(demands, context.now)\n",
+        unlocked: "    let Some(mut copied) = ledger.as_ref().cloned() else { return Ok(()) };\n    drop(ledger);\n    let reserved = copied.reserve(demands, context.now);\n    *table.capacity.lock() = Some(copied);\n    reserved\n",
+        models: &["no_unit_of_capacity_is_spent_twice"],
+    },
+    Patch {
         what: "the lock of the fault rules, between counting and judging",
         file: "src/fault.rs",
         locked: "        let mut installed = self.rules.lock();\n        for report in &mut installed.rules {\n            if !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
