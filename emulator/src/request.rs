@@ -80,6 +80,10 @@ macro_rules! requests {
     };
 }
 
+mod admin;
+
+pub use admin::*;
+
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
     PutItem {

@@ -57,6 +57,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         deleted_at: None,
         jobs: Vec::new(),
         recent: Recent::default(),
+        attached: Arc::default(),
     };
     let id = description::uuid(
         chance::decide(seed, "id", &[], ordinal),

@@ -1,18 +1,26 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
+mod arn;
 mod batch_get_item;
 mod batch_write_item;
 mod check;
 mod create_table;
 mod delete_item;
 mod delete_table;
+mod describe_contributor_insights;
 mod describe_endpoints;
+mod describe_kinesis_streaming_destination;
 mod describe_limits;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
+mod disable_kinesis_streaming_destination;
 mod dump;
+mod enable_kinesis_streaming_destination;
 mod get_item;
+mod insights;
+mod kinesis;
+mod list_contributor_insights;
 mod list_tables;
 mod list_tags_of_resource;
 mod output;
@@ -26,7 +34,9 @@ mod tags;
 mod transact_get_items;
 mod transact_write_items;
 mod untag_resource;
+mod update_contributor_insights;
 mod update_item;
+mod update_kinesis_streaming_destination;
 mod update_table;
 mod update_time_to_live;
 
@@ -85,11 +95,16 @@ pub static OPERATIONS: &[Operation] = operations! {
     "CreateTable" Control "dynamodb:CreateTable" => create_table,
     "DeleteItem" Write "dynamodb:DeleteItem" => delete_item,
     "DeleteTable" Control "dynamodb:DeleteTable" => delete_table,
+    "DescribeContributorInsights" Control "dynamodb:DescribeContributorInsights" => describe_contributor_insights,
     "DescribeEndpoints" Control "dynamodb:DescribeEndpoints" => describe_endpoints,
+    "DescribeKinesisStreamingDestination" Control "dynamodb:DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
+    "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
+    "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
     "GetItem" Read "dynamodb:GetItem" => get_item,
+    "ListContributorInsights" Control "dynamodb:ListContributorInsights" => list_contributor_insights,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
     "PutItem" Write "dynamodb:PutItem" => put_item,
@@ -99,7 +114,9 @@ pub static OPERATIONS: &[Operation] = operations! {
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,
     "UntagResource" Control "dynamodb:UntagResource" => untag_resource,
+    "UpdateContributorInsights" Control "dynamodb:UpdateContributorInsights" => update_contributor_insights,
     "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
+    "UpdateKinesisStreamingDestination" Control "dynamodb:UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
     "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
 };
