@@ -26,6 +26,8 @@ pub enum ErrorKind {
     RequestLimitExceeded,
     ResourceNotFound,
     ResourceInUse,
+    PolicyNotFound,
+    GlobalTableNotFound,
     ConditionalCheckFailed,
     ItemCollectionSizeLimitExceeded,
     LimitExceeded,

@@ -48,6 +48,8 @@ pub const PROJECTED_ATTRIBUTES: usize = 100;
 pub const TABLES: usize = 2500;
 /// Rules of Contributor Insights of an account in a region (measured).
 pub const INSIGHT_RULES: usize = 100;
+/// Bytes of a resource policy (Developer Guide).
+pub const POLICY_SIZE: usize = 20_480;
 /// Tags of a resource (Developer Guide).
 pub const TAGS: usize = 50;
 /// Read units a second of a partition (Developer Guide).
