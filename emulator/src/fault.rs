@@ -21,6 +21,37 @@ pub enum Exceeded {
     MaxOnDemandThroughput,
 }
 
+impl Exceeded {
+    /// The name of one of the sixteen reasons, as the API model spells them.
+    ///
+    /// ```
+    /// use dynatwin_engine::fault::Exceeded;
+    ///
+    /// assert_eq!(Exceeded::AccountLimit.reason(true, false), "IndexReadAccountLimitExceeded");
+    /// ```
+    pub const fn reason(self, of_index: bool, writes: bool) -> &'static str {
+        use Exceeded::*;
+        match (of_index, writes, self) {
+            (false, false, ProvisionedThroughput) => "TableReadProvisionedThroughputExceeded",
+            (false, false, KeyRangeThroughput) => "TableReadKeyRangeThroughputExceeded",
+            (false, false, AccountLimit) => "TableReadAccountLimitExceeded",
+            (false, false, MaxOnDemandThroughput) => "TableReadMaxOnDemandThroughputExceeded",
+            (false, true, ProvisionedThroughput) => "TableWriteProvisionedThroughputExceeded",
+            (false, true, KeyRangeThroughput) => "TableWriteKeyRangeThroughputExceeded",
+            (false, true, AccountLimit) => "TableWriteAccountLimitExceeded",
+            (false, true, MaxOnDemandThroughput) => "TableWriteMaxOnDemandThroughputExceeded",
+            (true, false, ProvisionedThroughput) => "IndexReadProvisionedThroughputExceeded",
+            (true, false, KeyRangeThroughput) => "IndexReadKeyRangeThroughputExceeded",
+            (true, false, AccountLimit) => "IndexReadAccountLimitExceeded",
+            (true, false, MaxOnDemandThroughput) => "IndexReadMaxOnDemandThroughputExceeded",
+            (true, true, ProvisionedThroughput) => "IndexWriteProvisionedThroughputExceeded",
+            (true, true, KeyRangeThroughput) => "IndexWriteKeyRangeThroughputExceeded",
+            (true, true, AccountLimit) => "IndexWriteAccountLimitExceeded",
+            (true, true, MaxOnDemandThroughput) => "IndexWriteMaxOnDemandThroughputExceeded",
+        }
+    }
+}
+
 /// What becomes of a request that a rule meets.
 ///
 /// The entries of a batch are met one by one: those before the one that is met have been carried out, as with a service
