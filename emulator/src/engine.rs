@@ -127,8 +127,7 @@ impl Engine {
                 .err();
             return refused(&error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation)));
         };
-        let place = (caller.region.as_str(), caller.account());
-        let context = Context::new(&self.state, self.scope(caller), place, operation.name, now);
+        let context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
         let mut writer = Writer::with_capacity(128);
         let result = (operation.run)(&context, body, &mut writer);
         let (status, body) = match result {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::State;
 use crate::answer::Delivery;
+use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::fault::Aftermath;
 use crate::storage::Scope;
@@ -15,7 +16,9 @@ pub struct Context<'e> {
     pub engine: &'e State,
     /// Whose tables.
     pub scope: Scope,
-    /// The caller's region, for ARNs; the scope's may be shared.
+    /// Who asks; the scope may be shared.
+    pub caller: &'e Caller,
+    /// The caller's region, for ARNs.
     pub region: &'e str,
     /// The caller's account number.
     pub account: &'e str,
@@ -32,15 +35,16 @@ impl<'e> Context<'e> {
     pub fn new(
         engine: &'e State,
         scope: Scope,
-        (region, account): (&'e str, &'e str),
+        caller: &'e Caller,
         operation: &'static str,
         now: Moment,
     ) -> Context<'e> {
         Context {
             engine,
             scope,
-            region,
-            account,
+            caller,
+            region: &caller.region,
+            account: caller.account(),
             operation,
             now,
             aftermath: Cell::default(),

@@ -3,6 +3,7 @@
 //! Knows no requests. Lock order: partitions by (table, token); index queues and index partitions are leaves.
 
 mod catalog;
+mod history;
 mod index;
 mod job;
 mod partition;
@@ -10,8 +11,9 @@ mod range;
 mod table;
 
 pub use catalog::{Catalog, Region, Scope};
+pub use history::{History, Past};
 pub use index::GlobalIndex;
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Expiry, Partition};
-pub use range::{KeyRange, Page, PageLimit, Segment};
+pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use table::{Shape, Table};

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::history::History;
 use super::range::{KeyRange, Page, PageLimit};
 use super::table::Shape;
 use crate::change::Change;
 use crate::clock::Moment;
+use crate::conditions::Conditions;
 use crate::key::Key;
 use crate::schema::KeySchema;
 use crate::sync::{AtomicI64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -38,16 +40,19 @@ pub struct Contents {
     locals: Vec<BTreeMap<Key, Item>>,
     due: BTreeSet<Expiry>,
     bytes: usize,
+    /// What was there, while reads may be stale.
+    history: Option<Box<History>>,
 }
 
 impl Partition {
-    /// An empty partition of a table with so many local indexes.
-    pub fn new(epoch: u64, locals: usize) -> Partition {
-        let contents = Contents {
-            epoch,
-            locals: vec![BTreeMap::new(); locals],
+    /// An empty partition of a table.
+    pub fn new(shape: &Shape) -> Partition {
+        let mut contents = Contents {
+            epoch: shape.epoch,
+            locals: vec![BTreeMap::new(); shape.definition.locals.len()],
             ..Contents::default()
         };
+        contents.keep_history(&shape.conditions);
         Partition {
             contents: RwLock::new(Arc::new(contents)),
             next_due: AtomicI64::new(Moment::NEVER.micros()),
@@ -112,24 +117,43 @@ impl Contents {
         self.locals.get(local).into_iter().flatten()
     }
 
-    /// Adds to a page from the table, or from a local index.
-    pub fn page(&self, local: Option<usize>, range: &KeyRange, forward: bool, limit: PageLimit, page: &mut Page) {
-        let map = match local {
+    /// The table's items, or the entries of a local index.
+    pub(super) fn map(&self, local: Option<usize>) -> Option<&BTreeMap<Key, Item>> {
+        match local {
             None => Some(&self.items),
             Some(at) => self.locals.get(at),
-        };
-        if let Some(map) = map {
+        }
+    }
+
+    /// Adds to a page from the table, or from a local index.
+    pub fn page(&self, local: Option<usize>, range: &KeyRange, forward: bool, limit: PageLimit, page: &mut Page) {
+        if let Some(map) = self.map(local) {
             page.fill_from(map, range, forward, limit);
         }
     }
 
+    /// What was there, while reads may be stale.
+    pub fn history(&self) -> Option<&History> {
+        self.history.as_deref()
+    }
+
+    /// Keeps a history from now on, or none, as the table's conditions have it.
+    pub fn keep_history(&mut self, conditions: &Conditions) {
+        let (staleness, monotonic) = (conditions.read_staleness, conditions.monotonic_reads);
+        if staleness.is_none() {
+            self.history = None;
+            return;
+        }
+        let history = self
+            .history
+            .get_or_insert_with(|| Box::new(History::new(staleness, monotonic)));
+        history.staleness = staleness;
+        history.monotonic = monotonic;
+    }
+
     /// Reads from the table what the entries of a page stand for, those that have not been read yet.
     pub fn fetch_bases(&self, schema: &KeySchema, page: &mut Page) {
-        for entry in &page.items[page.bases.len()..] {
-            let base = Key::read(schema, entry.attributes()).and_then(|key| self.get(&key).cloned());
-            // A local index and its table change together: the item is there.
-            page.bases.push(base.unwrap_or_else(|| entry.clone()));
-        }
+        page.fetch_bases(schema, |key| self.get(key).cloned());
     }
 
     /// Takes out the first deletion that is due by `now`.
@@ -145,6 +169,9 @@ impl Contents {
     ///
     /// `now` is when it happens; `shape` the table's, of the partition's epoch.
     pub fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
+        if let Some(history) = &mut self.history {
+            history.record(&change.key, change.old.as_ref(), now);
+        }
         self.reschedule(shape, change, now);
         self.bytes += change.new.as_ref().map_or(0, Item::size);
         self.bytes -= change.old.as_ref().map_or(0, Item::size);

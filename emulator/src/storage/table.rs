@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use super::history::Past;
 use super::index::GlobalIndex;
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
-use super::range::{KeyRange, Page, PageLimit};
+use super::range::{Page, Walk};
 use crate::chance;
 use crate::clock::Moment;
 use crate::conditions::{Conditions, TimeToLive};
 use crate::key::Key;
 use crate::limits;
-use crate::schema::{Definition, KeySchema};
+use crate::schema::Definition;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::{AttributeValue, Item, Name};
 
@@ -143,8 +144,7 @@ pub struct Table {
 impl Table {
     /// A new, empty table.
     pub fn new(name: Name, arn: String, id: String, ordinal: u64, created: Moment, shape: Shape) -> Table {
-        let locals = shape.definition.locals.len();
-        let partitions = (0..PARTITIONS).map(|_| Partition::new(shape.epoch, locals)).collect();
+        let partitions = (0..PARTITIONS).map(|_| Partition::new(&shape)).collect();
         Table {
             name,
             arn,
@@ -193,6 +193,7 @@ impl Table {
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
             let contents = Arc::make_mut(guard);
             contents.epoch = shape.epoch;
+            contents.keep_history(&shape.conditions);
             if reschedule {
                 contents.reschedule_all(&shape, now);
                 partition.publish_due(contents);
@@ -211,38 +212,46 @@ impl Table {
         partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
     }
 
-    /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `lock` takes by the
-    /// partition's number.
+    /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `look` takes by the
+    /// partition's number, and says in which state of the past it is read, if not as it is.
     ///
-    /// With `fetch`, the table's key, the items that the entries of a local index stand for are read from the table under
-    /// the same lock, into [`Page::bases`].
+    /// With `walk.fetch` the items that the entries of a local index stand for are read from the table in the same state, into
+    /// [`Page::bases`].
     pub fn page<'t>(
         &'t self,
+        definition: &Definition,
         local: Option<usize>,
-        range: &KeyRange,
-        forward: bool,
-        limit: PageLimit,
-        fetch: Option<&KeySchema>,
-        lock: impl Fn(usize) -> RwLockReadGuard<'t, Arc<Contents>>,
+        walk: &Walk<'_>,
+        look: impl Fn(usize) -> (RwLockReadGuard<'t, Arc<Contents>>, Option<u64>),
     ) -> Page {
         let mut page = Page::default();
+        let Walk {
+            range,
+            forward,
+            limit,
+            fetch,
+        } = *walk;
         if range.is_empty() {
             return page;
         }
         let (first, last) = range.tokens();
         let (first, last) = (self.partition_of(first), self.partition_of(last));
-        let mut walk = |at: usize| {
-            let contents = lock(at);
-            contents.page(local, range, forward, limit, &mut page);
-            if let Some(schema) = fetch {
-                contents.fetch_bases(schema, &mut page);
+        let mut read = |at: usize| {
+            let (contents, state) = look(at);
+            if let (Some(state), Some(history)) = (state, contents.history()) {
+                let past = Past::new(&contents, history, state);
+                past.page(definition, local, range, forward, limit, &mut page);
+                fetch.inspect(|schema| past.fetch_bases(schema, &mut page));
+            } else {
+                contents.page(local, range, forward, limit, &mut page);
+                fetch.inspect(|schema| contents.fetch_bases(schema, &mut page));
             }
             page.cut
         };
         if forward {
-            (first..=last).any(&mut walk);
+            (first..=last).any(&mut read);
         } else {
-            (first..=last).rev().any(&mut walk);
+            (first..=last).rev().any(&mut read);
         }
         page
     }

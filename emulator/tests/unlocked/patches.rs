@@ -53,8 +53,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "a transactional read's locks, before it has read everything",
         file: "src/execute/read.rs",
-        locked: "                due::read(table, shape, table.partition(*at), context.now),\n",
-        unlocked: "                Arc::clone(&due::read(table, shape, table.partition(*at), context.now)),\n",
+        locked: "            (*place, due::read(table, shape, table.partition(place.1), context.now))\n",
+        unlocked: "            (*place, Arc::clone(&due::read(table, shape, table.partition(place.1), context.now)))\n",
         models: &["a_transaction_is_never_seen_half_done"],
     },
     Patch {
