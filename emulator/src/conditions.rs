@@ -82,6 +82,8 @@ pub struct Conditions {
     pub read_staleness: Lag,
     /// Whether such reads of one caller never go back behind what that caller has seen.
     pub monotonic_reads: bool,
+    /// How long a TransactWriteItems holds its items before it is carried out and answered.
+    pub transaction_time: Lag,
     /// How long a table is `CREATING` or `DELETING`.
     pub table_status: Lag,
     /// The share of requests, from 0 to 1, that fail with a 500 though nothing is wrong with them.
@@ -99,6 +101,7 @@ impl Conditions {
         index_propagation: Lag::None,
         read_staleness: Lag::None,
         monotonic_reads: false,
+        transaction_time: Lag::None,
         table_status: Lag::None,
         internal_errors: 0.0,
         throttles: 0.0,
@@ -119,6 +122,10 @@ impl Conditions {
             longest: Duration::from_millis(50),
         },
         monotonic_reads: false,
+        transaction_time: Lag::Seeded {
+            typical: Duration::from_millis(3),
+            longest: Duration::from_millis(10),
+        },
         table_status: Lag::Seeded {
             typical: Duration::from_secs(6),
             longest: Duration::from_secs(10),
@@ -142,6 +149,10 @@ impl Conditions {
             longest: Duration::from_secs(5),
         },
         monotonic_reads: false,
+        transaction_time: Lag::Seeded {
+            typical: Duration::from_millis(1500),
+            longest: Duration::from_secs(5),
+        },
         table_status: Lag::Seeded {
             typical: Duration::from_mins(1),
             longest: Duration::from_mins(5),

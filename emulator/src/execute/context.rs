@@ -28,6 +28,7 @@ pub struct Context<'e> {
     pub now: Moment,
     aftermath: Cell<Aftermath>,
     note: RefCell<Option<String>>,
+    done_at: Cell<Moment>,
 }
 
 impl<'e> Context<'e> {
@@ -49,6 +50,7 @@ impl<'e> Context<'e> {
             now,
             aftermath: Cell::default(),
             note: RefCell::default(),
+            done_at: Cell::new(now),
         }
     }
 
@@ -64,6 +66,17 @@ impl<'e> Context<'e> {
             wait: aftermath.wait.saturating_add(by),
             ..aftermath
         });
+    }
+
+    /// The request is carried out at `moment`, and its answer delivered then.
+    pub fn answer_at(&self, moment: Moment) {
+        self.done_at.set(moment);
+        self.wait(moment.since(self.now));
+    }
+
+    /// When the request is carried out.
+    pub fn done_at(&self) -> Moment {
+        self.done_at.get()
     }
 
     /// Sets how the answer is delivered.

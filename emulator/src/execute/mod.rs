@@ -16,7 +16,7 @@ mod transact;
 mod write;
 
 pub use context::Context;
-pub use due::run_due;
+pub use due::{expire_now, run_due};
 pub use judge::Entry;
 pub use judge::is_throttle;
 pub use read::{Get, Source, get, page, transact_get};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::judge::is_throttle;
+use super::transact::reason;
 use super::{Context, Entry, Target};
 use super::{due, stale};
 use crate::error::ApiError;
@@ -64,10 +66,18 @@ pub fn page(context: &Context<'_>, target: &Target, source: Source, walk: &Walk<
     let table = &target.table;
     match source {
         Source::Global(at) => {
-            due::run_partitions(table, &target.shape, context.now);
-            let index = &target.shape.indexes[at];
-            index.drain(context.now);
-            index.page(walk.range, walk.forward, walk.limit)
+            let (shape, now) = (&target.shape, context.now);
+            let index = &shape.indexes[at];
+            loop {
+                due::run_partitions(table, shape, now);
+                if !shape.has_due_work() {
+                    return index.page(walk, now);
+                }
+                let is_due = || table.partitions().iter().any(|partition| partition.is_due(now));
+                if let Some(page) = index.settled_page(walk, now, is_due) {
+                    return page;
+                }
+            }
         }
         Source::Table | Source::Local(_) => {
             let local = if let Source::Local(at) = source { Some(at) } else { None };
@@ -84,9 +94,17 @@ pub fn page(context: &Context<'_>, target: &Target, source: Source, walk: &Walk<
 }
 
 /// Reads several items at one moment: all their partitions are locked, in order, before the first is read.
-pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Option<Item>>, (usize, ApiError)> {
+///
+/// A read that is throttled, or meets a running transaction, cancels all of them.
+pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Option<Item>>, ApiError> {
     for (at, get) in gets.iter().enumerate() {
-        context.judge(&get.entry()).map_err(|error| (at, error))?;
+        context.judge(&get.entry()).map_err(|error| {
+            if !is_throttle(&error) {
+                return error;
+            }
+            let failures = (0..gets.len()).map(|other| (other == at).then(|| error.clone()));
+            cancelled(failures)
+        })?;
     }
     let place = |get: &Get<'_>| (get.target.table.ordinal, get.target.table.partition_of(get.key.token));
     let mut partitions: Vec<_> = gets.iter().map(|get| (place(get), get)).collect();
@@ -105,9 +123,19 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
             stale::state(context, &get.target.table, place(get).1, history, &[], true);
         }
     }
-    let read = |get: &Get<'_>| {
+    let contents = |get: &Get<'_>| {
         let at = guards.binary_search_by_key(&place(get), |(place, _)| *place).ok()?;
-        Arc::as_ref(&guards[at].1).get(&get.key).cloned()
+        Some(Arc::as_ref(&guards[at].1))
     };
+    let read = |get: &Get<'_>| contents(get)?.get(&get.key).cloned();
+    let held = |get: &Get<'_>| contents(get).is_some_and(|contents| contents.is_marked(&get.key));
+    if gets.iter().any(|get| held(get)) {
+        let failures = gets.iter().map(|get| held(get).then(ApiError::transaction_conflict));
+        return Err(cancelled(failures));
+    }
     Ok(gets.iter().map(read).collect())
+}
+
+fn cancelled(failures: impl Iterator<Item = Option<ApiError>>) -> ApiError {
+    ApiError::transaction_cancelled(failures.map(reason).collect())
 }

@@ -14,6 +14,6 @@ pub use catalog::{Catalog, Region, Scope};
 pub use history::{History, Past};
 pub use index::GlobalIndex;
 pub use job::{Job, Recent, Work};
-pub use partition::{Contents, Expiry, Partition};
+pub use partition::{Contents, Due, Expiry, Landing, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use table::{Shape, Table};

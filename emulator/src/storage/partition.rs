@@ -42,6 +42,36 @@ pub struct Contents {
     bytes: usize,
     /// What was there, while reads may be stale.
     history: Option<Box<History>>,
+    /// The items that running transactions hold.
+    marks: BTreeMap<Key, Mark>,
+    /// When those transactions are carried out.
+    landings: BTreeSet<(Moment, Key)>,
+}
+
+/// An item that a running transaction holds.
+#[derive(Clone, Debug)]
+struct Mark {
+    then: Landing,
+    /// A deletion that fell due meanwhile, and waits.
+    expired: Option<Expiry>,
+}
+
+/// What a running transaction does to an item when it is carried out.
+#[derive(Clone, Debug)]
+pub enum Landing {
+    /// It has only looked at the item.
+    Checks,
+    /// It puts, changes or removes it.
+    Writes(Option<Item>),
+}
+
+/// What falls due in a partition.
+#[derive(Debug)]
+pub enum Due {
+    /// A transaction is carried out on an item.
+    Landing(Moment, Key, Landing),
+    /// Time to live deletes an item.
+    Expiry(Expiry),
 }
 
 impl Partition {
@@ -64,7 +94,7 @@ impl Partition {
         self.contents.read()
     }
 
-    /// Locks for writing. Who has changed what is due calls [`publish_due`](Partition::publish_due) before unlocking.
+    /// Locks for writing. Who has taken out what is due calls [`publish_due`](Partition::publish_due) before unlocking.
     pub fn write(&self) -> RwLockWriteGuard<'_, Arc<Contents>> {
         self.contents.write()
     }
@@ -81,8 +111,33 @@ impl Partition {
 
     /// Makes what `contents` has due known to those who ask without the lock. The caller holds the lock for writing.
     pub fn publish_due(&self, contents: &Contents) {
-        let next = contents.due.first().map_or(Moment::NEVER, |expiry| expiry.due);
-        self.next_due.store(next.micros(), Ordering::Release);
+        self.next_due.store(contents.next_due().micros(), Ordering::Release);
+    }
+
+    /// The same if it is earlier than what was known.
+    fn lower_due(&self, contents: &Contents) {
+        self.next_due.fetch_min(contents.next_due().micros(), Ordering::AcqRel);
+    }
+
+    /// Applies a change that happens at `now` to the items, the local indexes and what is due, and hands its global arms on.
+    /// This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
+    pub fn apply(&self, contents: &mut Contents, shape: &Shape, change: &Change, now: Moment) {
+        if shape.time_to_live.is_none() {
+            return contents.apply(shape, change, now);
+        }
+        contents.reschedule(shape, change, now);
+        // What comes is known to be due before an index can show the item, and what goes until no index can.
+        self.lower_due(contents);
+        contents.apply(shape, change, now);
+        self.publish_due(contents);
+    }
+
+    /// Lets a running transaction hold an item until it is carried out. The caller holds the lock for writing.
+    pub fn mark(&self, contents: &mut Contents, key: &Key, lands: Moment, then: Landing) {
+        let mark = Mark { then, expired: None };
+        contents.landings.insert((lands, key.clone()));
+        contents.marks.insert(key.clone(), mark);
+        self.lower_due(contents);
     }
 }
 
@@ -156,23 +211,44 @@ impl Contents {
         page.fetch_bases(schema, |key| self.get(key).cloned());
     }
 
-    /// Takes out the first deletion that is due by `now`.
-    pub fn take_due(&mut self, now: Moment) -> Option<Expiry> {
-        if self.due.first()?.due > now {
-            None
-        } else {
-            self.due.pop_first()
+    /// When something is due next.
+    fn next_due(&self) -> Moment {
+        let expiry = self.due.first().map_or(Moment::NEVER, |expiry| expiry.due);
+        self.landings.first().map_or(expiry, |(lands, _)| expiry.min(*lands))
+    }
+
+    /// Takes out the first of what is due by `now`. A deletion of an item that a transaction holds waits until the
+    /// transaction is carried out, and happens then if the item is still there as it was.
+    pub fn take_due(&mut self, now: Moment) -> Option<Due> {
+        loop {
+            let next = self.next_due();
+            if next > now || next == Moment::NEVER {
+                return None;
+            }
+            if self.landings.first().is_some_and(|(lands, _)| *lands == next) {
+                let (lands, key) = self.landings.pop_first()?;
+                let mark = self.marks.remove(&key)?;
+                self.due.extend(mark.expired);
+                return Some(Due::Landing(lands, key, mark.then));
+            }
+            let expiry = self.due.pop_first()?;
+            match self.marks.get_mut(&expiry.key) {
+                Some(mark) => mark.expired = Some(expiry),
+                None => return Some(Due::Expiry(expiry)),
+            }
         }
     }
 
-    /// Applies a change to the items, the local indexes and what is due, and hands its global arms on. This cannot fail.
-    ///
-    /// `now` is when it happens; `shape` the table's, of the partition's epoch.
-    pub fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
+    /// Whether a running transaction holds an item.
+    pub fn is_marked(&self, key: &Key) -> bool {
+        !self.marks.is_empty() && self.marks.contains_key(key)
+    }
+
+    /// Applies a change to the items and the local indexes, and hands its global arms on.
+    fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
         if let Some(history) = &mut self.history {
             history.record(&change.key, change.old.as_ref(), now);
         }
-        self.reschedule(shape, change, now);
         self.bytes += change.new.as_ref().map_or(0, Item::size);
         self.bytes -= change.old.as_ref().map_or(0, Item::size);
         match &change.new {
@@ -201,9 +277,6 @@ impl Contents {
 
     /// Replaces the old item's due deletion by the new one's.
     fn reschedule(&mut self, shape: &Shape, change: &Change, now: Moment) {
-        if shape.time_to_live.is_none() {
-            return;
-        }
         // When an item is due depends on the item alone, so the old entry is found by what it was made of.
         if let Some(due) = change.old.as_ref().and_then(|old| shape.expiry(&change.key, old)) {
             self.due.remove(&Expiry {
@@ -230,5 +303,6 @@ impl Contents {
             Some(Expiry { due, key: key.clone() })
         });
         self.due = due.collect();
+        self.marks.values_mut().for_each(|mark| mark.expired = None);
     }
 }

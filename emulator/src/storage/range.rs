@@ -150,6 +150,13 @@ pub struct Page {
 const SMALL_PAGE: usize = 16;
 
 impl Page {
+    /// A page of a map.
+    pub(super) fn of(map: &BTreeMap<Key, Item>, walk: &Walk<'_>) -> Page {
+        let mut page = Page::default();
+        page.fill_from(map, walk.range, walk.forward, walk.limit);
+        page
+    }
+
     /// Takes in items until the page is full; `sized` says what an item counts for.
     pub(super) fn fill<'a>(&mut self, items: impl Iterator<Item = &'a Item>, limit: PageLimit) {
         // Room for a small page at once: growing step by step costs more than reading it.

@@ -1,5 +1,6 @@
 //! A table: its shape, its partitions, its global indexes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::history::Past;
@@ -9,7 +10,7 @@ use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
 use crate::chance;
 use crate::clock::Moment;
-use crate::conditions::{Conditions, TimeToLive};
+use crate::conditions::{Conditions, Lag, TimeToLive};
 use crate::key::Key;
 use crate::limits;
 use crate::schema::Definition;
@@ -35,6 +36,8 @@ pub struct Shape {
     pub time_to_live_changed: Option<Moment>,
     /// How the table behaves.
     pub conditions: Conditions,
+    /// How long writes take to reach those of its global indexes that differ from `conditions`.
+    pub index_lags: BTreeMap<Name, Lag>,
     /// What the table's decisions are made of.
     pub seed: u64,
     /// From when on the table is `ACTIVE`.
@@ -48,16 +51,27 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// When an item expires, in seconds, whenever it may be deleted: what its time to live attribute says, if that is a
+    /// number.
+    fn expires(&self, item: &Item) -> Option<i64> {
+        match item.get(self.time_to_live.as_ref()?) {
+            Some(AttributeValue::N(number)) => number.to_i64_floor(),
+            _ => None,
+        }
+    }
+
+    /// Whether an item is expired at `now`, and not for more than five years.
+    pub fn is_expired(&self, item: &Item, now: Moment) -> bool {
+        self.expires(item)
+            .is_some_and(|seconds| (now.seconds() - limits::TTL_OLDEST_SECONDS..=now.seconds()).contains(&seconds))
+    }
+
     /// When time to live deletes an item; `None` if it never does.
     pub fn expiry(&self, key: &Key, item: &Item) -> Option<Moment> {
-        let attribute = self.time_to_live.as_ref()?;
+        let seconds = self.expires(item)?;
         let TimeToLive::Deletes(lag) = self.conditions.time_to_live else {
             return None;
         };
-        let Some(AttributeValue::N(number)) = item.get(attribute) else {
-            return None;
-        };
-        let seconds = number.to_i64_floor()?;
         let decision = chance::decide(self.seed, "time to live", &key.bytes, seconds as u64);
         Some(Moment::from_seconds(seconds).plus(lag.of(decision)))
     }
@@ -65,20 +79,28 @@ impl Shape {
     /// The same for an item that is written, or looked at for the first time, at `now`: one that expired more than five
     /// years before is left alone.
     pub fn expiry_from(&self, key: &Key, item: &Item, now: Moment) -> Option<Moment> {
-        let attribute = self.time_to_live.as_ref()?;
-        let Some(AttributeValue::N(number)) = item.get(attribute) else {
-            return None;
-        };
-        if number.to_i64_floor()? < now.seconds() - limits::TTL_OLDEST_SECONDS {
+        if self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS {
             return None;
         }
         self.expiry(key, item)
     }
 
+    /// Whether writes leave something to be done later, without being asked again.
+    pub fn has_due_work(&self) -> bool {
+        self.time_to_live.is_some() || self.conditions.transaction_time != Lag::None
+    }
+
+    /// How long a write takes to reach a global index.
+    fn index_lag(&self, index: usize) -> Lag {
+        let own = || self.index_lags.get(&self.definition.globals.get(index)?.name).copied();
+        let own = if self.index_lags.is_empty() { None } else { own() };
+        own.unwrap_or(self.conditions.index_propagation)
+    }
+
     /// When a write made at `now` reaches a global index.
     pub fn arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
-        let lag = self.conditions.index_propagation;
-        if lag == crate::conditions::Lag::None {
+        let lag = self.index_lag(index);
+        if lag == Lag::None {
             return now;
         }
         let decision = chance::decide(
