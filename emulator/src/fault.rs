@@ -187,18 +187,15 @@ pub struct Faults {
     /// So that a twin without rules asks no lock.
     count: AtomicUsize,
     rules: Mutex<Installed>,
+    /// How often a dial was asked about a key.
+    asked: Ordinals,
 }
 
 #[derive(Debug, Default)]
 struct Installed {
     next: u64,
     rules: Vec<RuleReport>,
-    /// How often a dial was asked about a key.
-    ordinals: BTreeMap<u64, u64>,
 }
-
-/// Keys whose decisions are counted; beyond them counting starts again.
-const MOST_ORDINALS: usize = 1 << 20;
 
 impl Faults {
     /// No rules; shares are decided by `seed`.
@@ -207,6 +204,7 @@ impl Faults {
             seed,
             count: AtomicUsize::new(0),
             rules: Mutex::default(),
+            asked: Ordinals::default(),
         }
     }
 
@@ -261,13 +259,8 @@ impl Faults {
             .bytes(what.as_bytes())
             .bytes(subject.table.as_bytes());
         let id = name.bytes(subject.operation.as_bytes()).bytes(key).finish();
-        let mut installed = self.rules.lock();
-        if installed.ordinals.len() >= MOST_ORDINALS {
-            installed.ordinals.clear();
-        }
-        let ordinal = installed.ordinals.entry(id).or_default();
-        *ordinal += 1;
-        chance::share(chance::decide(self.seed, what, &id.to_le_bytes(), *ordinal)) < share
+        let ordinal = self.asked.next(id);
+        chance::share(chance::decide(self.seed, what, &id.to_le_bytes(), ordinal)) < share
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.
@@ -302,6 +295,38 @@ impl Faults {
             }
         }
         None
+    }
+}
+
+/// How often each thing was decided, for decisions that have no other ordinal.
+///
+/// ```
+/// use dynatwin_engine::fault::Ordinals;
+///
+/// let ordinals = Ordinals::default();
+/// assert_eq!([ordinals.next(7), ordinals.next(7), ordinals.next(8)], [1, 2, 1]);
+/// ```
+#[derive(Debug, Default)]
+pub struct Ordinals(Mutex<BTreeMap<u64, u64>>);
+
+/// Things that are counted; beyond them counting starts again.
+const MOST_ORDINALS: usize = 1 << 20;
+
+impl Ordinals {
+    /// Counts a decision on the thing of this hash; the first is 1.
+    pub fn next(&self, id: u64) -> u64 {
+        let mut counted = self.0.lock();
+        if counted.len() >= MOST_ORDINALS {
+            counted.clear();
+        }
+        let ordinal = counted.entry(id).or_default();
+        *ordinal += 1;
+        *ordinal
+    }
+
+    /// Starts counting again.
+    pub fn clear(&self) {
+        self.0.lock().clear();
     }
 }
 

@@ -8,6 +8,9 @@
 //! - `answer`: the whole body of a success; `body`: the whole body of an error;
 //! - `has`: what the body of a success has among other members.
 //!
+//! A case may have `conditions` (`calm` if it has none) and a `region`. A step of `before` is an operation and its request,
+//! and the region if it is another; `["$advance", 5]` moves the clock by so many seconds.
+//!
 //! Long things are written short: `{"$text": ["k", 2049, "!", 1]}` is a text of texts and how often each comes,
 //! `{"$list": [element, 101]}` a list in whose elements `$i` is the number, `{"$nest": 32}` a value of that many levels.
 #![allow(clippy::unwrap_used)]
@@ -16,7 +19,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Capacity, Conditions};
+use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use serde_json::{Value, json};
 
@@ -51,18 +54,11 @@ fn repeated(parts: &[Value]) -> String {
 struct Twin(Engine);
 
 impl Twin {
-    fn set_up(file: &Value) -> Twin {
+    fn set_up(file: &Value, conditions: &Value) -> Twin {
         let twin = Twin(Engine::new(Settings {
             clock: Clock::settable(Moment::START),
             seed: 1,
-            conditions: Conditions {
-                capacity: if file["capacity"] == "enforced" {
-                    Conditions::AWS.capacity
-                } else {
-                    Capacity::Reported
-                },
-                ..Conditions::CALM
-            },
+            conditions: Conditions::CALM,
             shared_db: false,
         }));
         for table in file["tables"].as_array().unwrap() {
@@ -73,21 +69,33 @@ impl Twin {
                 twin.must("PutItem", &json!({"TableName": table, "Item": item}));
             }
         }
+        let conditions = Conditions::named(conditions.as_str().unwrap_or("calm"));
+        let mut conditions = conditions.expect("the name of a set of conditions");
+        if file["capacity"] == "enforced" {
+            conditions.capacity = Conditions::AWS.capacity;
+        }
+        twin.0.set_conditions(conditions);
         twin
     }
 
-    fn send(&self, operation: &str, request: &Value) -> (u16, Value) {
+    fn send(&self, operation: &str, request: &Value, region: &Value) -> (u16, Value) {
         let caller = Caller {
             access_key: "test".into(),
-            region: "us-east-1".into(),
+            region: region.as_str().unwrap_or("us-east-1").into(),
         };
         let body = expand(request).to_string();
         let answer = self.0.dispatch(&caller, operation, body.as_bytes());
-        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+        // TagResource and UntagResource succeed without a body.
+        let body = if answer.body.is_empty() {
+            b"null"
+        } else {
+            answer.body.as_slice()
+        };
+        (answer.status, serde_json::from_slice(body).unwrap())
     }
 
     fn must(&self, operation: &str, request: &Value) {
-        let (status, body) = self.send(operation, request);
+        let (status, body) = self.send(operation, request, &Value::Null);
         assert_eq!(status, 200, "set-up: {operation} {request}: {body}");
     }
 }
@@ -114,14 +122,14 @@ fn has(whole: &Value, part: &Value) -> bool {
 
 /// What is wrong about the answer to a case.
 fn failure(file: &Value, case: &Value) -> Option<String> {
-    let twin = Twin::set_up(file);
+    let twin = Twin::set_up(file, &case["conditions"]);
     for step in case["before"].as_array().into_iter().flatten() {
         match step[0].as_str().unwrap() {
-            "$advance" => twin.0.advance(Duration::from_millis(step[1].as_u64().unwrap())),
-            operation => drop(twin.send(operation, &step[1])),
+            "$advance" => twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap())),
+            operation => drop(twin.send(operation, &step[1], &step[2])),
         }
     }
-    let (status, body) = twin.send(case["operation"].as_str().unwrap(), &case["request"]);
+    let (status, body) = twin.send(case["operation"].as_str().unwrap(), &case["request"], &case["region"]);
     let (holds, expected) = if let Some(error) = case.get("error") {
         let error = expand(error);
         (status == 400 && error == error_text(&body), error)
@@ -164,4 +172,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables }
+files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached }

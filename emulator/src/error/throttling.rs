@@ -38,6 +38,35 @@ impl Exceeded {
     pub const fn place(self) -> usize {
         self as usize
     }
+
+    /// The name of one of the sixteen reasons, as the API model spells them.
+    ///
+    /// ```
+    /// use dynatwin_engine::fault::Exceeded;
+    ///
+    /// assert_eq!(Exceeded::AccountLimit.reason(true, false), "IndexReadAccountLimitExceeded");
+    /// ```
+    pub const fn reason(self, of_index: bool, writes: bool) -> &'static str {
+        use Exceeded::*;
+        match (of_index, writes, self) {
+            (false, false, ProvisionedThroughput) => "TableReadProvisionedThroughputExceeded",
+            (false, false, KeyRangeThroughput) => "TableReadKeyRangeThroughputExceeded",
+            (false, false, AccountLimit) => "TableReadAccountLimitExceeded",
+            (false, false, MaxOnDemandThroughput) => "TableReadMaxOnDemandThroughputExceeded",
+            (false, true, ProvisionedThroughput) => "TableWriteProvisionedThroughputExceeded",
+            (false, true, KeyRangeThroughput) => "TableWriteKeyRangeThroughputExceeded",
+            (false, true, AccountLimit) => "TableWriteAccountLimitExceeded",
+            (false, true, MaxOnDemandThroughput) => "TableWriteMaxOnDemandThroughputExceeded",
+            (true, false, ProvisionedThroughput) => "IndexReadProvisionedThroughputExceeded",
+            (true, false, KeyRangeThroughput) => "IndexReadKeyRangeThroughputExceeded",
+            (true, false, AccountLimit) => "IndexReadAccountLimitExceeded",
+            (true, false, MaxOnDemandThroughput) => "IndexReadMaxOnDemandThroughputExceeded",
+            (true, true, ProvisionedThroughput) => "IndexWriteProvisionedThroughputExceeded",
+            (true, true, KeyRangeThroughput) => "IndexWriteKeyRangeThroughputExceeded",
+            (true, true, AccountLimit) => "IndexWriteAccountLimitExceeded",
+            (true, true, MaxOnDemandThroughput) => "IndexWriteMaxOnDemandThroughputExceeded",
+        }
+    }
 }
 
 /// What ran out, and whose.
@@ -72,25 +101,7 @@ pub struct Throttle {
 impl Throttle {
     /// The reason, as the API model spells it.
     pub fn reason(&self) -> &'static str {
-        use Exceeded::*;
-        match (self.of_index, self.writes, self.exceeded) {
-            (false, false, ProvisionedThroughput) => "TableReadProvisionedThroughputExceeded",
-            (false, false, KeyRangeThroughput) => "TableReadKeyRangeThroughputExceeded",
-            (false, false, AccountLimit) => "TableReadAccountLimitExceeded",
-            (false, false, MaxOnDemandThroughput) => "TableReadMaxOnDemandThroughputExceeded",
-            (false, true, ProvisionedThroughput) => "TableWriteProvisionedThroughputExceeded",
-            (false, true, KeyRangeThroughput) => "TableWriteKeyRangeThroughputExceeded",
-            (false, true, AccountLimit) => "TableWriteAccountLimitExceeded",
-            (false, true, MaxOnDemandThroughput) => "TableWriteMaxOnDemandThroughputExceeded",
-            (true, false, ProvisionedThroughput) => "IndexReadProvisionedThroughputExceeded",
-            (true, false, KeyRangeThroughput) => "IndexReadKeyRangeThroughputExceeded",
-            (true, false, AccountLimit) => "IndexReadAccountLimitExceeded",
-            (true, false, MaxOnDemandThroughput) => "IndexReadMaxOnDemandThroughputExceeded",
-            (true, true, ProvisionedThroughput) => "IndexWriteProvisionedThroughputExceeded",
-            (true, true, KeyRangeThroughput) => "IndexWriteKeyRangeThroughputExceeded",
-            (true, true, AccountLimit) => "IndexWriteAccountLimitExceeded",
-            (true, true, MaxOnDemandThroughput) => "IndexWriteMaxOnDemandThroughputExceeded",
-        }
+        self.exceeded.reason(self.of_index, self.writes)
     }
 
     /// The exception and its text.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
+use super::transact::reason;
 use super::{Context, Entry};
 use crate::capacity::units::{self, Units};
 use crate::capacity::{Consumed, Demand, Direction, Shortage};
@@ -110,8 +111,9 @@ impl<'a> Basket<'a> {
         });
     }
 
-    /// Spends everything, under the locks of all ledgers, or nothing: then it says which entries lacked what.
-    pub(super) fn reserve(self, now: Moment) -> Result<(), Vec<(usize, ApiError)>> {
+    /// Spends everything, under the locks of all ledgers, or nothing: then the transaction, of so many entries, is
+    /// cancelled, and says which of them lacked what.
+    pub(super) fn reserve(self, entries: usize, now: Moment) -> Result<(), ApiError> {
         let tables = self
             .0
             .into_values()
@@ -120,17 +122,18 @@ impl<'a> Basket<'a> {
             .filter(|(table, _)| table.capacity.is_counted())
             .map(|(table, demands)| (table, demands, table.capacity.lock()))
             .collect();
-        let mut lacking: Vec<(usize, ApiError)> = Vec::new();
+        let mut lacking: Vec<Option<ApiError>> = vec![None; entries];
         for (table, demands, ledger) in &mut locked {
             let Some(ledger) = ledger.as_mut() else { continue };
             let shortages = ledger.check(demands, now);
             ledger.refuse(demands, &shortages, now);
             for of_entry in shortages.chunk_by(|left, right| left.entry == right.entry) {
-                lacking.push((of_entry[0].entry, throttled(table, of_entry.iter())));
+                lacking[of_entry[0].entry] = Some(throttled(table, of_entry.iter()));
             }
         }
-        if !lacking.is_empty() {
-            return Err(lacking);
+        if lacking.iter().any(Option::is_some) {
+            let reasons = lacking.into_iter().map(reason).collect();
+            return Err(ApiError::transaction_cancelled(reasons));
         }
         for (_, demands, ledger) in &mut locked {
             if let Some(ledger) = ledger.as_mut() {

@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         })
         .collect::<Result<Vec<_>, _>>()?;
     let gets = plan_all(context, &asked)?;
-    let items = execute::transact_get(context, &gets).map_err(|failures| cancelled(asked.len(), failures))?;
+    let items = execute::transact_get(context, &gets)?;
     let total: usize = items.iter().flatten().map(Item::size).sum();
     if total > limits::TRANSACTION_SIZE {
         return Err(ApiError::validation(format!(
@@ -108,14 +108,6 @@ fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<
             .map(|each| cancellation_reason(each.err()))
             .collect(),
     ))
-}
-
-/// A transaction that was cancelled by its reads; what is no throttle is the whole request's.
-fn cancelled(count: usize, failures: Vec<(usize, ApiError)>) -> ApiError {
-    match failures.iter().find(|(_, error)| !execute::is_throttle(error)) {
-        Some((_, error)) => error.clone(),
-        None => execute::cancelled(count, failures),
-    }
 }
 
 fn encode(
