@@ -80,6 +80,10 @@ macro_rules! requests {
     };
 }
 
+mod streams;
+
+pub use streams::{DescribeStream, GetRecords, GetShardIterator, ListStreams, ShardFilter};
+
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
     PutItem {

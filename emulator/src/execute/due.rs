@@ -68,8 +68,8 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
         let Some(item) = contents.get(&expiry.key).cloned() else {
             continue;
         };
-        let change = Change::new(&shape.definition, expiry.key, Some(item), None);
-        contents.apply(shape, &change, expiry.due);
+        let change = Change::expiry(&shape.definition, expiry.key, item, expiry.due);
+        contents.apply(shape, &change, now);
         count += 1;
     }
     partition.publish_due(contents);

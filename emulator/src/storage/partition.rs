@@ -141,11 +141,13 @@ impl Contents {
         }
     }
 
-    /// Applies a change to the items, the local indexes and what is due, and hands its global arms on. This cannot fail.
+    /// Applies a change to the items, the local indexes and what is due, and hands its global arms and its record on. This
+    /// cannot fail.
     ///
-    /// `now` is when it happens; `shape` the table's, of the partition's epoch.
+    /// `now` is when it is applied; `shape` the table's, of the partition's epoch.
     pub fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
-        self.reschedule(shape, change, now);
+        let happened = change.happened(now);
+        self.reschedule(shape, change, happened);
         self.bytes += change.new.as_ref().map_or(0, Item::size);
         self.bytes -= change.old.as_ref().map_or(0, Item::size);
         match &change.new {
@@ -167,8 +169,11 @@ impl Contents {
             let Some(index) = shape.indexes.get(arm.index) else {
                 continue;
             };
-            let due = shape.arrival(&change.key, arm.index, now);
+            let due = shape.arrival(&change.key, arm.index, happened);
             index.push(due, arm.remove.clone(), arm.insert.clone());
+        }
+        if let Some(stream) = &shape.stream {
+            stream.record(change, now);
         }
     }
 
