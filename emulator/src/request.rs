@@ -80,9 +80,11 @@ macro_rules! requests {
     };
 }
 
+mod admin;
 mod streams;
 
-pub use streams::{DescribeStream, GetRecords, GetShardIterator, ListStreams, ShardFilter};
+pub use admin::*;
+pub use streams::*;
 
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
@@ -373,6 +375,7 @@ requests! {
         tags: Option<Vec<Tag>>,
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
+        resource_policy: Option<Text>,
     }
 
     /// A request that names one table and nothing else: DescribeTable, DeleteTable, DescribeTimeToLive.

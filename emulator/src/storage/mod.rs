@@ -1,7 +1,9 @@
 //! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
 //!
-//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions and the shards of streams are leaves.
+//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions and the shards of streams
+//! are leaves.
 
+mod attached;
 mod catalog;
 mod index;
 mod job;
@@ -10,6 +12,7 @@ mod range;
 mod stream;
 mod table;
 
+pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
 pub use catalog::{Catalog, Region, Scope};
 pub use index::GlobalIndex;
 pub use job::{Job, Recent, Work};
@@ -18,4 +21,4 @@ pub use range::{KeyRange, Page, PageLimit, Segment};
 pub use stream::{
     Event, Position, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,
 };
-pub use table::{PARTITIONS, Shape, Table};
+pub use table::{PARTITIONS, Shape, Stage, Table};
