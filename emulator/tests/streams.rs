@@ -650,6 +650,13 @@ fn a_new_table_takes_its_stream_along() {
     let mut conditions = Conditions::CALM;
     conditions.table_status = Lag::Fixed(Duration::from_secs(6));
     twin.engine.set_conditions(conditions);
+    let off = json!({"TableName": "off", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": false}});
+    let made = twin.ok("CreateTable", &off)["TableDescription"].clone();
+    for member in ["StreamSpecification", "LatestStreamArn", "LatestStreamLabel"] {
+        assert!(made.get(member).is_none());
+    }
     create(&twin, "NEW_IMAGE");
     let arn = latest(&twin);
     assert_eq!(describe(&twin, &arn)["StreamStatus"], "ENABLING");
