@@ -1,6 +1,7 @@
 //! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
 //!
-//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions and the shards of streams are leaves.
+//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions and the shards of streams
+//! are leaves.
 
 mod attached;
 mod catalog;
