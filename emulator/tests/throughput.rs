@@ -564,3 +564,37 @@ fn what_there_is_can_be_spent() {
         model.check_windows(0, seed);
     }
 }
+
+#[test]
+fn the_shards_of_a_stream_split_as_the_partitions_do() {
+    let twin = enforced(Enforcement {
+        partition_size: 20 * 1024,
+        ..Enforcement::AWS
+    });
+    let mut table = provisioned(1000, 1000);
+    table["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+    create(&twin, &table);
+    let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
+    let shards = || {
+        let body = json!({ "StreamArn": arn }).to_string();
+        let target = "DynamoDBStreams_20120810.DescribeStream";
+        let answer = twin.engine.dispatch(&twin.caller, target, body.as_bytes());
+        let stream: Value = serde_json::from_slice(&answer.body).unwrap();
+        stream["StreamDescription"]["Shards"].as_array().unwrap().clone()
+    };
+    let before = shards().len();
+    (0..100).for_each(|at| assert!(put(&twin, &format!("k{at}"), 1)));
+    let after = shards();
+    let closed = after
+        .iter()
+        .filter(|shard| shard["SequenceNumberRange"].get("EndingSequenceNumber").is_some());
+    assert!(closed.count() > 0 && after.len() > before, "{after:?}");
+    let starts: Vec<u64> = heat(&twin).resources[0]
+        .partitions
+        .iter()
+        .map(|each| each.first)
+        .collect();
+    // A shard lies in one of storage's partitions, whose borders it has anyway.
+    let borders = starts.iter().filter(|start| *start % (1 << 62) != 0).count();
+    assert_eq!(after.len(), before + 2 * borders);
+}

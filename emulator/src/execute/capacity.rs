@@ -228,6 +228,15 @@ pub fn spend_page(context: &Context<'_>, entry: &Entry<'_>, (first, last): (u64,
     }
 }
 
+/// Splits the shards of the table's stream where its partitions were split. Who calls this holds no lock of the table.
+#[cold]
+pub(super) fn follow_splits(context: &Context<'_>, table: &Table) {
+    let splits = table.capacity.lock().as_mut().map(|ledger| ledger.take_splits());
+    for token in splits.into_iter().flatten() {
+        table.split_stream(token, context.now);
+    }
+}
+
 /// Tells the partitions how large they are after a change.
 pub(super) fn resize(table: &Table, change: &Change, now: Moment) {
     if !table.capacity.is_counted() {

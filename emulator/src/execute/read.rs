@@ -75,7 +75,9 @@ pub fn get_within(context: &Context<'_>, get: &Get<'_>, room: usize) -> Result<O
 fn pay(context: &Context<'_>, get: &Get<'_>, item: Option<&Item>) -> Result<(), ApiError> {
     let table = &get.target.table;
     if table.capacity.is_counted() {
-        capacity::reserve_read(context, table, get.key.token, get.units(item), get.partition)?;
+        let paid = capacity::reserve_read(context, table, get.key.token, get.units(item), get.partition);
+        capacity::follow_splits(context, table);
+        return paid;
     }
     Ok(())
 }

@@ -19,6 +19,16 @@ use crate::storage::{Landing, Shape};
 /// Carries out all writes or none, now or when [`Context::done_at`] says. An entry that could not be planned brings its error along: it cancels the transaction
 /// like one that fails now.
 pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Result<Vec<Change>, ApiError> {
+    let written = carry_out(context, writes);
+    for write in writes.iter().flatten() {
+        if write.target.table.capacity.is_counted() {
+            capacity::follow_splits(context, &write.target.table);
+        }
+    }
+    written
+}
+
+fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Result<Vec<Change>, ApiError> {
     let mut failures: Vec<Option<ApiError>> = Vec::with_capacity(writes.len());
     for write in writes {
         let judged = match write {

@@ -165,6 +165,14 @@ fn pay(
 /// Carries out a write of one item. On success the change has happened; otherwise nothing has.
 pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     context.judge(&write.entry())?;
+    let written = carry_out(context, write);
+    if write.target.table.capacity.is_counted() {
+        capacity::follow_splits(context, &write.target.table);
+    }
+    written
+}
+
+fn carry_out(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
     let mut guard = partition.write();
