@@ -26,6 +26,8 @@ pub enum ErrorKind {
     RequestLimitExceeded,
     ResourceNotFound,
     ResourceInUse,
+    PolicyNotFound,
+    GlobalTableNotFound,
     ConditionalCheckFailed,
     ItemCollectionSizeLimitExceeded,
     LimitExceeded,
@@ -536,6 +538,16 @@ impl ApiError {
 
 /// Throttling and failure.
 impl ApiError {
+    /// A resource of another account, which nothing allows the caller to use.
+    pub fn not_authorized(account: &str, operation: &str, arn: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::AccessDenied,
+            format!(
+                "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn} because no resource-based policy allows the dynamodb:{operation} action"
+            ),
+        )
+    }
+
     /// A provisioned table's or index's throughput is used up.
     pub fn provisioned_throughput(of_index: bool, reason: ThrottlingReason) -> ApiError {
         let text = if of_index {

@@ -46,6 +46,10 @@ pub const GLOBAL_INDEXES: usize = 20;
 pub const PROJECTED_ATTRIBUTES: usize = 100;
 /// Tables of an account in a region (Developer Guide).
 pub const TABLES: usize = 2500;
+/// Rules of Contributor Insights of an account in a region (measured).
+pub const INSIGHT_RULES: usize = 100;
+/// Bytes of a resource policy (Developer Guide).
+pub const POLICY_SIZE: usize = 20_480;
 /// Tags of a resource (Developer Guide).
 pub const TAGS: usize = 50;
 /// Read units a second of a partition (Developer Guide).

@@ -80,6 +80,10 @@ macro_rules! requests {
     };
 }
 
+mod admin;
+
+pub use admin::*;
+
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
     PutItem {
@@ -369,6 +373,7 @@ requests! {
         tags: Option<Vec<Tag>>,
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
+        resource_policy: Option<Text>,
     }
 
     /// A request that names one table and nothing else: DescribeTable, DeleteTable, DescribeTimeToLive.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::attached::Attached;
 use super::history::Past;
 use super::index::GlobalIndex;
 use super::job::{Job, Recent, Work};
@@ -48,6 +50,21 @@ pub struct Shape {
     pub jobs: Vec<Job>,
     /// When what may change only so often was changed last.
     pub recent: Recent,
+    /// What hangs on the table beside its items.
+    pub attached: Arc<Attached>,
+}
+
+/// How far a table is in its life, as the interfaces beside the table's own know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It has just been made, and they do not know of it (measured: the first 1 to 5 s).
+    Unknown,
+    /// It is being made.
+    Creating,
+    /// It stands.
+    Standing,
+    /// It is being removed.
+    Deleting,
 }
 
 impl Shape {
@@ -83,6 +100,19 @@ impl Shape {
             return None;
         }
         self.expiry(key, item)
+    }
+
+    /// When a change is done that begins at `now` and takes so many times as long as a table takes to be made (measured:
+    /// about 6 s); `what` names the change and `subject` what is changed.
+    pub fn later(&self, now: Moment, what: &str, subject: &str, times: f64) -> Moment {
+        let decision = chance::decide(self.seed, what, subject.as_bytes(), self.epoch);
+        let status = self.conditions.table_status.of(decision).as_secs_f64();
+        now.plus(Duration::try_from_secs_f64(status * times).unwrap_or(Duration::MAX))
+    }
+
+    /// Whether changes take time, and may come only so often.
+    pub fn takes_time(&self) -> bool {
+        self.conditions.table_status != Lag::None
     }
 
     /// Whether writes leave something to be done later, without being asked again.
@@ -182,6 +212,17 @@ impl Table {
     /// The shape as it is now.
     pub fn shape(&self) -> Arc<Shape> {
         Arc::clone(&self.shape.read())
+    }
+
+    /// How far it is in its life.
+    pub fn stage(&self, shape: &Shape, now: Moment) -> Stage {
+        let known = self.created.plus(shape.active_at.since(self.created) / 3);
+        match shape.deleted_at {
+            Some(_) => Stage::Deleting,
+            None if now >= shape.active_at => Stage::Standing,
+            None if now >= known => Stage::Creating,
+            None => Stage::Unknown,
+        }
     }
 
     /// The number of the partition that a token belongs to.
