@@ -3,6 +3,7 @@
 mod indexes;
 mod request;
 mod settings;
+mod stream;
 mod throughput;
 mod warm;
 
@@ -69,7 +70,8 @@ impl Edit<'_> {
         self.throughput()?;
         self.on_demand()?;
         self.warm()?;
-        self.indexes()
+        self.indexes()?;
+        self.stream()
     }
 
     fn definition(&mut self) -> &mut Definition {
