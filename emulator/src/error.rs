@@ -580,6 +580,12 @@ impl ApiError {
         )
     }
 
+    /// An item collection that has reached its 10 GB. The text is that of a transaction's reason (API model): of the
+    /// exception by itself none is known.
+    pub fn collection_too_large() -> ApiError {
+        ApiError::new(ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded.")
+    }
+
     /// Something broke on the service's side.
     pub fn internal() -> ApiError {
         ApiError::new(ErrorKind::InternalServerError, "Internal server error")

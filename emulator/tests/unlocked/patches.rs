@@ -86,7 +86,7 @@ pub const PATCHES: &[Patch] = &[
         ],
     },
     Patch {
-        what: "the partition's lock, before what is due next is published",
+        what: "the word of what is due, before the partition is unlocked",
         file: "src/storage/partition.rs",
         locked: "        self.lower_due(contents);\n        contents.apply(shape, change, now);\n        self.publish_due(contents);\n",
         unlocked: "        contents.apply(shape, change, now);\n",
