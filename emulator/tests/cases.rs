@@ -152,4 +152,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables }
+files! { framework serialization values updates conditions reads batches transactions capacity legacy tables vectors }

@@ -7,11 +7,14 @@ use crate::clock::Moment;
 use crate::storage::{Contents, Partition, Shape, Table};
 use crate::sync::RwLockReadGuard;
 
-/// Makes every deletion of a table that is due by `now`, partition by partition, and lets its global indexes catch up.
+/// Makes every deletion of a table that is due by `now`, partition by partition, and lets its indexes catch up.
 pub fn run_due(table: &Table, now: Moment) {
     let shape = table.shape();
     run_partitions(table, &shape, now);
     for index in &shape.indexes {
+        index.drain(now);
+    }
+    for index in &shape.vectors {
         index.drain(now);
     }
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod definition;
 pub(super) mod shape;
+pub(super) mod vector;
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::chance;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::CreateTable;
-use crate::storage::{GlobalIndex, Recent, Shape, Table};
+use crate::storage::{GlobalIndex, Recent, Shape, Table, VectorEntries};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -47,6 +48,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             .globals
             .iter()
             .map(|_| Arc::new(GlobalIndex::new()))
+            .collect(),
+        vectors: definition
+            .vectors
+            .iter()
+            .map(|_| Arc::new(VectorEntries::new()))
             .collect(),
         definition: Arc::new(definition),
         time_to_live: None,

@@ -20,6 +20,7 @@ mod put_item;
 mod query;
 mod reading;
 mod scan;
+mod search_vectors;
 mod single_write;
 mod tag_resource;
 mod tags;
@@ -95,6 +96,7 @@ pub static OPERATIONS: &[Operation] = operations! {
     "PutItem" Write "dynamodb:PutItem" => put_item,
     "Query" Read "dynamodb:Query" => query,
     "Scan" Read "dynamodb:Scan" => scan,
+    "SearchVectors" Read "dynamodb:SearchVectors" => search_vectors,
     "TagResource" Control "dynamodb:TagResource" => tag_resource,
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,

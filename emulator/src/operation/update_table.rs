@@ -4,6 +4,7 @@ mod indexes;
 mod request;
 mod settings;
 mod throughput;
+mod vectors;
 mod warm;
 
 use std::sync::Arc;
@@ -72,7 +73,8 @@ impl Edit<'_> {
         self.throughput()?;
         self.on_demand()?;
         self.warm()?;
-        self.indexes()
+        self.indexes()?;
+        self.vectors()
     }
 
     fn definition(&mut self) -> &mut Definition {
@@ -111,7 +113,7 @@ impl Edit<'_> {
 
     /// The indexes that are going.
     fn deleting(&self) -> Option<String> {
-        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. }))
+        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. } | Work::DeleteVectorIndex { .. }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A global index: a table of its own, fed by a queue.
+//! A global index, or a vector index: a table of its own, fed by a queue.
 //!
 //! A write appends to the queue under its base partition's lock; whoever reads the index first applies what is due. So no
 //! lock of one table nests inside another's, and an index can lag or stand still.
@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::range::{KeyRange, Page, PageLimit};
+use crate::change::vector;
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock};
@@ -14,36 +15,72 @@ use crate::value::Item;
 /// Entries after which a writer applies what is due itself, so that the queue of an index that nobody reads stays short.
 const LONG_QUEUE: usize = 64;
 
-#[derive(Debug)]
-struct Arrival {
-    due: Moment,
-    remove: Option<Key>,
-    insert: Option<(Key, Item)>,
+/// What an index keeps: an entry that has a size.
+pub trait Kept: Clone {
+    /// The bytes it counts for.
+    fn bytes(&self) -> usize;
 }
 
-/// The entries of a global index, and those on their way to it.
-#[derive(Debug, Default)]
-pub struct GlobalIndex {
-    entries: RwLock<Entries>,
-    queue: Mutex<VecDeque<Arrival>>,
+impl Kept for Item {
+    fn bytes(&self) -> usize {
+        self.size()
+    }
+}
+
+impl Kept for vector::Entry {
+    fn bytes(&self) -> usize {
+        self.size()
+    }
+}
+
+#[derive(Debug)]
+struct Arrival<E> {
+    due: Moment,
+    remove: Option<Key>,
+    insert: Option<(Key, E)>,
+}
+
+/// The entries of an index that is fed by a queue, and those on their way to it.
+#[derive(Debug)]
+pub struct Fed<E> {
+    entries: RwLock<Entries<E>>,
+    queue: Mutex<VecDeque<Arrival<E>>>,
     /// The queue's length, to be asked without its lock.
     waiting: AtomicUsize,
 }
 
-#[derive(Debug, Default)]
-struct Entries {
-    map: BTreeMap<Key, Item>,
+/// A global index.
+pub type GlobalIndex = Fed<Item>;
+/// What a vector index holds.
+pub type VectorEntries = Fed<vector::Entry>;
+
+#[derive(Debug)]
+struct Entries<E> {
+    map: BTreeMap<Key, E>,
     bytes: usize,
 }
 
-impl GlobalIndex {
+impl<E: Kept> Default for Fed<E> {
+    fn default() -> Fed<E> {
+        Fed::new()
+    }
+}
+
+impl<E: Kept> Fed<E> {
     /// An empty index.
-    pub fn new() -> GlobalIndex {
-        GlobalIndex::default()
+    pub fn new() -> Fed<E> {
+        Fed {
+            entries: RwLock::new(Entries {
+                map: BTreeMap::new(),
+                bytes: 0,
+            }),
+            queue: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+        }
     }
 
     /// Fills a new index, before anybody else knows of it.
-    pub fn fill(&self, entries: impl Iterator<Item = (Key, Item)>) {
+    pub fn fill(&self, entries: impl Iterator<Item = (Key, E)>) {
         let mut there = self.entries.write();
         for insert in entries {
             there.apply(Arrival {
@@ -56,7 +93,7 @@ impl GlobalIndex {
 
     /// Puts a change of the index in the queue, to arrive at `due` and not before those in front of it.
     /// The caller holds the lock of the item's partition.
-    pub fn push(&self, due: Moment, remove: Option<Key>, insert: Option<(Key, Item)>) {
+    pub fn push(&self, due: Moment, remove: Option<Key>, insert: Option<(Key, E)>) {
         let mut queue = self.queue.lock();
         let due = queue.back().map_or(due, |last| last.due.max(due));
         queue.push_back(Arrival { due, remove, insert });
@@ -92,13 +129,6 @@ impl GlobalIndex {
         self.queue.lock().front().map(|arrival| arrival.due)
     }
 
-    /// Reads a page.
-    pub fn page(&self, range: &KeyRange, forward: bool, limit: PageLimit) -> Page {
-        let mut page = Page::default();
-        page.fill_from(&self.entries.read().map, range, forward, limit);
-        page
-    }
-
     /// How many entries have arrived, and their sizes together.
     pub fn count(&self) -> (usize, usize) {
         let entries = self.entries.read();
@@ -106,24 +136,46 @@ impl GlobalIndex {
     }
 
     /// The entries that have arrived, in order.
-    pub fn entries(&self) -> Vec<(Key, Item)> {
+    pub fn entries(&self) -> Vec<(Key, E)> {
         self.entries
             .read()
             .map
             .iter()
-            .map(|(key, item)| (key.clone(), item.clone()))
+            .map(|(key, entry)| (key.clone(), entry.clone()))
             .collect()
     }
 }
 
-impl Entries {
-    fn apply(&mut self, arrival: Arrival) {
+impl GlobalIndex {
+    /// Reads a page.
+    pub fn page(&self, range: &KeyRange, forward: bool, limit: PageLimit) -> Page {
+        let mut page = Page::default();
+        page.fill_from(&self.entries.read().map, range, forward, limit);
+        page
+    }
+}
+
+impl VectorEntries {
+    /// The entries of a range of keys, as they are at one moment: clones of what is shared, so that the lock is not held
+    /// while they are measured.
+    pub fn within(&self, range: &KeyRange) -> Vec<vector::Entry> {
+        if range.is_empty() {
+            return Vec::new();
+        }
+        let entries = self.entries.read();
+        let found = entries.map.range((range.lower.as_ref(), range.upper.as_ref()));
+        found.map(|(_, entry)| entry.clone()).collect()
+    }
+}
+
+impl<E: Kept> Entries<E> {
+    fn apply(&mut self, arrival: Arrival<E>) {
         let gone = arrival.remove.and_then(|key| self.map.remove(&key));
-        self.bytes -= gone.map_or(0, |item| item.size());
-        if let Some((key, item)) = arrival.insert {
-            self.bytes += item.size();
-            let replaced = self.map.insert(key, item);
-            self.bytes -= replaced.map_or(0, |item| item.size());
+        self.bytes -= gone.map_or(0, |entry| entry.bytes());
+        if let Some((key, entry)) = arrival.insert {
+            self.bytes += entry.bytes();
+            let replaced = self.map.insert(key, entry);
+            self.bytes -= replaced.map_or(0, |entry| entry.bytes());
         }
     }
 }

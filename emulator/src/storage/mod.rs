@@ -10,7 +10,7 @@ mod range;
 mod table;
 
 pub use catalog::{Catalog, Region, Scope};
-pub use index::GlobalIndex;
+pub use index::{Fed, GlobalIndex, Kept, VectorEntries};
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Expiry, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment};

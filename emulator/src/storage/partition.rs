@@ -170,6 +170,13 @@ impl Contents {
             let due = shape.arrival(&change.key, arm.index, now);
             index.push(due, arm.remove.clone(), arm.insert.clone());
         }
+        for arm in &change.vectors {
+            let Some(index) = shape.vectors.get(arm.index) else {
+                continue;
+            };
+            let due = shape.vector_arrival(&change.key, arm.index, now);
+            index.push(due, arm.remove.clone(), arm.insert.clone());
+        }
     }
 
     /// Replaces the old item's due deletion by the new one's.

@@ -9,6 +9,7 @@ pub mod fault;
 mod item;
 mod query;
 mod scalar;
+mod search;
 mod shape;
 mod table;
 mod transact;
