@@ -26,6 +26,8 @@ pub enum ErrorKind {
     RequestLimitExceeded,
     ResourceNotFound,
     ResourceInUse,
+    PolicyNotFound,
+    GlobalTableNotFound,
     ConditionalCheckFailed,
     ItemCollectionSizeLimitExceeded,
     LimitExceeded,
@@ -523,6 +525,19 @@ impl ApiError {
         .with(Detail::Cancellation(reasons))
     }
 
+    /// An item that a running transaction holds.
+    pub fn transaction_conflict() -> ApiError {
+        ApiError::new(ErrorKind::TransactionConflict, "Transaction is ongoing for the item")
+    }
+
+    /// The request of this token still runs. The text was seen in 2021 (aws-sdk-java-v2, issue 2518).
+    pub fn transaction_in_progress() -> ApiError {
+        ApiError::new(
+            ErrorKind::TransactionInProgress,
+            "Transaction from previous request is still in progress",
+        )
+    }
+
     /// Another request under a token that was used.
     pub fn idempotent_mismatch() -> ApiError {
         ApiError::new(
@@ -534,6 +549,16 @@ impl ApiError {
 
 /// Throttling and failure.
 impl ApiError {
+    /// A resource of another account, which nothing allows the caller to use.
+    pub fn not_authorized(account: &str, operation: &str, arn: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::AccessDenied,
+            format!(
+                "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn} because no resource-based policy allows the dynamodb:{operation} action"
+            ),
+        )
+    }
+
     /// A provisioned table's or index's throughput is used up.
     pub fn provisioned_throughput(of_index: bool, reason: ThrottlingReason) -> ApiError {
         let text = if of_index {

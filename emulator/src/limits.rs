@@ -56,6 +56,10 @@ pub const SEARCH_SIZE: usize = 16 * 1024 * 1024;
 pub const PROJECTED_ATTRIBUTES: usize = 100;
 /// Tables of an account in a region (Developer Guide).
 pub const TABLES: usize = 2500;
+/// Rules of Contributor Insights of an account in a region (measured).
+pub const INSIGHT_RULES: usize = 100;
+/// Bytes of a resource policy (Developer Guide).
+pub const POLICY_SIZE: usize = 20_480;
 /// Tags of a resource (Developer Guide).
 pub const TAGS: usize = 50;
 /// Read units a second of a partition (Developer Guide).

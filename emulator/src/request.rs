@@ -80,6 +80,10 @@ macro_rules! requests {
     };
 }
 
+mod admin;
+
+pub use admin::*;
+
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
     PutItem {
@@ -409,6 +413,7 @@ requests! {
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
         vector_indexes: Option<Vec<VectorIndex>>,
+        resource_policy: Option<Text>,
     }
 
     /// A request that names one table and nothing else: DescribeTable, DeleteTable, DescribeTimeToLive.

@@ -39,12 +39,13 @@ pub fn search(
     search: &Search<'_>,
     keep: impl Fn(&Entry) -> bool,
 ) -> Vec<Found> {
-    due::run_partitions(&target.table, &target.shape, context.now);
-    let entries = &target.shape.vectors[search.at];
-    entries.drain(context.now);
+    let Target { table, shape } = target;
+    let (index, range, now) = (&shape.vectors[search.at], &search.range, context.now);
+    let settled = |is_due: &dyn Fn() -> bool| index.settled_within(range, now, is_due);
+    let entries = due::with_nothing_due(table, shape, now, || index.within(range, now), settled);
     let distance = search.index.distance;
     let mut nearest: Vec<Found> = Vec::with_capacity(search.most + 1);
-    for entry in entries.within(&search.range) {
+    for entry in entries {
         if !keep(&entry) {
             continue;
         }

@@ -4,17 +4,20 @@ pub(super) mod definition;
 pub(super) mod shape;
 pub(super) mod vector;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::check;
 use super::description::{self, Look};
+use super::policies;
 use crate::chance;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::CreateTable;
-use crate::storage::{GlobalIndex, Recent, Shape, Table, VectorEntries};
+use crate::storage::{Attached, GlobalIndex, Recent, Shape, Table, VectorEntries};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
+use crate::wire::policy::Document;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = CreateTable::decode(body)?;
@@ -23,6 +26,15 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     };
     shape::check(&request, &name)?;
     let definition = definition::read(context, &request)?;
+    let policy = request.resource_policy.as_deref();
+    let policy = policy.map(|text| Document::read(text, false)).transpose()?;
+    let attached = Attached {
+        policies: policy
+            .iter()
+            .map(|document| policies::first(context, document.text()))
+            .collect(),
+        ..Attached::default()
+    };
     context.judge_control(&name)?;
     let region = context.engine.catalog().region_or_new(&context.scope);
     let mut tables = region.tables.write();
@@ -58,11 +70,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         time_to_live: None,
         time_to_live_changed: None,
         conditions,
+        index_lags: BTreeMap::new(),
         seed,
         active_at: context.now.plus(lag),
         deleted_at: None,
         jobs: Vec::new(),
         recent: Recent::default(),
+        attached: Arc::new(attached),
     };
     let id = description::uuid(
         chance::decide(seed, "id", &[], ordinal),

@@ -33,6 +33,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         if tags::are_settling(shape, now) {
             return Err(ApiError::in_use(format_args!("Table tags are being updated: {}", table.name)));
         }
+        let policy = shape.attached.policy(None);
+        if policy.is_some_and(|policy| now < policy.until) {
+            return Err(ApiError::in_use(format_args!(
+                "Table: {} has a pending resource-based policy update.",
+                table.name
+            )));
+        }
         if shape.definition.deletion_protection {
             return Err(ApiError::validation(
                 "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.",

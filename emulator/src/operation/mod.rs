@@ -1,22 +1,39 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
+mod arn;
 mod batch_get_item;
 mod batch_write_item;
 mod check;
+mod create_global_table;
 mod create_table;
 mod delete_item;
+mod delete_resource_policy;
 mod delete_table;
+mod describe_contributor_insights;
 mod describe_endpoints;
+mod describe_global_table;
+mod describe_global_table_settings;
+mod describe_kinesis_streaming_destination;
 mod describe_limits;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
+mod disable_kinesis_streaming_destination;
 mod dump;
+mod enable_kinesis_streaming_destination;
 mod get_item;
+mod get_resource_policy;
+mod insights;
+mod kinesis;
+mod legacy_global_tables;
+mod list_contributor_insights;
+mod list_global_tables;
 mod list_tables;
 mod list_tags_of_resource;
 mod output;
+mod policies;
 mod put_item;
+mod put_resource_policy;
 mod query;
 mod reading;
 mod scan;
@@ -27,7 +44,11 @@ mod tags;
 mod transact_get_items;
 mod transact_write_items;
 mod untag_resource;
+mod update_contributor_insights;
+mod update_global_table;
+mod update_global_table_settings;
 mod update_item;
+mod update_kinesis_streaming_destination;
 mod update_table;
 mod update_time_to_live;
 
@@ -83,17 +104,29 @@ macro_rules! operations {
 pub static OPERATIONS: &[Operation] = operations! {
     "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
+    "CreateGlobalTable" Control "dynamodb:CreateGlobalTable" => create_global_table,
     "CreateTable" Control "dynamodb:CreateTable" => create_table,
     "DeleteItem" Write "dynamodb:DeleteItem" => delete_item,
+    "DeleteResourcePolicy" Control "dynamodb:DeleteResourcePolicy" => delete_resource_policy,
     "DeleteTable" Control "dynamodb:DeleteTable" => delete_table,
+    "DescribeContributorInsights" Control "dynamodb:DescribeContributorInsights" => describe_contributor_insights,
     "DescribeEndpoints" Control "dynamodb:DescribeEndpoints" => describe_endpoints,
+    "DescribeGlobalTable" Control "dynamodb:DescribeGlobalTable" => describe_global_table,
+    "DescribeGlobalTableSettings" Control "dynamodb:DescribeGlobalTableSettings" => describe_global_table_settings,
+    "DescribeKinesisStreamingDestination" Control "dynamodb:DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
+    "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
+    "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
     "GetItem" Read "dynamodb:GetItem" => get_item,
+    "GetResourcePolicy" Control "dynamodb:GetResourcePolicy" => get_resource_policy,
+    "ListContributorInsights" Control "dynamodb:ListContributorInsights" => list_contributor_insights,
+    "ListGlobalTables" Control "dynamodb:ListGlobalTables" => list_global_tables,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
     "PutItem" Write "dynamodb:PutItem" => put_item,
+    "PutResourcePolicy" Control "dynamodb:PutResourcePolicy" => put_resource_policy,
     "Query" Read "dynamodb:Query" => query,
     "Scan" Read "dynamodb:Scan" => scan,
     "SearchVectors" Read "dynamodb:SearchVectors" => search_vectors,
@@ -101,7 +134,11 @@ pub static OPERATIONS: &[Operation] = operations! {
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,
     "UntagResource" Control "dynamodb:UntagResource" => untag_resource,
+    "UpdateContributorInsights" Control "dynamodb:UpdateContributorInsights" => update_contributor_insights,
+    "UpdateGlobalTable" Control "dynamodb:UpdateGlobalTable" => update_global_table,
+    "UpdateGlobalTableSettings" Control "dynamodb:UpdateGlobalTableSettings" => update_global_table_settings,
     "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
+    "UpdateKinesisStreamingDestination" Control "dynamodb:UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
     "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
 };

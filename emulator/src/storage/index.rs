@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::range::{KeyRange, Page, PageLimit};
+use super::range::{KeyRange, Page, Walk};
 use crate::change::vector;
 use crate::clock::Moment;
 use crate::key::Key;
@@ -44,7 +44,7 @@ struct Arrival<E> {
 #[derive(Debug)]
 pub struct Fed<E> {
     entries: RwLock<Entries<E>>,
-    queue: Mutex<VecDeque<Arrival<E>>>,
+    queue: Mutex<Queue<E>>,
     /// The queue's length, to be asked without its lock.
     waiting: AtomicUsize,
 }
@@ -53,6 +53,13 @@ pub struct Fed<E> {
 pub type GlobalIndex = Fed<Item>;
 /// What a vector index holds.
 pub type VectorEntries = Fed<vector::Entry>;
+
+#[derive(Debug)]
+struct Queue<E> {
+    arrivals: VecDeque<Arrival<E>>,
+    /// Whether nothing arrives, however long it waits.
+    paused: bool,
+}
 
 #[derive(Debug)]
 struct Entries<E> {
@@ -74,7 +81,10 @@ impl<E: Kept> Fed<E> {
                 map: BTreeMap::new(),
                 bytes: 0,
             }),
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue {
+                arrivals: VecDeque::new(),
+                paused: false,
+            }),
             waiting: AtomicUsize::new(0),
         }
     }
@@ -95,9 +105,9 @@ impl<E: Kept> Fed<E> {
     /// The caller holds the lock of the item's partition.
     pub fn push(&self, due: Moment, remove: Option<Key>, insert: Option<(Key, E)>) {
         let mut queue = self.queue.lock();
-        let due = queue.back().map_or(due, |last| last.due.max(due));
-        queue.push_back(Arrival { due, remove, insert });
-        self.waiting.store(queue.len(), Ordering::Release);
+        let due = queue.arrivals.back().map_or(due, |last| last.due.max(due));
+        queue.arrivals.push_back(Arrival { due, remove, insert });
+        self.waiting.store(queue.arrivals.len(), Ordering::Release);
     }
 
     /// Applies what is due by `now`, in order.
@@ -105,16 +115,32 @@ impl<E: Kept> Fed<E> {
         if self.waiting.load(Ordering::Acquire) == 0 {
             return;
         }
-        // The queue stays locked while its front is applied, so that two drains cannot change places.
-        let mut queue = self.queue.lock();
-        if queue.front().is_none_or(|arrival| arrival.due > now) {
+        self.arrive(&mut self.queue.lock(), now);
+    }
+
+    /// Applies what is due by `now`. The queue stays locked while its front is applied, so that two drains cannot change
+    /// places.
+    fn arrive(&self, queue: &mut Queue<E>, now: Moment) {
+        if queue.paused || queue.arrivals.front().is_none_or(|arrival| arrival.due > now) {
             return;
         }
         let mut entries = self.entries.write();
-        while let Some(arrival) = queue.pop_front_if(|arrival| arrival.due <= now) {
+        while let Some(arrival) = queue.arrivals.pop_front_if(|arrival| arrival.due <= now) {
             entries.apply(arrival);
         }
-        self.waiting.store(queue.len(), Ordering::Release);
+        self.waiting.store(queue.arrivals.len(), Ordering::Release);
+    }
+
+    /// Lets nothing arrive from now on: what is due by `now` still does.
+    pub fn pause(&self, now: Moment) {
+        let mut queue = self.queue.lock();
+        self.arrive(&mut queue, now);
+        queue.paused = true;
+    }
+
+    /// Lets everything arrive again when it is due, beginning with what has been due for long.
+    pub fn resume(&self) {
+        self.queue.lock().paused = false;
     }
 
     /// Applies what is due if much is waiting: what a writer does after it has unlocked.
@@ -124,9 +150,41 @@ impl<E: Kept> Fed<E> {
         }
     }
 
-    /// When the next entry arrives; `None` if none is on its way.
+    /// When the next entry arrives; `None` if none is on its way, or the index is paused.
     pub fn next_due(&self) -> Option<Moment> {
-        self.queue.lock().front().map(|arrival| arrival.due)
+        let queue = self.queue.lock();
+        queue
+            .arrivals
+            .front()
+            .filter(|_| !queue.paused)
+            .map(|arrival| arrival.due)
+    }
+
+    /// Reads what has arrived by `now`.
+    fn arrived<R>(&self, now: Moment, read: impl FnOnce(&BTreeMap<Key, E>) -> R) -> R {
+        self.drain(now);
+        read(&self.entries.read().map)
+    }
+
+    /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
+    ///
+    /// What is due is known before it can be seen here, and done before it is known no more: so with the queue locked, what
+    /// `is_due` does not know is in the queue or has arrived.
+    fn settled<R>(
+        &self,
+        now: Moment,
+        is_due: impl FnOnce() -> bool,
+        read: impl FnOnce(&BTreeMap<Key, E>) -> R,
+    ) -> Option<R> {
+        let entries = {
+            let mut queue = self.queue.lock();
+            self.arrive(&mut queue, now);
+            if is_due() {
+                return None;
+            }
+            self.entries.read()
+        };
+        Some(read(&entries.map))
     }
 
     /// How many entries have arrived, and their sizes together.
@@ -147,25 +205,41 @@ impl<E: Kept> Fed<E> {
 }
 
 impl GlobalIndex {
-    /// Reads a page.
-    pub fn page(&self, range: &KeyRange, forward: bool, limit: PageLimit) -> Page {
-        let mut page = Page::default();
-        page.fill_from(&self.entries.read().map, range, forward, limit);
-        page
+    /// Reads a page of what has arrived by `now`.
+    pub fn page(&self, walk: &Walk<'_>, now: Moment) -> Page {
+        self.arrived(now, |map| Page::of(map, walk))
+    }
+
+    /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
+    pub fn settled_page(&self, walk: &Walk<'_>, now: Moment, is_due: impl FnOnce() -> bool) -> Option<Page> {
+        self.settled(now, is_due, |map| Page::of(map, walk))
     }
 }
 
 impl VectorEntries {
-    /// The entries of a range of keys, as they are at one moment: clones of what is shared, so that the lock is not held
-    /// while they are measured.
-    pub fn within(&self, range: &KeyRange) -> Vec<vector::Entry> {
-        if range.is_empty() {
-            return Vec::new();
-        }
-        let entries = self.entries.read();
-        let found = entries.map.range((range.lower.as_ref(), range.upper.as_ref()));
-        found.map(|(_, entry)| entry.clone()).collect()
+    /// The entries of a range of keys that have arrived by `now`, as they are at one moment: clones of what is shared, so
+    /// that the lock is not held while they are measured.
+    pub fn within(&self, range: &KeyRange, now: Moment) -> Vec<vector::Entry> {
+        self.arrived(now, |map| clones(map, range))
     }
+
+    /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
+    pub fn settled_within(
+        &self,
+        range: &KeyRange,
+        now: Moment,
+        is_due: impl FnOnce() -> bool,
+    ) -> Option<Vec<vector::Entry>> {
+        self.settled(now, is_due, |map| clones(map, range))
+    }
+}
+
+fn clones(map: &BTreeMap<Key, vector::Entry>, range: &KeyRange) -> Vec<vector::Entry> {
+    if range.is_empty() {
+        return Vec::new();
+    }
+    let found = map.range((range.lower.as_ref(), range.upper.as_ref()));
+    found.map(|(_, entry)| entry.clone()).collect()
 }
 
 impl<E: Kept> Entries<E> {

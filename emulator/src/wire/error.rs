@@ -28,6 +28,8 @@ pub const fn exception(kind: ErrorKind) -> &'static str {
         ErrorKind::RequestLimitExceeded => "RequestLimitExceeded",
         ErrorKind::ResourceNotFound => "ResourceNotFoundException",
         ErrorKind::ResourceInUse => "ResourceInUseException",
+        ErrorKind::PolicyNotFound => "PolicyNotFoundException",
+        ErrorKind::GlobalTableNotFound => "GlobalTableNotFoundException",
         ErrorKind::ConditionalCheckFailed => "ConditionalCheckFailedException",
         ErrorKind::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
         ErrorKind::LimitExceeded => "LimitExceededException",

@@ -18,7 +18,7 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
     }
     faults.finish()?;
     let mut faults = Violations::new();
-    billing_mode(&mut faults, request.billing_mode.as_ref());
+    billing_mode(&mut faults, request.billing_mode.as_ref(), "billingMode");
     throughput(
         &mut faults,
         request.provisioned_throughput.as_ref(),
@@ -46,11 +46,11 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
     faults.finish()
 }
 
-pub(in crate::operation) fn billing_mode(faults: &mut Violations, word: Option<&Text>) {
+pub(in crate::operation) fn billing_mode(faults: &mut Violations, word: Option<&Text>, path: &str) {
     if let Some(word) = one_of(word)
         && !matches!(word, "PROVISIONED" | "PAY_PER_REQUEST")
     {
-        faults.value(word, "billingMode", constraint::one_of(words::BILLING_MODE));
+        faults.value(word, path, constraint::one_of(words::BILLING_MODE));
     }
 }
 

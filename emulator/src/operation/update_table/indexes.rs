@@ -157,6 +157,7 @@ impl Edit<'_> {
             .retain(|job| job.index().is_none_or(|index| index != name));
         let until = self.after("index deletion", DELETION);
         let contents = self.shape.indexes.remove(at);
+        Arc::make_mut(&mut self.shape.attached).forget_insights(Some(name));
         let definition = self.definition();
         let index = Box::new(definition.globals.remove(at));
         prune_types(definition);

@@ -39,7 +39,7 @@ pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
 
 fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
     let mut faults = Violations::new();
-    shape::billing_mode(&mut faults, request.billing_mode.as_ref());
+    shape::billing_mode(&mut faults, request.billing_mode.as_ref(), "billingMode");
     let throughput = request.provisioned_throughput.as_ref();
     shape::throughput(&mut faults, throughput, "provisionedThroughput");
     shape::definitions(

@@ -54,6 +54,7 @@ structures! {
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "VectorIndexes" => vector_indexes = Decoder::structure_list::<VectorIndex>,
+        "ResourcePolicy" => resource_policy = Decoder::text,
     }
 
     AttributeDefinition => AttributeDefinition, "AttributeDefinition" {
