@@ -94,7 +94,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
         match due {
             // An overwrite has removed its old entry, so the item is there and still expired.
             Due::Expiry(Expiry { due, key }) if contents.get(&key).is_some() => {
-                change(shape, partition, contents, key, None, due);
+                expire(shape, partition, contents, key, due, now);
                 count += 1;
             }
             // The indexes may be others than when the transaction began; the item is not.
@@ -121,11 +121,19 @@ pub fn expire_now(table: &Table, now: Moment) -> u64 {
         let keys: Vec<Key> = expired.map(|(key, _)| key.clone()).collect();
         count += keys.len() as u64;
         for key in keys {
-            change(&shape, partition, contents, key, None, now);
+            expire(&shape, partition, contents, key, now, now);
         }
     }
     table.count_expired(count);
     count
+}
+
+/// Deletes an item because of time to live, at `now`, as of the moment at which that was due.
+fn expire(shape: &Shape, partition: &Partition, contents: &mut Contents, key: Key, due: Moment, now: Moment) {
+    if let Some(item) = contents.get(&key).cloned() {
+        let change = Change::expiry(&shape.definition, key, item, due);
+        partition.apply(contents, shape, &change, now);
+    }
 }
 
 /// Makes an item `new`, or removes it, at a moment.

@@ -3,6 +3,7 @@
 mod indexes;
 mod request;
 mod settings;
+mod stream;
 mod throughput;
 mod vectors;
 mod warm;
@@ -71,7 +72,8 @@ impl Edit<'_> {
         self.on_demand()?;
         self.warm()?;
         self.indexes()?;
-        self.vectors()
+        self.vectors()?;
+        self.stream()
     }
 
     fn definition(&mut self) -> &mut Definition {

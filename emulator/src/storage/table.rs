@@ -10,6 +10,7 @@ use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
+use super::stream::Stream;
 use crate::chance;
 use crate::change::vector;
 use crate::clock::Moment;
@@ -22,7 +23,13 @@ use crate::value::{AttributeValue, Item, Name};
 
 /// Partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units a second, which is what four
 /// partitions can serve.
-const PARTITIONS: usize = 4;
+pub const PARTITIONS: usize = 4;
+
+/// The number of the partition, of so many, that a token belongs to.
+pub(super) fn place_of(token: u64, partitions: usize) -> usize {
+    // The ring is divided evenly: the high half of a product is at most `len - 1`.
+    ((u128::from(token) * partitions as u128) >> 64) as usize
+}
 
 /// What may change about a table while it stands. A plan is made for one shape, and made again if the epoch has moved.
 #[derive(Debug, Clone)]
@@ -35,6 +42,10 @@ pub struct Shape {
     pub indexes: Vec<Arc<GlobalIndex>>,
     /// The vector indexes' contents, in the definition's order.
     pub vectors: Vec<Arc<VectorEntries>>,
+    /// The stream that takes the records of changes, while there is one.
+    pub stream: Option<Arc<Stream>>,
+    /// The latest stream there was, open or closed.
+    pub latest_stream: Option<Arc<Stream>>,
     /// The attribute that says when an item expires, while time to live is on.
     pub time_to_live: Option<Name>,
     /// When time to live was last changed.
@@ -190,6 +201,21 @@ impl Shape {
         }
     }
 
+    /// Gives the table a stream.
+    pub fn open_stream(&mut self, stream: Stream) -> Arc<Stream> {
+        let stream = Arc::new(stream);
+        self.latest_stream = Some(Arc::clone(&stream));
+        self.stream = Some(Arc::clone(&stream));
+        stream
+    }
+
+    /// Closes the table's stream, under all partition locks; `settled` is from when on it is `DISABLED`.
+    pub fn close_stream(&mut self, now: Moment, settled: Moment) {
+        if let Some(stream) = self.stream.take() {
+            stream.close(now, settled);
+        }
+    }
+
     /// Whether the table can be read and written.
     pub fn is_active(&self, now: Moment) -> bool {
         now >= self.active_at && self.deleted_at.is_none()
@@ -249,8 +275,7 @@ impl Table {
 
     /// The number of the partition that a token belongs to.
     pub fn partition_of(&self, token: u64) -> usize {
-        // The ring is divided evenly: the high half of a product is at most `len - 1`.
-        ((u128::from(token) * self.partitions.len() as u128) >> 64) as usize
+        place_of(token, self.partitions.len())
     }
 
     /// A partition.
@@ -286,6 +311,17 @@ impl Table {
         }
         *current = Arc::new(shape);
         Ok(Arc::clone(&current))
+    }
+
+    /// Splits the shard of the table's stream that takes the records of the token `at`, which is the first one of the second
+    /// half. Says whether that was done: the table may have no stream, or the shard its border there already.
+    pub fn split_stream(&self, at: u64, now: Moment) -> bool {
+        let partition = self.partition(self.partition_of(at));
+        let locked = partition.write();
+        let stream = self.shape().stream.clone();
+        let split = stream.is_some_and(|stream| stream.split(at, now));
+        drop(locked);
+        split
     }
 
     /// When something is due in a partition or a global index next.

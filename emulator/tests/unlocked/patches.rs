@@ -41,7 +41,11 @@ pub const PATCHES: &[Patch] = &[
         file: "src/execute/write.rs",
         locked: "    let change = write.change(&shape, &guard)?;\n    if write",
         unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen)? };\n    let mut guard = partition.write();\n    if write",
-        models: &["a_conditional_put_has_one_winner", "a_counter_loses_no_step"],
+        models: &[
+            "a_conditional_put_has_one_winner",
+            "a_counter_loses_no_step",
+            "a_stream_tells_an_item_in_order",
+        ],
     },
     Patch {
         what: "a transaction's locks, before it has applied everything",
@@ -137,5 +141,19 @@ pub const PATCHES: &[Patch] = &[
         locked: "        let mut installed = self.rules.lock();\n        for report in &mut installed.rules {\n            if !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
         unlocked: "        let mut copied = self.rules.lock().rules.clone();\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            if !report.rule.matches(subject) {\n                continue;\n            }\n",
         models: &["a_fault_rule_is_spent_once"],
+    },
+    Patch {
+        what: "the partition's lock, while a shard of its stream is read",
+        file: "src/execute/stream.rs",
+        locked: "    let slice = stream.read(place, shard, from, most, now);\n    drop(locked);\n    slice\n",
+        unlocked: "    drop(locked);\n    stream.read(place, shard, from, most, now)\n",
+        models: &["a_transaction_is_told_as_a_whole"],
+    },
+    Patch {
+        what: "the atomicity of the next sequence number",
+        file: "src/storage/stream/sequence.rs",
+        locked: "        Sequence(self.sequence.fetch_add(1, Ordering::Relaxed))\n",
+        unlocked: "        let number = self.sequence.load(Ordering::Relaxed);\n        self.sequence.store(number + 1, Ordering::Relaxed);\n        Sequence(number)\n",
+        models: &["a_sequence_number_is_given_once"],
     },
 ];
