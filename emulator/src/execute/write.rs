@@ -17,6 +17,8 @@ use crate::value::{AttributeValue, Item, Map};
 pub enum Action<'r> {
     /// Replaces it.
     Put(Item),
+    /// Makes it, if it is not there.
+    Insert(Item),
     /// Changes it, or makes it of its key.
     Update {
         /// The bound expression; without one a missing item is made of its key.
@@ -46,6 +48,8 @@ pub struct Write<'r> {
     pub condition: Option<Condition<'r>>,
     /// Whether a failed condition shows the item (`ReturnValuesOnConditionCheckFailure: ALL_OLD`).
     pub show_item: bool,
+    /// Whether the condition is only asked of an item that is there.
+    pub spare_missing: bool,
 }
 
 impl Write<'_> {
@@ -65,7 +69,7 @@ impl Write<'_> {
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
         }
-        if let Action::Put(item) = &self.action {
+        if let Action::Put(item) | Action::Insert(item) = &self.action {
             shape
                 .definition
                 .indexes()
@@ -82,11 +86,13 @@ impl Write<'_> {
         let old = contents.get(&self.key);
         if let Some(condition) = &self.condition
             && !condition.matches(old.map(Item::attributes))
+            && !(self.spare_missing && old.is_none())
         {
             return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
         }
         let new = match &self.action {
-            Action::Put(item) => Some(item.clone()),
+            Action::Insert(_) if old.is_some() => return Err(ApiError::duplicate_item()),
+            Action::Put(item) | Action::Insert(item) => Some(item.clone()),
             Action::Delete => None,
             Action::Check => old.cloned(),
             Action::Update { update, key, charged } => updated(shape, old, update.as_ref(), key, *charged)?,

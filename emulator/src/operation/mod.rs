@@ -1,5 +1,6 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
+mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
 mod check;
@@ -12,6 +13,8 @@ mod describe_table;
 mod describe_time_to_live;
 mod description;
 mod dump;
+mod execute_statement;
+mod execute_transaction;
 mod get_item;
 mod list_tables;
 mod list_tags_of_resource;
@@ -21,10 +24,12 @@ mod query;
 mod reading;
 mod scan;
 mod single_write;
+mod statement;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
 mod transact_write_items;
+mod transaction;
 mod untag_resource;
 mod update_item;
 mod update_table;
@@ -80,6 +85,7 @@ macro_rules! operations {
 /// assert!(OPERATIONS.iter().any(|operation| operation.name == "PutItem"));
 /// ```
 pub static OPERATIONS: &[Operation] = operations! {
+    "BatchExecuteStatement" Write "dynamodb:PartiQLSelect" => batch_execute_statement,
     "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
     "CreateTable" Control "dynamodb:CreateTable" => create_table,
@@ -89,6 +95,8 @@ pub static OPERATIONS: &[Operation] = operations! {
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
+    "ExecuteStatement" Write "dynamodb:PartiQLSelect" => execute_statement,
+    "ExecuteTransaction" Write "dynamodb:PartiQLSelect" => execute_transaction,
     "GetItem" Read "dynamodb:GetItem" => get_item,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,

@@ -240,7 +240,10 @@ impl PageRead<'_, '_> {
             fetch,
         );
         let last = page.items.last().filter(|_| page.cut).cloned();
-        let consumed = (self.report != Report::None).then(|| self.consumed(page.bytes, &page.bases));
+        let consumed = (self.report != Report::None).then(|| {
+            let table = &self.target.table.name;
+            consumed(table, self.index, self.consistent, page.bytes, &page.bases)
+        });
         let scanned = page.items.len();
         let bytes = page.bytes;
         let shown = if fetch.is_some() { page.bases } else { page.items };
@@ -279,21 +282,19 @@ impl PageRead<'_, '_> {
             .as_ref()
             .is_none_or(|filter| filter.matches(Some(item.attributes())))
     }
+}
 
-    fn consumed(&self, bytes: usize, fetched: &[Item]) -> Consumed {
-        let mut consumed = Consumed::new(self.target.table.name.clone());
-        let units = units::read(bytes, self.consistent);
-        match self.index {
-            None => consumed.table = units,
-            Some(index) if index.local => {
-                consumed.add_local(index.name.clone(), units);
-                consumed.table = fetched
-                    .iter()
-                    .map(|item| units::read(item.size(), self.consistent))
-                    .sum();
-            }
-            Some(index) => consumed.add_global(index.name.clone(), units),
+/// What a page of so many bytes cost, with what was fetched from the table for a local index.
+pub fn consumed(table: &Name, index: Option<&Index>, consistent: bool, bytes: usize, fetched: &[Item]) -> Consumed {
+    let mut consumed = Consumed::new(table.clone());
+    let units = units::read(bytes, consistent);
+    match index {
+        None => consumed.table = units,
+        Some(index) if index.local => {
+            consumed.add_local(index.name.clone(), units);
+            consumed.table = fetched.iter().map(|item| units::read(item.size(), consistent)).sum();
         }
-        consumed
+        Some(index) => consumed.add_global(index.name.clone(), units),
     }
+    consumed
 }

@@ -29,6 +29,7 @@ pub const fn exception(kind: ErrorKind) -> &'static str {
         ErrorKind::ResourceNotFound => "ResourceNotFoundException",
         ErrorKind::ResourceInUse => "ResourceInUseException",
         ErrorKind::ConditionalCheckFailed => "ConditionalCheckFailedException",
+        ErrorKind::DuplicateItem => "DuplicateItemException",
         ErrorKind::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
         ErrorKind::LimitExceeded => "LimitExceededException",
         ErrorKind::TransactionCanceled => "TransactionCanceledException",

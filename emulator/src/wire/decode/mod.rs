@@ -10,6 +10,7 @@ mod item;
 mod query;
 mod scalar;
 mod shape;
+mod statement;
 mod table;
 mod transact;
 mod value;
