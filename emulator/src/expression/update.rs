@@ -191,8 +191,8 @@ impl<'r> Update<'r> {
             };
             match (self.bound.parsed.application(at).operator, first) {
                 (operator @ (Operator::Plus | Operator::Minus), _) => {
-                    let (left, right) = (self.evaluate(first, base)?, self.evaluate(second, base)?);
-                    let (left, right) = (number(&left)?, number(&right)?);
+                    let left = number(&*self.evaluate(first, base)?)?;
+                    let right = number(&*self.evaluate(second, base)?)?;
                     let result = if operator == Operator::Plus {
                         left.plus(right)
                     } else {
@@ -202,8 +202,10 @@ impl<'r> Update<'r> {
                     return Ok(Cow::Owned(AttributeValue::N(number)));
                 }
                 (Operator::ListAppend, _) => {
-                    let (left, right) = (self.evaluate(first, base)?, self.evaluate(second, base)?);
-                    return Ok(Cow::Owned(appended(list(&left)?, list(&right)?)));
+                    let left = self.evaluate(first, base)?;
+                    let left = list(&left)?;
+                    let right = self.evaluate(second, base)?;
+                    return Ok(Cow::Owned(appended(left, list(&right)?)));
                 }
                 // Its second operand counts only if the path leads nowhere.
                 (Operator::IfNotExists, Operand::Path(span)) => match self.path(span).find(base) {
