@@ -80,6 +80,12 @@ macro_rules! requests {
     };
 }
 
+mod admin;
+mod streams;
+
+pub use admin::*;
+pub use streams::{DescribeStream, GetRecords, GetShardIterator, ListStreams, ShardFilter};
+
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
     PutItem {
@@ -402,6 +408,7 @@ requests! {
         tags: Option<Vec<Tag>>,
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
+        resource_policy: Option<Text>,
     }
 
     /// A request that names one table and nothing else: DescribeTable, DeleteTable, DescribeTimeToLive.

@@ -7,11 +7,15 @@
 //! - `answer`: the whole body of a success; `body`: the whole body of an error;
 //! - `has`: what the body of a success has among other members.
 //!
+//! A case may have `conditions` (`calm` if it has none) and a `region`. A step of `before` is an operation and its request,
+//! and the region if it is another; `["$advance", 5]` moves the clock by so many seconds.
+//!
 //! Long things are written short: `{"$text": ["k", 2049, "!", 1]}` is a text of texts and how often each comes,
 //! `{"$list": [element, 101]}` a list in whose elements `$i` is the number, `{"$nest": 32}` a value of that many levels.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
@@ -49,7 +53,7 @@ fn repeated(parts: &[Value]) -> String {
 struct Twin(Engine);
 
 impl Twin {
-    fn set_up(file: &Value) -> Twin {
+    fn set_up(file: &Value, conditions: &Value) -> Twin {
         let twin = Twin(Engine::new(Settings {
             clock: Clock::settable(Moment::START),
             seed: 1,
@@ -64,21 +68,30 @@ impl Twin {
                 twin.must("PutItem", &json!({"TableName": table, "Item": item}));
             }
         }
+        let conditions = Conditions::named(conditions.as_str().unwrap_or("calm"));
+        twin.0
+            .set_conditions(conditions.expect("the name of a set of conditions"));
         twin
     }
 
-    fn send(&self, operation: &str, request: &Value) -> (u16, Value) {
+    fn send(&self, operation: &str, request: &Value, region: &Value) -> (u16, Value) {
         let caller = Caller {
             access_key: "test".into(),
-            region: "us-east-1".into(),
+            region: region.as_str().unwrap_or("us-east-1").into(),
         };
         let body = expand(request).to_string();
         let answer = self.0.dispatch(&caller, operation, body.as_bytes());
-        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+        // TagResource and UntagResource succeed without a body.
+        let body = if answer.body.is_empty() {
+            b"null"
+        } else {
+            answer.body.as_slice()
+        };
+        (answer.status, serde_json::from_slice(body).unwrap())
     }
 
     fn must(&self, operation: &str, request: &Value) {
-        let (status, body) = self.send(operation, request);
+        let (status, body) = self.send(operation, request, &Value::Null);
         assert_eq!(status, 200, "set-up: {operation} {request}: {body}");
     }
 }
@@ -105,11 +118,14 @@ fn has(whole: &Value, part: &Value) -> bool {
 
 /// What is wrong about the answer to a case.
 fn failure(file: &Value, case: &Value) -> Option<String> {
-    let twin = Twin::set_up(file);
+    let twin = Twin::set_up(file, &case["conditions"]);
     for step in case["before"].as_array().into_iter().flatten() {
-        twin.send(step[0].as_str().unwrap(), &step[1]);
+        match step[0].as_str().unwrap() {
+            "$advance" => twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap())),
+            operation => drop(twin.send(operation, &step[1], &step[2])),
+        }
     }
-    let (status, body) = twin.send(case["operation"].as_str().unwrap(), &case["request"]);
+    let (status, body) = twin.send(case["operation"].as_str().unwrap(), &case["request"], &case["region"]);
     let (holds, expected) = if let Some(error) = case.get("error") {
         let error = expand(error);
         (status == 400 && error == error_text(&body), error)
@@ -152,4 +168,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables }
+files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached }

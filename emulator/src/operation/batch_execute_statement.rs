@@ -144,7 +144,8 @@ impl<'r> Ready<'r> {
 
     fn read(self, context: &Context<'_>, consistent: bool, key: &Map) -> Result<Outcome, ApiError> {
         let mut consumed = Consumed::new(self.target.table.name.clone());
-        let get = plan::get(self.target, key)?;
+        let mut get = plan::get(self.target, key)?;
+        get.consistent = consistent;
         let item = execute::get(context, &get)?;
         consumed.table = units::read(item.as_ref().map_or(0, Item::size), consistent);
         let columns = match &self.statement {

@@ -183,8 +183,7 @@ fn read(
         return Err(ApiError::transaction_cancelled(reasons.collect()));
     }
     let gets: Vec<Get<'_>> = planned.into_iter().flatten().collect();
-    let items = execute::transact_get(context, &gets)
-        .map_err(|(at, error)| transaction::cancelled_by(gets.len(), at, error))?;
+    let items = execute::transact_get(context, &gets)?;
     transaction::check_response(&items)?;
     let mut answer = Object::open(out);
     let mut responses = answer.list("Responses");

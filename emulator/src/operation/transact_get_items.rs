@@ -30,8 +30,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         })
         .collect::<Result<Vec<_>, _>>()?;
     let gets = plan_all(context, &asked)?;
-    let items = execute::transact_get(context, &gets)
-        .map_err(|(at, error)| transaction::cancelled_by(asked.len(), at, error))?;
+    let items = execute::transact_get(context, &gets)?;
     transaction::check_response(&items)?;
     encode(out, &gets, &items, &projections, report);
     Ok(())

@@ -2,8 +2,8 @@
 
 use crate::capacity::{Consumed, Direction, units};
 use crate::chance::StableHash;
-use crate::error::{ApiError, CancellationReason, ErrorKind, Violations, constraint};
-use crate::execute::{self, Context, Get, Known, cancellation_reason};
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Context, Get, Known};
 use crate::key::Key;
 use crate::limits;
 use crate::plan::{self, Target};
@@ -40,10 +40,7 @@ pub fn begin(context: &Context<'_>, token: Option<&Text>, fingerprint: impl FnOn
     match tokens.begin(&context.scope, token, fingerprint(), context.now) {
         Known::New => Ok(Turn::First),
         Known::Done => Ok(Turn::Again),
-        Known::Running => Err(ApiError::new(
-            ErrorKind::TransactionInProgress,
-            "Transaction from previous request is still in progress",
-        )),
+        Known::Running => Err(ApiError::transaction_in_progress()),
         Known::Mismatch => Err(ApiError::idempotent_mismatch()),
     }
 }
@@ -54,7 +51,7 @@ pub fn end(context: &Context<'_>, token: Option<&Text>, succeeded: bool) {
         context
             .engine
             .tokens()
-            .end(&context.scope, token, succeeded, context.now);
+            .end(&context.scope, token, succeeded, context.done_at());
     }
 }
 
@@ -90,16 +87,6 @@ impl Items {
         self.0.push(item);
         true
     }
-}
-
-/// A transaction that was cancelled by one of its reads.
-pub fn cancelled_by(count: usize, at: usize, error: ApiError) -> ApiError {
-    if !execute::is_throttle(&error) {
-        return error;
-    }
-    let mut reasons = vec![CancellationReason::NONE; count];
-    reasons[at] = cancellation_reason(Some(error));
-    ApiError::transaction_cancelled(reasons)
 }
 
 /// The items that are read together are bounded.

@@ -9,7 +9,7 @@ use crate::key::{self, Key};
 use crate::partiql::{NextToken, Prepared, Range, Reads, Select, Statement};
 use crate::plan::{self, Target};
 use crate::schema::Index;
-use crate::storage::PageLimit;
+use crate::storage::{PageLimit, Walk};
 use crate::value::Item;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -136,16 +136,13 @@ impl Page<'_> {
                 Some(key) => keys.starting_after(key, reads.forward),
                 None => keys,
             };
-            let fetch = reading.fetches.then_some(table_key);
-            let page = execute::page(
-                context,
-                reading.target,
-                reading.source,
-                &keys,
-                reads.forward,
+            let walk = Walk {
+                range: &keys,
+                forward: reads.forward,
                 limit,
-                fetch,
-            );
+                fetch: reading.fetches.then_some(table_key),
+            };
+            let page = execute::page(context, reading.target, reading.source, &walk, self.consistent);
             limit.items -= page.items.len().min(limit.items);
             limit.bytes -= page.bytes.min(limit.bytes);
             read.bytes += page.bytes;

@@ -1,0 +1,99 @@
+//! The ARNs of tables and streams in `ResourceArn` (facts: file 04, section 8).
+
+use super::check;
+use crate::error::ApiError;
+use crate::execute::Context;
+use crate::value::Text;
+
+/// What a `ResourceArn` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resource<'r> {
+    /// The whole ARN.
+    pub arn: &'r str,
+    region: &'r str,
+    account: &'r str,
+    /// The table's name.
+    pub table: &'r str,
+    /// The label of the stream, if it is a stream's.
+    pub stream: Option<&'r str>,
+}
+
+/// The form of a `ResourceArn`: a table's or a stream's.
+pub fn resource(arn: Option<&Text>) -> Result<Resource<'_>, ApiError> {
+    let Some(arn) = arn.map(Text::as_str).filter(|arn| !arn.is_empty()) else {
+        return Err(ApiError::validation("Invalid TableArn"));
+    };
+    let Some(rest) = arn.strip_prefix("arn:") else {
+        return Err(ApiError::invalid(format_args!("ARNs must start with 'arn:': {arn}")));
+    };
+    let parts: Vec<&str> = rest.splitn(5, ':').collect();
+    let [_, "dynamodb", region, account, resource] = parts[..] else {
+        return Err(ApiError::invalid(format_args!(
+            "Provided Arn is not a DynamoDB resource arn: {arn}"
+        )));
+    };
+    let named = resource
+        .strip_prefix("table/")
+        .map(|name| match name.split_once("/stream/") {
+            Some((table, label)) => (table, Some(label)),
+            None => (name, None),
+        });
+    match named {
+        Some((table, stream)) if check::is_name(table) && !stream.is_some_and(|label| label.contains('/')) => {
+            Ok(Resource {
+                arn,
+                region,
+                account,
+                table,
+                stream,
+            })
+        }
+        _ => Err(ApiError::invalid(format_args!(
+            "Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}"
+        ))),
+    }
+}
+
+impl Resource<'_> {
+    /// Whether it is of another region than the caller's. Where all regions share one set of tables, a table keeps the
+    /// region and the account it was made in.
+    pub fn is_elsewhere(&self, context: &Context<'_>) -> bool {
+        self.region != context.region && !context.scope.region.is_empty()
+    }
+
+    /// Whether it is of another account than the caller's.
+    pub fn is_foreign(&self, context: &Context<'_>) -> bool {
+        self.account != context.account && !context.scope.region.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        const SUB: &str = "One or more parameter values were invalid: Invalid resource arn provided, only table or stream is accepted. Provided resource arn: ";
+        for (arn, expect) in [
+            ("arn:aws:dynamodb:r:1:table/tab", Ok(("tab", None))),
+            ("arn:aws:dynamodb:r:1:table/tab/stream/2026", Ok(("tab", Some("2026")))),
+            ("arn:aws:dynamodb:r:1:table/tab/index/i", Err(SUB)),
+            ("arn:aws:dynamodb:r:1:table/tab/stream/2026/x", Err(SUB)),
+            ("arn:aws:dynamodb:r:1:backup/x", Err(SUB)),
+            (
+                "arn:aws:sqs:r:1:q",
+                Err("One or more parameter values were invalid: Provided Arn is not a DynamoDB resource arn: "),
+            ),
+            (
+                "tab",
+                Err("One or more parameter values were invalid: ARNs must start with 'arn:': "),
+            ),
+        ] {
+            let text = Text::from(arn);
+            let answer = resource(Some(&text)).map(|found| (found.table, found.stream));
+            let answer = answer.map_err(|error| error.message().unwrap_or_default().to_owned());
+            assert_eq!(answer, expect.map_err(|text| format!("{text}{arn}")));
+        }
+        assert_eq!(resource(None).unwrap_err().message(), Some("Invalid TableArn"));
+    }
+}
