@@ -1,6 +1,7 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
 mod arn;
+mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
 mod check;
@@ -22,6 +23,8 @@ mod description;
 mod disable_kinesis_streaming_destination;
 mod dump;
 mod enable_kinesis_streaming_destination;
+mod execute_statement;
+mod execute_transaction;
 mod get_item;
 mod get_records;
 mod get_resource_policy;
@@ -43,11 +46,13 @@ mod reading;
 mod scan;
 mod search_vectors;
 mod single_write;
+mod statement;
 mod streams;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
 mod transact_write_items;
+mod transaction;
 mod untag_resource;
 mod update_contributor_insights;
 mod update_global_table;
@@ -109,6 +114,7 @@ macro_rules! operations {
 /// assert!(OPERATIONS.iter().any(|operation| operation.name == "PutItem"));
 /// ```
 pub static OPERATIONS: &[Operation] = operations! {
+    "BatchExecuteStatement" Write "dynamodb:PartiQLSelect" => batch_execute_statement,
     "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
     "CreateGlobalTable" Control "dynamodb:CreateGlobalTable" => create_global_table,
@@ -127,6 +133,8 @@ pub static OPERATIONS: &[Operation] = operations! {
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
     "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
+    "ExecuteStatement" Write "dynamodb:PartiQLSelect" => execute_statement,
+    "ExecuteTransaction" Write "dynamodb:PartiQLSelect" => execute_transaction,
     "GetItem" Read "dynamodb:GetItem" => get_item,
     "GetRecords" Read "dynamodb:GetRecords" => get_records of Streams,
     "GetResourcePolicy" Control "dynamodb:GetResourcePolicy" => get_resource_policy,

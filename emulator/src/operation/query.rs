@@ -178,11 +178,7 @@ fn check_filter(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(format_args!(
-        "Secondary index {} does not project one or more filter attributes: [{}]",
-        index.name,
-        missing.join(", ")
-    )))
+    Err(ApiError::filter_not_projected(&index.name, &missing))
 }
 
 /// The value of the partition key that is queried.
