@@ -3,6 +3,7 @@
 pub(super) mod definition;
 pub(super) mod shape;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::check;
@@ -67,6 +68,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         time_to_live: None,
         time_to_live_changed: None,
         conditions,
+        index_lags: BTreeMap::new(),
         seed,
         active_at,
         deleted_at: None,

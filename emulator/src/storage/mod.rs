@@ -5,6 +5,7 @@
 
 mod attached;
 mod catalog;
+mod history;
 mod index;
 mod job;
 mod partition;
@@ -14,10 +15,11 @@ mod table;
 
 pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
 pub use catalog::{Catalog, Region, Scope};
+pub use history::{History, Past};
 pub use index::GlobalIndex;
 pub use job::{Job, Recent, Work};
-pub use partition::{Contents, Expiry, Partition};
-pub use range::{KeyRange, Page, PageLimit, Segment};
+pub use partition::{Contents, Due, Expiry, Landing, Partition};
+pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use stream::{
     Event, Position, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,
 };
