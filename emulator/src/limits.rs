@@ -78,6 +78,10 @@ pub const TAGS: usize = 50;
 pub const PARTITION_READ_UNITS: u64 = 3000;
 /// Write units a second of a partition (Developer Guide).
 pub const PARTITION_WRITE_UNITS: u64 = 1000;
+/// Bytes of items in a partition (Developer Guide, "Partitions and data distribution").
+pub const PARTITION_SIZE: u64 = 10 << 30;
+/// Seconds for which unused provisioned capacity is kept (Developer Guide, "Burst capacity").
+pub const BURST_SECONDS: u64 = 300;
 /// Read units a second that a new on-demand table serves (Developer Guide).
 pub const ON_DEMAND_READ_UNITS: u64 = 12_000;
 /// Write units a second that a new on-demand table serves (Developer Guide).

@@ -84,7 +84,7 @@ mod admin;
 mod streams;
 
 pub use admin::*;
-pub use streams::{DescribeStream, GetRecords, GetShardIterator, ListStreams, ShardFilter};
+pub use streams::*;
 
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).

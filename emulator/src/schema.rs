@@ -7,6 +7,7 @@ pub use vector::{Distance, SearchAttribute, VectorIndex};
 use smallvec::SmallVec;
 
 use crate::clock::Moment;
+use crate::limits;
 use crate::value::{AttributeValue, Item, Map, Name, Type};
 
 /// The types a key attribute can have.
@@ -279,6 +280,17 @@ impl BillingMode {
             BillingMode::Provisioned => "PROVISIONED",
             BillingMode::PayPerRequest => "PAY_PER_REQUEST",
         }
+    }
+}
+
+/// What a table or index with these units serves at once, if nothing else is known of it.
+pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
+    match billing {
+        BillingMode::Provisioned => provisioned,
+        BillingMode::PayPerRequest => Throughput {
+            read: limits::ON_DEMAND_READ_UNITS,
+            write: limits::ON_DEMAND_WRITE_UNITS,
+        },
     }
 }
 

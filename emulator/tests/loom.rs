@@ -388,6 +388,30 @@ fn a_table_is_created_once() {
     });
 }
 
+const METERED: &str = r#"{"TableName":"tab","ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1},
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
+
+#[test]
+fn no_unit_of_capacity_is_spent_twice() {
+    explore(|| {
+        let twin = Twin::empty();
+        twin.0.set_conditions(Conditions {
+            capacity: Conditions::AWS.capacity,
+            ..Conditions::CALM
+        });
+        twin.ok("CreateTable", METERED);
+        // Items of two partitions, so that no lock but the ledger's stands between them.
+        let put = |twin: &Twin, key: &str| {
+            let body = format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}}}}}}"#);
+            twin.send("PutItem", &body).0 == 200
+        };
+        let other = twin.spawn(move |twin| put(twin, NEAR));
+        let passed = [put(&twin, FAR), other.join().unwrap()];
+        assert_eq!(passed.iter().filter(|passed| **passed).count(), 1);
+    });
+}
+
 #[test]
 fn a_fault_rule_is_spent_once() {
     explore(|| {

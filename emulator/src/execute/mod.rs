@@ -4,6 +4,7 @@
 //! the condition; the [`Change`](crate::change::Change) and all its arms; capacity for all arms or for none; apply. Nothing
 //! after the fourth can fail: what could, was computed before.
 
+mod capacity;
 mod context;
 mod due;
 mod judge;
@@ -17,11 +18,12 @@ mod tokens;
 mod transact;
 mod write;
 
+pub use capacity::{admit_page, spend_page};
 pub use context::Context;
 pub use due::{expire_now, run_due};
 pub use judge::Entry;
 pub use judge::is_throttle;
-pub use read::{Get, Source, get, page, transact_get};
+pub use read::{Get, Source, get, get_within, page, transact_get};
 pub use search::{Found, Search, search};
 pub use stale::Readers;
 pub use state::State;

@@ -1,9 +1,8 @@
 //! `TableDescription`: a table as the control plane shows it (recorded on AWS, October 2026).
 
 use crate::clock::Moment;
-use crate::limits;
 use crate::schema::{
-    Adjustments, BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, VectorIndex,
+    Adjustments, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, VectorIndex, initial_warm,
 };
 use crate::storage::{GlobalIndex, Job, Shape, Table, VectorEntries, Work};
 use crate::value::Name;
@@ -280,7 +279,7 @@ fn index_frame(
 ) {
     let mut element = list.object();
     element.string("IndexName", name);
-    element.string("IndexArn", &format!("{}/index/{name}", table.arn));
+    element.string("IndexArn", &table.resource_arn(Some(name)));
     projection(&mut element, projected);
     element.integer("ItemCount", count as i64);
     element.integer("IndexSizeBytes", bytes as i64);
@@ -415,17 +414,6 @@ fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
         description.integer("MaxWriteRequestUnits", most);
     }
     description.close();
-}
-
-/// What a table or index with these units serves at once, if nothing else is known of it.
-pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
-    match billing {
-        BillingMode::Provisioned => provisioned,
-        BillingMode::PayPerRequest => Throughput {
-            read: limits::ON_DEMAND_READ_UNITS,
-            write: limits::ON_DEMAND_WRITE_UNITS,
-        },
-    }
 }
 
 /// What served at once before a change that is on its way.

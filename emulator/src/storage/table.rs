@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::attached::Attached;
+use super::capacity::TableCapacity;
 use super::history::Past;
 use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
@@ -237,6 +238,8 @@ pub struct Table {
     pub created: Moment,
     shape: RwLock<Arc<Shape>>,
     partitions: Vec<Partition>,
+    /// What it has to spend.
+    pub capacity: TableCapacity,
     /// Deletions that time to live has made.
     pub expired: AtomicU64,
 }
@@ -251,9 +254,18 @@ impl Table {
             id,
             ordinal,
             created,
+            capacity: TableCapacity::new(&shape, created),
             shape: RwLock::new(Arc::new(shape)),
             partitions,
             expired: AtomicU64::new(0),
+        }
+    }
+
+    /// The ARN of the table, or of its index of this name.
+    pub fn resource_arn(&self, index: Option<&str>) -> String {
+        match index {
+            Some(index) => format!("{}/index/{index}", self.arn),
+            None => self.arn.clone(),
         }
     }
 
@@ -288,6 +300,13 @@ impl Table {
         &self.partitions
     }
 
+    /// Begins or ends to watch what the table's capacity is spent on.
+    pub fn watch(&self, watches: bool, now: Moment) {
+        self.capacity.set_watched(watches);
+        let unchanged: Result<_, std::convert::Infallible> = self.reshape(now, |_| Ok(()));
+        drop(unchanged);
+    }
+
     /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds is
     /// filled under the same locks, so every item is in it, by the filling or by its own write.
     pub fn reshape<E>(&self, now: Moment, change: impl FnOnce(&mut Shape) -> Result<(), E>) -> Result<Arc<Shape>, E> {
@@ -309,6 +328,8 @@ impl Table {
                 partition.publish_due(contents);
             }
         }
+        let items = contents.iter().flat_map(|contents| contents.items());
+        self.capacity.adapt(&shape, items, now);
         *current = Arc::new(shape);
         Ok(Arc::clone(&current))
     }

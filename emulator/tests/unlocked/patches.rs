@@ -39,7 +39,7 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, from the condition to the change's application",
         file: "src/execute/write.rs",
-        locked: "    let change = write.change(&shape, &guard)?;\n    if write",
+        locked: "    let change = change?;\n    if write",
         unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen)? };\n    let mut guard = partition.write();\n    if write",
         models: &[
             "a_conditional_put_has_one_winner",
@@ -87,7 +87,7 @@ pub const PATCHES: &[Patch] = &[
         ],
     },
     Patch {
-        what: "the partition's lock, before what is due next is published",
+        what: "the word of what is due, before the partition is unlocked",
         file: "src/storage/partition.rs",
         locked: "        self.lower_due(contents);\n        contents.apply(shape, change, now);\n        self.publish_due(contents);\n",
         unlocked: "        contents.apply(shape, change, now);\n",
@@ -134,6 +134,13 @@ pub const PATCHES: &[Patch] = &[
         locked: "    tables.insert(name, Arc::clone(&table));\n",
         unlocked: "    drop(tables);\n    let mut tables = region.tables.write();\n    tables.insert(name, Arc::clone(&table));\n",
         models: &["a_table_is_created_once"],
+    },
+    Patch {
+        what: "the lock of a table's ledger, between looking and spending",
+        file: "src/execute/capacity.rs",
+        locked: "    let Some(ledger) = ledger.as_mut() else { return Ok(()) };\n    ledger\n        .reserve(demands, context.now)\n",
+        unlocked: "    let Some(mut copied) = ledger.as_ref().cloned() else { return Ok(()) };\n    drop(ledger);\n    let reserved = copied.reserve(demands, context.now);\n    *table.capacity.lock() = Some(copied);\n    reserved\n",
+        models: &["no_unit_of_capacity_is_spent_twice"],
     },
     Patch {
         what: "the lock of the fault rules, between counting and judging",

@@ -10,11 +10,11 @@ use crate::limits;
 use crate::operation::tags;
 use crate::request::{
     AttributeDefinition, CreateTable, KeySchemaElement, OnDemandThroughput as OnDemandRequest,
-    Projection as ProjectionRequest, ProvisionedThroughput, SecondaryIndex, SseSpecification,
+    Projection as ProjectionRequest, ProvisionedThroughput, SecondaryIndex, SseSpecification, WarmThroughput,
 };
 use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput, Projection,
-    ScalarType, StreamView, Throughput, VectorIndex,
+    ScalarType, StreamView, Throughput, VectorIndex, initial_warm,
 };
 use crate::value::{Name, Text};
 
@@ -31,7 +31,7 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
     };
     let throughput = table_throughput(request, billing)?;
     let on_demand = on_demand(request.on_demand_throughput.as_ref(), billing, "table")?;
-    let warm = warm(request, billing, throughput)?;
+    let warm = warm(request.warm_throughput.as_ref(), "table", billing, throughput)?;
     let types = attribute_types(request.attribute_definitions.as_deref().unwrap_or_default())?;
     let elements = request.key_schema.as_deref().unwrap_or_default();
     let key = table_key(elements, &types)?;
@@ -120,17 +120,17 @@ fn on_demand(
     }))
 }
 
-fn warm(request: &CreateTable, billing: BillingMode, throughput: Throughput) -> Result<Option<Throughput>, ApiError> {
-    let Some(asked) = &request.warm_throughput else {
+/// What is to be served at once; `of` is `table`, or the index as in `index by-date`.
+fn warm(
+    asked: Option<&WarmThroughput>,
+    of: &str,
+    billing: BillingMode,
+    throughput: Throughput,
+) -> Result<Option<Throughput>, ApiError> {
+    let Some(asked) = asked else {
         return Ok(None);
     };
-    let initial = match billing {
-        BillingMode::PayPerRequest => Throughput {
-            read: limits::ON_DEMAND_READ_UNITS,
-            write: limits::ON_DEMAND_WRITE_UNITS,
-        },
-        BillingMode::Provisioned => throughput,
-    };
+    let initial = initial_warm(billing, throughput);
     for (value, least, name, provisioned) in [
         (
             asked.read_units_per_second,
@@ -150,10 +150,10 @@ fn warm(request: &CreateTable, billing: BillingMode, throughput: Throughput) -> 
         }
         return Err(match billing {
             BillingMode::PayPerRequest => ApiError::invalid(format_args!(
-                "Requested {name} for WarmThroughput for table is lower than initial throughput for OnDemand. See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html"
+                "Requested {name} for WarmThroughput for {of} is lower than initial throughput for OnDemand. See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html"
             )),
             BillingMode::Provisioned => ApiError::invalid(format_args!(
-                "Requested {name} for WarmThroughput for table is lower than {provisioned} of ProvisionedThroughput"
+                "Requested {name} for WarmThroughput for {of} is lower than {provisioned} of ProvisionedThroughput"
             )),
         });
     }
@@ -361,6 +361,12 @@ pub(in crate::operation) fn global_index(
         Some(asked) => throughput_of(asked)?,
     };
     let on_demand = on_demand(asked.on_demand_throughput.as_ref(), billing, &format!("index : {name}"))?;
+    let warm = warm(
+        asked.warm_throughput.as_ref(),
+        &format!("index {name}"),
+        billing,
+        throughput,
+    )?;
     Ok(Index {
         name,
         key,
@@ -369,7 +375,7 @@ pub(in crate::operation) fn global_index(
         throughput,
         adjustments: Adjustments::default(),
         on_demand,
-        warm: None,
+        warm,
     })
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::key::Key;
-use crate::schema::{BillingMode, Definition, KeyAttribute, ScalarType, Throughput};
+use crate::schema::{Adjustments, BillingMode, Definition, KeyAttribute, ScalarType, Throughput};
 use crate::value::{AttributeValue, Item, Map};
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -35,7 +35,7 @@ fn definition() -> Definition {
         vectors: Vec::new(),
         billing: BillingMode::PayPerRequest,
         throughput: Throughput::default(),
-        adjustments: Default::default(),
+        adjustments: Adjustments::default(),
         on_demand_since: None,
         on_demand: None,
         warm: None,
