@@ -5,7 +5,7 @@ use super::output;
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Entry, Source};
-use crate::expression::{Cache, Condition, ExpressionKind, Projection, Scope, legacy};
+use crate::expression::{Cache, Condition, ExpressionKind, Path, Projection, Scope, legacy};
 use crate::key::{self, Key};
 use crate::plan::{self, Target};
 use crate::request::{LegacyCondition, Substitutions};
@@ -172,6 +172,21 @@ pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Selec
         )));
     }
     Ok(())
+}
+
+/// A filter's path that goes on below a key attribute, of the table or of the index that is read.
+pub fn check_below_keys(target: &Target, index: Option<&Index>, path: Path<'_>) -> Result<(), ApiError> {
+    let name = path.name();
+    if !path.is_nested() {
+        return Ok(());
+    }
+    if target.definition().key.contains(name) {
+        return Err(ApiError::path_below_key(false, name));
+    }
+    match index {
+        Some(index) if index.key.contains(name) => Err(ApiError::path_below_key(true, name)),
+        _ => Ok(()),
+    }
 }
 
 /// The place that an `ExclusiveStartKey` names, which must be a key of what is read.
