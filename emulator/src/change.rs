@@ -30,6 +30,11 @@ pub struct IndexChange {
 pub enum Cause {
     /// Somebody has asked for it.
     Request,
+    /// Somebody has asked for it a while ago, in a transaction.
+    Transaction {
+        /// When that was carried out, whenever it was noticed.
+        at: Moment,
+    },
     /// Time to live has deleted the item.
     TimeToLive {
         /// When that was due, which is when it happened, whenever it was noticed.
@@ -89,6 +94,7 @@ impl Change {
     pub fn happened(&self, now: Moment) -> Moment {
         match self.cause {
             Cause::Request => now,
+            Cause::Transaction { at } => at,
             Cause::TimeToLive { due } => due,
         }
     }

@@ -329,6 +329,38 @@ fn flights_are_of_the_length_that_the_dial_says() {
     }
 }
 
+#[test]
+fn what_lands_is_in_the_stream_as_of_then() {
+    let twin = twin();
+    let view = json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"});
+    twin.ok("UpdateTable", &json!({"TableName": "tab", "StreamSpecification": view}));
+    let at = begin(&twin);
+    // Two days later the record is there still: its day begins when it is noticed.
+    twin.engine.advance(Duration::from_secs(48 * 3600));
+    let streams = |operation: &str, body: &Value| {
+        let target = format!("DynamoDBStreams_20120810.{operation}");
+        twin.ok(&target, body)
+    };
+    let arn = streams("ListStreams", &json!({}))["Streams"][0]["StreamArn"].clone();
+    let shards = streams("DescribeStream", &json!({"StreamArn": arn}))["StreamDescription"]["Shards"].clone();
+    let mut records = Vec::new();
+    for shard in shards.as_array().unwrap() {
+        let from = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
+        let iterator = streams("GetShardIterator", &from)["ShardIterator"].clone();
+        let found = streams("GetRecords", &json!({"ShardIterator": iterator}));
+        records.extend(found["Records"].as_array().unwrap().clone());
+    }
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert_eq!(
+        (&records[0]["eventName"], &records[0]["userIdentity"]),
+        (&json!("INSERT"), &Value::Null)
+    );
+    assert_eq!(
+        records[0]["dynamodb"]["ApproximateCreationDateTime"].as_f64().unwrap() as i64,
+        at.seconds()
+    );
+}
+
 /// Random transactions, writes and moves of the clock against a model that keeps what is in flight.
 #[test]
 fn collisions_are_those_of_a_naive_model() {

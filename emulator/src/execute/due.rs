@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::change::Change;
+use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::storage::{Contents, Due, Expiry, Landing, Partition, Shape, Table};
@@ -74,7 +74,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
                 count += 1;
             }
             // The indexes may be others than when the transaction began; the item is not.
-            Due::Landing(at, key, Landing::Writes(new)) => change(shape, partition, contents, key, new, at),
+            Due::Landing(at, key, Landing::Writes(new)) => land(shape, partition, contents, key, new, (at, now)),
             Due::Expiry(_) | Due::Landing(_, _, Landing::Checks) => {}
         }
     }
@@ -112,11 +112,21 @@ fn expire(shape: &Shape, partition: &Partition, contents: &mut Contents, key: Ke
     }
 }
 
-/// Makes an item `new`, or removes it, at a moment.
-fn change(shape: &Shape, partition: &Partition, contents: &mut Contents, key: Key, new: Option<Item>, at: Moment) {
+/// Makes an item `new`, or removes it, at `now`, as of the moment at which its transaction was carried out.
+fn land(
+    shape: &Shape,
+    partition: &Partition,
+    contents: &mut Contents,
+    key: Key,
+    new: Option<Item>,
+    (at, now): (Moment, Moment),
+) {
     let old = contents.get(&key).cloned();
     if old.is_some() || new.is_some() {
-        let change = Change::new(&shape.definition, key, old, new);
-        partition.apply(contents, shape, &change, at);
+        let change = Change {
+            cause: Cause::Transaction { at },
+            ..Change::new(&shape.definition, key, old, new)
+        };
+        partition.apply(contents, shape, &change, now);
     }
 }

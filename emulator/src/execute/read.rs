@@ -129,7 +129,7 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
     };
     let read = |get: &Get<'_>| contents(get)?.get(&get.key).cloned();
     let held = |get: &Get<'_>| contents(get).is_some_and(|contents| contents.is_marked(&get.key));
-    if gets.iter().any(|get| held(get)) {
+    if gets.iter().any(&held) {
         let failures = gets.iter().map(|get| held(get).then(ApiError::transaction_conflict));
         return Err(cancelled(failures));
     }
