@@ -3,55 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+pub use crate::error::Exceeded;
+
 use crate::chance;
 use crate::clock::Moment;
 use crate::schema::Index;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
-
-/// What throughput a throttled request is told it has exceeded; with the resource and the direction this makes the
-/// service's sixteen reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exceeded {
-    /// `…ProvisionedThroughputExceeded`.
-    ProvisionedThroughput,
-    /// `…KeyRangeThroughputExceeded`: a hot partition.
-    KeyRangeThroughput,
-    /// `…AccountLimitExceeded`.
-    AccountLimit,
-    /// `…MaxOnDemandThroughputExceeded`.
-    MaxOnDemandThroughput,
-}
-
-impl Exceeded {
-    /// The name of one of the sixteen reasons, as the API model spells them.
-    ///
-    /// ```
-    /// use dynatwin_engine::fault::Exceeded;
-    ///
-    /// assert_eq!(Exceeded::AccountLimit.reason(true, false), "IndexReadAccountLimitExceeded");
-    /// ```
-    pub const fn reason(self, of_index: bool, writes: bool) -> &'static str {
-        use Exceeded::*;
-        match (of_index, writes, self) {
-            (false, false, ProvisionedThroughput) => "TableReadProvisionedThroughputExceeded",
-            (false, false, KeyRangeThroughput) => "TableReadKeyRangeThroughputExceeded",
-            (false, false, AccountLimit) => "TableReadAccountLimitExceeded",
-            (false, false, MaxOnDemandThroughput) => "TableReadMaxOnDemandThroughputExceeded",
-            (false, true, ProvisionedThroughput) => "TableWriteProvisionedThroughputExceeded",
-            (false, true, KeyRangeThroughput) => "TableWriteKeyRangeThroughputExceeded",
-            (false, true, AccountLimit) => "TableWriteAccountLimitExceeded",
-            (false, true, MaxOnDemandThroughput) => "TableWriteMaxOnDemandThroughputExceeded",
-            (true, false, ProvisionedThroughput) => "IndexReadProvisionedThroughputExceeded",
-            (true, false, KeyRangeThroughput) => "IndexReadKeyRangeThroughputExceeded",
-            (true, false, AccountLimit) => "IndexReadAccountLimitExceeded",
-            (true, false, MaxOnDemandThroughput) => "IndexReadMaxOnDemandThroughputExceeded",
-            (true, true, ProvisionedThroughput) => "IndexWriteProvisionedThroughputExceeded",
-            (true, true, KeyRangeThroughput) => "IndexWriteKeyRangeThroughputExceeded",
-            (true, true, AccountLimit) => "IndexWriteAccountLimitExceeded",
-            (true, true, MaxOnDemandThroughput) => "IndexWriteMaxOnDemandThroughputExceeded",
-        }
-    }
-}
 
 /// What becomes of a request that a rule meets.
 ///

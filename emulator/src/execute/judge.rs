@@ -4,8 +4,8 @@ use compact_str::CompactString;
 
 use super::Context;
 use crate::answer::Delivery;
-use crate::error::{ApiError, ErrorKind, ThrottlingReason};
-use crate::fault::{Decided, Exceeded, Subject, Verdict};
+use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
+use crate::fault::{Decided, Subject, Verdict};
 use crate::schema::{BillingMode, KeySchema};
 use crate::storage::{Shape, Table};
 use crate::value::{AttributeValue, Map};
@@ -146,19 +146,11 @@ fn throttled(entry: &Entry<'_>, index: Option<&str>, exceeded: Option<Exceeded>)
     } else {
         Exceeded::KeyRangeThroughput
     });
-    let resource = match index {
-        Some(index) => format!("{}/index/{index}", entry.table.arn),
-        None => entry.table.arn.clone(),
-    };
-    let reason = ThrottlingReason {
-        reason: exceeded.reason(of_index, entry.writes),
-        resource,
-    };
-    match exceeded {
-        Exceeded::ProvisionedThroughput => ApiError::provisioned_throughput(of_index, reason),
-        Exceeded::KeyRangeThroughput if provisioned => ApiError::provisioned_throughput(of_index, reason),
-        Exceeded::KeyRangeThroughput => ApiError::throttled(of_index, reason),
-        Exceeded::AccountLimit => ApiError::request_limit(reason),
-        Exceeded::MaxOnDemandThroughput => ApiError::on_demand_maximum(reason),
-    }
+    ApiError::throttled(vec![Throttle {
+        exceeded,
+        of_index,
+        writes: entry.writes,
+        provisioned,
+        resource: entry.table.resource_arn(index),
+    }])
 }

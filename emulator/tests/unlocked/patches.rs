@@ -39,7 +39,7 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, from the condition to the change's application",
         file: "src/execute/write.rs",
-        locked: "    let change = write.change(&shape, &guard)?;\n    if write",
+        locked: "    let change = change?;\n    if write",
         unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen)? };\n    let mut guard = partition.write();\n    if write",
         models: &[
             "a_conditional_put_has_one_winner",
@@ -83,6 +83,7 @@ pub const PATCHES: &[Patch] = &[
         models: &[
             "a_read_of_an_index_sees_the_writes_before_it",
             "an_index_ends_up_as_its_item",
+            "a_vector_index_ends_up_as_its_item",
         ],
     },
     Patch {
@@ -133,6 +134,13 @@ pub const PATCHES: &[Patch] = &[
         locked: "    tables.insert(name, Arc::clone(&table));\n",
         unlocked: "    drop(tables);\n    let mut tables = region.tables.write();\n    tables.insert(name, Arc::clone(&table));\n",
         models: &["a_table_is_created_once"],
+    },
+    Patch {
+        what: "the lock of a table's ledger, between looking and spending",
+        file: "src/execute/capacity.rs",
+        locked: "    let Some(ledger) = ledger.as_mut() else { return Ok(()) };\n    ledger\n        .reserve(demands, context.now)\n",
+        unlocked: "    let Some(mut copied) = ledger.as_ref().cloned() else { return Ok(()) };\n    drop(ledger);\n    let reserved = copied.reserve(demands, context.now);\n    *table.capacity.lock() = Some(copied);\n    reserved\n",
+        models: &["no_unit_of_capacity_is_spent_twice"],
     },
     Patch {
         what: "the lock of the fault rules, between counting and judging",
