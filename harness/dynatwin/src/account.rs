@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::config::{
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_async::time::SharedTimeSource;
+use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::Caller;
 
@@ -97,6 +98,16 @@ impl Account {
                 .all(|(name, asked)| item.get(name).is_some_and(|stored| convert::same_key(stored, asked)))
         })?;
         Some(convert::item(found))
+    }
+
+    /// What a table's capacity was spent on: see [`Twin::heat`](crate::Twin::heat).
+    pub fn heat(&self, table: &str) -> Option<Heat> {
+        self.twin.engine().heat(&self.caller, table)
+    }
+
+    /// Begins or ends to watch that: see [`Twin::watch_heat`](crate::Twin::watch_heat).
+    pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
+        self.twin.engine().watch_heat(&self.caller, table, watches)
     }
 
     /// Sets the conditions of one table, now or later there; `None` lets it follow the twin's again.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
+use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Engine, Settings};
@@ -140,6 +141,17 @@ impl Twin {
     /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
     pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
         self.home().set_table_conditions(table, conditions);
+    }
+
+    /// What a table's capacity was spent on, and what was throttled, by partition and by key. Counted while capacity is
+    /// [enforced](dynatwin_engine::conditions::Capacity::Enforced), or [watched](Twin::watch_heat); keys only while watched.
+    pub fn heat(&self, table: &str) -> Option<Heat> {
+        self.home().heat(table)
+    }
+
+    /// Begins or ends to watch what a table's capacity is spent on, keys included. Says whether there is such a table.
+    pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
+        self.home().watch_heat(table, watches)
     }
 
     /// Removes all tables and fault rules.
