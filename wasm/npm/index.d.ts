@@ -21,6 +21,24 @@ export type ClockOption = 'system' | 'settable' | (string & {}) | Date | { start
 /** How long after something is due it happens: seconds, or half of all within `typical` and the rest up to `longest`. */
 export type Lag = number | { typical: number; longest: number };
 
+/** How capacity is enforced; what is left out is as the service does it, or as it was. */
+export interface Enforcement {
+  /** For how many seconds unused provisioned capacity is kept. */
+  burst: number;
+  /** Whether a hot partition takes what the others leave. */
+  adaptive: boolean;
+  /** Read units a second that a partition serves at most. */
+  partitionRead: number;
+  /** Write units a second that a partition serves at most. */
+  partitionWrite: number;
+  /** The bytes after which a partition is split. */
+  partitionSize: number;
+  /** For how many seconds a partition is asked for too much before it is split. */
+  heatSplit: number | 'never';
+  /** The seconds in which an on-demand table comes to serve twice its previous peak. */
+  growth: number;
+}
+
 /** What the twin does of what production does. */
 export interface Conditions {
   /** Deletion of expired items. */
@@ -35,6 +53,8 @@ export interface Conditions {
   transactionTime: Lag;
   /** How long a table is `CREATING` or `DELETING`. */
   tableStatus: Lag;
+  /** Whether capacity runs out. It is read as `'reported'` or as the rules that hold. */
+  capacity: 'reported' | 'enforced' | Partial<Enforcement>;
   /** The share of requests, from 0 to 1, that fail with a 500. */
   internalErrors: number;
   /** The share of requests, from 0 to 1, that are throttled though capacity is left. */

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
 use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, Verdict};
 use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::{JsCast, JsError, JsValue};
@@ -69,6 +69,7 @@ pub fn conditions(given: &JsValue, current: &Conditions) -> Outcome<Conditions> 
         "monotonicReads",
         "transactionTime",
         "tableStatus",
+        "capacity",
         "internalErrors",
         "throttles",
     ];
@@ -97,6 +98,9 @@ pub fn conditions(given: &JsValue, current: &Conditions) -> Outcome<Conditions> 
     if let Some(value) = members.get("tableStatus") {
         conditions.table_status = lag("tableStatus", &value)?;
     }
+    if let Some(value) = members.get("capacity") {
+        conditions.capacity = capacity(&value, conditions.capacity)?;
+    }
     if let Some(share) = members.share("internalErrors")? {
         conditions.internal_errors = share;
     }
@@ -118,6 +122,7 @@ pub fn conditions_object(conditions: &Conditions) -> Object {
     set(&object, "monotonicReads", conditions.monotonic_reads);
     set(&object, "transactionTime", lag_value(conditions.transaction_time));
     set(&object, "tableStatus", lag_value(conditions.table_status));
+    set(&object, "capacity", capacity_value(conditions.capacity));
     set(&object, "internalErrors", conditions.internal_errors);
     set(&object, "throttles", conditions.throttles);
     object
@@ -167,6 +172,67 @@ fn named(name: &str) -> Outcome<Conditions> {
             "There are no conditions called \"{name}\": there are calm, aws and storm."
         ))
     })
+}
+
+/// `"reported"`, `"enforced"`, or an object whose members replace those of `current`, or of the service where nothing is
+/// enforced.
+fn capacity(given: &JsValue, current: Capacity) -> Outcome<Capacity> {
+    match given.as_string().as_deref() {
+        Some("reported") => return Ok(Capacity::Reported),
+        Some("enforced") => return Ok(Capacity::Enforced(Enforcement::AWS)),
+        Some(other) => {
+            return Err(refusal(&format!(
+                "capacity is \"reported\", \"enforced\" or an object, and not \"{other}\"."
+            )));
+        }
+        None => {}
+    }
+    let known = [
+        "burst",
+        "adaptive",
+        "partitionRead",
+        "partitionWrite",
+        "partitionSize",
+        "heatSplit",
+        "growth",
+    ];
+    let members = Members::of("capacity", given, &known)?;
+    let mut rules = match current {
+        Capacity::Reported => Enforcement::AWS,
+        Capacity::Enforced(rules) => rules,
+    };
+    let length = |name: &str| members.number(name)?.map(|given| seconds(name, given)).transpose();
+    rules.burst = length("burst")?.unwrap_or(rules.burst);
+    rules.growth = length("growth")?.unwrap_or(rules.growth);
+    rules.adaptive = members.truth("adaptive")?.unwrap_or(rules.adaptive);
+    rules.partition_read = members.count("partitionRead")?.unwrap_or(rules.partition_read);
+    rules.partition_write = members.count("partitionWrite")?.unwrap_or(rules.partition_write);
+    rules.partition_size = members.count("partitionSize")?.unwrap_or(rules.partition_size);
+    match members.get("heatSplit") {
+        Some(value) if value.as_string().as_deref() == Some("never") => rules.heat_split = None,
+        Some(_) => rules.heat_split = length("heatSplit")?,
+        None => {}
+    }
+    Ok(Capacity::Enforced(rules))
+}
+
+/// Capacity as [`capacity`] reads it.
+fn capacity_value(capacity: Capacity) -> JsValue {
+    let Capacity::Enforced(rules) = capacity else {
+        return "reported".into();
+    };
+    let object = Object::new();
+    set(&object, "burst", rules.burst.as_secs_f64());
+    set(&object, "adaptive", rules.adaptive);
+    set(&object, "partitionRead", rules.partition_read as f64);
+    set(&object, "partitionWrite", rules.partition_write as f64);
+    set(&object, "partitionSize", rules.partition_size as f64);
+    match rules.heat_split {
+        Some(after) => set(&object, "heatSplit", after.as_secs_f64()),
+        None => set(&object, "heatSplit", "never"),
+    }
+    set(&object, "growth", rules.growth.as_secs_f64());
+    object.into()
 }
 
 /// A number of seconds, or `{ typical, longest }` in seconds.

@@ -1,8 +1,10 @@
 //! `TableDescription`: a table as the control plane shows it (recorded on AWS, October 2026).
 
+use crate::capacity::Direction;
 use crate::clock::Moment;
 use crate::schema::{
-    Adjustments, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, VectorIndex, initial_warm,
+    Adjustments, BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, VectorIndex,
+    initial_warm,
 };
 use crate::storage::{GlobalIndex, Job, Shape, Table, VectorEntries, Work};
 use crate::value::Name;
@@ -111,13 +113,14 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     on_demand(object, definition.on_demand.as_ref());
     if settled || definition.warm.is_some() {
         let changing = old_warm(&shape.jobs, None, look);
-        warm(
-            object,
-            definition,
-            (definition.warm, definition.throughput),
-            changing,
-            settled,
+        let there = grown(
+            table,
+            None,
+            definition.warm,
+            (definition.billing, definition.throughput),
+            look,
         );
+        warm(object, there, changing, settled);
     }
     table_class(object, definition, &jobs);
     encryption(object, definition, &jobs);
@@ -367,13 +370,22 @@ fn global_indexes(object: &mut Object<'_>, table: &Table, shape: &Shape, settled
     let mut list = object.list("GlobalSecondaryIndexes");
     for (index, contents, job) in all {
         index_head(&mut list, table, index, contents.count(), |element| {
-            global_index(element, shape, index, job, settled, look);
+            let billed = (shape.definition.billing, index.throughput);
+            let there = grown(table, Some(&index.name), index.warm, billed, look);
+            global_index(element, shape, (index, there), job, settled, look);
         });
     }
     list.close();
 }
 
-fn global_index(element: &mut Object<'_>, shape: &Shape, index: &Index, job: Option<&Job>, settled: bool, look: Look) {
+fn global_index(
+    element: &mut Object<'_>,
+    shape: &Shape,
+    (index, there): (&Index, Throughput),
+    job: Option<&Job>,
+    settled: bool,
+    look: Look,
+) {
     let mut old = None;
     let mut status = if settled { "ACTIVE" } else { "CREATING" };
     match job.map(|job| &job.work) {
@@ -394,13 +406,7 @@ fn global_index(element: &mut Object<'_>, shape: &Shape, index: &Index, job: Opt
     on_demand(element, index.on_demand.as_ref());
     if settled && status != "CREATING" {
         let changing = old_warm(&shape.jobs, Some(&index.name), look);
-        warm(
-            element,
-            &shape.definition,
-            (index.warm, index.throughput),
-            changing,
-            true,
-        );
+        warm(element, there, changing, true);
     }
 }
 
@@ -425,16 +431,30 @@ fn old_warm(jobs: &[Job], of: Option<&Name>, look: Look) -> Option<Throughput> {
     })
 }
 
-fn warm(
-    object: &mut Object<'_>,
-    definition: &Definition,
-    (warm, provisioned): (Option<Throughput>, Throughput),
-    changing: Option<Throughput>,
-    settled: bool,
-) {
+/// What the table or an index serves at once: on demand it grows with use.
+fn grown(
+    table: &Table,
+    index: Option<&str>,
+    warm: Option<Throughput>,
+    (billing, provisioned): (BillingMode, Throughput),
+    look: Look,
+) -> Throughput {
+    let warm = warm.unwrap_or_else(|| initial_warm(billing, provisioned));
+    let Look::At(now) = look else { return warm };
+    if billing == BillingMode::Provisioned || !table.capacity.is_counted() {
+        return warm;
+    }
+    let mut ledger = table.capacity.lock();
+    let mut rate = |direction| ledger.as_mut()?.rate(index, direction, now);
+    Throughput {
+        read: warm.read.max(rate(Direction::Read).unwrap_or(0)),
+        write: warm.write.max(rate(Direction::Write).unwrap_or(0)),
+    }
+}
+
+fn warm(object: &mut Object<'_>, there: Throughput, changing: Option<Throughput>, settled: bool) {
     let settled = settled && changing.is_none();
-    let warm = changing.or(warm);
-    let warm = warm.unwrap_or_else(|| initial_warm(definition.billing, provisioned));
+    let warm = changing.unwrap_or(there);
     let mut description = object.object("WarmThroughput");
     description.integer("ReadUnitsPerSecond", warm.read as i64);
     description.integer("WriteUnitsPerSecond", warm.write as i64);

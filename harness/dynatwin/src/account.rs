@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::config::{
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_async::time::SharedTimeSource;
+use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, NotThere};
 
@@ -141,6 +142,16 @@ impl Account {
     /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
     pub fn expire_now(&self, table: &str) -> Result<u64, NotThere> {
         self.twin.engine().expire_now(&self.caller, table)
+    }
+
+    /// What a table's capacity was spent on: see [`Twin::heat`](crate::Twin::heat).
+    pub fn heat(&self, table: &str) -> Option<Heat> {
+        self.twin.engine().heat(&self.caller, table)
+    }
+
+    /// Begins or ends to watch that: see [`Twin::watch_heat`](crate::Twin::watch_heat).
+    pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
+        self.twin.engine().watch_heat(&self.caller, table, watches)
     }
 
     /// Sets the conditions of one table, now or later there; `None` lets it follow the twin's again.

@@ -51,6 +51,11 @@
 //! [`Twin::config`] gives the builder to those who want to change more; [`Twin::http_client`] is for those whose
 //! application builds its own configuration.
 //!
+//! # Capacity
+//!
+//! Under [`Conditions::CALM`] nothing is throttled. With [`Capacity::Enforced`] tables have what they were given and no
+//! more; [`Twin::heat`] shows what it was spent on.
+//!
 //! # Answers that come late, broken or never
 //!
 //! A fault rule can do to an answer what a network does. The client sees what it would see over a socket:
@@ -74,7 +79,8 @@ pub use clock::{TwinClock, system_clock};
 pub use faults::{FaultGuard, Faults};
 pub use twin::{Builder, Twin};
 
+pub use dynatwin_engine::capacity::Heat;
 pub use dynatwin_engine::clock::{Clock, Moment};
-pub use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+pub use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
 pub use dynatwin_engine::engine::{Engine, NotThere};
 pub use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, RuleReport, Verdict};

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
+use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Engine, NotThere, Settings};
@@ -184,6 +185,17 @@ impl Twin {
     /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
     pub fn expire_now(&self, table: &str) -> Result<u64, NotThere> {
         self.home().expire_now(table)
+    }
+
+    /// What a table's capacity was spent on, and what was throttled, by partition and by key. Counted while capacity is
+    /// [enforced](dynatwin_engine::conditions::Capacity::Enforced), or [watched](Twin::watch_heat); keys only while watched.
+    pub fn heat(&self, table: &str) -> Option<Heat> {
+        self.home().heat(table)
+    }
+
+    /// Begins or ends to watch what a table's capacity is spent on, keys included. Says whether there is such a table.
+    pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
+        self.home().watch_heat(table, watches)
     }
 
     /// Removes all tables and fault rules.
