@@ -168,4 +168,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached }
+files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached partiql }

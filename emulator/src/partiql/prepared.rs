@@ -232,8 +232,6 @@ impl Lowering<'_> {
     fn columns(&self, ids: &[Id]) -> Result<(Drafted, Vec<Name>), ApiError> {
         let mut draft = Draft::projection();
         let mut names: Vec<Name> = Vec::with_capacity(ids.len());
-        // Overlaps name the later path first.
-        let mut paths = Vec::with_capacity(ids.len());
         for id in ids {
             if let Kind::Path { steps, .. } = &self.tree.node(*id).kind
                 && let Some(ast::Step::Unpivot(_)) = self.tree.steps(*steps).last()
@@ -245,12 +243,9 @@ impl Lowering<'_> {
                 return Err(fault(format!("Duplicate identifiers in select clause: {name}")));
             }
             names.push(name);
-            paths.push(self.path(&mut draft, *id)?);
-        }
-        for path in paths.into_iter().rev() {
+            let path = self.path(&mut draft, *id)?;
             draft.show(path);
         }
-        names.reverse();
         Ok((draft.finish_projection(), names))
     }
 
