@@ -5,6 +5,7 @@ mod concurrency;
 mod delivery;
 mod regions;
 mod retries;
+mod statements;
 mod time;
 
 use aws_sdk_dynamodb::Client;
