@@ -1,5 +1,7 @@
 //! A statement with its parameters: all that can be known and checked before any table is looked at.
 
+use std::fmt::Write;
+
 use super::ast::{self, Assignment, Id, Kind, Returning, Statement as Written};
 use super::error::{fault, fault_at};
 use super::lower::{Element, Lowering};
@@ -387,7 +389,10 @@ fn label(elements: &[Element]) -> Name {
     for element in &elements[last..] {
         match element {
             Element::Name(name) => label.push_str(name),
-            Element::Index(index) => label.push_str(&format!("[{index}]")),
+            Element::Index(index) => {
+                // Writing to a string does not fail.
+                let _ = write!(label, "[{index}]");
+            }
         }
     }
     Name::from(label)
