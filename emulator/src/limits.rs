@@ -62,6 +62,16 @@ pub const ATTRIBUTE_NAME_SIZE: usize = 65_535;
 pub const LOCAL_INDEXES: usize = 5;
 /// Global indexes of a table (Developer Guide).
 pub const GLOBAL_INDEXES: usize = 20;
+/// Vector indexes of a table (Developer Guide).
+pub const VECTOR_INDEXES: usize = 5;
+/// Elements of a vector (API Reference).
+pub const VECTOR_DIMENSIONS: i64 = 4096;
+/// Attributes of a vector index that filter (Developer Guide).
+pub const INLINE_FILTERS: usize = 18;
+/// Items that a search brings back (API Reference).
+pub const SEARCH_RESULTS: i64 = 100;
+/// Bytes of items in an answer of SearchVectors (Developer Guide).
+pub const SEARCH_SIZE: usize = 16 * 1024 * 1024;
 /// Projected non-key attributes of a table's indexes together (Developer Guide).
 pub const PROJECTED_ATTRIBUTES: usize = 100;
 /// Tables of an account in a region (Developer Guide).
@@ -76,6 +86,10 @@ pub const TAGS: usize = 50;
 pub const PARTITION_READ_UNITS: u64 = 3000;
 /// Write units a second of a partition (Developer Guide).
 pub const PARTITION_WRITE_UNITS: u64 = 1000;
+/// Bytes of items in a partition (Developer Guide, "Partitions and data distribution").
+pub const PARTITION_SIZE: u64 = 10 << 30;
+/// Seconds for which unused provisioned capacity is kept (Developer Guide, "Burst capacity").
+pub const BURST_SECONDS: u64 = 300;
 /// Read units a second that a new on-demand table serves (Developer Guide).
 pub const ON_DEMAND_READ_UNITS: u64 = 12_000;
 /// Write units a second that a new on-demand table serves (Developer Guide).

@@ -359,7 +359,7 @@ fn a_record_lives_a_day() {
     });
     let shard = shard.unwrap();
     let trimmed = "TrimmedDataAccessException: The data you are trying to access has been trimmed";
-    twin.engine.advance(HOUR * 24 - Duration::from_secs(1));
+    twin.engine.advance(Duration::from_secs(86_399));
     let next = iterator(&twin, &arn, &shard, "TRIM_HORIZON");
     let found = twin.ok("GetRecords", &json!({"ShardIterator": next}));
     assert_eq!(found["Records"].as_array().unwrap().len(), 1);
@@ -650,6 +650,13 @@ fn a_new_table_takes_its_stream_along() {
     let mut conditions = Conditions::CALM;
     conditions.table_status = Lag::Fixed(Duration::from_secs(6));
     twin.engine.set_conditions(conditions);
+    let off = json!({"TableName": "off", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "StreamSpecification": {"StreamEnabled": false}});
+    let made = twin.ok("CreateTable", &off)["TableDescription"].clone();
+    for member in ["StreamSpecification", "LatestStreamArn", "LatestStreamLabel"] {
+        assert!(made.get(member).is_none());
+    }
     create(&twin, "NEW_IMAGE");
     let arn = latest(&twin);
     assert_eq!(describe(&twin, &arn)["StreamStatus"], "ENABLING");

@@ -22,6 +22,7 @@ mod parser;
 mod path;
 mod projection;
 mod reserved;
+mod search_condition;
 mod update;
 
 pub use ast::{Clause, Operator};
@@ -32,6 +33,7 @@ pub use draft::{Draft, Drafted, Logic, Term};
 pub use key_condition::{KeyClause, KeyCondition, KeyOperator};
 pub use path::{Path, PathElement};
 pub use projection::Projection;
+pub use search_condition::SearchCondition;
 pub use update::{Target, Update};
 
 /// The kinds of expression, as requests name them.
@@ -48,6 +50,7 @@ pub enum ExpressionKind {
     Filter,
     KeyCondition,
     Projection,
+    SearchCondition,
     Update,
 }
 
@@ -59,6 +62,7 @@ impl ExpressionKind {
             ExpressionKind::Filter => "FilterExpression",
             ExpressionKind::KeyCondition => "KeyConditionExpression",
             ExpressionKind::Projection => "ProjectionExpression",
+            ExpressionKind::SearchCondition => "SearchConditionExpression",
             ExpressionKind::Update => "UpdateExpression",
         }
     }

@@ -16,7 +16,7 @@ const CHILD_SHARDS: &str = "CHILD_SHARDS";
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = DescribeStream::decode(body)?;
     check_members(&request)?;
-    let stream = streams::find(context, request.stream_arn.as_deref().unwrap_or_default())?;
+    let stream = streams::find(context, &request.stream_arn.clone().unwrap_or_default())?;
     execute::settle_stream(context, &stream);
     let mut shards = stream.shards(context.now);
     if let Some(filter) = &request.shard_filter {

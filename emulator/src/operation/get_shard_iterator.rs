@@ -17,7 +17,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let request = GetShardIterator::decode(body)?;
     check_members(&request)?;
     let position = position(&request, context.now)?;
-    let stream = streams::find(context, request.stream_arn.as_deref().unwrap_or_default())?;
+    let stream = streams::find(context, &request.stream_arn.clone().unwrap_or_default())?;
     execute::settle_stream(context, &stream);
     let shard = request.shard_id.as_deref().unwrap_or_default();
     let place = stream.place_of_shard(shard, context.now);
@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let position = position.ok_or_else(|| streams::unreadable(Unreadable::NotOfShard))?;
     let from = stream.position(place, shard, position, context.now);
     let iterator = ShardIterator {
-        stream: stream.arn.clone(),
+        stream: stream.arn.as_str().into(),
         shard: shard.to_owned(),
         from: from.map_err(streams::unreadable)?,
         created: context.now,

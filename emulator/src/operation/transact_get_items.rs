@@ -83,7 +83,7 @@ fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<
     let planned = asked
         .iter()
         .zip(targets)
-        .map(|(get, target)| plan::get(target, get.key.as_ref().unwrap_or(&NO_KEY)));
+        .map(|(get, target)| plan::transact_get(target, get.key.as_ref().unwrap_or(&NO_KEY)));
     let planned: Vec<Result<Get<'r>, ApiError>> = planned.collect();
     if planned.iter().all(Result::is_ok) {
         return Ok(planned.into_iter().flatten().collect());

@@ -1,6 +1,6 @@
 //! What transactions share, whether their actions come as such or as statements.
 
-use crate::capacity::{Consumed, Direction, units};
+use crate::capacity::{Consumed, Direction};
 use crate::chance::StableHash;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Get, Known};
@@ -100,9 +100,9 @@ pub fn check_response(items: &[Option<Item>]) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn read_cost(target: &Target, item: Option<&Item>) -> Consumed {
-    let mut cost = Consumed::new(target.table.name.clone());
-    cost.table = units::read(item.map_or(0, Item::size), true).times(2);
+fn read_cost(get: &Get<'_>, item: Option<&Item>) -> Consumed {
+    let mut cost = Consumed::new(get.target.table.name.clone());
+    cost.table = get.units(item);
     cost.direction = Some(Direction::Read);
     cost
 }
@@ -111,13 +111,14 @@ fn read_cost(target: &Target, item: Option<&Item>) -> Consumed {
 pub fn read(gets: &[Get<'_>], items: &[Option<Item>]) -> Vec<Consumed> {
     let mut consumed = Vec::new();
     for (get, item) in gets.iter().zip(items) {
-        output::merge(&mut consumed, read_cost(&get.target, item.as_ref()));
+        output::merge(&mut consumed, read_cost(get, item.as_ref()));
     }
     consumed
 }
 
 /// What it costs to find out that an item was written before: a read of it.
 pub fn replayed(context: &Context<'_>, target: &Target, key: &Map) -> Result<Consumed, ApiError> {
-    let get = plan::get(target.clone(), key)?;
-    Ok(read_cost(target, execute::get(context, &get)?.as_ref()))
+    let get = plan::transact_get(target.clone(), key)?;
+    let item = execute::get(context, &get)?;
+    Ok(read_cost(&get, item.as_ref()))
 }

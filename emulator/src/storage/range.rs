@@ -77,6 +77,14 @@ impl KeyRange {
         }
     }
 
+    /// The highest token of which a key can lie inside.
+    pub fn last_token(&self) -> u64 {
+        match &self.upper {
+            Bound::Excluded(key) if key.bytes.is_empty() => key.token.saturating_sub(1),
+            _ => self.tokens().1,
+        }
+    }
+
     /// The keys that lie in both.
     pub fn intersection(self, other: KeyRange) -> KeyRange {
         KeyRange {

@@ -4,7 +4,7 @@ use super::super::check::Report;
 use super::super::{output, reading, statement};
 use crate::capacity::Consumed;
 use crate::error::ApiError;
-use crate::execute::{self, Context, Entry, Source};
+use crate::execute::{Context, Entry, Source};
 use crate::expression::{Condition, Projection};
 use crate::key::{self, Key};
 use crate::partiql::{NextToken, Prepared, Range, Reads, Select, Statement};
@@ -126,13 +126,13 @@ impl Page<'_> {
         let first = start.as_ref().map_or(0, |token| token.range);
         let mut after = start.map(|token| token.key);
         for (at, Range { keys, partition }) in reads.ranges.into_iter().enumerate().skip(first) {
-            context.judge(&Entry {
+            let entry = Entry {
                 table: &reading.target.table,
                 shape: &reading.target.shape,
                 index: reading.index.map(|index| index.name.as_str()),
                 partition,
                 writes: false,
-            })?;
+            };
             let keys = match after.take() {
                 Some(key) => keys.starting_after(key, reads.forward),
                 None => keys,
@@ -143,7 +143,8 @@ impl Page<'_> {
                 limit,
                 fetch: reading.fetches.then_some(table_key),
             };
-            let page = execute::page(context, reading.target, reading.source, &walk, self.consistent);
+            let from = (reading.source, reading.index);
+            let page = reading::page(context, &entry, reading.target, from, &walk, self.consistent)?;
             limit.items -= page.items.len().min(limit.items);
             limit.bytes -= page.bytes.min(limit.bytes);
             read.bytes += page.bytes;

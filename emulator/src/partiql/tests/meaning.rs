@@ -35,6 +35,7 @@ fn definition() -> Definition {
         key: schema(),
         attributes: vec![attribute("g"), attribute("pk"), attribute("sk")],
         locals: Vec::new(),
+        vectors: Vec::new(),
         globals: vec![index()],
         billing: BillingMode::PayPerRequest,
         throughput: Throughput::default(),

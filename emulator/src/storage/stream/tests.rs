@@ -1,6 +1,6 @@
 use super::*;
 use crate::key::Key;
-use crate::schema::{BillingMode, Definition, KeyAttribute, ScalarType, Throughput};
+use crate::schema::{Adjustments, BillingMode, Definition, KeyAttribute, ScalarType, Throughput};
 use crate::value::{AttributeValue, Item, Map};
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -32,9 +32,10 @@ fn definition() -> Definition {
         attributes: Vec::new(),
         locals: Vec::new(),
         globals: Vec::new(),
+        vectors: Vec::new(),
         billing: BillingMode::PayPerRequest,
         throughput: Throughput::default(),
-        adjustments: Default::default(),
+        adjustments: Adjustments::default(),
         on_demand_since: None,
         on_demand: None,
         warm: None,

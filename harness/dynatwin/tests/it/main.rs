@@ -3,9 +3,11 @@
 
 mod concurrency;
 mod delivery;
+mod lag;
 mod regions;
 mod retries;
 mod statements;
+mod streams;
 mod time;
 
 use aws_sdk_dynamodb::Client;
