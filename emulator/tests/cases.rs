@@ -200,4 +200,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached streams vectors }
+files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached streams vectors partiql }

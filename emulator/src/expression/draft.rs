@@ -7,7 +7,7 @@ use super::ast::{Action, Body, Clause, Element, Grammar, Node, Op, Operand, Oper
 use super::bind::Bound;
 use super::check;
 use super::condition::Condition;
-use super::path::PathElement;
+use super::path::{self, PathElement};
 use super::projection::Projection;
 use super::update::Update;
 use crate::error::ApiError;
@@ -264,8 +264,12 @@ impl Drafted {
         self.bind(values).map(Update::new)
     }
 
-    /// The projection.
+    /// The projection. Of two paths at odds the later one is named first, as a statement's are.
     pub fn projection<'r>(&self) -> Result<Projection<'r>, ApiError> {
-        Projection::new(self.bind(&[])?).map_err(ApiError::validation)
+        let bound = self.bind(&[])?;
+        if let Body::Projection(paths) = &bound.parsed.body {
+            path::sorted(&bound, paths.iter().rev().copied()).map_err(ApiError::validation)?;
+        }
+        Projection::new(bound).map_err(ApiError::validation)
     }
 }

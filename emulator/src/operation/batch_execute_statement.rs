@@ -2,7 +2,7 @@
 
 use super::check::{self, Report};
 use super::transaction::Items;
-use super::{output, statement};
+use super::{dump, output, statement};
 use crate::capacity::Consumed;
 use crate::capacity::units;
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
@@ -77,7 +77,7 @@ fn check_members(request: &BatchExecuteStatement) -> Result<Report, ApiError> {
         Some([]) => faults.value("[]", "statements", constraint::min_length(1)),
         Some(statements) if statements.len() > limits::BATCH_STATEMENTS => {
             let most = constraint::max_length(limits::BATCH_STATEMENTS);
-            faults.value(statement::shown(statements, true), "statements", most);
+            faults.value(dump::statements(statements, true), "statements", most);
         }
         Some(statements) => {
             for (at, sent) in statements.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::check::{self, Report};
 use super::transaction::{self, Items, Turn};
-use super::{output, statement};
+use super::{dump, output, statement};
 use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
@@ -65,7 +65,7 @@ fn check_members(request: &ExecuteTransaction) -> Result<Report, ApiError> {
         Some([]) => faults.value("[]", "transactStatements", constraint::min_length(1)),
         Some(statements) if statements.len() > limits::TRANSACTION_ACTIONS => {
             let most = constraint::max_length(limits::TRANSACTION_ACTIONS);
-            faults.value(statement::shown(statements, false), "transactStatements", most);
+            faults.value(dump::statements(statements, false), "transactStatements", most);
         }
         Some(statements) => {
             for (at, sent) in statements.iter().enumerate() {

@@ -150,26 +150,3 @@ pub fn check_element(faults: &mut Violations, path: &str, sent: &BatchStatement)
     let path = format!("{path}returnValuesOnConditionCheckFailure");
     check::return_values_on_failure(faults, on_failure, &path);
 }
-
-/// A list of statements that is too long, as the older layer shows it.
-pub fn shown(statements: &[BatchStatement], of_batch: bool) -> String {
-    let word = |flag: Option<bool>| flag.map_or("null".to_owned(), |flag| flag.to_string());
-    let shown = statements.iter().map(|sent| {
-        let statement = sent.statement.as_deref().unwrap_or("null");
-        let on_failure = sent.return_values_on_condition_check_failure.as_deref().unwrap_or("null");
-        let parameters = sent.parameters.as_ref().map_or("null".to_owned(), |parameters| {
-            format!("[{}]", vec!["AttributeValue(…)"; parameters.len()].join(", "))
-        });
-        if of_batch {
-            let consistent = word(sent.consistent_read);
-            format!(
-                "BatchStatementRequest(statement={statement}, parameters={parameters}, consistentRead={consistent}, returnValuesOnConditionCheckFailure={on_failure})"
-            )
-        } else {
-            format!(
-                "ParameterizedStatement(statement={statement}, parameters={parameters}, returnValuesOnConditionCheckFailure={on_failure})"
-            )
-        }
-    });
-    format!("[{}]", shown.collect::<Vec<_>>().join(", "))
-}

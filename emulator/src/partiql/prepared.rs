@@ -1,5 +1,7 @@
 //! A statement with its parameters: all that can be known and checked before any table is looked at.
 
+use std::fmt::Write;
+
 use super::ast::{self, Assignment, Id, Kind, Returning, Statement as Written};
 use super::error::{fault, fault_at};
 use super::lower::{Element, Lowering};
@@ -232,8 +234,6 @@ impl Lowering<'_> {
     fn columns(&self, ids: &[Id]) -> Result<(Drafted, Vec<Name>), ApiError> {
         let mut draft = Draft::projection();
         let mut names: Vec<Name> = Vec::with_capacity(ids.len());
-        // Overlaps name the later path first.
-        let mut paths = Vec::with_capacity(ids.len());
         for id in ids {
             if let Kind::Path { steps, .. } = &self.tree.node(*id).kind
                 && let Some(ast::Step::Unpivot(_)) = self.tree.steps(*steps).last()
@@ -245,12 +245,9 @@ impl Lowering<'_> {
                 return Err(fault(format!("Duplicate identifiers in select clause: {name}")));
             }
             names.push(name);
-            paths.push(self.path(&mut draft, *id)?);
-        }
-        for path in paths.into_iter().rev() {
+            let path = self.path(&mut draft, *id)?;
             draft.show(path);
         }
-        names.reverse();
         Ok((draft.finish_projection(), names))
     }
 
@@ -392,7 +389,10 @@ fn label(elements: &[Element]) -> Name {
     for element in &elements[last..] {
         match element {
             Element::Name(name) => label.push_str(name),
-            Element::Index(index) => label.push_str(&format!("[{index}]")),
+            Element::Index(index) => {
+                // Writing to a string does not fail.
+                let _ = write!(label, "[{index}]");
+            }
         }
     }
     Name::from(label)

@@ -7,6 +7,7 @@ mod delivery;
 mod lag;
 mod regions;
 mod retries;
+mod statements;
 mod streams;
 mod time;
 
