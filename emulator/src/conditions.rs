@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::limits;
+
 /// How long after something is due it happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Lag {
@@ -66,6 +68,9 @@ pub struct Conditions {
     pub index_propagation: Lag,
     /// How long a table is `CREATING` or `DELETING`.
     pub table_status: Lag,
+    /// Bytes that the items of a partition key and their entries in local indexes may have together, in a table with local
+    /// indexes. A tenth of it counts as a gigabyte in `SizeEstimateRangeGB`.
+    pub item_collection_size: u64,
     /// The share of requests, from 0 to 1, that fail with a 500 though nothing is wrong with them.
     pub internal_errors: f64,
     /// The share of requests, from 0 to 1, that are throttled though capacity is left.
@@ -80,6 +85,7 @@ impl Conditions {
         time_to_live: TimeToLive::Deletes(Lag::None),
         index_propagation: Lag::None,
         table_status: Lag::None,
+        item_collection_size: limits::ITEM_COLLECTION_SIZE,
         internal_errors: 0.0,
         throttles: 0.0,
     };
@@ -98,6 +104,7 @@ impl Conditions {
             typical: Duration::from_secs(6),
             longest: Duration::from_secs(10),
         },
+        item_collection_size: limits::ITEM_COLLECTION_SIZE,
         internal_errors: 0.0,
         throttles: 0.0,
     };
@@ -116,6 +123,7 @@ impl Conditions {
             typical: Duration::from_mins(1),
             longest: Duration::from_mins(5),
         },
+        item_collection_size: limits::ITEM_COLLECTION_SIZE,
         internal_errors: 0.01,
         throttles: 0.05,
     };

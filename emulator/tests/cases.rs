@@ -7,7 +7,7 @@
 //! - `answer`: the whole body of a success; `body`: the whole body of an error;
 //! - `has`: what the body of a success has among other members.
 //!
-//! A case may have `conditions` (`calm` if it has none) and a `region`. A step of `before` is an operation and its request,
+//! A case may have `conditions` (`calm` if it has none), an `item_collection_size` and a `region`. A step of `before` is an operation and its request,
 //! and the region if it is another; `["$advance", 5]` moves the clock by so many seconds.
 //!
 //! Long things are written short: `{"$text": ["k", 2049, "!", 1]}` is a text of texts and how often each comes,
@@ -53,7 +53,7 @@ fn repeated(parts: &[Value]) -> String {
 struct Twin(Engine);
 
 impl Twin {
-    fn set_up(file: &Value, conditions: &Value) -> Twin {
+    fn set_up(file: &Value, case: &Value) -> Twin {
         let twin = Twin(Engine::new(Settings {
             clock: Clock::settable(Moment::START),
             seed: 1,
@@ -68,9 +68,12 @@ impl Twin {
                 twin.must("PutItem", &json!({"TableName": table, "Item": item}));
             }
         }
-        let conditions = Conditions::named(conditions.as_str().unwrap_or("calm"));
-        twin.0
-            .set_conditions(conditions.expect("the name of a set of conditions"));
+        let conditions = Conditions::named(case["conditions"].as_str().unwrap_or("calm"));
+        let mut conditions = conditions.expect("the name of a set of conditions");
+        if let Some(size) = case["item_collection_size"].as_u64() {
+            conditions.item_collection_size = size;
+        }
+        twin.0.set_conditions(conditions);
         twin
     }
 
@@ -118,7 +121,7 @@ fn has(whole: &Value, part: &Value) -> bool {
 
 /// What is wrong about the answer to a case.
 fn failure(file: &Value, case: &Value) -> Option<String> {
-    let twin = Twin::set_up(file, &case["conditions"]);
+    let twin = Twin::set_up(file, case);
     for step in case["before"].as_array().into_iter().flatten() {
         match step[0].as_str().unwrap() {
             "$advance" => twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap())),
@@ -168,4 +171,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached }
+files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached control }

@@ -1,5 +1,6 @@
 //! The framework's checks on members that several operations share, in the wording of each layer.
 
+use super::arn;
 use crate::error::{ApiError, Violations, constraint};
 use crate::request::Substitutions;
 use crate::value::Text;
@@ -172,7 +173,7 @@ pub fn control_table_name(table: Option<&Text>) -> Result<&str, ApiError> {
         return Err(ApiError::table_name_required());
     };
     if table.starts_with("arn:") {
-        return Ok(table);
+        return arn::table(table).map(|()| table.as_str());
     }
     if !(3..=255).contains(&table.chars().count()) {
         return Err(ApiError::validation(

@@ -1,6 +1,7 @@
 //! [CreateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html).
 
 pub(super) mod definition;
+pub(super) mod quota;
 pub(super) mod shape;
 
 use std::sync::Arc;

@@ -1,14 +1,14 @@
 //! What PutItem, UpdateItem and DeleteItem share.
 
 use super::check::{self, Report, ReturnValues};
-use super::output;
+use super::output::{self, Collection};
 use crate::change::Change;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context, Write};
 use crate::expression::{Condition, ExpressionKind, Scope, legacy};
 use crate::plan::Target;
 use crate::request::{Expected, Substitutions};
-use crate::value::{Map, Name, Text};
+use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -109,14 +109,15 @@ pub fn run(
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, wanted.report);
     }
     if wanted.metrics && !write.target.definition().locals.is_empty() {
-        output::item_collection_metrics(answer.member("ItemCollectionMetrics"), &collection_key(write));
+        output::item_collection_metrics(answer.member("ItemCollectionMetrics"), &collection(write, &change));
     }
     answer.close();
     Ok(())
 }
 
-/// The hash key attribute of the item that a write is about.
-pub fn collection_key(write: &Write<'_>) -> Map {
+/// The item collection that a write is about: its hash key attribute, and its size after the write.
+pub fn collection(write: &Write<'_>, change: &Change) -> Collection {
+    let gigabyte = (write.target.shape.conditions.item_collection_size / 10).max(1);
     let name = write
         .target
         .definition()
@@ -124,7 +125,10 @@ pub fn collection_key(write: &Write<'_>) -> Map {
         .hash
         .first()
         .map(|attribute| attribute.name.clone());
-    name.into_iter().zip(write.partition.cloned()).collect()
+    Collection {
+        key: name.into_iter().zip(write.partition.cloned()).collect(),
+        gigabytes: change.collection / gigabyte,
+    }
 }
 
 /// The table of a write, and its place in the order of checks: after all that the request alone tells.

@@ -39,8 +39,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, from the condition to the change's application",
         file: "src/execute/write.rs",
-        locked: "    let change = write.change(&shape, &guard)?;\n    if write",
-        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen)? };\n    let mut guard = partition.write();\n    if write",
+        locked: "    let change = write.change(&shape, &guard, 0)?;\n    if write",
+        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen, 0)? };\n    let mut guard = partition.write();\n    if write",
         models: &["a_conditional_put_has_one_winner", "a_counter_loses_no_step"],
     },
     Patch {

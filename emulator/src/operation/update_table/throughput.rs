@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::Edit;
 use crate::clock::Moment;
-use crate::error::{ApiError, ErrorKind};
-use crate::limits;
+use crate::error::ApiError;
 use crate::operation::create_table::definition::throughput_of;
+use crate::operation::create_table::quota;
+pub(super) use crate::operation::create_table::quota::Of;
 use crate::operation::description::initial_warm;
 use crate::request::OnDemandThroughput as OnDemandRequest;
 use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput};
@@ -23,12 +24,6 @@ const AGAIN_TO_ON_DEMAND: f64 = 0.75;
 /// The decreases of a day that need not wait, and how long each later one waits.
 const FREE_DECREASES: u32 = 4;
 const DECREASE_COOLDOWN: Duration = Duration::from_hours(1);
-
-/// What has throughput of its own.
-pub(super) enum Of<'n> {
-    Table,
-    Index(&'n str),
-}
 
 /// Throughput that is as it was.
 pub(super) fn check_changes(was: Throughput, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
@@ -208,23 +203,7 @@ impl Edit<'_> {
     }
 
     pub(super) fn check_most(&self, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
-        let (whose, each) = match of {
-            Of::Table => (String::new(), "table"),
-            Of::Index(name) => (format!(" for index {name}"), "index"),
-        };
-        let most = limits::TABLE_UNITS;
-        for (units, name) in [(asked.read, "ReadCapacityUnits"), (asked.write, "WriteCapacityUnits")] {
-            if units > most as u64 {
-                return Err(ApiError::new(
-                    ErrorKind::LimitExceeded,
-                    format!(
-                        "The requested {name}{whose}, {units}, is above the per {each} maximum for the account in {}. Per {each} maximum: {most}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits.",
-                        self.context.region
-                    ),
-                ));
-            }
-        }
-        Ok(())
+        quota::provisioned(self.context, asked, of)
     }
 
     /// A day has four free decreases; each one after that waits an hour after the last.
@@ -285,22 +264,16 @@ impl Edit<'_> {
         of: &Of<'_>,
     ) -> Result<Option<OnDemandThroughput>, ApiError> {
         let mut merged = there.unwrap_or_default();
-        let of = match of {
-            Of::Table => "table".to_owned(),
-            Of::Index(name) => format!("index : {name}"),
-        };
-        for (value, member, name, quota) in [
+        for (value, member, name) in [
             (
                 asked.max_read_request_units,
                 &mut merged.max_read,
                 "MaxReadRequestUnits",
-                "TableMaxReadCapacityUnits",
             ),
             (
                 asked.max_write_request_units,
                 &mut merged.max_write,
                 "MaxWriteRequestUnits",
-                "TableMaxWriteCapacityUnits",
             ),
         ] {
             let Some(value) = value else { continue };
@@ -309,18 +282,14 @@ impl Edit<'_> {
                     "{name} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
                 )));
             }
-            if value > limits::TABLE_UNITS {
-                return Err(ApiError::subscriber_limit(format_args!(
-                    "Requested {name} for OnDemandThroughput for {of} exceeds {quota} of the account in region {}",
-                    self.context.region
-                )));
-            }
+            quota::on_demand(self.context, value, name, of)?;
             *member = match value {
                 -1 => None,
                 1.. => Some(value),
                 _ => {
                     return Err(ApiError::invalid(format_args!(
-                        "Requested {name} for OnDemandThroughput for {of} is outside of valid range"
+                        "Requested {name} for OnDemandThroughput for {} is outside of valid range",
+                        of.spaced()
                     )));
                 }
             };
