@@ -1,11 +1,14 @@
 //! The engine: the operation table and the one dispatch.
 
+mod control;
+
 use std::convert::Infallible;
 use std::time::Duration;
 
 use compact_str::CompactString;
 
 pub use crate::caller::Caller;
+pub use control::NotThere;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
 use crate::clock::{Clock, Moment};
@@ -14,7 +17,7 @@ use crate::error::{ApiError, ErrorKind};
 use crate::execute::{self, Context, State};
 use crate::fault::{Aftermath, Faults};
 use crate::operation;
-use crate::storage::{Scope, Table};
+use crate::storage::{Scope, Shape, Table};
 use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
@@ -127,8 +130,7 @@ impl Engine {
                 .err();
             return refused(&error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation)));
         };
-        let place = (caller.region.as_str(), caller.account());
-        let context = Context::new(&self.state, self.scope(caller), place, operation.name, now);
+        let context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
         let mut writer = Writer::with_capacity(128);
         let result = (operation.run)(&context, body, &mut writer);
         let (status, body) = match result {
@@ -198,10 +200,15 @@ impl Engine {
     }
 
     fn set(&self, table: &Table, conditions: Conditions) {
+        self.reshape(table, |shape| shape.conditions = conditions);
+    }
+
+    /// Changes a table's shape, after what is due by now has happened under the old one.
+    fn reshape(&self, table: &Table, change: impl FnOnce(&mut Shape)) {
         let now = self.clock.now();
         execute::run_due(table, now);
         let changed: Result<_, Infallible> = table.reshape(now, |shape| {
-            shape.conditions = conditions;
+            change(shape);
             Ok(())
         });
         drop(changed);

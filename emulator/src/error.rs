@@ -525,6 +525,19 @@ impl ApiError {
         .with(Detail::Cancellation(reasons))
     }
 
+    /// An item that a running transaction holds.
+    pub fn transaction_conflict() -> ApiError {
+        ApiError::new(ErrorKind::TransactionConflict, "Transaction is ongoing for the item")
+    }
+
+    /// The request of this token still runs. The text was seen in 2021 (aws-sdk-java-v2, issue 2518).
+    pub fn transaction_in_progress() -> ApiError {
+        ApiError::new(
+            ErrorKind::TransactionInProgress,
+            "Transaction from previous request is still in progress",
+        )
+    }
+
     /// Another request under a token that was used.
     pub fn idempotent_mismatch() -> ApiError {
         ApiError::new(

@@ -130,7 +130,7 @@ pub fn keyed<'r>(target: Target, key: &'r Map, action: Action<'r>, guard: Guard<
     })
 }
 
-/// Plans a read that names its item by `Key`.
+/// Plans a read that names its item by `Key`: a consistent one, unless the caller makes it less.
 pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
     let encoded = Key::of_key(&target.definition().key, key)?;
     let partition = Entry::partition_of(&target.definition().key, key);
@@ -138,6 +138,7 @@ pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
         target,
         key: encoded,
         partition,
+        consistent: true,
     })
 }
 

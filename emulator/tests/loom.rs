@@ -8,9 +8,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::fault::{Rule, Verdict};
 use dynatwin_engine::key::{KeyBytes, push_component, token};
@@ -261,6 +262,45 @@ fn nothing_due_is_seen() {
         assert_eq!(twin.get("a"), "{}");
         writer.join().unwrap();
         assert_eq!(twin.get("a"), "{}");
+    });
+}
+
+#[test]
+fn an_index_shows_nothing_due() {
+    explore(|| {
+        let twin = Twin::with(INDEXED);
+        twin.ok("UpdateTimeToLive", LIVING);
+        let expired = Moment::START.seconds() - 10;
+        let item = format!(r#","g":{{"S":"x"}},"ttl":{{"N":"{expired}"}}"#);
+        let writer = twin.spawn(move |twin| twin.put("a", &item));
+        assert!(twin.query("x").contains(r#""Count":0"#));
+        writer.join().unwrap();
+        assert!(twin.query("x").contains(r#""Count":0"#));
+    });
+}
+
+#[test]
+fn of_two_transactions_that_meet_one_takes_off() {
+    explore(|| {
+        let twin = Twin::empty();
+        let flight = Duration::from_secs(1);
+        twin.0.set_conditions(Conditions {
+            transaction_time: Lag::Fixed(flight),
+            ..Conditions::CALM
+        });
+        twin.ok("CreateTable", TABLE);
+        let send = |twin: &Twin, body: &str| {
+            let (status, answer) = twin.send("TransactWriteItems", body);
+            assert!(status == 200 || answer.contains("TransactionConflict"), "{answer}");
+            status == 200
+        };
+        let other = twin.spawn(move |twin| send(twin, &put_both(NEAR, FAR)));
+        let mine = send(&twin, &put_both(FAR, NEAR));
+        assert_ne!(mine, other.join().unwrap());
+        assert_eq!(twin.get(NEAR), "{}");
+        twin.0.advance(flight);
+        assert_ne!(twin.get(NEAR), "{}");
+        assert_ne!(twin.get(FAR), "{}");
     });
 }
 

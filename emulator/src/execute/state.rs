@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::Tokens;
+use super::{Readers, Tokens};
 use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::expression::Cache;
-use crate::fault::Faults;
+use crate::fault::{Faults, Ordinals};
 use crate::storage::{Catalog, Scope};
 use crate::sync::RwLock;
 use crate::value::Name;
@@ -29,6 +29,8 @@ pub struct State {
     faults: Faults,
     expressions: Cache,
     tokens: Tokens,
+    decided: Ordinals,
+    readers: Readers,
 }
 
 impl State {
@@ -42,6 +44,8 @@ impl State {
             faults: Faults::new(seed),
             expressions: Cache::new(),
             tokens: Tokens::default(),
+            decided: Ordinals::default(),
+            readers: Readers::default(),
         }
     }
 
@@ -68,6 +72,16 @@ impl State {
     /// The client tokens.
     pub fn tokens(&self) -> &Tokens {
         &self.tokens
+    }
+
+    /// How often what has no other ordinal was decided.
+    pub fn decided(&self) -> &Ordinals {
+        &self.decided
+    }
+
+    /// What callers have seen whose reads never go back.
+    pub fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// The conditions of all tables without their own.
@@ -119,6 +133,8 @@ impl State {
         self.catalog.clear();
         self.faults.clear();
         self.tokens.clear();
+        self.decided.clear();
+        self.readers.clear();
         self.table_conditions.write().clear();
     }
 }

@@ -74,11 +74,14 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// Steps two and three: the condition on the current item, and the whole change.
+    /// Steps two and three: the condition on the current item, which no running transaction holds, and the whole change.
     /// `pending` is what earlier writes of a transaction add to the item collection.
     pub(super) fn change(&self, shape: &Shape, contents: &Contents, pending: i64) -> Result<Change, ApiError> {
         if shape.epoch != self.target.shape.epoch {
             self.replan(shape)?;
+        }
+        if contents.is_marked(&self.key) {
+            return Err(ApiError::transaction_conflict());
         }
         let old = contents.get(&self.key);
         if let Some(condition) = &self.condition
@@ -172,10 +175,7 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     let change = write.change(&shape, &guard, 0)?;
     if write.changes(&change) {
         let contents = Arc::make_mut(&mut guard);
-        contents.apply(&shape, &change, context.now);
-        if shape.time_to_live.is_some() {
-            partition.publish_due(contents);
-        }
+        partition.apply(contents, &shape, &change, context.now);
     }
     drop(guard);
     for arm in &change.globals {

@@ -4,6 +4,7 @@ pub(super) mod definition;
 pub(super) mod quota;
 pub(super) mod shape;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::check;
@@ -64,6 +65,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         time_to_live: None,
         time_to_live_changed: None,
         conditions,
+        index_lags: BTreeMap::new(),
         seed,
         active_at: context.now.plus(lag),
         deleted_at: None,

@@ -112,6 +112,7 @@ impl Edit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caller::Caller;
     use crate::conditions::Conditions;
     use crate::error::ErrorKind;
     use crate::execute::{Action, State};
@@ -144,7 +145,11 @@ mod tests {
             account: "me".into(),
             region: "us-east-1".into(),
         };
-        let context = Context::new(&state, scope, ("us-east-1", "000000000000"), "PutItem", Moment::START);
+        let caller = Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let context = Context::new(&state, scope, &caller, "PutItem", Moment::START);
         let send = |name: &str, body: &str| {
             let operation = operation::find(Service::DynamoDb, name).unwrap();
             (operation.run)(&context, body.as_bytes(), &mut Writer::new()).unwrap();

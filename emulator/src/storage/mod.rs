@@ -4,6 +4,7 @@
 
 mod attached;
 mod catalog;
+mod history;
 mod index;
 mod job;
 mod partition;
@@ -12,8 +13,9 @@ mod table;
 
 pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
 pub use catalog::{Catalog, Region, Scope};
+pub use history::{History, Past};
 pub use index::GlobalIndex;
 pub use job::{Job, Recent, Work};
-pub use partition::{Contents, Expiry, Partition};
-pub use range::{KeyRange, Page, PageLimit, Segment};
+pub use partition::{Contents, Due, Expiry, Landing, Partition};
+pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use table::{Shape, Stage, Table};

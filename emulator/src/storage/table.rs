@@ -1,19 +1,21 @@
 //! A table: its shape, its partitions, its global indexes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::attached::Attached;
+use super::history::Past;
 use super::index::GlobalIndex;
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
-use super::range::{KeyRange, Page, PageLimit};
+use super::range::{Page, Walk};
 use crate::chance;
 use crate::clock::Moment;
 use crate::conditions::{Conditions, Lag, TimeToLive};
 use crate::key::Key;
 use crate::limits;
-use crate::schema::{Definition, KeySchema};
+use crate::schema::Definition;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::{AttributeValue, Item, Name};
 
@@ -36,6 +38,8 @@ pub struct Shape {
     pub time_to_live_changed: Option<Moment>,
     /// How the table behaves.
     pub conditions: Conditions,
+    /// How long writes take to reach those of its global indexes that differ from `conditions`.
+    pub index_lags: BTreeMap<Name, Lag>,
     /// What the table's decisions are made of.
     pub seed: u64,
     /// From when on the table is `ACTIVE`.
@@ -64,16 +68,27 @@ pub enum Stage {
 }
 
 impl Shape {
+    /// When an item expires, in seconds, whenever it may be deleted: what its time to live attribute says, if that is a
+    /// number.
+    fn expires(&self, item: &Item) -> Option<i64> {
+        match item.get(self.time_to_live.as_ref()?) {
+            Some(AttributeValue::N(number)) => number.to_i64_floor(),
+            _ => None,
+        }
+    }
+
+    /// Whether an item is expired at `now`, and not for more than five years.
+    pub fn is_expired(&self, item: &Item, now: Moment) -> bool {
+        self.expires(item)
+            .is_some_and(|seconds| (now.seconds() - limits::TTL_OLDEST_SECONDS..=now.seconds()).contains(&seconds))
+    }
+
     /// When time to live deletes an item; `None` if it never does.
     pub fn expiry(&self, key: &Key, item: &Item) -> Option<Moment> {
-        let attribute = self.time_to_live.as_ref()?;
+        let seconds = self.expires(item)?;
         let TimeToLive::Deletes(lag) = self.conditions.time_to_live else {
             return None;
         };
-        let Some(AttributeValue::N(number)) = item.get(attribute) else {
-            return None;
-        };
-        let seconds = number.to_i64_floor()?;
         let decision = chance::decide(self.seed, "time to live", &key.bytes, seconds as u64);
         Some(Moment::from_seconds(seconds).plus(lag.of(decision)))
     }
@@ -81,11 +96,7 @@ impl Shape {
     /// The same for an item that is written, or looked at for the first time, at `now`: one that expired more than five
     /// years before is left alone.
     pub fn expiry_from(&self, key: &Key, item: &Item, now: Moment) -> Option<Moment> {
-        let attribute = self.time_to_live.as_ref()?;
-        let Some(AttributeValue::N(number)) = item.get(attribute) else {
-            return None;
-        };
-        if number.to_i64_floor()? < now.seconds() - limits::TTL_OLDEST_SECONDS {
+        if self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS {
             return None;
         }
         self.expiry(key, item)
@@ -104,9 +115,21 @@ impl Shape {
         self.conditions.table_status != Lag::None
     }
 
+    /// Whether writes leave something to be done later, without being asked again.
+    pub fn has_due_work(&self) -> bool {
+        self.time_to_live.is_some() || self.conditions.transaction_time != Lag::None
+    }
+
+    /// How long a write takes to reach a global index.
+    fn index_lag(&self, index: usize) -> Lag {
+        let own = || self.index_lags.get(&self.definition.globals.get(index)?.name).copied();
+        let own = if self.index_lags.is_empty() { None } else { own() };
+        own.unwrap_or(self.conditions.index_propagation)
+    }
+
     /// When a write made at `now` reaches a global index.
     pub fn arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
-        let lag = self.conditions.index_propagation;
+        let lag = self.index_lag(index);
         if lag == Lag::None {
             return now;
         }
@@ -173,8 +196,7 @@ pub struct Table {
 impl Table {
     /// A new, empty table.
     pub fn new(name: Name, arn: String, id: String, ordinal: u64, created: Moment, shape: Shape) -> Table {
-        let locals = shape.definition.locals.len();
-        let partitions = (0..PARTITIONS).map(|_| Partition::new(shape.epoch, locals)).collect();
+        let partitions = (0..PARTITIONS).map(|_| Partition::new(&shape)).collect();
         Table {
             name,
             arn,
@@ -234,6 +256,7 @@ impl Table {
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
             let contents = Arc::make_mut(guard);
             contents.epoch = shape.epoch;
+            contents.keep_history(&shape.conditions);
             if reschedule {
                 contents.reschedule_all(&shape, now);
                 partition.publish_due(contents);
@@ -252,38 +275,46 @@ impl Table {
         partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
     }
 
-    /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `lock` takes by the
-    /// partition's number.
+    /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `look` takes by the
+    /// partition's number, and says in which state of the past it is read, if not as it is.
     ///
-    /// With `fetch`, the table's key, the items that the entries of a local index stand for are read from the table under
-    /// the same lock, into [`Page::bases`].
+    /// With `walk.fetch` the items that the entries of a local index stand for are read from the table in the same state, into
+    /// [`Page::bases`].
     pub fn page<'t>(
         &'t self,
+        definition: &Definition,
         local: Option<usize>,
-        range: &KeyRange,
-        forward: bool,
-        limit: PageLimit,
-        fetch: Option<&KeySchema>,
-        lock: impl Fn(usize) -> RwLockReadGuard<'t, Arc<Contents>>,
+        walk: &Walk<'_>,
+        look: impl Fn(usize) -> (RwLockReadGuard<'t, Arc<Contents>>, Option<u64>),
     ) -> Page {
         let mut page = Page::default();
+        let Walk {
+            range,
+            forward,
+            limit,
+            fetch,
+        } = *walk;
         if range.is_empty() {
             return page;
         }
         let (first, last) = range.tokens();
         let (first, last) = (self.partition_of(first), self.partition_of(last));
-        let mut walk = |at: usize| {
-            let contents = lock(at);
-            contents.page(local, range, forward, limit, &mut page);
-            if let Some(schema) = fetch {
-                contents.fetch_bases(schema, &mut page);
+        let mut read = |at: usize| {
+            let (contents, state) = look(at);
+            if let (Some(state), Some(history)) = (state, contents.history()) {
+                let past = Past::new(&contents, history, state);
+                past.page(definition, local, range, forward, limit, &mut page);
+                fetch.inspect(|schema| past.fetch_bases(schema, &mut page));
+            } else {
+                contents.page(local, range, forward, limit, &mut page);
+                fetch.inspect(|schema| contents.fetch_bases(schema, &mut page));
             }
             page.cut
         };
         if forward {
-            (first..=last).any(&mut walk);
+            (first..=last).any(&mut read);
         } else {
-            (first..=last).rev().any(&mut walk);
+            (first..=last).rev().any(&mut read);
         }
         page
     }

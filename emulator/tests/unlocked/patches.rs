@@ -46,15 +46,15 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "a transaction's locks, before it has applied everything",
         file: "src/execute/transact.rs",
-        locked: "    for (at, applies, change) in &changes {\n        let (_, guard, shape, partition) = &mut locked[*at];",
-        unlocked: "    let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n    for (at, applies, change) in &changes {\n        let (_, (), shape, partition) = &locked[*at];\n        let guard = &mut partition.write();",
+        locked: "    for (at, applies, change) in &changes {\n        let (_, guard, shape, partition) = &mut locked[*at];\n",
+        unlocked: "    let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n    for (at, applies, change) in &changes {\n        let (_, (), shape, partition) = &locked[*at];\n        let guard = &mut partition.write();\n",
         models: &["a_transaction_is_never_seen_half_done"],
     },
     Patch {
         what: "a transactional read's locks, before it has read everything",
         file: "src/execute/read.rs",
-        locked: "                due::read(table, shape, table.partition(*at), context.now),\n",
-        unlocked: "                Arc::clone(&due::read(table, shape, table.partition(*at), context.now)),\n",
+        locked: "            (*place, due::read(table, shape, table.partition(place.1), context.now))\n",
+        unlocked: "            (*place, Arc::clone(&due::read(table, shape, table.partition(place.1), context.now)))\n",
         models: &["a_transaction_is_never_seen_half_done"],
     },
     Patch {
@@ -74,8 +74,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the lock of an index's queue, while its front is applied",
         file: "src/storage/index.rs",
-        locked: "        let mut entries = self.entries.write();\n        while let Some(arrival) = queue.pop_front_if(|arrival| arrival.due <= now) {\n            entries.apply(arrival);\n        }\n        self.waiting.store(queue.len(), Ordering::Release);\n",
-        unlocked: "        let mut taken = Vec::new();\n        while let Some(arrival) = queue.pop_front_if(|arrival| arrival.due <= now) {\n            taken.push(arrival);\n        }\n        self.waiting.store(queue.len(), Ordering::Release);\n        drop(queue);\n        let mut entries = self.entries.write();\n        taken.into_iter().for_each(|arrival| entries.apply(arrival));\n",
+        locked: "        self.arrive(&mut self.queue.lock(), now);\n    }\n",
+        unlocked: "        let mut queue = self.queue.lock();\n        let mut taken = Vec::new();\n        while let Some(arrival) = queue.arrivals.pop_front_if(|arrival| arrival.due <= now) {\n            taken.push(arrival);\n        }\n        self.waiting.store(queue.arrivals.len(), Ordering::Release);\n        drop(queue);\n        let mut entries = self.entries.write();\n        taken.into_iter().for_each(|arrival| entries.apply(arrival));\n    }\n",
         models: &[
             "a_read_of_an_index_sees_the_writes_before_it",
             "an_index_ends_up_as_its_item",
@@ -83,10 +83,31 @@ pub const PATCHES: &[Patch] = &[
     },
     Patch {
         what: "the partition's lock, before what is due next is published",
-        file: "src/execute/write.rs",
-        locked: "        if shape.time_to_live.is_some() {\n            partition.publish_due(contents);\n        }\n    }\n    drop(guard);\n",
-        unlocked: "    }\n    drop(guard);\n    if shape.time_to_live.is_some() {\n        let seen = std::sync::Arc::clone(&partition.read());\n        partition.publish_due(&seen);\n    }\n",
+        file: "src/storage/partition.rs",
+        locked: "        self.lower_due(contents);\n        contents.apply(shape, change, now);\n        self.publish_due(contents);\n",
+        unlocked: "        contents.apply(shape, change, now);\n",
         models: &["nothing_due_is_seen"],
+    },
+    Patch {
+        what: "the word of what comes to be due, before an index can show it",
+        file: "src/storage/partition.rs",
+        locked: "        self.lower_due(contents);\n        contents.apply(shape, change, now);\n",
+        unlocked: "        contents.apply(shape, change, now);\n",
+        models: &["an_index_shows_nothing_due"],
+    },
+    Patch {
+        what: "the lock of an index's queue, while it is asked whether something is due",
+        file: "src/storage/index.rs",
+        locked: "            let mut queue = self.queue.lock();\n            self.arrive(&mut queue, now);\n            if is_due() {\n",
+        unlocked: "            self.arrive(&mut self.queue.lock(), now);\n            let quiet = !is_due();\n            self.arrive(&mut self.queue.lock(), now);\n            if !quiet {\n",
+        models: &["an_index_shows_nothing_due"],
+    },
+    Patch {
+        what: "a transaction's locks, before it holds all its items",
+        file: "src/execute/transact.rs",
+        locked: "        for (at, applies, change) in &changes {\n            let (_, guard, _, partition) = &mut locked[*at];\n",
+        unlocked: "        let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n        for (at, applies, change) in &changes {\n            let (_, (), _, partition) = &locked[*at];\n            let guard = &mut partition.write();\n",
+        models: &["of_two_transactions_that_meet_one_takes_off"],
     },
     Patch {
         what: "the look at what is due, once the lock is had",
