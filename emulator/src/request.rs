@@ -400,10 +400,11 @@ requests! {
         global_secondary_index_updates: Option<Vec<IndexUpdate>>,
         stream_specification: Option<StreamSpecification>,
         sse_specification: Option<SseSpecification>,
-        replica_updates: Option<Vec<Empty>>,
+        replica_updates: Option<Vec<ReplicaUpdate>>,
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
         multi_region_consistency: Option<Text>,
+        global_table_witness_updates: Option<Vec<Empty>>,
         on_demand_throughput: Option<OnDemandThroughput>,
         warm_throughput: Option<WarmThroughput>,
     }

@@ -27,8 +27,10 @@ pub mod words {
     pub const ATTRIBUTE_TYPE: &str = "[B, N, S]";
     /// `BillingMode`.
     pub const BILLING_MODE: &str = "[PROVISIONED, PAY_PER_REQUEST]";
-    /// `ApproximateCreationDateTimePrecision`; this and the next two in the model's order, since none has been captured.
+    /// `ApproximateCreationDateTimePrecision`; this and the next three in the model's order, since none has been captured.
     pub const DATE_TIME_PRECISION: &str = "[MILLISECOND, MICROSECOND]";
+    /// `MultiRegionConsistency`.
+    pub const MULTI_REGION_CONSISTENCY: &str = "[EVENTUAL, STRONG]";
     /// `ContributorInsightsAction`.
     pub const CONTRIBUTOR_INSIGHTS_ACTION: &str = "[ENABLE, DISABLE]";
     /// `ContributorInsightsMode`.

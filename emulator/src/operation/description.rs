@@ -107,7 +107,7 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     key_schema(object, &definition.key);
     local_indexes(object, table, definition);
     global_indexes(object, table, shape, settled, look);
-    on_demand(object, definition.on_demand.as_ref());
+    on_demand(object, shown_limits(definition, &jobs).as_ref());
     if settled || definition.warm.is_some() {
         let changing = old_warm(&shape.jobs, None, look);
         warm(
@@ -334,6 +334,19 @@ fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
         description.integer("MaxWriteRequestUnits", most);
     }
     description.close();
+}
+
+/// The table's limits; one that was just taken away shows as -1.
+fn shown_limits(definition: &Definition, jobs: &[&Job]) -> Option<OnDemandThroughput> {
+    let mut shown = definition.on_demand;
+    for job in jobs {
+        if let Work::ClearLimits { read, write } = job.work {
+            let limits = shown.get_or_insert_default();
+            limits.max_read = limits.max_read.or(read.then_some(-1));
+            limits.max_write = limits.max_write.or(write.then_some(-1));
+        }
+    }
+    shown
 }
 
 /// What a table or index with these units serves at once, if nothing else is known of it.

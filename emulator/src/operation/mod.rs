@@ -1,6 +1,7 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
 mod arn;
+mod auto_scaling;
 mod batch_get_item;
 mod batch_write_item;
 mod check;
@@ -16,6 +17,7 @@ mod describe_global_table_settings;
 mod describe_kinesis_streaming_destination;
 mod describe_limits;
 mod describe_table;
+mod describe_table_replica_auto_scaling;
 mod describe_time_to_live;
 mod description;
 mod disable_kinesis_streaming_destination;
@@ -49,6 +51,7 @@ mod update_global_table_settings;
 mod update_item;
 mod update_kinesis_streaming_destination;
 mod update_table;
+mod update_table_replica_auto_scaling;
 mod update_time_to_live;
 
 use crate::error::ApiError;
@@ -115,6 +118,7 @@ pub static OPERATIONS: &[Operation] = operations! {
     "DescribeKinesisStreamingDestination" Control "dynamodb:DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
+    "DescribeTableReplicaAutoScaling" Control "dynamodb:DescribeTableReplicaAutoScaling" => describe_table_replica_auto_scaling,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
     "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
@@ -138,6 +142,7 @@ pub static OPERATIONS: &[Operation] = operations! {
     "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
     "UpdateKinesisStreamingDestination" Control "dynamodb:UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
     "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
+    "UpdateTableReplicaAutoScaling" Control "dynamodb:UpdateTableReplicaAutoScaling" => update_table_replica_auto_scaling,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
 };
 

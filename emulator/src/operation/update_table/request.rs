@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use super::replicas;
 use crate::error::{ApiError, Violations};
 use crate::operation::create_table::shape;
-use crate::request::{IndexUpdate, UpdateTable};
+use crate::request::{IndexUpdate, OnDemandThroughput, UpdateTable, WarmThroughput};
 
 /// What can be asked for, as the service lists it.
 const CHANGES: [&str; 12] = [
@@ -25,10 +26,22 @@ const CHANGES: [&str; 12] = [
 
 pub(super) const ONE_ONLINE_INDEX: &str = "Only 1 online index can be created or deleted simultaneously per table";
 
+/// Forgets structures of limits that have no member and stand beside another change (measured).
+pub(super) fn drop_empty(request: &mut UpdateTable) {
+    if asked(request).len() < 2 {
+        return;
+    }
+    let empty = OnDemandThroughput::default();
+    request.on_demand_throughput.take_if(|limits| *limits == empty);
+    let empty = WarmThroughput::default();
+    request.warm_throughput.take_if(|limits| *limits == empty);
+}
+
 pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
     check_members(request)?;
     check_something(request)?;
     check_together(request)?;
+    replicas::check_together(request)?;
     check_indexes(request.global_secondary_index_updates.as_deref())
 }
 
@@ -41,6 +54,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
         &mut faults,
         request.attribute_definitions.as_deref().unwrap_or_default(),
     );
+    replicas::check_members(&mut faults, request);
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {
         let path = format!("globalSecondaryIndexUpdates.{}.member", at + 1);
@@ -150,6 +164,12 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
             "Create global secondary index cannot be specified when updating WarmThroughput",
         ));
     }
+    let witnesses = request.global_table_witness_updates.is_some();
+    if has("ReplicaUpdates") && witnesses && asked.len() > 1 {
+        return Err(ApiError::invalid(
+            "Requests that modify replicas or witnesses must not also modify other fields",
+        ));
+    }
     if asked.len() > 1
         && let Some((_, text)) = ALONE.into_iter().find(|(name, _)| has(name))
     {
@@ -174,8 +194,6 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
         "You cannot create or delete index while changing stream status"
     } else if stream {
         "StreamSpecification: streams are not served by this endpoint yet"
-    } else if has("ReplicaUpdates") {
-        "ReplicaUpdates: replicas are not served by this endpoint yet"
     } else {
         return Ok(());
     };

@@ -21,6 +21,9 @@ const TO_PROVISIONED: f64 = 13.0;
 const FIRST_TO_ON_DEMAND: f64 = 25.0;
 const AGAIN_TO_ON_DEMAND: f64 = 0.75;
 
+/// Measured: about 1 s for which a limit that was taken away still shows, as -1.
+const CLEARING: f64 = 0.17;
+
 /// The decreases of a day that need not wait, and how long each later one waits.
 const FREE_DECREASES: u32 = 4;
 const DECREASE_COOLDOWN: Duration = Duration::from_hours(1);
@@ -239,8 +242,11 @@ impl Edit<'_> {
             return Ok(());
         };
         let switched = self.request.billing_mode.is_some();
+        let changes_class = |job: &super::Job| matches!(job.work, Work::Class { .. });
         let busy = if !switched && self.shape.jobs.iter().any(super::Job::is_throughput) {
             Some("BillingMode update is in progress".to_owned())
+        } else if self.shape.jobs.iter().any(changes_class) {
+            Some("TableClass update is in progress".to_owned())
         } else {
             let created = self.allocating().map(|indexes| ("creation", indexes));
             let busy = created.or_else(|| self.deleting().map(|indexes| ("deletion", indexes)));
@@ -253,6 +259,15 @@ impl Edit<'_> {
         }
         let merged = self.merge_on_demand(self.shape.definition.on_demand, asked, &Of::Table)?;
         self.definition().on_demand = merged;
+        let cleared = |units: Option<i64>| units == Some(-1);
+        let (read, write) = (
+            cleared(asked.max_read_request_units),
+            cleared(asked.max_write_request_units),
+        );
+        if read || write {
+            let until = self.after("on-demand limits", CLEARING);
+            self.begin(Work::ClearLimits { read, write }, until);
+        }
         Ok(())
     }
 

@@ -5,8 +5,9 @@ use super::shape::{requests, structures};
 use super::{Decoder, Place};
 use crate::request::{
     AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
-    OnDemandThroughput, Projection, ProvisionedThroughput, SecondaryIndex, SseSpecification, StreamSpecification,
-    TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource, UpdateTable, UpdateTimeToLive, WarmThroughput,
+    OnDemandThroughput, Projection, ProvisionedThroughput, ReplicaUpdate, SecondaryIndex, SseSpecification,
+    StreamSpecification, TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource, UpdateTable,
+    UpdateTimeToLive, WarmThroughput,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -138,10 +139,11 @@ structures! {
         "GlobalSecondaryIndexUpdates" => global_secondary_index_updates = Decoder::structure_list::<IndexUpdate>,
         "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
         "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
-        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<Empty>,
+        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<ReplicaUpdate>,
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
+        "GlobalTableWitnessUpdates" => global_table_witness_updates = Decoder::structure_list::<Empty>,
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
     }
