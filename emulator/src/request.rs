@@ -374,6 +374,7 @@ requests! {
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
         resource_policy: Option<Text>,
+        global_table_settings_replication_mode: Option<Text>,
     }
 
     /// A request that names one table and nothing else: DescribeTable, DeleteTable, DescribeTimeToLive.
@@ -405,6 +406,7 @@ requests! {
         deletion_protection_enabled: Option<bool>,
         multi_region_consistency: Option<Text>,
         global_table_witness_updates: Option<Vec<Empty>>,
+        global_table_settings_replication_mode: Option<Text>,
         on_demand_throughput: Option<OnDemandThroughput>,
         warm_throughput: Option<WarmThroughput>,
     }

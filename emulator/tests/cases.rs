@@ -171,4 +171,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached control update_table }
+files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached control update_table descriptions }

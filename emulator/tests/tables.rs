@@ -782,3 +782,23 @@ fn warm_throughput_only_rises() {
         shown(20_000, "ACTIVE")
     );
 }
+
+#[test]
+fn a_region_has_so_many_tables() {
+    let twin = Twin::empty();
+    twin.0.set_conditions(Conditions::AWS);
+    let on_demand = || json!({"BillingMode": "PAY_PER_REQUEST"});
+    for number in 0..2500 {
+        twin.ok("CreateTable", definition(&format!("table-{number}"), on_demand()));
+    }
+    assert_eq!(
+        twin.error("CreateTable", definition("one-more", on_demand())),
+        "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
+    );
+    twin.0.advance(Duration::from_secs(10));
+    twin.ok("DeleteTable", json!({"TableName": "table-7"}));
+    twin.0.advance(Duration::from_secs(10));
+    twin.ok("CreateTable", definition("one-more", on_demand()));
+    twin.0.set_conditions(Conditions::CALM);
+    twin.ok("CreateTable", definition("two-more", on_demand()));
+}

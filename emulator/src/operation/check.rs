@@ -27,10 +27,12 @@ pub mod words {
     pub const ATTRIBUTE_TYPE: &str = "[B, N, S]";
     /// `BillingMode`.
     pub const BILLING_MODE: &str = "[PROVISIONED, PAY_PER_REQUEST]";
-    /// `ApproximateCreationDateTimePrecision`; this and the next three in the model's order, since none has been captured.
+    /// `ApproximateCreationDateTimePrecision`; this and the next four in the model's order, since none has been captured.
     pub const DATE_TIME_PRECISION: &str = "[MILLISECOND, MICROSECOND]";
     /// `MultiRegionConsistency`.
     pub const MULTI_REGION_CONSISTENCY: &str = "[EVENTUAL, STRONG]";
+    /// `GlobalTableSettingsReplicationMode`.
+    pub const SETTINGS_REPLICATION_MODE: &str = "[ENABLED, DISABLED, ENABLED_WITH_OVERRIDES]";
     /// `ContributorInsightsAction`.
     pub const CONTRIBUTOR_INSIGHTS_ACTION: &str = "[ENABLE, DISABLE]";
     /// `ContributorInsightsMode`.

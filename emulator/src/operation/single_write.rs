@@ -135,3 +135,75 @@ pub fn collection(write: &Write<'_>, change: &Change) -> Collection {
 pub fn table(context: &Context<'_>, name: Option<&Text>) -> Result<Target, ApiError> {
     crate::plan::table(context, name.map(Text::as_str).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::chance;
+    use crate::clock::Moment;
+    use crate::conditions::Conditions;
+    use crate::execute::State;
+    use crate::operation;
+    use crate::storage::Scope as Place;
+    use crate::wire::envelope::Service;
+
+    const TABLE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"},
+            {"AttributeName": "l", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        "LocalSecondaryIndexes": [{"IndexName": "by-l", "Projection": {"ProjectionType": "KEYS_ONLY"}, "KeySchema":
+            [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}]}]}"#;
+
+    #[test]
+    fn collections_have_the_size_of_what_is_in_them() {
+        let state = State::new(1, Conditions::CALM);
+        let place = Place {
+            account: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let context = Context::new(&state, place, ("us-east-1", "000000000000"), "PutItem", Moment::START);
+        let send = |name: &str, body: &str| {
+            let operation = operation::find(Service::DynamoDb, name).unwrap();
+            (operation.run)(&context, body.as_bytes(), &mut Writer::new()).unwrap();
+        };
+        send("CreateTable", TABLE);
+        for step in 0..400 {
+            let draw = |what: &str, of: u64| chance::decide(7, what, &[], step) % of;
+            let key = format!(
+                r#""pk": {{"S": "{}"}}, "sk": {{"S": "{}"}}"#,
+                draw("pk", 3),
+                draw("sk", 5)
+            );
+            let l = format!(r#""l": {{"S": "{}"}}"#, "l".repeat(1 + draw("l", 9) as usize));
+            let filler = format!(r#""f": {{"S": "{}"}}"#, "f".repeat(draw("f", 50) as usize));
+            match draw("what", 4) {
+                0 => send(
+                    "PutItem",
+                    &format!(r#"{{"TableName": "tab", "Item": {{{key}, {filler}}}}}"#),
+                ),
+                1 => send(
+                    "PutItem",
+                    &format!(r#"{{"TableName": "tab", "Item": {{{key}, {l}, {filler}}}}}"#),
+                ),
+                2 => send("DeleteItem", &format!(r#"{{"TableName": "tab", "Key": {{{key}}}}}"#)),
+                _ => send(
+                    "TransactWriteItems",
+                    &format!(r#"{{"TransactItems": [{{"Put": {{"TableName": "tab", "Item": {{{key}, {l}}}}}}}]}}"#),
+                ),
+            }
+            let table = state.catalog().table(&context.scope, "tab").unwrap();
+            for partition in table.partitions() {
+                let contents = partition.read();
+                let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
+                for (key, item) in contents.items().chain(contents.local_entries(0)) {
+                    *sizes.entry(key.token).or_default() += item.size() as u64;
+                }
+                for (token, size) in sizes {
+                    assert_eq!(contents.collection(token), size, "step {step}");
+                }
+            }
+        }
+    }
+}

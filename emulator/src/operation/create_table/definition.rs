@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::one_of;
 use super::quota::{self, Of};
+use super::shape;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::limits;
@@ -41,6 +42,7 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
     check_indexes_together(&globals, &locals)?;
     check_all_used(&types, &key, &globals, &locals)?;
     check_stream(request)?;
+    shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
     let class = request.table_class.as_ref().map(table_class).transpose()?;
     let encryption = encryption(context, request.sse_specification.as_ref())?;
     let tags = tags::read(request.tags.as_deref().unwrap_or_default())?;

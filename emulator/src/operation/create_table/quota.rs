@@ -31,6 +31,17 @@ impl Of<'_> {
     }
 }
 
+/// Checks how many tables there are before one more is made.
+pub(super) fn tables(count: usize) -> Result<(), ApiError> {
+    if count < limits::TABLES {
+        return Ok(());
+    }
+    Err(ApiError::subscriber_limit(format_args!(
+        "There is a limit of {} tables per subscriber",
+        limits::TABLES
+    )))
+}
+
 /// Checks provisioned units.
 pub(in crate::operation) fn provisioned(context: &Context<'_>, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
     let (whose, each) = match of {

@@ -42,6 +42,7 @@ pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
     check_something(request)?;
     check_together(request)?;
     replicas::check_together(request)?;
+    shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
     check_indexes(request.global_secondary_index_updates.as_deref())
 }
 
@@ -55,6 +56,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
         request.attribute_definitions.as_deref().unwrap_or_default(),
     );
     replicas::check_members(&mut faults, request);
+    shape::settings_replication(&mut faults, request.global_table_settings_replication_mode.as_ref());
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {
         let path = format!("globalSecondaryIndexUpdates.{}.member", at + 1);

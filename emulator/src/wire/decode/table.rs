@@ -51,6 +51,7 @@ structures! {
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "ResourcePolicy" => resource_policy = Decoder::text,
+        "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
     }
 
     AttributeDefinition => AttributeDefinition, "AttributeDefinition" {
@@ -144,6 +145,7 @@ structures! {
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
         "GlobalTableWitnessUpdates" => global_table_witness_updates = Decoder::structure_list::<Empty>,
+        "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
     }
