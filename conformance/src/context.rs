@@ -90,7 +90,8 @@ impl Context {
         static ORDINAL: AtomicU64 = AtomicU64::new(0);
         let ordinal = ORDINAL.fetch_add(1, Ordering::Relaxed);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let prefix = format!("dynatwin-{:x}-{:x}-{ordinal}", std::process::id(), since.as_millis());
+        let start = &session.table_prefix;
+        let prefix = format!("{start}{:x}-{:x}-{ordinal}", std::process::id(), since.as_millis());
         Context {
             session,
             prefix,
@@ -127,6 +128,15 @@ impl Context {
     pub fn deletes_at_once(&self) -> bool {
         let conditions = self.session.twin.as_ref().map(dynatwin::Twin::conditions);
         conditions.is_some_and(|conditions| conditions.time_to_live == TimeToLive::Deletes(Lag::None))
+    }
+
+    /// Sleeps until an eventually consistent read of a table sees what was written before, if the target is known to lag.
+    pub async fn settle(&self) {
+        let conditions = self.session.twin.as_ref().map(dynatwin::Twin::conditions);
+        let staleness = conditions.map_or(Duration::ZERO, |conditions| conditions.read_staleness.longest());
+        if !staleness.is_zero() {
+            self.sleep(staleness).await;
+        }
     }
 
     /// Sleeps on the target's clock.

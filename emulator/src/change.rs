@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::capacity::Consumed;
 use crate::capacity::units::{self, Units};
+use crate::clock::Moment;
 use crate::key::Key;
 use crate::schema::{Definition, Index};
 use crate::value::{Item, Name};
@@ -26,9 +27,23 @@ pub struct IndexChange {
     pub units: Units,
 }
 
+/// What makes an item change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Somebody has asked for it.
+    Request,
+    /// Time to live has deleted the item.
+    TimeToLive {
+        /// When that was due, which is when it happened, whenever it was noticed.
+        due: Moment,
+    },
+}
+
 /// A change of one item.
 #[derive(Clone, Debug)]
 pub struct Change {
+    /// What made it.
+    pub cause: Cause,
     /// The item's key.
     pub key: Key,
     /// The item before.
@@ -51,6 +66,7 @@ impl Change {
         let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);
         let units = units::write(size(&old).max(size(&new)));
         let mut change = Change {
+            cause: Cause::Request,
             key,
             old,
             new,
@@ -70,6 +86,22 @@ impl Change {
     pub fn growth(&self) -> i64 {
         let locals: i64 = self.locals.iter().map(|arm| arm.growth).sum();
         difference(self.old.as_ref(), self.new.as_ref()) + locals
+    }
+
+    /// The deletion of an item by time to live, which was due at this moment.
+    pub fn expiry(definition: &Definition, key: Key, item: Item, due: Moment) -> Change {
+        Change {
+            cause: Cause::TimeToLive { due },
+            ..Change::new(definition, key, Some(item), None)
+        }
+    }
+
+    /// When a change that is applied at `now` happens.
+    pub fn happened(&self, now: Moment) -> Moment {
+        match self.cause {
+            Cause::Request => now,
+            Cause::TimeToLive { due } => due,
+        }
     }
 
     fn of_indexes(&self, definition: &Definition, indexes: &[Index]) -> SmallVec<[IndexChange; 1]> {

@@ -139,7 +139,16 @@ pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
         key: encoded,
         partition,
         consistent: true,
+        factor: 1,
     })
+}
+
+/// The same in a transaction: consistent, and twice the cost.
+pub fn transact_get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
+    let mut get = get(target, key)?;
+    get.consistent = true;
+    get.factor = 2;
+    Ok(get)
 }
 
 /// Checks what an update writes against the keys of the table: none may change.

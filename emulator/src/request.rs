@@ -81,8 +81,10 @@ macro_rules! requests {
 }
 
 mod admin;
+mod streams;
 
 pub use admin::*;
+pub use streams::*;
 
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).

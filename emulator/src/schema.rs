@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::clock::Moment;
+use crate::limits;
 use crate::value::{AttributeValue, Item, Map, Name, Type};
 
 /// The types a key attribute can have.
@@ -87,6 +88,12 @@ impl KeySchema {
     /// All attributes, hash before range.
     pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
         self.hash.iter().chain(&self.range)
+    }
+
+    /// The key of an item, and nothing else of it.
+    pub fn only(&self, item: &Item) -> Item {
+        let attributes = item.attributes().iter();
+        Item::new(attributes.filter(|(name, _)| self.contains(name)).cloned().collect())
     }
 
     /// Whether an attribute is part of the key.
@@ -210,6 +217,49 @@ impl Index {
     }
 }
 
+/// What the records of a table's stream show of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamView {
+    /// Its key alone.
+    KeysOnly,
+    /// The item after the change.
+    NewImage,
+    /// The item before the change.
+    OldImage,
+    /// Both.
+    NewAndOldImages,
+}
+
+impl StreamView {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StreamView::KeysOnly => "KEYS_ONLY",
+            StreamView::NewImage => "NEW_IMAGE",
+            StreamView::OldImage => "OLD_IMAGE",
+            StreamView::NewAndOldImages => "NEW_AND_OLD_IMAGES",
+        }
+    }
+
+    /// The view of this name.
+    pub fn from_name(name: &str) -> Option<StreamView> {
+        use StreamView::*;
+        [KeysOnly, NewImage, OldImage, NewAndOldImages]
+            .into_iter()
+            .find(|view| view.name() == name)
+    }
+
+    /// Whether it shows the item before the change.
+    pub const fn shows_old(self) -> bool {
+        matches!(self, StreamView::OldImage | StreamView::NewAndOldImages)
+    }
+
+    /// Whether it shows the item after the change.
+    pub const fn shows_new(self) -> bool {
+        matches!(self, StreamView::NewImage | StreamView::NewAndOldImages)
+    }
+}
+
 /// How a table is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BillingMode {
@@ -226,6 +276,17 @@ impl BillingMode {
             BillingMode::Provisioned => "PROVISIONED",
             BillingMode::PayPerRequest => "PAY_PER_REQUEST",
         }
+    }
+}
+
+/// What a table or index with these units serves at once, if nothing else is known of it.
+pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
+    match billing {
+        BillingMode::Provisioned => provisioned,
+        BillingMode::PayPerRequest => Throughput {
+            read: limits::ON_DEMAND_READ_UNITS,
+            write: limits::ON_DEMAND_WRITE_UNITS,
+        },
     }
 }
 

@@ -31,6 +31,8 @@ export interface Conditions {
   readStaleness: Lag;
   /** Whether such reads of one caller never go back behind what that caller has seen. */
   monotonicReads: boolean;
+  /** How long a TransactWriteItems holds its items before it is carried out and answered. */
+  transactionTime: Lag;
   /** How long a table is `CREATING` or `DELETING`. */
   tableStatus: Lag;
   /** The share of requests, from 0 to 1, that fail with a 500. */
@@ -52,6 +54,8 @@ export type Verdict =
   | { throttle: ThrottleReason }
   | 'internalServerError'
   | 'serviceUnavailable'
+  | 'itemCollectionSizeLimitExceeded'
+  | 'limitExceeded'
   /** Carried out, and answered so many seconds later. */
   | { wait: number }
   /** Not carried out: the connection is reset. */
@@ -66,6 +70,10 @@ export interface FaultRule {
   verdict: Verdict;
   operation?: string;
   table?: string;
+  /** Reads of this index, and writes to tables whose global index it is; a throttle is then the index's. */
+  index?: string;
+  /** The access key of who asks. */
+  caller?: string;
   /** The partition key as text. */
   partition?: string;
   /** What the partition key begins with. */
@@ -124,7 +132,13 @@ export interface Clock {
   advance(seconds: number): void;
   /** Moves the clock to a moment ahead, and does what fell due on the way. */
   set(moment: string | Date): void;
-  /** Waits; a settable clock is moved instead, and no time is lost. */
+  /** Lets time stand, on any clock, until `unfreeze`: only `advance` and `set` move it, and sleepers sleep on. */
+  freeze(): void;
+  /** Lets time go on from where it stood. */
+  unfreeze(): void;
+  /** Whether time stands by `freeze`. */
+  readonly frozen: boolean;
+  /** Waits; a settable clock that is not frozen is moved instead, and no time is lost. */
   sleep(milliseconds: number): Promise<void>;
   /** Whether the clock stands still unless it is moved. */
   readonly settable: boolean;
@@ -137,6 +151,8 @@ export interface Faults {
   remove(id: number): FaultReport | undefined;
   clear(): void;
   report(): FaultReport[];
+  /** The rules that have never acted, also those that were taken out. */
+  neverFired(): FaultReport[];
 }
 
 export interface HttpRequest {
@@ -190,6 +206,15 @@ export class Dynatwin {
   set conditions(conditions: ConditionsOption);
   /** The conditions of one table; `undefined` lets it follow the others again. */
   setTableConditions(table: string, conditions: ConditionsOption | undefined, caller?: Caller): void;
+
+  /** Lets no write reach a global index from now on, until `resumeIndex`. */
+  pauseIndex(table: string, index: string, caller?: Caller): void;
+  /** Lets a paused index catch up. */
+  resumeIndex(table: string, index: string, caller?: Caller): void;
+  /** How long writes from now on take to reach one global index; `undefined` lets it follow the conditions again. */
+  setIndexLag(table: string, index: string, lag: Lag | undefined, caller?: Caller): void;
+  /** Deletes every item that has expired, as time to live will, but now; returns how many there were. */
+  expireNow(table: string, caller?: Caller): number;
 
   /** `new DynamoDBClient({ requestHandler: twin.requestHandler(), region, credentials })` talks to the twin. */
   requestHandler(options?: RequestHandlerOptions): RequestHandler;

@@ -67,6 +67,7 @@ pub fn conditions(given: &JsValue, current: Conditions) -> Outcome<Conditions> {
         "indexPropagation",
         "readStaleness",
         "monotonicReads",
+        "transactionTime",
         "tableStatus",
         "internalErrors",
         "throttles",
@@ -90,6 +91,9 @@ pub fn conditions(given: &JsValue, current: Conditions) -> Outcome<Conditions> {
     if let Some(monotonic) = members.truth("monotonicReads")? {
         conditions.monotonic_reads = monotonic;
     }
+    if let Some(value) = members.get("transactionTime") {
+        conditions.transaction_time = lag("transactionTime", &value)?;
+    }
     if let Some(value) = members.get("tableStatus") {
         conditions.table_status = lag("tableStatus", &value)?;
     }
@@ -112,6 +116,7 @@ pub fn conditions_object(conditions: &Conditions) -> Object {
     set(&object, "indexPropagation", lag_value(conditions.index_propagation));
     set(&object, "readStaleness", lag_value(conditions.read_staleness));
     set(&object, "monotonicReads", conditions.monotonic_reads);
+    set(&object, "transactionTime", lag_value(conditions.transaction_time));
     set(&object, "tableStatus", lag_value(conditions.table_status));
     set(&object, "internalErrors", conditions.internal_errors);
     set(&object, "throttles", conditions.throttles);
@@ -124,6 +129,8 @@ pub fn rule(given: &JsValue) -> Outcome<Rule> {
         "verdict",
         "operation",
         "table",
+        "index",
+        "caller",
         "partition",
         "partitionPrefix",
         "first",
@@ -138,6 +145,12 @@ pub fn rule(given: &JsValue) -> Outcome<Rule> {
     }
     if let Some(table) = members.text("table")? {
         rule = rule.table(&table);
+    }
+    if let Some(index) = members.text("index")? {
+        rule = rule.index(&index);
+    }
+    if let Some(access_key) = members.text("caller")? {
+        rule = rule.caller(&access_key);
     }
     match (members.text("partition")?, members.text("partitionPrefix")?) {
         (Some(_), Some(_)) => return Err(refusal("A rule has partition or partitionPrefix, not both.")),
@@ -157,7 +170,7 @@ fn named(name: &str) -> Outcome<Conditions> {
 }
 
 /// A number of seconds, or `{ typical, longest }` in seconds.
-fn lag(what: &str, given: &JsValue) -> Outcome<Lag> {
+pub fn lag(what: &str, given: &JsValue) -> Outcome<Lag> {
     if let Some(length) = given.as_f64() {
         let length = seconds(what, length)?;
         return Ok(if length.is_zero() {
@@ -196,6 +209,8 @@ fn verdict(given: &JsValue) -> Outcome<Verdict> {
         Some("throttle") => return Ok(Verdict::Throttle(None)),
         Some("internalServerError") => return Ok(Verdict::InternalServerError),
         Some("serviceUnavailable") => return Ok(Verdict::ServiceUnavailable),
+        Some("itemCollectionSizeLimitExceeded") => return Ok(Verdict::ItemCollectionSizeLimitExceeded),
+        Some("limitExceeded") => return Ok(Verdict::LimitExceeded),
         Some("reset") => return Ok(Verdict::Reset),
         Some("answerLost") => return Ok(Verdict::AnswerLost),
         Some(word) => return Err(refusal(&format!("\"{word}\" is no verdict: {VERDICTS}"))),
@@ -217,8 +232,8 @@ fn verdict(given: &JsValue) -> Outcome<Verdict> {
     }
 }
 
-const VERDICTS: &str = "throttle, { throttle: reason }, internalServerError, serviceUnavailable, { wait: seconds }, \
-                        reset, answerLost or { truncate: bytes }.";
+const VERDICTS: &str = "throttle, { throttle: reason }, internalServerError, serviceUnavailable, \
+                        itemCollectionSizeLimitExceeded, limitExceeded, { wait: seconds }, reset, answerLost or { truncate: bytes }.";
 
 fn exceeded(name: &str) -> Outcome<Exceeded> {
     match name {

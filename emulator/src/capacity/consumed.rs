@@ -5,13 +5,23 @@ use smallvec::SmallVec;
 use super::units::Units;
 use crate::value::Name;
 
-/// Whether a transaction's units were for reading or for writing; other requests do not say.
+/// Reading or writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// `ReadCapacityUnits`.
     Read,
     /// `WriteCapacityUnits`.
     Write,
+}
+
+impl Direction {
+    /// Both, in the order of [`place`](Direction::place).
+    pub const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
+
+    /// Its place among them.
+    pub const fn place(self) -> usize {
+        self as usize
+    }
 }
 
 /// What a request cost on one table.
@@ -34,7 +44,7 @@ pub struct Consumed {
     pub globals: SmallVec<[(Name, Units); 2]>,
     /// Local indexes touched, in the order of their first touch.
     pub locals: SmallVec<[(Name, Units); 2]>,
-    /// Set by transactions.
+    /// What the units were for; transactions say so, other requests do not.
     pub direction: Option<Direction>,
 }
 

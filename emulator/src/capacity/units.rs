@@ -18,6 +18,22 @@ impl Units {
         Units(units * 2)
     }
 
+    /// So many halves of a unit.
+    pub(super) const fn halves(halves: u64) -> Units {
+        Units(halves)
+    }
+
+    /// How many halves of a unit this is.
+    pub(super) const fn in_halves(self) -> u64 {
+        self.0
+    }
+
+    /// What is left of this without `other`; nothing if that is more.
+    #[must_use]
+    pub const fn without(self, other: Units) -> Units {
+        Units(self.0.saturating_sub(other.0))
+    }
+
     /// As the answer's number.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / 2.0

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::due;
 use super::{Context, Entry, Target};
+use super::{capacity, due};
 use crate::change::Change;
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorKind};
 use crate::expression::{Condition, Update};
 use crate::key::{self, Key};
 use crate::limits;
@@ -158,9 +158,37 @@ fn updated(
     Ok(Some(item))
 }
 
+/// Step four: capacity for the change, or for the condition that has failed.
+#[cold]
+fn pay(
+    context: &Context<'_>,
+    write: &Write<'_>,
+    contents: &Contents,
+    change: Result<Change, ApiError>,
+) -> Result<Change, ApiError> {
+    let table = &write.target.table;
+    match &change {
+        Ok(change) => capacity::reserve_write(context, table, change, write.partition)?,
+        Err(error) if error.kind() == ErrorKind::ConditionalCheckFailed => {
+            let size = contents.get(&write.key).map_or(0, Item::size);
+            capacity::reserve_failed(context, table, write.key.token, size, write.partition)?;
+        }
+        Err(_) => {}
+    }
+    change
+}
+
 /// Carries out a write of one item. On success the change has happened; otherwise nothing has.
 pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     context.judge(&write.entry())?;
+    let written = carry_out(context, write);
+    if write.target.table.capacity.is_counted() {
+        capacity::follow_splits(context, &write.target.table);
+    }
+    written
+}
+
+fn carry_out(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
     let mut guard = partition.write();
@@ -172,7 +200,11 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     if partition.is_due(context.now) {
         due::run_locked(table, &shape, partition, Arc::make_mut(&mut guard), context.now);
     }
-    let change = write.change(&shape, &guard, 0)?;
+    let mut change = write.change(&shape, &guard, 0);
+    if table.capacity.is_counted() {
+        change = pay(context, write, &guard, change);
+    }
+    let change = change?;
     if write.changes(&change) {
         let contents = Arc::make_mut(&mut guard);
         partition.apply(contents, &shape, &change, context.now);

@@ -1,9 +1,8 @@
 //! `TableDescription`: a table as the control plane shows it (recorded on AWS, October 2026).
 
 use crate::clock::Moment;
-use crate::limits;
 use crate::schema::{
-    Adjustments, BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
+    Adjustments, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, initial_warm,
 };
 use crate::storage::{GlobalIndex, Job, Shape, Table, Work};
 use crate::value::Name;
@@ -107,6 +106,7 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     key_schema(object, &definition.key);
     local_indexes(object, table, definition);
     global_indexes(object, table, shape, settled, look);
+    stream(object, shape);
     on_demand(object, shown_limits(definition, &jobs).as_ref());
     if settled || definition.warm.is_some() {
         let changing = old_warm(&shape.jobs, None, look);
@@ -120,6 +120,20 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     }
     table_class(object, definition, &jobs);
     encryption(object, definition, &jobs);
+}
+
+/// A stream shows as it is wanted, from the request on; the label of one that was switched off stays.
+fn stream(object: &mut Object<'_>, shape: &Shape) {
+    if let Some(stream) = &shape.stream {
+        let mut specification = object.object("StreamSpecification");
+        specification.boolean("StreamEnabled", true);
+        specification.string("StreamViewType", stream.view.name());
+        specification.close();
+    }
+    if let Some(latest) = &shape.latest_stream {
+        object.string("LatestStreamArn", &latest.arn);
+        object.string("LatestStreamLabel", &latest.label);
+    }
 }
 
 fn table_class(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) {
@@ -209,7 +223,7 @@ fn attributes(object: &mut Object<'_>, definition: &Definition) {
     list.close();
 }
 
-fn key_schema(object: &mut Object<'_>, schema: &KeySchema) {
+pub fn key_schema(object: &mut Object<'_>, schema: &KeySchema) {
     let mut list = object.list("KeySchema");
     let mut element = |name: &str, kind: &str| {
         let mut element = list.object();
@@ -250,7 +264,7 @@ fn index_head(
 ) {
     let mut element = list.object();
     element.string("IndexName", &index.name);
-    element.string("IndexArn", &format!("{}/index/{}", table.arn, index.name));
+    element.string("IndexArn", &table.resource_arn(Some(&index.name)));
     key_schema(&mut element, &index.key);
     projection(&mut element, &index.projection);
     element.integer("ItemCount", count as i64);
@@ -347,17 +361,6 @@ fn shown_limits(definition: &Definition, jobs: &[&Job]) -> Option<OnDemandThroug
         }
     }
     shown
-}
-
-/// What a table or index with these units serves at once, if nothing else is known of it.
-pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
-    match billing {
-        BillingMode::Provisioned => provisioned,
-        BillingMode::PayPerRequest => Throughput {
-            read: limits::ON_DEMAND_READ_UNITS,
-            write: limits::ON_DEMAND_WRITE_UNITS,
-        },
-    }
 }
 
 /// What served at once before a change that is on its way.

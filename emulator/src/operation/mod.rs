@@ -16,6 +16,7 @@ mod describe_global_table;
 mod describe_global_table_settings;
 mod describe_kinesis_streaming_destination;
 mod describe_limits;
+mod describe_stream;
 mod describe_table;
 mod describe_table_replica_auto_scaling;
 mod describe_time_to_live;
@@ -24,12 +25,15 @@ mod disable_kinesis_streaming_destination;
 mod dump;
 mod enable_kinesis_streaming_destination;
 mod get_item;
+mod get_records;
 mod get_resource_policy;
+mod get_shard_iterator;
 mod insights;
 mod kinesis;
 mod legacy_global_tables;
 mod list_contributor_insights;
 mod list_global_tables;
+mod list_streams;
 mod list_tables;
 mod list_tags_of_resource;
 mod output;
@@ -40,6 +44,7 @@ mod query;
 mod reading;
 mod scan;
 mod single_write;
+mod streams;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
@@ -85,9 +90,11 @@ pub struct Operation {
 }
 
 macro_rules! operations {
-    ($($name:literal $access:ident $action:literal => $module:ident,)*) => {
+    (@service) => { Service::DynamoDb };
+    (@service $service:ident) => { Service::$service };
+    ($($name:literal $access:ident $action:literal => $module:ident $(of $service:ident)?,)*) => {
         &[$(Operation {
-            service: Service::DynamoDb,
+            service: operations!(@service $($service)?),
             name: $name,
             access: Access::$access,
             action: $action,
@@ -117,15 +124,19 @@ pub static OPERATIONS: &[Operation] = operations! {
     "DescribeGlobalTableSettings" Control "dynamodb:DescribeGlobalTableSettings" => describe_global_table_settings,
     "DescribeKinesisStreamingDestination" Control "dynamodb:DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
+    "DescribeStream" Control "dynamodb:DescribeStream" => describe_stream of Streams,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
     "DescribeTableReplicaAutoScaling" Control "dynamodb:DescribeTableReplicaAutoScaling" => describe_table_replica_auto_scaling,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
     "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
     "GetItem" Read "dynamodb:GetItem" => get_item,
+    "GetRecords" Read "dynamodb:GetRecords" => get_records of Streams,
     "GetResourcePolicy" Control "dynamodb:GetResourcePolicy" => get_resource_policy,
+    "GetShardIterator" Read "dynamodb:GetShardIterator" => get_shard_iterator of Streams,
     "ListContributorInsights" Control "dynamodb:ListContributorInsights" => list_contributor_insights,
     "ListGlobalTables" Control "dynamodb:ListGlobalTables" => list_global_tables,
+    "ListStreams" Control "dynamodb:ListStreams" => list_streams of Streams,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
     "PutItem" Write "dynamodb:PutItem" => put_item,
@@ -152,6 +163,12 @@ pub fn find(service: Service, name: &str) -> Option<&'static Operation> {
     Some(&OPERATIONS[at]).filter(|operation| operation.service == service)
 }
 
+/// The service that has an operation of this name: no name is in both.
+pub fn service_of(name: &str) -> Service {
+    let at = OPERATIONS.binary_search_by(|operation| operation.name.cmp(name));
+    at.map_or(Service::DynamoDb, |at| OPERATIONS[at].service)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,7 +178,12 @@ mod tests {
         for operation in OPERATIONS {
             let found = find(operation.service, operation.name).map(|found| found.name);
             assert_eq!(found, Some(operation.name));
-            assert!(find(Service::Streams, operation.name).is_none());
+            let other = match operation.service {
+                Service::DynamoDb => Service::Streams,
+                Service::Streams => Service::DynamoDb,
+            };
+            assert!(find(other, operation.name).is_none());
+            assert_eq!(service_of(operation.name), operation.service);
         }
         assert!(find(Service::DynamoDb, "putItem").is_none());
     }

@@ -4,14 +4,14 @@ use super::check::{self, Report, words};
 use super::output;
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context, Source};
+use crate::execute::{self, Context, Entry, Source};
 use crate::expression::{Cache, Condition, ExpressionKind, Projection, Scope, legacy};
 use crate::key::{self, Key};
 use crate::plan::{self, Target};
 use crate::request::{LegacyCondition, Substitutions};
 use crate::schema::{Index, Projection as IndexProjection};
 use crate::storage::{KeyRange, PageLimit, Walk};
-use crate::value::{Item, Map, Name, Text};
+use crate::value::{AttributeValue, Item, Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -207,6 +207,8 @@ pub struct PageRead<'t, 'r> {
     pub select: Option<Select>,
     /// `ReturnConsumedCapacity`.
     pub report: Report,
+    /// The value of the partition key, if one is read.
+    pub partition: Option<&'r AttributeValue>,
 }
 
 impl PageRead<'_, '_> {
@@ -225,8 +227,27 @@ impl PageRead<'_, '_> {
         }
     }
 
+    /// The page as the fault rules see it, and as it is paid for.
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            table: &self.target.table,
+            shape: &self.target.shape,
+            index: self.index.map(|index| index.name.as_str()),
+            partition: self.partition,
+            writes: false,
+        }
+    }
+
     /// Reads the page and appends the answer.
-    pub fn run(self, context: &Context<'_>, out: &mut Writer) {
+    pub fn run(self, context: &Context<'_>, out: &mut Writer) -> Result<(), ApiError> {
+        context.judge(&self.entry())?;
+        let counted = self.target.table.capacity.is_counted();
+        if counted {
+            // A local index lives on the table's capacity.
+            let index = self.index.filter(|index| !index.local);
+            let index = index.map(|index| index.name.as_str());
+            execute::admit_page(context, &self.target.table, index, self.range.tokens().0)?;
+        }
         let limit = PageLimit::new(self.limit.and_then(|limit| usize::try_from(limit).ok()));
         let table_key = &self.target.definition().key;
         let fetch = self.fetches().then_some(table_key);
@@ -238,7 +259,10 @@ impl PageRead<'_, '_> {
         };
         let page = execute::page(context, self.target, self.source, &walk, self.consistent);
         let last = page.items.last().filter(|_| page.cut).cloned();
-        let consumed = (self.report != Report::None).then(|| self.consumed(page.bytes, &page.bases));
+        let consumed = (counted || self.report != Report::None).then(|| self.consumed(page.bytes, &page.bases));
+        if let Some(consumed) = consumed.as_ref().filter(|_| counted) {
+            execute::spend_page(context, &self.entry(), self.walked(last.as_ref()), consumed);
+        }
         let scanned = page.items.len();
         let bytes = page.bytes;
         let shown = if fetch.is_some() { page.bases } else { page.items };
@@ -266,10 +290,24 @@ impl PageRead<'_, '_> {
         if let Some(last) = last {
             answer.map("LastEvaluatedKey", &key::key_attributes(&last, table_key, self.index));
         }
-        if let Some(consumed) = consumed {
+        if let Some(consumed) = consumed.filter(|_| self.report != Report::None) {
             output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, self.report);
         }
         answer.close();
+        Ok(())
+    }
+
+    /// The first and last token of what was read; `last` is the item that ended the page early.
+    fn walked(&self, last: Option<&Item>) -> (u64, u64) {
+        let (first, end) = (self.range.tokens().0, self.range.last_token());
+        let token = last.and_then(|item| {
+            let base = Key::read(&self.target.definition().key, item.attributes())?;
+            match self.index.filter(|index| !index.local) {
+                None => Some(base.token),
+                Some(index) => Key::of_entry(index, item.attributes(), &base).map(|key| key.token),
+            }
+        });
+        (first, token.unwrap_or(end))
     }
 
     fn keeps(&self, item: &Item) -> bool {

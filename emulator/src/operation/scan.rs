@@ -3,7 +3,7 @@
 use super::check;
 use super::reading::{self, PageRead};
 use crate::error::{ApiError, Violations};
-use crate::execute::{Context, Entry};
+use crate::execute::Context;
 use crate::expression::{Condition, ExpressionKind, Projection, Scope};
 use crate::plan;
 use crate::request::Scan;
@@ -65,13 +65,6 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         plan::check_projected(target.definition(), index, projection)?;
     }
     scope.check_all_used()?;
-    context.judge(&Entry {
-        table: &target.table,
-        shape: &target.shape,
-        index: index.map(|index| index.name.as_str()),
-        partition: None,
-        writes: false,
-    })?;
     PageRead {
         target: &target,
         source,
@@ -84,9 +77,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         projection,
         select,
         report,
+        partition: None,
     }
-    .run(context, out);
-    Ok(())
+    .run(context, out)
 }
 
 fn check_members(request: &Scan) -> Result<check::Report, ApiError> {

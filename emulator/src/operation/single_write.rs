@@ -141,6 +141,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::caller::Caller;
     use crate::chance;
     use crate::clock::Moment;
     use crate::conditions::Conditions;
@@ -163,7 +164,11 @@ mod tests {
             account: "me".into(),
             region: "us-east-1".into(),
         };
-        let context = Context::new(&state, place, ("us-east-1", "000000000000"), "PutItem", Moment::START);
+        let caller = Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let context = Context::new(&state, place, &caller, "PutItem", Moment::START);
         let send = |name: &str, body: &str| {
             let operation = operation::find(Service::DynamoDb, name).unwrap();
             (operation.run)(&context, body.as_bytes(), &mut Writer::new()).unwrap();

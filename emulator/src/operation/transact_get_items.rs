@@ -2,7 +2,7 @@
 
 use super::check::{self, Report};
 use super::{output, reading};
-use crate::capacity::{Consumed, Direction, units};
+use crate::capacity::{Consumed, Direction};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Get, cancellation_reason};
 use crate::expression::Projection;
@@ -97,7 +97,7 @@ fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<
     let planned = asked
         .iter()
         .zip(targets)
-        .map(|(get, target)| plan::get(target, get.key.as_ref().unwrap_or(&NO_KEY)));
+        .map(|(get, target)| plan::transact_get(target, get.key.as_ref().unwrap_or(&NO_KEY)));
     let planned: Vec<Result<Get<'r>, ApiError>> = planned.collect();
     if planned.iter().all(Result::is_ok) {
         return Ok(planned.into_iter().flatten().collect());
@@ -131,7 +131,7 @@ fn encode(
         let mut consumed: Vec<Consumed> = Vec::new();
         for (get, item) in gets.iter().zip(items) {
             let mut cost = Consumed::new(get.target.table.name.clone());
-            cost.table = units::read(item.as_ref().map_or(0, Item::size), true).times(2);
+            cost.table = get.units(item.as_ref());
             cost.direction = Some(Direction::Read);
             match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
                 Some(sum) => sum.merge(cost),

@@ -2,7 +2,7 @@
 
 use super::check::{self, Report};
 use super::{output, single_write};
-use crate::capacity::{Consumed, Direction, units};
+use crate::capacity::{Consumed, Direction};
 use crate::chance::StableHash;
 use crate::change::Change;
 use crate::error::{ApiError, Violations, constraint};
@@ -416,10 +416,10 @@ fn replay(
             Kind::Put(item) => key::key_attributes(item, schema, None),
             Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => Map::clone(key),
         };
-        let get = plan::get(target.clone(), &key)?;
-        let size = execute::get(context, &get)?.as_ref().map_or(0, Item::size);
+        let get = plan::transact_get(target.clone(), &key)?;
+        let item = execute::get(context, &get)?;
         let mut cost = Consumed::new(target.table.name.clone());
-        cost.table = units::read(size, true).times(2);
+        cost.table = get.units(item.as_ref());
         cost.direction = Some(Direction::Read);
         merge(&mut consumed, cost);
     }

@@ -4,6 +4,7 @@ mod indexes;
 mod replicas;
 mod request;
 mod settings;
+mod stream;
 mod throughput;
 mod warm;
 
@@ -72,7 +73,8 @@ impl Edit<'_> {
         self.throughput()?;
         self.on_demand()?;
         self.warm()?;
-        self.indexes()
+        self.indexes()?;
+        self.stream()
     }
 
     fn definition(&mut self) -> &mut Definition {

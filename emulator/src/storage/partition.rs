@@ -127,7 +127,7 @@ impl Partition {
         if shape.time_to_live.is_none() {
             return contents.apply(shape, change, now);
         }
-        contents.reschedule(shape, change, now);
+        contents.reschedule(shape, change, change.happened(now));
         // What comes is known to be due before an index can show the item, and what goes until no index can.
         self.lower_due(contents);
         contents.apply(shape, change, now);
@@ -246,10 +246,11 @@ impl Contents {
         !self.marks.is_empty() && self.marks.contains_key(key)
     }
 
-    /// Applies a change to the items and the local indexes, and hands its global arms on.
+    /// Applies a change to the items and the local indexes, and hands its global arms and its record on.
     fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
+        let happened = change.happened(now);
         if let Some(history) = &mut self.history {
-            history.record(&change.key, change.old.as_ref(), now);
+            history.record(&change.key, change.old.as_ref(), happened);
         }
         self.bytes += change.new.as_ref().map_or(0, Item::size);
         self.bytes -= change.old.as_ref().map_or(0, Item::size);
@@ -275,8 +276,11 @@ impl Contents {
             let Some(index) = shape.indexes.get(arm.index) else {
                 continue;
             };
-            let due = shape.arrival(&change.key, arm.index, now);
+            let due = shape.arrival(&change.key, arm.index, happened);
             index.push(due, arm.remove.clone(), arm.insert.clone());
+        }
+        if let Some(stream) = &shape.stream {
+            stream.record(change, now);
         }
     }
 

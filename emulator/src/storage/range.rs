@@ -77,6 +77,14 @@ impl KeyRange {
         }
     }
 
+    /// The highest token of which a key can lie inside.
+    pub fn last_token(&self) -> u64 {
+        match &self.upper {
+            Bound::Excluded(key) if key.bytes.is_empty() => key.token.saturating_sub(1),
+            _ => self.tokens().1,
+        }
+    }
+
     /// The lowest and highest token that the range touches.
     pub fn tokens(&self) -> (u64, u64) {
         let token = |bound: &Bound<Key>, otherwise: u64| match bound {

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::attached::Attached;
+use super::capacity::TableCapacity;
 use super::history::Past;
 use super::index::GlobalIndex;
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
+use super::stream::Stream;
 use crate::chance;
 use crate::clock::Moment;
 use crate::conditions::{Conditions, Lag, TimeToLive};
@@ -21,7 +23,13 @@ use crate::value::{AttributeValue, Item, Name};
 
 /// Partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units a second, which is what four
 /// partitions can serve.
-const PARTITIONS: usize = 4;
+pub const PARTITIONS: usize = 4;
+
+/// The number of the partition, of so many, that a token belongs to.
+pub(super) fn place_of(token: u64, partitions: usize) -> usize {
+    // The ring is divided evenly: the high half of a product is at most `len - 1`.
+    ((u128::from(token) * partitions as u128) >> 64) as usize
+}
 
 /// What may change about a table while it stands. A plan is made for one shape, and made again if the epoch has moved.
 #[derive(Debug, Clone)]
@@ -32,6 +40,10 @@ pub struct Shape {
     pub definition: Arc<Definition>,
     /// The global indexes' contents, in the definition's order.
     pub indexes: Vec<Arc<GlobalIndex>>,
+    /// The stream that takes the records of changes, while there is one.
+    pub stream: Option<Arc<Stream>>,
+    /// The latest stream there was, open or closed.
+    pub latest_stream: Option<Arc<Stream>>,
     /// The attribute that says when an item expires, while time to live is on.
     pub time_to_live: Option<Name>,
     /// When time to live was last changed.
@@ -168,6 +180,21 @@ impl Shape {
         }
     }
 
+    /// Gives the table a stream.
+    pub fn open_stream(&mut self, stream: Stream) -> Arc<Stream> {
+        let stream = Arc::new(stream);
+        self.latest_stream = Some(Arc::clone(&stream));
+        self.stream = Some(Arc::clone(&stream));
+        stream
+    }
+
+    /// Closes the table's stream, under all partition locks; `settled` is from when on it is `DISABLED`.
+    pub fn close_stream(&mut self, now: Moment, settled: Moment) {
+        if let Some(stream) = self.stream.take() {
+            stream.close(now, settled);
+        }
+    }
+
     /// Whether the table can be read and written.
     pub fn is_active(&self, now: Moment) -> bool {
         now >= self.active_at && self.deleted_at.is_none()
@@ -189,6 +216,8 @@ pub struct Table {
     pub created: Moment,
     shape: RwLock<Arc<Shape>>,
     partitions: Vec<Partition>,
+    /// What it has to spend.
+    pub capacity: TableCapacity,
     /// Deletions that time to live has made.
     pub expired: AtomicU64,
 }
@@ -203,9 +232,18 @@ impl Table {
             id,
             ordinal,
             created,
+            capacity: TableCapacity::new(&shape, created),
             shape: RwLock::new(Arc::new(shape)),
             partitions,
             expired: AtomicU64::new(0),
+        }
+    }
+
+    /// The ARN of the table, or of its index of this name.
+    pub fn resource_arn(&self, index: Option<&str>) -> String {
+        match index {
+            Some(index) => format!("{}/index/{index}", self.arn),
+            None => self.arn.clone(),
         }
     }
 
@@ -227,8 +265,7 @@ impl Table {
 
     /// The number of the partition that a token belongs to.
     pub fn partition_of(&self, token: u64) -> usize {
-        // The ring is divided evenly: the high half of a product is at most `len - 1`.
-        ((u128::from(token) * self.partitions.len() as u128) >> 64) as usize
+        place_of(token, self.partitions.len())
     }
 
     /// A partition.
@@ -239,6 +276,13 @@ impl Table {
     /// All partitions in the order of their tokens, which is also the order of their locks.
     pub fn partitions(&self) -> &[Partition] {
         &self.partitions
+    }
+
+    /// Begins or ends to watch what the table's capacity is spent on.
+    pub fn watch(&self, watches: bool, now: Moment) {
+        self.capacity.set_watched(watches);
+        let unchanged: Result<_, std::convert::Infallible> = self.reshape(now, |_| Ok(()));
+        drop(unchanged);
     }
 
     /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds is
@@ -262,8 +306,21 @@ impl Table {
                 partition.publish_due(contents);
             }
         }
+        let items = contents.iter().flat_map(|contents| contents.items());
+        self.capacity.adapt(&shape, items, now);
         *current = Arc::new(shape);
         Ok(Arc::clone(&current))
+    }
+
+    /// Splits the shard of the table's stream that takes the records of the token `at`, which is the first one of the second
+    /// half. Says whether that was done: the table may have no stream, or the shard its border there already.
+    pub fn split_stream(&self, at: u64, now: Moment) -> bool {
+        let partition = self.partition(self.partition_of(at));
+        let locked = partition.write();
+        let stream = self.shape().stream.clone();
+        let split = stream.is_some_and(|stream| stream.split(at, now));
+        drop(locked);
+        split
     }
 
     /// When something is due in a partition or a global index next.

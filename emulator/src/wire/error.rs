@@ -36,6 +36,8 @@ pub const fn exception(kind: ErrorKind) -> &'static str {
         ErrorKind::TransactionCanceled => "TransactionCanceledException",
         ErrorKind::TransactionConflict => "TransactionConflictException",
         ErrorKind::TransactionInProgress => "TransactionInProgressException",
+        ErrorKind::ExpiredIterator => "ExpiredIteratorException",
+        ErrorKind::TrimmedDataAccess => "TrimmedDataAccessException",
         ErrorKind::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
         ErrorKind::InternalServerError => "InternalServerError",
         ErrorKind::ServiceUnavailable => "ServiceUnavailable",

@@ -9,8 +9,8 @@ use aws_sdk_dynamodb::config::{
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_async::time::SharedTimeSource;
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::Caller;
+use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::engine::{Caller, NotThere};
 
 use crate::convert;
 use crate::twin::Twin;
@@ -97,6 +97,27 @@ impl Account {
                 .all(|(name, asked)| item.get(name).is_some_and(|stored| convert::same_key(stored, asked)))
         })?;
         Some(convert::item(found))
+    }
+
+    /// Lets no write reach a global index of a table from now on, until [`resume_index`](Account::resume_index).
+    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+        self.twin.engine().pause_index(&self.caller, table, index)
+    }
+
+    /// Lets a paused index catch up.
+    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+        self.twin.engine().resume_index(&self.caller, table, index)
+    }
+
+    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotThere> {
+        let engine = self.twin.engine();
+        engine.set_index_lag(&self.caller, table, index, lag.into())
+    }
+
+    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
+    pub fn expire_now(&self, table: &str) -> Result<u64, NotThere> {
+        self.twin.engine().expire_now(&self.caller, table)
     }
 
     /// Sets the conditions of one table, now or later there; `None` lets it follow the twin's again.

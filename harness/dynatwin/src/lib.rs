@@ -75,5 +75,5 @@ pub use twin::{Builder, Twin};
 
 pub use dynatwin_engine::clock::{Clock, Moment};
 pub use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
-pub use dynatwin_engine::engine::Engine;
+pub use dynatwin_engine::engine::{Engine, NotThere};
 pub use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, RuleReport, Verdict};

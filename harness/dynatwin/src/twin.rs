@@ -10,8 +10,8 @@ use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::engine::{Engine, NotThere, Settings};
 
 use crate::account::Account;
 use crate::clock::{TwinClock, system_clock};
@@ -140,6 +140,27 @@ impl Twin {
     /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
     pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
         self.home().set_table_conditions(table, conditions);
+    }
+
+    /// Lets no write reach a global index of a table from now on, until [`resume_index`](Twin::resume_index): it can be read,
+    /// and stays as it is.
+    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+        self.home().pause_index(table, index)
+    }
+
+    /// Lets a paused index catch up, with all that would have reached it by now.
+    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+        self.home().resume_index(table, index)
+    }
+
+    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotThere> {
+        self.home().set_index_lag(table, index, lag)
+    }
+
+    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
+    pub fn expire_now(&self, table: &str) -> Result<u64, NotThere> {
+        self.home().expire_now(table)
     }
 
     /// Removes all tables and fault rules.

@@ -16,7 +16,7 @@ use crate::request::{
 };
 use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput, Projection,
-    ScalarType, Throughput,
+    ScalarType, StreamView, Throughput, initial_warm,
 };
 use crate::value::{Name, Text};
 
@@ -41,7 +41,7 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
     let globals = global_indexes(request, &types, billing)?;
     check_indexes_together(&globals, &locals)?;
     check_all_used(&types, &key, &globals, &locals)?;
-    check_stream(request)?;
+    stream(request)?;
     shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
     let class = request.table_class.as_ref().map(table_class).transpose()?;
     let encryption = encryption(context, request.sse_specification.as_ref())?;
@@ -156,13 +156,7 @@ fn warm(
         return Ok(None);
     };
     let of = of.plain();
-    let initial = match billing {
-        BillingMode::PayPerRequest => Throughput {
-            read: limits::ON_DEMAND_READ_UNITS,
-            write: limits::ON_DEMAND_WRITE_UNITS,
-        },
-        BillingMode::Provisioned => throughput,
-    };
+    let initial = initial_warm(billing, throughput);
     for (value, least, name, provisioned) in [
         (
             asked.read_units_per_second,
@@ -495,22 +489,21 @@ fn check_all_used(types: &Types, key: &KeySchema, globals: &[Index], locals: &[I
     )))
 }
 
-fn check_stream(request: &CreateTable) -> Result<(), ApiError> {
+/// The stream that the table begins with.
+pub(super) fn stream(request: &CreateTable) -> Result<Option<StreamView>, ApiError> {
     let Some(stream) = &request.stream_specification else {
-        return Ok(());
+        return Ok(None);
     };
     let view = one_of(stream.stream_view_type.as_ref());
     match (stream.stream_enabled, view) {
         (Some(true), None) => Err(ApiError::invalid(
             "Table is being created with a stream enabled, UpdateViewType is required",
         )),
-        (Some(true), Some(_)) => Err(ApiError::invalid(
-            "StreamSpecification: streams are not served by this endpoint yet",
-        )),
+        (Some(true), Some(view)) => Ok(StreamView::from_name(view)),
         (_, Some(_)) => Err(ApiError::invalid(
             "Table is being created with a stream disabled, UpdateViewType should not be specified",
         )),
-        (_, None) => Ok(()),
+        (_, None) => Ok(None),
     }
 }
 

@@ -5,8 +5,9 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check;
 use crate::request::{
     AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex,
+    StreamSpecification,
 };
-use crate::schema::ScalarType;
+use crate::schema::{ScalarType, StreamView};
 use crate::value::Text;
 
 /// A bad table name stands alone; all other faults are said together.
@@ -41,6 +42,7 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
             index(&mut faults, each, &format!("{path}.{}.member", at + 1), most);
         }
     }
+    stream(&mut faults, request.stream_specification.as_ref());
     faults.finish()
 }
 
@@ -62,6 +64,21 @@ pub(in crate::operation) fn check_settings_replication(word: Option<&Text>) -> R
     Err(ApiError::validation(
         "Value 'ENABLED_WITH_OVERRIDES' at 'GlobalTableSettingsReplicationMode' failed to satisfy constraint: Only ENABLED and DISABLED settings replication are supported for a Regional Table.",
     ))
+}
+
+/// The words that a stream can show, in the model's order; the service's own is not recorded.
+const VIEWS: &str = "[NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES, KEYS_ONLY]";
+
+pub(in crate::operation) fn stream(faults: &mut Violations, asked: Option<&StreamSpecification>) {
+    let Some(asked) = asked else { return };
+    if asked.stream_enabled.is_none() {
+        faults.missing("streamSpecification.streamEnabled");
+    }
+    if let Some(word) = one_of(asked.stream_view_type.as_ref())
+        && StreamView::from_name(word).is_none()
+    {
+        faults.value(word, "streamSpecification.streamViewType", constraint::one_of(VIEWS));
+    }
 }
 
 pub(in crate::operation) fn billing_mode(faults: &mut Violations, word: Option<&Text>, path: &str) {

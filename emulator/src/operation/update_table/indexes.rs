@@ -83,6 +83,11 @@ impl Edit<'_> {
                 "Can't create or delete indexes while table IOPS are being updated. Table: {table}"
             )));
         }
+        if self.stream_switches() {
+            return Err(ApiError::in_use(
+                "Can't create or delete an index when stream status is being updated.",
+            ));
+        }
         if jobs().any(|job| matches!(job.work, Work::Class { .. })) {
             return Err(ApiError::in_use(
                 "Can't create or delete an index when a table class update is in progress.",

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::replicas;
+use super::stream;
 use crate::error::{ApiError, Violations};
 use crate::operation::create_table::shape;
 use crate::request::{IndexUpdate, OnDemandThroughput, UpdateTable, WarmThroughput};
@@ -43,6 +44,7 @@ pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
     check_together(request)?;
     replicas::check_together(request)?;
     shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
+    stream::check(request.stream_specification.as_ref())?;
     check_indexes(request.global_secondary_index_updates.as_deref())
 }
 
@@ -57,6 +59,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
     );
     replicas::check_members(&mut faults, request);
     shape::settings_replication(&mut faults, request.global_table_settings_replication_mode.as_ref());
+    shape::stream(&mut faults, request.stream_specification.as_ref());
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {
         let path = format!("globalSecondaryIndexUpdates.{}.member", at + 1);
@@ -194,8 +197,6 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
         "You cannot create or delete index while updating table IOPS"
     } else if online && stream {
         "You cannot create or delete index while changing stream status"
-    } else if stream {
-        "StreamSpecification: streams are not served by this endpoint yet"
     } else {
         return Ok(());
     };

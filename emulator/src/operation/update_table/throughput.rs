@@ -8,9 +8,8 @@ use crate::error::ApiError;
 use crate::operation::create_table::definition::throughput_of;
 use crate::operation::create_table::quota;
 pub(super) use crate::operation::create_table::quota::Of;
-use crate::operation::description::initial_warm;
 use crate::request::OnDemandThroughput as OnDemandRequest;
-use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput};
+use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput, initial_warm};
 use crate::storage::Work;
 
 /// Measured: 1 to 2 s.
@@ -120,6 +119,7 @@ impl Edit<'_> {
 
     fn check_free(&self) -> Result<(), ApiError> {
         self.refuse_while_units_change()?;
+        self.refuse_while_stream_switches("change table IOPS")?;
         let name = &self.table.name;
         let created = self.allocating().map(|indexes| ("created", indexes));
         match created.or_else(|| self.deleting().map(|indexes| ("deleted", indexes))) {
@@ -247,6 +247,9 @@ impl Edit<'_> {
             Some("BillingMode update is in progress".to_owned())
         } else if self.shape.jobs.iter().any(changes_class) {
             Some("TableClass update is in progress".to_owned())
+        } else if self.stream_switches() {
+            // That it is refused was measured; the sentence is made like the others.
+            Some("stream status update is in progress".to_owned())
         } else {
             let created = self.allocating().map(|indexes| ("creation", indexes));
             let busy = created.or_else(|| self.deleting().map(|indexes| ("deletion", indexes)));

@@ -11,6 +11,7 @@ mod item;
 mod query;
 mod scalar;
 mod shape;
+mod streams;
 mod table;
 mod transact;
 mod value;

@@ -3,6 +3,7 @@
 
 mod concurrency;
 mod delivery;
+mod lag;
 mod regions;
 mod retries;
 mod time;
