@@ -81,6 +81,17 @@ impl Resource<'_> {
         self.region != context.region && !context.scope.region.is_empty()
     }
 
+    /// The ARN of its table.
+    pub fn table_arn(&self) -> &str {
+        self.arn.split_once("/stream/").map_or(self.arn, |(table, _)| table)
+    }
+
+    /// Whether it is a stream that there is, or was until a day ago.
+    pub fn is_stream(&self, context: &Context<'_>) -> bool {
+        let region = context.engine.catalog().region(&context.scope);
+        region.is_some_and(|region| region.stream(self.arn, context.now).is_some())
+    }
+
     /// Whether it is of another account than the caller's.
     pub fn is_foreign(&self, context: &Context<'_>) -> bool {
         self.account != context.account && !context.scope.region.is_empty()
