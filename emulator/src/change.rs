@@ -1,13 +1,15 @@
 //! A change of one item, computed in full before anything is touched: the item before and after, and what follows from it
 //! for every index. Whatever could fail has failed by then.
 
+pub mod vector;
+
 use smallvec::SmallVec;
 
 use crate::capacity::Consumed;
 use crate::capacity::units::{self, Units};
 use crate::clock::Moment;
 use crate::key::Key;
-use crate::schema::{Definition, Index};
+use crate::schema::{Definition, Index, VectorIndex};
 use crate::value::{Item, Name};
 
 /// What an item's change does to one index.
@@ -25,6 +27,21 @@ pub struct IndexChange {
     pub growth: i64,
     /// What that costs.
     pub units: Units,
+}
+
+/// What an item's change does to one vector index.
+#[derive(Clone, Debug)]
+pub struct VectorChange {
+    /// The index's place among the vector indexes.
+    pub index: usize,
+    /// Its name.
+    pub name: Name,
+    /// The entry that goes.
+    pub remove: Option<Key>,
+    /// The entry that comes.
+    pub insert: Option<(Key, vector::Entry)>,
+    /// The bytes that it is charged for.
+    pub bytes: u64,
 }
 
 /// What makes an item change.
@@ -54,6 +71,8 @@ pub struct Change {
     pub locals: SmallVec<[IndexChange; 1]>,
     /// What happens to global indexes.
     pub globals: SmallVec<[IndexChange; 1]>,
+    /// What happens to vector indexes.
+    pub vectors: Vec<VectorChange>,
     /// What the table's own part costs.
     pub units: Units,
     /// The size of the item collection afterwards, in a table with local indexes.
@@ -72,12 +91,16 @@ impl Change {
             new,
             locals: SmallVec::new(),
             globals: SmallVec::new(),
+            vectors: Vec::new(),
             units,
             collection: 0,
         };
         if definition.has_indexes() {
             change.globals = change.of_indexes(definition, &definition.globals);
             change.locals = change.of_indexes(definition, &definition.locals);
+            if !definition.vectors.is_empty() {
+                change.of_vectors(definition);
+            }
         }
         change
     }
@@ -86,6 +109,46 @@ impl Change {
     pub fn growth(&self) -> i64 {
         let locals: i64 = self.locals.iter().map(|arm| arm.growth).sum();
         difference(self.old.as_ref(), self.new.as_ref()) + locals
+    }
+
+    fn of_vectors(&mut self, definition: &Definition) {
+        let size = |item: &Option<Item>| item.as_ref().map_or(0, |item| vector::written_size(definition, item));
+        self.units = units::write(size(&self.old).max(size(&self.new)));
+        let indexes = definition.vectors.iter().enumerate();
+        self.vectors = indexes
+            .filter_map(|(at, index)| self.of_vector(definition, at, index))
+            .collect();
+    }
+
+    fn of_vector(&self, definition: &Definition, at: usize, index: &VectorIndex) -> Option<VectorChange> {
+        let entry = |item: &Option<Item>| vector::entry(index, item.as_ref()?, &definition.key, &self.key);
+        let bytes = |entry: &vector::Entry| units::vector_bytes(entry.size());
+        let (remove, insert, bytes) = match (entry(&self.old), entry(&self.new)) {
+            (None, None) => return None,
+            (None, Some(new)) => {
+                let bytes = bytes(&new.1);
+                (None, Some(new), bytes)
+            }
+            (Some((key, old)), None) => (Some(key), None, bytes(&old)),
+            (Some((old_key, old)), Some((key, new))) if old_key == key => {
+                if old.same_view(&new, &index.attribute) {
+                    return None;
+                }
+                let bytes = bytes(&old).max(bytes(&new));
+                (None, Some((key, new)), bytes)
+            }
+            (Some((old_key, old)), Some((key, new))) => {
+                let bytes = bytes(&old) + bytes(&new);
+                (Some(old_key), Some((key, new)), bytes)
+            }
+        };
+        Some(VectorChange {
+            index: at,
+            name: index.name.clone(),
+            remove,
+            insert,
+            bytes,
+        })
     }
 
     /// The deletion of an item by time to live, which was due at this moment.
@@ -160,6 +223,9 @@ impl Change {
         }
         for arm in &self.locals {
             consumed.add_local(arm.name.clone(), arm.units);
+        }
+        for arm in &self.vectors {
+            consumed.add_vector(arm.name.clone(), arm.bytes);
         }
         consumed
     }

@@ -343,6 +343,17 @@ impl ApiError {
         ApiError::validation(format!("The table does not have the specified index: {index}"))
     }
 
+    /// A vector, or an attribute that searches name, that a vector index does not take. The full stop is the service's.
+    pub fn vector_invalid(rest: impl fmt::Display) -> ApiError {
+        ApiError::validation(format!("One or more parameter values were invalid. {rest}"))
+    }
+
+    /// A Query or Scan of a vector index. Only Query ends its sentence.
+    pub fn not_on_vector_index(operation: &str) -> ApiError {
+        let stop = if operation == "Query" { "." } else { "" };
+        ApiError::validation(format!("{operation} operation not supported on this index type{stop}"))
+    }
+
     /// A `Key` whose attributes are not the table's.
     pub fn key_mismatch() -> ApiError {
         ApiError::validation("The provided key element does not match the schema")

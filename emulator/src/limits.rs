@@ -56,6 +56,16 @@ pub const ITEM_COLLECTION_SIZE: u64 = 10 * 1024 * 1024 * 1024;
 pub const LOCAL_INDEXES: usize = 5;
 /// Global indexes of a table (Developer Guide).
 pub const GLOBAL_INDEXES: usize = 20;
+/// Vector indexes of a table (Developer Guide).
+pub const VECTOR_INDEXES: usize = 5;
+/// Elements of a vector (API Reference).
+pub const VECTOR_DIMENSIONS: i64 = 4096;
+/// Attributes of a vector index that filter (Developer Guide).
+pub const INLINE_FILTERS: usize = 18;
+/// Items that a search brings back (API Reference).
+pub const SEARCH_RESULTS: i64 = 100;
+/// Bytes of items in an answer of SearchVectors (Developer Guide).
+pub const SEARCH_SIZE: usize = 16 * 1024 * 1024;
 /// Projected non-key attributes of a table's indexes together (Developer Guide).
 pub const PROJECTED_ATTRIBUTES: usize = 100;
 /// Tables of an account in a region (Developer Guide).

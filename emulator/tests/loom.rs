@@ -38,6 +38,11 @@ const INDEXED: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
     "GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],
     "Projection":{"ProjectionType":"ALL"}}]}"#;
 
+const VECTORS: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+    "VectorIndexes":[{"IndexName":"near","VectorAttribute":{"AttributeName":"v"},"Dimensions":1,
+    "DistanceFunction":"EUCLIDEAN","Projection":{"ProjectionType":"KEYS_ONLY"}}]}"#;
 const TOLD: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
     "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
     "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
@@ -277,6 +282,32 @@ fn an_index_ends_up_as_its_item() {
         };
         assert!(twin.query(stays).contains(r#""Count":1"#));
         assert!(twin.query(goes).contains(r#""Count":0"#));
+    });
+}
+
+#[test]
+fn a_vector_index_ends_up_as_its_item() {
+    explore(|| {
+        let twin = Twin::with(VECTORS);
+        let search = |twin: &Twin| {
+            let body = r#"{"TableName":"tab","IndexName":"near","TopK":5,"SearchVector":[{"N":"0"}],"ProjectionExpression":"v"}"#;
+            twin.ok("SearchVectors", body)
+        };
+        let other = twin.spawn(move |twin| {
+            twin.put("a", r#","v":{"L":[{"N":"1"}]}"#);
+            search(twin);
+        });
+        twin.put("a", r#","v":{"L":[{"N":"2"}]}"#);
+        search(&twin);
+        other.join().unwrap();
+        let stays = if twin.get("a").contains(r#"{"N":"1"}"#) {
+            "1.0"
+        } else {
+            "2.0"
+        };
+        let found = search(&twin);
+        assert_eq!(found.matches("Score").count(), 1, "{found}");
+        assert!(found.contains(&format!(r#"{{"N":"{stays}"}}"#)), "{found}");
     });
 }
 

@@ -5,6 +5,9 @@ const WRITE_UNIT: usize = 1024;
 /// Bytes of items that one strongly consistent read unit pays for.
 const READ_UNIT: usize = 4096;
 
+/// Bytes that a write to a vector index, and a search, is charged for at least.
+const LEAST_VECTOR_BYTES: usize = 1024;
+
 /// What an answer's `CapacityUnits` count, in halves: an eventually consistent read costs half a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Units(u64);
@@ -79,6 +82,11 @@ pub fn read(size: usize, consistent: bool) -> Units {
 /// A write of an item of `size` bytes: the larger of before and after.
 pub fn write(size: usize) -> Units {
     Units::whole(size.div_ceil(WRITE_UNIT).max(1) as u64)
+}
+
+/// The bytes that an entry of a vector index is charged for, or what a search brings back.
+pub fn vector_bytes(size: usize) -> u64 {
+    size.max(LEAST_VECTOR_BYTES) as u64
 }
 
 #[cfg(test)]

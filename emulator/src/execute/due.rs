@@ -11,11 +11,14 @@ use crate::storage::{Contents, Due, Expiry, Landing, Partition, Shape, Table};
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
-/// Does all that is due in a table by `now`, partition by partition, and lets its global indexes catch up.
+/// Does all that is due in a table by `now`, partition by partition, and lets its indexes catch up.
 pub fn run_due(table: &Table, now: Moment) {
     let shape = table.shape();
     run_partitions(table, &shape, now);
     for index in &shape.indexes {
+        index.drain(now);
+    }
+    for index in &shape.vectors {
         index.drain(now);
     }
 }
@@ -39,6 +42,27 @@ pub(super) fn run_partition(table: &Table, shape: &Shape, partition: &Partition,
         // The table has changed since its shape was read; the partition lock keeps it as it is now.
         let shape = table.shape();
         run_locked(table, &shape, partition, Arc::make_mut(&mut guard), now);
+    }
+}
+
+/// Reads an index with nothing of its table due and not done: `arrived` if nothing can be, and else `settled`, which asks
+/// whether something is and then reads nothing.
+pub(super) fn with_nothing_due<R>(
+    table: &Table,
+    shape: &Shape,
+    now: Moment,
+    arrived: impl FnOnce() -> R,
+    settled: impl Fn(&dyn Fn() -> bool) -> Option<R>,
+) -> R {
+    loop {
+        run_partitions(table, shape, now);
+        if !shape.has_due_work() {
+            return arrived();
+        }
+        let is_due = || table.partitions().iter().any(|partition| partition.is_due(now));
+        if let Some(read) = settled(&is_due) {
+            return read;
+        }
     }
 }
 

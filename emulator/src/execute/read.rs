@@ -101,18 +101,9 @@ pub fn page(context: &Context<'_>, target: &Target, source: Source, walk: &Walk<
     let table = &target.table;
     match source {
         Source::Global(at) => {
-            let (shape, now) = (&target.shape, context.now);
-            let index = &shape.indexes[at];
-            loop {
-                due::run_partitions(table, shape, now);
-                if !shape.has_due_work() {
-                    return index.page(walk, now);
-                }
-                let is_due = || table.partitions().iter().any(|partition| partition.is_due(now));
-                if let Some(page) = index.settled_page(walk, now, is_due) {
-                    return page;
-                }
-            }
+            let (index, now) = (&target.shape.indexes[at], context.now);
+            let settled = |is_due: &dyn Fn() -> bool| index.settled_page(walk, now, is_due);
+            due::with_nothing_due(table, &target.shape, now, || index.page(walk, now), settled)
         }
         Source::Table | Source::Local(_) => {
             let local = if let Source::Local(at) = source { Some(at) } else { None };

@@ -117,6 +117,9 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
         for arm in &change.globals {
             shapes[*at].indexes[arm.index].drain_if_long(context.now);
         }
+        for arm in &change.vectors {
+            shapes[*at].vectors[arm.index].drain_if_long(context.now);
+        }
     }
     Ok(changes.into_iter().map(|(_, _, change)| change).collect())
 }

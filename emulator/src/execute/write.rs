@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::{Context, Entry, Target};
 use super::{capacity, due};
 use crate::change::Change;
+use crate::change::vector;
 use crate::error::{ApiError, ErrorKind};
 use crate::expression::{Condition, Update};
 use crate::key::{self, Key};
 use crate::limits;
-use crate::schema::Index;
+use crate::schema::Definition;
 use crate::storage::{Contents, Shape};
 use crate::value::{AttributeValue, Item, Map};
 
@@ -66,10 +67,7 @@ impl Write<'_> {
             return Err(ApiError::table_not_found());
         }
         if let Action::Put(item) = &self.action {
-            shape
-                .definition
-                .indexes()
-                .try_for_each(|index| key::check_entry(index, item.attributes(), false))?;
+            check_entries(&shape.definition, item.attributes())?;
         }
         Ok(())
     }
@@ -119,13 +117,28 @@ fn weigh(shape: &Shape, contents: &Contents, change: &mut Change, pending: i64) 
     Ok(())
 }
 
-/// Whether an update has changed the key of an index. A value from before the index was made, which it could not take,
-/// stands in nobody's way.
-fn touches(index: &Index, old: Option<&Item>, new: &Item) -> bool {
-    index
-        .key
-        .attributes()
-        .any(|attribute| old.and_then(|old| old.get(&attribute.name)) != new.get(&attribute.name))
+/// Checks what an item that is put has for the indexes of its table.
+pub fn check_entries(definition: &Definition, item: &Map) -> Result<(), ApiError> {
+    definition
+        .indexes()
+        .try_for_each(|index| key::check_entry(index, item, false))?;
+    let mut vectors = definition.vectors.iter();
+    vectors.try_for_each(|index| vector::check(index, item, false))
+}
+
+/// Checks what an update has changed for the indexes of its table. A value from before an index was made, which it could
+/// not take, stands in nobody's way.
+fn check_changed(definition: &Definition, old: Option<&Item>, new: &Item) -> Result<(), ApiError> {
+    let changed = |name: &str| old.and_then(|old| old.get(name)) != new.get(name);
+    let mut indexes = definition
+        .indexes()
+        .filter(|index| index.key.attributes().any(|attribute| changed(&attribute.name)));
+    indexes.try_for_each(|index| key::check_entry(index, new.attributes(), true))?;
+    let mut vectors = definition.vectors.iter().filter(|index| {
+        let mut search = index.search.iter();
+        changed(&index.attribute) || search.any(|attribute| changed(&attribute.name))
+    });
+    vectors.try_for_each(|index| vector::check(index, new.attributes(), true))
 }
 
 /// The finished item of an update, if there is one and it may be stored.
@@ -149,11 +162,7 @@ fn updated(
         return Err(ApiError::updated_item_too_large());
     }
     if shape.definition.has_indexes() {
-        shape
-            .definition
-            .indexes()
-            .filter(|index| touches(index, old, &item))
-            .try_for_each(|index| key::check_entry(index, item.attributes(), true))?;
+        check_changed(&shape.definition, old, &item)?;
     }
     Ok(Some(item))
 }
@@ -212,6 +221,9 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     drop(guard);
     for arm in &change.globals {
         shape.indexes[arm.index].drain_if_long(context.now);
+    }
+    for arm in &change.vectors {
+        shape.vectors[arm.index].drain_if_long(context.now);
     }
     Ok(change)
 }

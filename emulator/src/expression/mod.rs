@@ -21,6 +21,7 @@ mod parser;
 mod path;
 mod projection;
 mod reserved;
+mod search_condition;
 mod update;
 
 pub use ast::Clause;
@@ -30,6 +31,7 @@ pub use condition::Condition;
 pub use key_condition::{KeyClause, KeyCondition, KeyOperator};
 pub use path::{Path, PathElement};
 pub use projection::Projection;
+pub use search_condition::SearchCondition;
 pub use update::{Target, Update};
 
 /// The kinds of expression, as requests name them.
@@ -46,6 +48,7 @@ pub enum ExpressionKind {
     Filter,
     KeyCondition,
     Projection,
+    SearchCondition,
     Update,
 }
 
@@ -57,6 +60,7 @@ impl ExpressionKind {
             ExpressionKind::Filter => "FilterExpression",
             ExpressionKind::KeyCondition => "KeyConditionExpression",
             ExpressionKind::Projection => "ProjectionExpression",
+            ExpressionKind::SearchCondition => "SearchConditionExpression",
             ExpressionKind::Update => "UpdateExpression",
         }
     }

@@ -3,6 +3,7 @@
 pub(super) mod definition;
 pub(super) mod quota;
 pub(super) mod shape;
+pub(super) mod vector;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::chance;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::CreateTable;
-use crate::storage::{Attached, GlobalIndex, PARTITIONS, Recent, Shape, Stream, StreamSettings, Table};
+use crate::storage::{Attached, GlobalIndex, PARTITIONS, Recent, Shape, Stream, StreamSettings, Table, VectorEntries};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::policy::Document;
@@ -67,6 +68,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             .globals
             .iter()
             .map(|_| Arc::new(GlobalIndex::new()))
+            .collect(),
+        vectors: definition
+            .vectors
+            .iter()
+            .map(|_| Arc::new(VectorEntries::new()))
             .collect(),
         definition: Arc::new(definition),
         stream: None,

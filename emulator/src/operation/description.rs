@@ -2,9 +2,9 @@
 
 use crate::clock::Moment;
 use crate::schema::{
-    Adjustments, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, initial_warm,
+    Adjustments, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, VectorIndex, initial_warm,
 };
-use crate::storage::{GlobalIndex, Job, Shape, Table, Work};
+use crate::storage::{GlobalIndex, Job, Shape, Table, VectorEntries, Work};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -106,6 +106,7 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     key_schema(object, &definition.key);
     local_indexes(object, table, definition);
     global_indexes(object, table, shape, settled, look);
+    vector_indexes(object, table, shape, settled, look);
     stream(object, shape);
     on_demand(object, shown_limits(definition, &jobs).as_ref());
     if settled || definition.warm.is_some() {
@@ -259,18 +260,83 @@ fn index_head(
     list: &mut List<'_>,
     table: &Table,
     index: &Index,
+    size: (usize, usize),
+    rest: impl FnOnce(&mut Object<'_>),
+) {
+    index_frame(list, table, (&index.name, &index.projection), size, |element| {
+        key_schema(element, &index.key);
+        rest(element);
+    });
+}
+
+/// What indexes of every kind show.
+fn index_frame(
+    list: &mut List<'_>,
+    table: &Table,
+    (name, projected): (&Name, &Projection),
     (count, bytes): (usize, usize),
     rest: impl FnOnce(&mut Object<'_>),
 ) {
     let mut element = list.object();
-    element.string("IndexName", &index.name);
-    element.string("IndexArn", &table.resource_arn(Some(&index.name)));
-    key_schema(&mut element, &index.key);
-    projection(&mut element, &index.projection);
+    element.string("IndexName", name);
+    element.string("IndexArn", &table.resource_arn(Some(name)));
+    projection(&mut element, projected);
     element.integer("ItemCount", count as i64);
     element.integer("IndexSizeBytes", bytes as i64);
     rest(&mut element);
     element.close();
+}
+
+fn vector_indexes(object: &mut Object<'_>, table: &Table, shape: &Shape, settled: bool, look: Look) {
+    let jobs = || shape.jobs.iter().filter(|job| look.shows(job));
+    let mut all: Vec<(&VectorIndex, &VectorEntries, Option<&Job>)> = Vec::with_capacity(shape.vectors.len());
+    for (index, contents) in shape.definition.vectors.iter().zip(&shape.vectors) {
+        all.push((index, contents, jobs().find(|job| job.index() == Some(&index.name))));
+    }
+    for job in jobs() {
+        if let Work::DeleteVectorIndex { at, index, contents } = &job.work {
+            all.insert((*at).min(all.len()), (index, contents, Some(job)));
+        }
+    }
+    if all.is_empty() {
+        return;
+    }
+    let mut list = object.list("VectorIndexes");
+    for (index, contents, job) in all {
+        let names = (&index.name, &index.projection);
+        index_frame(&mut list, table, names, contents.count(), |element| {
+            vector_index(element, index);
+            let (status, filling) = match job.map(|job| &job.work) {
+                Some(Work::CreateIndex { .. }) => ("CREATING", job.map(|job| !look.holds_table(job))),
+                Some(Work::DeleteVectorIndex { .. }) => ("DELETING", None),
+                _ if settled => ("ACTIVE", None),
+                _ => ("CREATING", None),
+            };
+            element.string("IndexStatus", status);
+            if let Some(filling) = filling {
+                element.boolean("Backfilling", filling);
+            }
+        });
+    }
+    list.close();
+}
+
+fn vector_index(element: &mut Object<'_>, index: &VectorIndex) {
+    let mut attribute = element.object("VectorAttribute");
+    attribute.string("AttributeName", &index.attribute);
+    attribute.close();
+    if !index.search.is_empty() {
+        let mut schema = element.list("SearchSchema");
+        for attribute in &index.search {
+            let mut entry = schema.object();
+            entry.string("AttributeName", &attribute.name);
+            entry.string("SearchSchemaElementType", attribute.role());
+            entry.close();
+        }
+        schema.close();
+    }
+    element.integer("Dimensions", index.dimensions as i64);
+    element.string("DistanceFunction", index.distance.name());
 }
 
 fn local_indexes(object: &mut Object<'_>, table: &Table, definition: &Definition) {

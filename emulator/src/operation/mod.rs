@@ -43,6 +43,7 @@ mod put_resource_policy;
 mod query;
 mod reading;
 mod scan;
+mod search_vectors;
 mod single_write;
 mod streams;
 mod tag_resource;
@@ -143,6 +144,7 @@ pub static OPERATIONS: &[Operation] = operations! {
     "PutResourcePolicy" Control "dynamodb:PutResourcePolicy" => put_resource_policy,
     "Query" Read "dynamodb:Query" => query,
     "Scan" Read "dynamodb:Scan" => scan,
+    "SearchVectors" Read "dynamodb:SearchVectors" => search_vectors,
     "TagResource" Control "dynamodb:TagResource" => tag_resource,
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,

@@ -42,6 +42,15 @@ pub fn consumed_capacity(out: &mut Writer, consumed: &Consumed, report: Report) 
                 indexes(&mut object, member, arms, consumed.direction);
             }
         }
+        if !consumed.vectors.is_empty() {
+            let mut list = object.object("VectorIndexes");
+            for (name, bytes) in &consumed.vectors {
+                let mut arm = list.object(name);
+                arm.double("VectorWriteRequestBytes", *bytes as f64);
+                arm.close();
+            }
+            list.close();
+        }
     }
     object.close();
 }

@@ -18,7 +18,7 @@ pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
 pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope};
 pub use history::{History, Past};
-pub use index::GlobalIndex;
+pub use index::{Fed, GlobalIndex, Kept, VectorEntries};
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Landing, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};

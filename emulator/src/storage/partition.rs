@@ -279,6 +279,13 @@ impl Contents {
             let due = shape.arrival(&change.key, arm.index, happened);
             index.push(due, arm.remove.clone(), arm.insert.clone());
         }
+        for arm in &change.vectors {
+            let Some(index) = shape.vectors.get(arm.index) else {
+                continue;
+            };
+            let due = shape.vector_arrival(&change.key, arm.index, happened);
+            index.push(due, arm.remove.clone(), arm.insert.clone());
+        }
         if let Some(stream) = &shape.stream {
             stream.record(change, now);
         }

@@ -7,12 +7,13 @@ use std::time::Duration;
 use super::attached::Attached;
 use super::capacity::TableCapacity;
 use super::history::Past;
-use super::index::GlobalIndex;
+use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
 use super::stream::Stream;
 use crate::chance;
+use crate::change::vector;
 use crate::clock::Moment;
 use crate::conditions::{Conditions, Lag, TimeToLive};
 use crate::key::Key;
@@ -40,6 +41,8 @@ pub struct Shape {
     pub definition: Arc<Definition>,
     /// The global indexes' contents, in the definition's order.
     pub indexes: Vec<Arc<GlobalIndex>>,
+    /// The vector indexes' contents, in the definition's order.
+    pub vectors: Vec<Arc<VectorEntries>>,
     /// The stream that takes the records of changes, while there is one.
     pub stream: Option<Arc<Stream>>,
     /// The latest stream there was, open or closed.
@@ -159,13 +162,25 @@ impl Shape {
         self.jobs.iter().filter(move |job| job.runs(now))
     }
 
+    /// When a write made at `now` reaches a vector index.
+    pub fn vector_arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
+        // What lags is the same; only the numbers of the two kinds of index must not be.
+        self.arrival(key, limits::GLOBAL_INDEXES + index, now)
+    }
+
     /// Whether an index is still being made, and cannot be read.
     pub fn is_creating(&self, index: &str, now: Moment) -> bool {
         self.running(now)
             .any(|job| matches!(&job.work, Work::CreateIndex { index: made, .. } if made == index))
     }
 
-    /// Fills the global indexes that `before` did not have with what they keep of these items.
+    /// Whether the service is still looking for room for an index.
+    pub fn is_allocating(&self, index: &str, now: Moment) -> bool {
+        self.running(now)
+            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, allocated } if made == index && *allocated > now))
+    }
+
+    /// Fills the global and vector indexes that `before` did not have with what they keep of these items.
     fn fill_new_indexes(&self, before: &Shape, contents: &[RwLockWriteGuard<'_, Arc<Contents>>]) {
         let definition = &self.definition;
         for (index, made) in definition.globals.iter().zip(&self.indexes) {
@@ -177,6 +192,13 @@ impl Shape {
                 let entry = Key::of_entry(index, item.attributes(), key)?;
                 Some((entry, index.project(item, &definition.key)))
             }));
+        }
+        for (index, made) in definition.vectors.iter().zip(&self.vectors) {
+            if before.vectors.iter().any(|there| Arc::ptr_eq(there, made)) {
+                continue;
+            }
+            let items = contents.iter().flat_map(|contents| contents.items());
+            made.fill(items.filter_map(|(key, item)| vector::entry(index, item, &definition.key, key)));
         }
     }
 
@@ -328,8 +350,14 @@ impl Table {
         let partitions = self.partitions.iter().map(Partition::next_due);
         let shape = self.shape();
         let arrivals = shape.indexes.iter().filter_map(|index| index.next_due());
+        let vectors = shape.vectors.iter().filter_map(|index| index.next_due());
         let gone = shape.deleted_at;
-        partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
+        partitions
+            .chain(arrivals)
+            .chain(vectors)
+            .chain(gone)
+            .min()
+            .unwrap_or(Moment::NEVER)
     }
 
     /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `look` takes by the

@@ -83,6 +83,7 @@ pub const PATCHES: &[Patch] = &[
         models: &[
             "a_read_of_an_index_sees_the_writes_before_it",
             "an_index_ends_up_as_its_item",
+            "a_vector_index_ends_up_as_its_item",
         ],
     },
     Patch {

@@ -3,20 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use super::one_of;
 use super::quota::{self, Of};
-use super::shape;
+use super::{one_of, shape, vector};
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::limits;
 use crate::operation::tags;
 use crate::request::{
-    AttributeDefinition, CreateTable, KeySchemaElement, OnDemandThroughput as OnDemandRequest, ProvisionedThroughput,
-    SecondaryIndex, SseSpecification, WarmThroughput,
+    AttributeDefinition, CreateTable, KeySchemaElement, OnDemandThroughput as OnDemandRequest,
+    Projection as ProjectionRequest, ProvisionedThroughput, SecondaryIndex, SseSpecification, WarmThroughput,
 };
 use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput, Projection,
-    ScalarType, StreamView, Throughput, initial_warm,
+    ScalarType, StreamView, Throughput, VectorIndex, initial_warm,
 };
 use crate::value::{Name, Text};
 
@@ -39,8 +38,9 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
     let key = table_key(elements, &types)?;
     let locals = local_indexes(request, &key, &types)?;
     let globals = global_indexes(request, &types, billing)?;
-    check_indexes_together(&globals, &locals)?;
-    check_all_used(&types, &key, &globals, &locals)?;
+    let vectors = vector::read(request.vector_indexes.as_deref(), &types, billing)?;
+    check_indexes_together(&globals, &locals, &vectors)?;
+    check_all_used(&types, &key, &globals, &locals, &vectors)?;
     stream(request)?;
     shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
     let class = request.table_class.as_ref().map(table_class).transpose()?;
@@ -51,6 +51,7 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
         attributes: types,
         locals,
         globals,
+        vectors,
         billing,
         throughput,
         adjustments: Adjustments::default(),
@@ -331,7 +332,7 @@ fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Res
                 shown(table.hash.iter().map(|attribute| &attribute.name))
             )));
         }
-        let projection = projection(asked)?;
+        let projection = projection(asked.projection.as_ref())?;
         Ok(Index {
             name,
             key,
@@ -380,7 +381,7 @@ pub(in crate::operation) fn global_index(
 ) -> Result<Index, ApiError> {
     let name = asked.index_name.clone().unwrap_or_default();
     let key = global_key(asked.key_schema.as_deref().unwrap_or_default(), types)?;
-    let projection = projection(asked)?;
+    let projection = projection(asked.projection.as_ref())?;
     check(asked)?;
     let throughput = match &asked.provisioned_throughput {
         None => Throughput::default(),
@@ -400,8 +401,8 @@ pub(in crate::operation) fn global_index(
     })
 }
 
-fn projection(index: &SecondaryIndex) -> Result<Projection, ApiError> {
-    let asked = index.projection.clone().unwrap_or_default();
+pub(super) fn projection(asked: Option<&ProjectionRequest>) -> Result<Projection, ApiError> {
+    let asked = asked.cloned().unwrap_or_default();
     let word = one_of(asked.projection_type.as_ref());
     match (word, asked.non_key_attributes) {
         (Some("INCLUDE"), Some(mut names)) => {
@@ -425,11 +426,12 @@ fn projection(index: &SecondaryIndex) -> Result<Projection, ApiError> {
     }
 }
 
-fn check_indexes_together(globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
+fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[VectorIndex]) -> Result<(), ApiError> {
     let mut names = BTreeSet::new();
-    for index in globals.iter().chain(locals) {
-        if !names.insert(&index.name) {
-            return Err(ApiError::invalid(format_args!("Duplicate index name: {}", index.name)));
+    let keyed = globals.iter().chain(locals).map(|index| &index.name);
+    for name in keyed.chain(vectors.iter().map(|index| &index.name)) {
+        if !names.insert(name) {
+            return Err(ApiError::invalid(format_args!("Duplicate index name: {name}")));
         }
     }
     if globals.len() > limits::GLOBAL_INDEXES {
@@ -441,6 +443,9 @@ fn check_indexes_together(globals: &[Index], locals: &[Index]) -> Result<(), Api
         return Err(ApiError::invalid(
             "Number of LocalSecondaryIndexes exceeds per-table limit of 5",
         ));
+    }
+    if vectors.len() > limits::VECTOR_INDEXES {
+        return Err(ApiError::invalid("VectorIndex count exceeds the per-table limit of 5"));
     }
     check_projected(globals, locals)
 }
@@ -467,17 +472,25 @@ pub(in crate::operation) fn check_projected(globals: &[Index], locals: &[Index])
     Ok(())
 }
 
-fn check_all_used(types: &Types, key: &KeySchema, globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
+fn check_all_used(
+    types: &Types,
+    key: &KeySchema,
+    globals: &[Index],
+    locals: &[Index],
+    vectors: &[VectorIndex],
+) -> Result<(), ApiError> {
     let indexes = || globals.iter().chain(locals);
+    let searched = vectors.iter().flat_map(|index| &index.search);
     let used: BTreeSet<&Name> = key
         .attributes()
         .chain(indexes().flat_map(|index| index.key.attributes()))
         .map(|each| &each.name)
+        .chain(searched.map(|each| &each.name))
         .collect();
     if used.len() == types.len() {
         return Ok(());
     }
-    if indexes().next().is_none() {
+    if indexes().next().is_none() && vectors.is_empty() {
         return Err(ApiError::invalid(
             "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions",
         ));

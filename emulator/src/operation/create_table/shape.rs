@@ -1,6 +1,6 @@
 //! The framework's checks on a CreateTable: names, lengths, words and bounds, collected.
 
-use super::{one_of, words};
+use super::{one_of, vector, words};
 use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check;
 use crate::request::{
@@ -41,6 +41,9 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
         for (at, each) in indexes.iter().flatten().enumerate() {
             index(&mut faults, each, &format!("{path}.{}.member", at + 1), most);
         }
+    }
+    for (at, each) in request.vector_indexes.iter().flatten().enumerate() {
+        vector::shape(&mut faults, each, &format!("vectorIndexes.{}.member", at + 1));
     }
     stream(&mut faults, request.stream_specification.as_ref());
     faults.finish()
@@ -104,7 +107,7 @@ pub(in crate::operation) fn definitions(faults: &mut Violations, definitions: &[
     }
 }
 
-fn attribute_name(faults: &mut Violations, name: Option<&str>, path: &str) {
+pub(super) fn attribute_name(faults: &mut Violations, name: Option<&str>, path: &str) {
     let path = format!("{path}.attributeName");
     match name {
         None => faults.missing(path),
@@ -171,8 +174,8 @@ pub(in crate::operation) fn throughput(
     }
 }
 
-pub(in crate::operation) fn index_name(faults: &mut Violations, index: &SecondaryIndex, path: &str) {
-    match one_of(index.index_name.as_ref()) {
+pub(in crate::operation) fn index_name(faults: &mut Violations, name: Option<&Text>, path: &str) {
+    match one_of(name) {
         None => faults.missing(format_args!("{path}.indexName")),
         Some("") => faults.value("", format_args!("{path}.indexName"), constraint::min_length(3)),
         Some(name) => check::name(faults, name, &format!("{path}.indexName")),
@@ -180,7 +183,7 @@ pub(in crate::operation) fn index_name(faults: &mut Violations, index: &Secondar
 }
 
 pub(in crate::operation) fn index(faults: &mut Violations, index: &SecondaryIndex, path: &str, most_keys: usize) {
-    index_name(faults, index, path);
+    index_name(faults, index.index_name.as_ref(), path);
     match &index.key_schema {
         None => faults.missing(format_args!("{path}.keySchema")),
         Some(elements) => key_schema(faults, elements, &format!("{path}.keySchema"), most_keys),
@@ -196,7 +199,7 @@ pub(in crate::operation) fn index(faults: &mut Violations, index: &SecondaryInde
     );
 }
 
-fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
+pub(super) fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
     if let Some(word) = one_of(projection.projection_type.as_ref())
         && !matches!(word, "ALL" | "INCLUDE" | "KEYS_ONLY")
     {

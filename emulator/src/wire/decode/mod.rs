@@ -10,6 +10,7 @@ pub mod fault;
 mod item;
 mod query;
 mod scalar;
+mod search;
 mod shape;
 mod streams;
 mod table;
