@@ -50,10 +50,7 @@ pub enum Cause {
     /// Somebody has asked for it.
     Request,
     /// Time to live has deleted the item.
-    TimeToLive {
-        /// When that was due, which is when it happened, whenever it was noticed.
-        due: Moment,
-    },
+    TimeToLive,
 }
 
 /// A change of one item.
@@ -61,6 +58,8 @@ pub enum Cause {
 pub struct Change {
     /// What made it.
     pub cause: Cause,
+    /// When it was due, which is when it happened, whenever it was noticed; `None` if it happens as it is applied.
+    pub due: Option<Moment>,
     /// The item's key.
     pub key: Key,
     /// The item before.
@@ -86,6 +85,7 @@ impl Change {
         let units = units::write(size(&old).max(size(&new)));
         let mut change = Change {
             cause: Cause::Request,
+            due: None,
             key,
             old,
             new,
@@ -151,20 +151,9 @@ impl Change {
         })
     }
 
-    /// The deletion of an item by time to live, which was due at this moment.
-    pub fn expiry(definition: &Definition, key: Key, item: Item, due: Moment) -> Change {
-        Change {
-            cause: Cause::TimeToLive { due },
-            ..Change::new(definition, key, Some(item), None)
-        }
-    }
-
     /// When a change that is applied at `now` happens.
     pub fn happened(&self, now: Moment) -> Moment {
-        match self.cause {
-            Cause::Request => now,
-            Cause::TimeToLive { due } => due,
-        }
+        self.due.unwrap_or(now)
     }
 
     fn of_indexes(&self, definition: &Definition, indexes: &[Index]) -> SmallVec<[IndexChange; 1]> {

@@ -33,6 +33,7 @@ pub enum ErrorKind {
     PolicyNotFound,
     GlobalTableNotFound,
     ConditionalCheckFailed,
+    DuplicateItem,
     ItemCollectionSizeLimitExceeded,
     LimitExceeded,
     TransactionCanceled,
@@ -465,6 +466,14 @@ impl ApiError {
         let kind = if of_index { "IndexKey" } else { "Key" };
         ApiError::validation(format!(
             "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {name}"
+        ))
+    }
+
+    /// A filter by attributes that an index does not have.
+    pub fn filter_not_projected(index: &str, missing: &[&str]) -> ApiError {
+        ApiError::invalid(format_args!(
+            "Secondary index {index} does not project one or more filter attributes: [{}]",
+            missing.join(", ")
         ))
     }
 

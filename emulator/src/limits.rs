@@ -46,6 +46,14 @@ pub const EXPRESSION_OPERATORS: usize = 300;
 pub const PATH_DEPTH: usize = 32;
 /// Operands in an `IN` list (Developer Guide).
 pub const IN_OPERANDS: usize = 100;
+/// Characters of a PartiQL statement (API Reference).
+pub const STATEMENT_LENGTH: usize = 8192;
+/// Statements in a BatchExecuteStatement (API Reference).
+pub const BATCH_STATEMENTS: usize = 25;
+/// Characters of a `NextToken` of ExecuteStatement (API Reference).
+pub const NEXT_TOKEN_LENGTH: usize = 32_768;
+/// Reads that the lists of keys in one statement may stand for (recorded, eu-west-2, 2026-09).
+pub const STATEMENT_READS: usize = 50;
 /// Characters of a placeholder, its prefix included (Developer Guide).
 pub const PLACEHOLDER_LENGTH: usize = 255;
 /// Bytes of an attribute's name (Developer Guide).

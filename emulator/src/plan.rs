@@ -99,11 +99,19 @@ pub struct Guard<'r> {
 
 /// Plans a put: the item's keys, for the table and its indexes.
 pub fn put<'r>(target: Target, item: &'r Item, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
+    whole(target, item, Action::Put(item.clone()), guard)
+}
+
+/// Plans a put of an item that may not be there yet.
+pub fn insert(target: Target, item: &Item) -> Result<Write<'_>, ApiError> {
+    whole(target, item, Action::Insert(item.clone()), Guard::default())
+}
+
+fn whole<'r>(target: Target, item: &'r Item, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
     let key = Key::of_item(&definition.key, item.attributes())?;
     execute::check_entries(definition, item.attributes())?;
     let partition = Entry::partition_of(&definition.key, item.attributes());
-    let action = Action::Put(item.clone());
     Ok(Write {
         target,
         key,
@@ -111,6 +119,7 @@ pub fn put<'r>(target: Target, item: &'r Item, guard: Guard<'r>) -> Result<Write
         action,
         condition: guard.condition,
         show_item: guard.show_item,
+        spare_missing: false,
     })
 }
 
@@ -125,6 +134,7 @@ pub fn keyed<'r>(target: Target, key: &'r Map, action: Action<'r>, guard: Guard<
         action,
         condition: guard.condition,
         show_item: guard.show_item,
+        spare_missing: false,
     })
 }
 

@@ -294,6 +294,39 @@ requests! {
         return_consumed_capacity: Option<Text>,
     }
 
+    /// [`ExecuteStatement`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html).
+    ExecuteStatement {
+        statement: Option<Text>,
+        parameters: Option<Vec<AttributeValue>>,
+        consistent_read: Option<bool>,
+        next_token: Option<Text>,
+        return_consumed_capacity: Option<Text>,
+        limit: Option<i64>,
+        return_values_on_condition_check_failure: Option<Text>,
+    }
+
+    /// `BatchStatementRequest`, and `ParameterizedStatement`, which has no `ConsistentRead`.
+    BatchStatement {
+        statement: Option<Text>,
+        parameters: Option<Vec<AttributeValue>>,
+        consistent_read: Option<bool>,
+        return_values_on_condition_check_failure: Option<Text>,
+        faults: ValueFaults,
+    }
+
+    /// [`BatchExecuteStatement`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
+    BatchExecuteStatement {
+        statements: Option<Vec<BatchStatement>>,
+        return_consumed_capacity: Option<Text>,
+    }
+
+    /// [`ExecuteTransaction`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html).
+    ExecuteTransaction {
+        transact_statements: Option<Vec<BatchStatement>>,
+        client_request_token: Option<Text>,
+        return_consumed_capacity: Option<Text>,
+    }
+
     /// `KeySchemaElement`.
     KeySchemaElement {
         attribute_name: Option<Name>,

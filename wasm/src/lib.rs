@@ -32,7 +32,7 @@ impl Face {
         let settings = Settings {
             clock: options::clock(clock)?,
             seed,
-            conditions: options::conditions(conditions, dynatwin_engine::conditions::Conditions::CALM)?,
+            conditions: options::conditions(conditions, &dynatwin_engine::conditions::Conditions::CALM)?,
             shared_db: shared_tables,
         };
         Ok(Face {
@@ -134,7 +134,7 @@ impl Face {
     /// Sets them: a name, or an object whose members replace those of its `base`, or of the conditions there are.
     #[wasm_bindgen(js_name = setConditions)]
     pub fn set_conditions(&self, conditions: &JsValue) -> Outcome<()> {
-        let conditions = options::conditions(conditions, self.engine.conditions())?;
+        let conditions = options::conditions(conditions, &self.engine.conditions())?;
         self.engine.set_conditions(conditions);
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Face {
         let conditions = if conditions.is_null() || conditions.is_undefined() {
             None
         } else {
-            Some(options::conditions(conditions, self.engine.conditions())?)
+            Some(options::conditions(conditions, &self.engine.conditions())?)
         };
         let caller = caller(access_key, region);
         self.engine.set_table_conditions(&caller, table, conditions);

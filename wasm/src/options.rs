@@ -54,9 +54,9 @@ pub fn seconds(what: &str, given: f64) -> Outcome<Duration> {
 }
 
 /// A name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
-pub fn conditions(given: &JsValue, current: Conditions) -> Outcome<Conditions> {
+pub fn conditions(given: &JsValue, current: &Conditions) -> Outcome<Conditions> {
     if given.is_undefined() || given.is_null() {
-        return Ok(current);
+        return Ok(*current);
     }
     if let Some(name) = given.as_string() {
         return named(&name);
@@ -75,7 +75,7 @@ pub fn conditions(given: &JsValue, current: Conditions) -> Outcome<Conditions> {
     let members = Members::of("conditions", given, &known)?;
     let mut conditions = match members.text("base")? {
         Some(name) => named(&name)?,
-        None => current,
+        None => *current,
     };
     match members.get("timeToLive") {
         Some(value) if value.as_string().as_deref() == Some("off") => conditions.time_to_live = TimeToLive::Off,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::capacity;
-use crate::change::Change;
+use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::storage::{Contents, Due, Expiry, Landing, Partition, Shape, Table};
@@ -95,12 +95,20 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
         match due {
             // An overwrite has removed its old entry, so the item is there and still expired.
             Due::Expiry(Expiry { due, key }) if contents.get(&key).is_some() => {
-                expire(table, shape, partition, contents, key, due, now);
+                change(
+                    table,
+                    shape,
+                    partition,
+                    contents,
+                    (key, None),
+                    Cause::TimeToLive,
+                    (due, now),
+                );
                 count += 1;
             }
             // The indexes may be others than when the transaction began; the item is not.
             Due::Landing(at, key, Landing::Writes(new)) => {
-                change(table, shape, partition, contents, key, new, at);
+                change(table, shape, partition, contents, (key, new), Cause::Request, (at, now));
             }
             Due::Expiry(_) | Due::Landing(_, _, Landing::Checks) => {}
         }
@@ -124,44 +132,38 @@ pub fn expire_now(table: &Table, now: Moment) -> u64 {
         let keys: Vec<Key> = expired.map(|(key, _)| key.clone()).collect();
         count += keys.len() as u64;
         for key in keys {
-            expire(table, &shape, partition, contents, key, now, now);
+            change(
+                table,
+                &shape,
+                partition,
+                contents,
+                (key, None),
+                Cause::TimeToLive,
+                (now, now),
+            );
         }
     }
     table.count_expired(count);
     count
 }
 
-/// Deletes an item because of time to live, at `now`, as of the moment at which that was due. That costs no capacity.
-fn expire(
-    table: &Table,
-    shape: &Shape,
-    partition: &Partition,
-    contents: &mut Contents,
-    key: Key,
-    due: Moment,
-    now: Moment,
-) {
-    if let Some(item) = contents.get(&key).cloned() {
-        let change = Change::expiry(&shape.definition, key, item, due);
-        partition.apply(contents, shape, &change, now);
-        capacity::resize(table, &change, now);
-    }
-}
-
-/// Makes an item `new`, or removes it, at a moment: what a transaction has paid for.
+/// Makes an item `new`, or removes it: what costs no capacity, or what a transaction has paid for. That happens at the first
+/// moment, and is noticed at the second.
 fn change(
     table: &Table,
     shape: &Shape,
     partition: &Partition,
     contents: &mut Contents,
-    key: Key,
-    new: Option<Item>,
-    at: Moment,
+    (key, new): (Key, Option<Item>),
+    cause: Cause,
+    (at, now): (Moment, Moment),
 ) {
     let old = contents.get(&key).cloned();
     if old.is_some() || new.is_some() {
-        let change = Change::new(&shape.definition, key, old, new);
-        partition.apply(contents, shape, &change, at);
-        capacity::resize(table, &change, at);
+        let mut change = Change::new(&shape.definition, key, old, new);
+        change.cause = cause;
+        change.due = Some(at);
+        partition.apply(contents, shape, &change, now);
+        capacity::resize(table, &change, now);
     }
 }

@@ -165,11 +165,15 @@ fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>])
 
 /// Whether an entry's error cancels the transaction with a reason, instead of answering for the whole request.
 fn cancels(error: &ApiError) -> bool {
-    is_throttle(error)
-        || matches!(
-            error.kind(),
-            ErrorKind::Validation | ErrorKind::ConditionalCheckFailed | ErrorKind::ItemCollectionSizeLimitExceeded
-        )
+    let of_entry = matches!(
+        error.kind(),
+        ErrorKind::Validation
+            | ErrorKind::ConditionalCheckFailed
+            | ErrorKind::ItemCollectionSizeLimitExceeded
+            | ErrorKind::DuplicateItem
+            | ErrorKind::ResourceNotFound
+    );
+    of_entry || is_throttle(error)
 }
 
 /// Why an action is at fault, from its error.
@@ -179,6 +183,8 @@ pub fn reason(failure: Option<ApiError>) -> CancellationReason {
     };
     let code = match error.kind() {
         ErrorKind::ConditionalCheckFailed => "ConditionalCheckFailed",
+        ErrorKind::DuplicateItem => "DuplicateItem",
+        ErrorKind::ResourceNotFound => "ResourceNotFound",
         ErrorKind::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
         ErrorKind::TransactionConflict => "TransactionConflict",
         ErrorKind::ProvisionedThroughputExceeded => "ProvisionedThroughputExceeded",

@@ -18,6 +18,8 @@ use crate::value::{AttributeValue, Item, Map};
 pub enum Action<'r> {
     /// Replaces it.
     Put(Item),
+    /// Makes it, if it is not there.
+    Insert(Item),
     /// Changes it, or makes it of its key.
     Update {
         /// The bound expression; without one a missing item is made of its key.
@@ -47,6 +49,8 @@ pub struct Write<'r> {
     pub condition: Option<Condition<'r>>,
     /// Whether a failed condition shows the item (`ReturnValuesOnConditionCheckFailure: ALL_OLD`).
     pub show_item: bool,
+    /// Whether the condition is only asked of an item that is there.
+    pub spare_missing: bool,
 }
 
 impl Write<'_> {
@@ -66,7 +70,7 @@ impl Write<'_> {
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
         }
-        if let Action::Put(item) = &self.action {
+        if let Action::Put(item) | Action::Insert(item) = &self.action {
             check_entries(&shape.definition, item.attributes())?;
         }
         Ok(())
@@ -84,11 +88,13 @@ impl Write<'_> {
         let old = contents.get(&self.key);
         if let Some(condition) = &self.condition
             && !condition.matches(old.map(Item::attributes))
+            && !(self.spare_missing && old.is_none())
         {
             return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
         }
         let new = match &self.action {
-            Action::Put(item) => Some(item.clone()),
+            Action::Insert(_) if old.is_some() => return Err(ApiError::duplicate_item()),
+            Action::Put(item) | Action::Insert(item) => Some(item.clone()),
             Action::Delete => None,
             Action::Check => old.cloned(),
             Action::Update { update, key, charged } => updated(shape, old, update.as_ref(), key, *charged)?,

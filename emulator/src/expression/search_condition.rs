@@ -40,7 +40,7 @@ impl<'r> SearchCondition<'r> {
         while let Some(node) = pending.pop() {
             match nodes[node as usize] {
                 Node::And(left, right) => pending.extend([right, left]),
-                Node::Or | Node::Not => return Err(ApiError::search_comparator()),
+                Node::Or(..) | Node::Not(_) => return Err(ApiError::search_comparator()),
                 Node::Test(application) => {
                     let clause = clause(bound, application)?;
                     if clauses.iter().any(|(other, _)| *other == clause.0) {

@@ -2,6 +2,7 @@
 
 mod arn;
 mod auto_scaling;
+mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
 mod check;
@@ -24,6 +25,8 @@ mod description;
 mod disable_kinesis_streaming_destination;
 mod dump;
 mod enable_kinesis_streaming_destination;
+mod execute_statement;
+mod execute_transaction;
 mod get_item;
 mod get_records;
 mod get_resource_policy;
@@ -45,11 +48,13 @@ mod reading;
 mod scan;
 mod search_vectors;
 mod single_write;
+mod statement;
 mod streams;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
 mod transact_write_items;
+mod transaction;
 mod untag_resource;
 mod update_contributor_insights;
 mod update_global_table;
@@ -112,6 +117,7 @@ macro_rules! operations {
 /// assert!(OPERATIONS.iter().any(|operation| operation.name == "PutItem"));
 /// ```
 pub static OPERATIONS: &[Operation] = operations! {
+    "BatchExecuteStatement" Write "dynamodb:PartiQLSelect" => batch_execute_statement,
     "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
     "CreateGlobalTable" Control "dynamodb:CreateGlobalTable" => create_global_table,
@@ -131,6 +137,8 @@ pub static OPERATIONS: &[Operation] = operations! {
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
     "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
+    "ExecuteStatement" Write "dynamodb:PartiQLSelect" => execute_statement,
+    "ExecuteTransaction" Write "dynamodb:PartiQLSelect" => execute_transaction,
     "GetItem" Read "dynamodb:GetItem" => get_item,
     "GetRecords" Read "dynamodb:GetRecords" => get_records of Streams,
     "GetResourcePolicy" Control "dynamodb:GetResourcePolicy" => get_resource_policy,

@@ -99,6 +99,14 @@ pub fn note_collection(collections: &mut Vec<Collection>, collection: Collection
     }
 }
 
+/// Adds what a part of a request cost to what the request cost on the same table.
+pub fn merge(consumed: &mut Vec<Consumed>, cost: Consumed) {
+    match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
+        Some(sum) => sum.merge(cost),
+        None => consumed.push(cost),
+    }
+}
+
 /// `ItemCollectionMetrics` of a write: its collection, and a size in whole gigabytes.
 pub fn item_collection_metrics(out: &mut Writer, collection: &Collection) {
     let mut object = Object::open(out);

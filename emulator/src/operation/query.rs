@@ -155,12 +155,10 @@ fn check_filter(
 ) -> Result<(), ApiError> {
     let Some(filter) = filter else { return Ok(()) };
     for path in filter.paths() {
-        if !schema.contains(path.name()) {
-            continue;
-        }
+        reading::check_below_keys(target, index, path)?;
         let name = path.name();
-        if path.is_nested() {
-            return Err(ApiError::path_below_key(index.is_some(), name));
+        if !schema.contains(name) {
+            continue;
         }
         let what = if legacy { "QueryFilter" } else { "Filter Expression" };
         return Err(ApiError::validation(format!(
@@ -178,11 +176,7 @@ fn check_filter(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(format_args!(
-        "Secondary index {} does not project one or more filter attributes: [{}]",
-        index.name,
-        missing.join(", ")
-    )))
+    Err(ApiError::filter_not_projected(&index.name, &missing))
 }
 
 /// The value of the partition key that is queried.

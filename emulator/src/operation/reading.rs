@@ -5,12 +5,12 @@ use super::output;
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Entry, Source};
-use crate::expression::{Cache, Condition, ExpressionKind, Projection, Scope, legacy};
+use crate::expression::{Cache, Condition, ExpressionKind, Path, Projection, Scope, legacy};
 use crate::key::{self, Key};
 use crate::plan::{self, Target};
 use crate::request::{LegacyCondition, Substitutions};
-use crate::schema::{Index, Projection as IndexProjection};
-use crate::storage::{KeyRange, PageLimit, Walk};
+use crate::schema::{Definition, Index, Projection as IndexProjection};
+use crate::storage::{KeyRange, Page, PageLimit, Walk};
 use crate::value::{AttributeValue, Item, Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -174,6 +174,21 @@ pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Selec
     Ok(())
 }
 
+/// A filter's path that goes on below a key attribute, of the table or of the index that is read.
+pub fn check_below_keys(target: &Target, index: Option<&Index>, path: Path<'_>) -> Result<(), ApiError> {
+    let name = path.name();
+    if !path.is_nested() {
+        return Ok(());
+    }
+    if target.definition().key.contains(name) {
+        return Err(ApiError::path_below_key(false, name));
+    }
+    match index {
+        Some(index) if index.key.contains(name) => Err(ApiError::path_below_key(true, name)),
+        _ => Ok(()),
+    }
+}
+
 /// The place that an `ExclusiveStartKey` names, which must be a key of what is read.
 pub fn start_key(target: &Target, index: Option<&Index>, start: Option<&Map>) -> Result<Option<Key>, ApiError> {
     let Some(start) = start else { return Ok(None) };
@@ -240,14 +255,6 @@ impl PageRead<'_, '_> {
 
     /// Reads the page and appends the answer.
     pub fn run(self, context: &Context<'_>, out: &mut Writer) -> Result<(), ApiError> {
-        context.judge(&self.entry())?;
-        let counted = self.target.table.capacity.is_counted();
-        if counted {
-            // A local index lives on the table's capacity.
-            let index = self.index.filter(|index| !index.local);
-            let index = index.map(|index| index.name.as_str());
-            execute::admit_page(context, &self.target.table, index, self.range.tokens().0)?;
-        }
         let limit = PageLimit::new(self.limit.and_then(|limit| usize::try_from(limit).ok()));
         let table_key = &self.target.definition().key;
         let fetch = self.fetches().then_some(table_key);
@@ -257,12 +264,19 @@ impl PageRead<'_, '_> {
             limit,
             fetch,
         };
-        let page = execute::page(context, self.target, self.source, &walk, self.consistent);
+        let page = page(
+            context,
+            &self.entry(),
+            self.target,
+            (self.source, self.index),
+            &walk,
+            self.consistent,
+        )?;
         let last = page.items.last().filter(|_| page.cut).cloned();
-        let consumed = (counted || self.report != Report::None).then(|| self.consumed(page.bytes, &page.bases));
-        if let Some(consumed) = consumed.as_ref().filter(|_| counted) {
-            execute::spend_page(context, &self.entry(), self.walked(last.as_ref()), consumed);
-        }
+        let consumed = (self.report != Report::None).then(|| {
+            let table = &self.target.table.name;
+            consumed(table, self.index, self.consistent, page.bytes, &page.bases)
+        });
         let scanned = page.items.len();
         let bytes = page.bytes;
         let shown = if fetch.is_some() { page.bases } else { page.items };
@@ -297,39 +311,65 @@ impl PageRead<'_, '_> {
         Ok(())
     }
 
-    /// The first and last token of what was read; `last` is the item that ended the page early.
-    fn walked(&self, last: Option<&Item>) -> (u64, u64) {
-        let (first, end) = (self.range.tokens().0, self.range.last_token());
-        let token = last.and_then(|item| {
-            let base = Key::read(&self.target.definition().key, item.attributes())?;
-            match self.index.filter(|index| !index.local) {
-                None => Some(base.token),
-                Some(index) => Key::of_entry(index, item.attributes(), &base).map(|key| key.token),
-            }
-        });
-        (first, token.unwrap_or(end))
-    }
-
     fn keeps(&self, item: &Item) -> bool {
         self.filter
             .as_ref()
             .is_none_or(|filter| filter.matches(Some(item.attributes())))
     }
+}
 
-    fn consumed(&self, bytes: usize, fetched: &[Item]) -> Consumed {
-        let mut consumed = Consumed::new(self.target.table.name.clone());
-        let units = units::read(bytes, self.consistent);
-        match self.index {
-            None => consumed.table = units,
-            Some(index) if index.local => {
-                consumed.add_local(index.name.clone(), units);
-                consumed.table = fetched
-                    .iter()
-                    .map(|item| units::read(item.size(), self.consistent))
-                    .sum();
-            }
-            Some(index) => consumed.add_global(index.name.clone(), units),
-        }
-        consumed
+/// Reads a page under the fault rules and, where capacity is enforced, if there is some, and pays for it afterwards.
+pub fn page(
+    context: &Context<'_>,
+    entry: &Entry<'_>,
+    target: &Target,
+    (source, index): (Source, Option<&Index>),
+    walk: &Walk<'_>,
+    consistent: bool,
+) -> Result<Page, ApiError> {
+    context.judge(entry)?;
+    if !target.table.capacity.is_counted() {
+        return Ok(execute::page(context, target, source, walk, consistent));
     }
+    // A local index lives on the table's capacity.
+    let global = index.filter(|index| !index.local);
+    let name = global.map(|index| index.name.as_str());
+    execute::admit_page(context, &target.table, name, walk.range.tokens().0)?;
+    let page = execute::page(context, target, source, walk, consistent);
+    let last = page.items.last().filter(|_| page.cut);
+    let consumed = consumed(&target.table.name, index, consistent, page.bytes, &page.bases);
+    execute::spend_page(
+        context,
+        entry,
+        walked(target.definition(), global, walk.range, last),
+        &consumed,
+    );
+    Ok(page)
+}
+
+/// The tokens that a page has touched: those of its range, or those up to its last item.
+fn walked(definition: &Definition, global: Option<&Index>, range: &KeyRange, last: Option<&Item>) -> (u64, u64) {
+    let token = last.and_then(|item| {
+        let base = Key::read(&definition.key, item.attributes())?;
+        match global {
+            None => Some(base.token),
+            Some(index) => Key::of_entry(index, item.attributes(), &base).map(|key| key.token),
+        }
+    });
+    (range.tokens().0, token.unwrap_or(range.last_token()))
+}
+
+/// What a page of so many bytes cost, with what was fetched from the table for a local index.
+pub fn consumed(table: &Name, index: Option<&Index>, consistent: bool, bytes: usize, fetched: &[Item]) -> Consumed {
+    let mut consumed = Consumed::new(table.clone());
+    let units = units::read(bytes, consistent);
+    match index {
+        None => consumed.table = units,
+        Some(index) if index.local => {
+            consumed.add_local(index.name.clone(), units);
+            consumed.table = fetched.iter().map(|item| units::read(item.size(), consistent)).sum();
+        }
+        Some(index) => consumed.add_global(index.name.clone(), units),
+    }
+    consumed
 }

@@ -49,13 +49,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         }
         range = range.starting_after(key, true);
     }
-    let schema = index.map_or(&target.definition().key, |index| &index.key);
-    if let Some(path) = filter.as_ref().and_then(|filter| {
-        filter
-            .paths()
-            .find(|path| path.is_nested() && schema.contains(path.name()))
-    }) {
-        return Err(ApiError::path_below_key(index.is_some(), path.name()));
+    if let Some(filter) = &filter {
+        let mut paths = filter.paths();
+        paths.try_for_each(|path| reading::check_below_keys(&target, index, path))?;
     }
     let projection = match &request.projection_expression {
         Some(text) => Some(scope.projection(text)?),

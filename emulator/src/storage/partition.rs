@@ -121,8 +121,8 @@ impl Partition {
         self.next_due.fetch_min(contents.next_due().micros(), Ordering::AcqRel);
     }
 
-    /// Applies a change that happens at `now` to the items, the local indexes and what is due, and hands its global arms on.
-    /// This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
+    /// Applies a change, at `now`, to the items, the local indexes and what is due, and hands its global arms and its record
+    /// on. This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
     pub fn apply(&self, contents: &mut Contents, shape: &Shape, change: &Change, now: Moment) {
         if shape.time_to_live.is_none() {
             return contents.apply(shape, change, now);

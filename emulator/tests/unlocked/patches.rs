@@ -152,8 +152,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a shard of its stream is read",
         file: "src/execute/stream.rs",
-        locked: "    let slice = stream.read(place, shard, from, most, now);\n    drop(locked);\n    slice\n",
-        unlocked: "    drop(locked);\n    stream.read(place, shard, from, most, now)\n",
+        locked: "        .map(|(table, shape)| due::read(table, shape, table.partition(place), now));\n",
+        unlocked: "        .map(|(table, shape)| due::run_partition(table, shape, table.partition(place), now));\n",
         models: &["a_transaction_is_told_as_a_whole"],
     },
     Patch {

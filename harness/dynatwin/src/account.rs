@@ -15,6 +15,29 @@ use dynatwin_engine::engine::{Caller, NotThere};
 use crate::convert;
 use crate::twin::Twin;
 
+/// What all clients of an account have in common; the SDK has a type of its own for each service's configuration.
+macro_rules! configured {
+    ($account:expr, $builder:expr) => {{
+        let clock = $account.twin.clock();
+        let key = $account.caller.access_key.as_str();
+        let builder = $builder
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new($account.caller.region.to_string()))
+            .credentials_provider(Credentials::new(key, "dynatwin", None, None, "dynatwin"))
+            .identity_cache(IdentityCache::no_cache())
+            .retry_partition(RetryPartition::custom("dynatwin").build())
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .http_client($account.twin.http_client())
+            .sleep_impl(SharedAsyncSleep::new(clock.clone()))
+            .time_source(SharedTimeSource::new(clock.clone()));
+        if clock.is_settable() {
+            builder.retry_config(RetryConfig::standard().with_use_static_exponential_base(true))
+        } else {
+            builder
+        }
+    }};
+}
+
 /// The tables of one access key and region, and the clients that see them.
 ///
 /// As in DynamoDB Local each (access key, region) has tables of its own, unless the twin was built with
@@ -53,23 +76,23 @@ impl Account {
 
     /// The configuration of [`client`](Account::client), to be changed before it is built.
     pub fn config(&self) -> config::Builder {
-        let clock = self.twin.clock();
-        let credentials = Credentials::new(self.caller.access_key.as_str(), "dynatwin", None, None, "dynatwin");
-        let builder = config::Builder::new()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new(self.caller.region.to_string()))
-            .credentials_provider(credentials)
-            .identity_cache(IdentityCache::no_cache())
-            .retry_partition(RetryPartition::custom("dynatwin").build())
-            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-            .http_client(self.twin.http_client())
-            .sleep_impl(SharedAsyncSleep::new(clock.clone()))
-            .time_source(SharedTimeSource::new(clock.clone()));
-        if clock.is_settable() {
-            builder.retry_config(RetryConfig::standard().with_use_static_exponential_base(true))
-        } else {
-            builder
-        }
+        configured!(self, config::Builder::new())
+    }
+
+    /// A client of DynamoDB Streams that sees the streams of these tables.
+    pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
+        aws_sdk_dynamodbstreams::Client::from_conf(self.streams_config().build())
+    }
+
+    /// The configuration of [`streams`](Account::streams), to be changed before it is built.
+    pub fn streams_config(&self) -> aws_sdk_dynamodbstreams::config::Builder {
+        configured!(self, aws_sdk_dynamodbstreams::config::Builder::new())
+    }
+
+    /// Splits each open shard of a table's stream in two, as DynamoDB does with partitions that are hot or full: for tests of
+    /// readers, which have to follow. Says whether the table has a stream.
+    pub fn split_shards(&self, table: &str) -> bool {
+        self.twin.engine().split_shards(&self.caller, table)
     }
 
     /// The names of the tables.

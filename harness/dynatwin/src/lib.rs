@@ -2,7 +2,8 @@
 //!
 //! [`Twin`] holds a complete DynamoDB in the test's own process. [`Twin::client`] gives a real
 //! [`aws_sdk_dynamodb::Client`]: serialization, retries and errors are the SDK's, and no socket is opened. Time,
-//! throttling and failure are under the test's control, seeded and repeatable.
+//! throttling and failure are under the test's control, seeded and repeatable. [`Twin::streams`] gives an
+//! [`aws_sdk_dynamodbstreams::Client`] over the same twin.
 //!
 //! ```
 //! use aws_sdk_dynamodb::types::{AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType};

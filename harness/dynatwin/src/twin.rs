@@ -81,6 +81,29 @@ impl Twin {
         self.home().config()
     }
 
+    /// A client of DynamoDB Streams, of the default region.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// let listed = twin.streams().list_streams().send().await?;
+    /// assert!(listed.streams().is_empty());
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
+        self.home().streams()
+    }
+
+    /// Splits each open shard of a table's stream in two, as DynamoDB does with partitions that are hot or full: for tests of
+    /// readers, which have to follow. Says whether the table has a stream.
+    pub fn split_shards(&self, table: &str) -> bool {
+        self.home().split_shards(table)
+    }
+
     /// The twin as an HTTP client of the SDK, for configurations that are built elsewhere. Give them
     /// [`clock`](Twin::clock) too, as `sleep_impl` and as `time_source`, and credentials and a region: those decide which
     /// tables are seen.

@@ -12,6 +12,7 @@ mod query;
 mod scalar;
 mod search;
 mod shape;
+mod statement;
 mod streams;
 mod table;
 mod transact;

@@ -6,6 +6,7 @@ mod delivery;
 mod lag;
 mod regions;
 mod retries;
+mod streams;
 mod time;
 
 use aws_sdk_dynamodb::Client;
