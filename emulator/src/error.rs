@@ -3,6 +3,8 @@
 //! The text is the contract: SDKs and applications match on it. An error knows no HTTP; its status and `__type` belong to
 //! [`crate::wire`]. Texts that come in two generations are kept in the newer one (see `ARCHITECTURE.md`, "Wording").
 
+mod backup;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -35,6 +37,19 @@ pub enum ErrorKind {
     IdempotentParameterMismatch,
     InternalServerError,
     ServiceUnavailable,
+    TableNotFound,
+    TableAlreadyExists,
+    TableInUse,
+    BackupNotFound,
+    BackupInUse,
+    ContinuousBackupsUnavailable,
+    PointInTimeRecoveryUnavailable,
+    InvalidRestoreTime,
+    InvalidExportTime,
+    ExportNotFound,
+    ExportConflict,
+    ImportNotFound,
+    ImportConflict,
 }
 
 /// Why a throttled request was throttled, and of which resource.

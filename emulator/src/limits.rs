@@ -62,3 +62,9 @@ pub const TTL_OLDEST_SECONDS: i64 = 5 * 365 * 86_400;
 pub const ACCOUNT_UNITS: i64 = 80_000;
 /// Read units a second, and write units, of a table or a global index (measured on DescribeLimits).
 pub const TABLE_UNITS: i64 = 40_000;
+/// Seconds by which the latest restorable moment lies behind (Developer Guide: typically five minutes; measured as 300 s).
+pub const RECOVERY_LAG_SECONDS: u64 = 300;
+/// Days for which changes are kept, unless fewer are asked for, and for which a system backup is kept (Developer Guide).
+pub const RECOVERY_DAYS: u32 = 35;
+/// Restores of an account in a region at a time (Developer Guide).
+pub const RESTORES: usize = 50;

@@ -69,6 +69,10 @@ pub struct AttributeUpdate {
     pub action: Option<Text>,
 }
 
+mod backup;
+
+pub use backup::*;
+
 macro_rules! requests {
     ($($(#[$doc:meta])* $name:ident { $($member:ident: $kind:ty,)* })*) => {
         $(
@@ -79,6 +83,8 @@ macro_rules! requests {
         )*
     };
 }
+
+use requests;
 
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).

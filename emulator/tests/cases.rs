@@ -1,7 +1,8 @@
 //! The cases of `tests/cases/*.json`: requests, and what the service answers to them.
 //!
 //! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`. Each case runs on a twin of its
-//! own, set up so, after the requests of its `before`. It has a `name`, the `operation` and `request`, the `evidence` (the
+//! own, set up so, after the requests of its `before`, where `["advance", seconds]` moves the clock and
+//! `["conditions", name]` sets the conditions. It has a `name`, the `operation` and `request`, the `evidence` (the
 //! page and section of the facts, and how sure they are), and one of
 //! - `error`: the exception and its text, `ValidationException: …`;
 //! - `answer`: the whole body of a success; `body`: the whole body of an error;
@@ -12,6 +13,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
@@ -107,7 +109,13 @@ fn has(whole: &Value, part: &Value) -> bool {
 fn failure(file: &Value, case: &Value) -> Option<String> {
     let twin = Twin::set_up(file);
     for step in case["before"].as_array().into_iter().flatten() {
-        twin.send(step[0].as_str().unwrap(), &step[1]);
+        match step[0].as_str().unwrap() {
+            "advance" => twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap())),
+            "conditions" => twin
+                .0
+                .set_conditions(Conditions::named(step[1].as_str().unwrap()).unwrap()),
+            operation => drop(twin.send(operation, &step[1])),
+        }
     }
     let (status, body) = twin.send(case["operation"].as_str().unwrap(), &case["request"]);
     let (holds, expected) = if let Some(error) = case.get("error") {
@@ -152,4 +160,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables }
+files! { framework serialization values updates conditions reads batches transactions capacity legacy tables backups }

@@ -1,11 +1,16 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
+mod backups;
 mod batch_get_item;
 mod batch_write_item;
 mod check;
+mod create_backup;
 mod create_table;
+mod delete_backup;
 mod delete_item;
 mod delete_table;
+mod describe_backup;
+mod describe_continuous_backups;
 mod describe_endpoints;
 mod describe_limits;
 mod describe_table;
@@ -13,12 +18,16 @@ mod describe_time_to_live;
 mod description;
 mod dump;
 mod get_item;
+mod list_backups;
 mod list_tables;
 mod list_tags_of_resource;
 mod output;
 mod put_item;
 mod query;
 mod reading;
+mod restore;
+mod restore_table_from_backup;
+mod restore_table_to_point_in_time;
 mod scan;
 mod single_write;
 mod tag_resource;
@@ -26,6 +35,7 @@ mod tags;
 mod transact_get_items;
 mod transact_write_items;
 mod untag_resource;
+mod update_continuous_backups;
 mod update_item;
 mod update_table;
 mod update_time_to_live;
@@ -82,27 +92,40 @@ macro_rules! operations {
 pub static OPERATIONS: &[Operation] = operations! {
     "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
+    "CreateBackup" Control "dynamodb:CreateBackup" => create_backup,
     "CreateTable" Control "dynamodb:CreateTable" => create_table,
+    "DeleteBackup" Control "dynamodb:DeleteBackup" => delete_backup,
     "DeleteItem" Write "dynamodb:DeleteItem" => delete_item,
     "DeleteTable" Control "dynamodb:DeleteTable" => delete_table,
+    "DescribeBackup" Control "dynamodb:DescribeBackup" => describe_backup,
+    "DescribeContinuousBackups" Control "dynamodb:DescribeContinuousBackups" => describe_continuous_backups,
     "DescribeEndpoints" Control "dynamodb:DescribeEndpoints" => describe_endpoints,
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "GetItem" Read "dynamodb:GetItem" => get_item,
+    "ListBackups" Control "dynamodb:ListBackups" => list_backups,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
     "PutItem" Write "dynamodb:PutItem" => put_item,
     "Query" Read "dynamodb:Query" => query,
+    "RestoreTableFromBackup" Control "dynamodb:RestoreTableFromBackup" => restore_table_from_backup,
+    "RestoreTableToPointInTime" Control "dynamodb:RestoreTableToPointInTime" => restore_table_to_point_in_time,
     "Scan" Read "dynamodb:Scan" => scan,
     "TagResource" Control "dynamodb:TagResource" => tag_resource,
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,
     "UntagResource" Control "dynamodb:UntagResource" => untag_resource,
+    "UpdateContinuousBackups" Control "dynamodb:UpdateContinuousBackups" => update_continuous_backups,
     "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
     "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
 };
+
+/// The words of an enumeration that the request may use.
+fn one_of(word: Option<&crate::value::Text>) -> Option<&str> {
+    word.map(crate::value::Text::as_str)
+}
 
 /// The operation of this name.
 pub fn find(service: Service, name: &str) -> Option<&'static Operation> {

@@ -7,6 +7,7 @@ use compact_str::CompactString;
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::backup::Backups;
 use super::table::Table;
 use crate::sync::{AtomicU64, Ordering, RwLock};
 use crate::value::Name;
@@ -25,6 +26,8 @@ pub struct Scope {
 pub struct Region {
     /// By name, in the order in which ListTables names them.
     pub tables: RwLock<BTreeMap<Name, Arc<Table>>>,
+    /// Backups, also of tables that are gone. Their lock encloses none but a backup's own.
+    pub backups: Backups,
 }
 
 /// The tables of an engine. Its hasher has a fixed key: the engine has no entropy.

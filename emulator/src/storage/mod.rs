@@ -2,16 +2,22 @@
 //!
 //! Knows no requests. Lock order: partitions by (table, token); index queues and index partitions are leaves.
 
+mod backup;
 mod catalog;
+mod history;
 mod index;
 mod job;
 mod partition;
 mod range;
+mod snapshot;
 mod table;
 
+pub use backup::{Backup, BackupKind, Backups};
 pub use catalog::{Catalog, Region, Scope};
+pub use history::{History, ItemChange, Recovery};
 pub use index::GlobalIndex;
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Expiry, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment};
+pub use snapshot::{Restored, Snapshot};
 pub use table::{Shape, Table};

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::history::{History, Recovery};
 use super::range::{KeyRange, Page, PageLimit};
 use super::table::Shape;
 use crate::change::Change;
@@ -38,6 +39,8 @@ pub struct Contents {
     locals: Vec<BTreeMap<Key, Item>>,
     due: BTreeSet<Expiry>,
     bytes: usize,
+    /// What was here before, while point-in-time recovery is on.
+    history: Option<Box<History>>,
 }
 
 impl Partition {
@@ -107,6 +110,27 @@ impl Contents {
         self.items.iter()
     }
 
+    /// The items by their keys.
+    pub fn map(&self) -> &BTreeMap<Key, Item> {
+        &self.items
+    }
+
+    /// What was here before, while point-in-time recovery is on.
+    pub fn history(&self) -> Option<&History> {
+        self.history.as_deref()
+    }
+
+    /// Keeps what was here before from now on, goes on with it, or lets go of it.
+    pub fn keep_history(&mut self, recovery: Option<Recovery>) {
+        self.history = recovery.map(|recovery| match self.history.take() {
+            Some(mut history) if history.is_of(recovery) => {
+                history.set(recovery);
+                history
+            }
+            _ => Box::new(History::new(recovery)),
+        });
+    }
+
     /// The entries of a local index, in order.
     pub fn local_entries(&self, local: usize) -> impl Iterator<Item = (&Key, &Item)> {
         self.locals.get(local).into_iter().flatten()
@@ -146,6 +170,9 @@ impl Contents {
     /// `now` is when it happens; `shape` the table's, of the partition's epoch.
     pub fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
         self.reschedule(shape, change, now);
+        if let Some(history) = &mut self.history {
+            history.note(change, now);
+        }
         self.bytes += change.new.as_ref().map_or(0, Item::size);
         self.bytes -= change.old.as_ref().map_or(0, Item::size);
         match &change.new {

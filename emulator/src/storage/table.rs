@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use super::history::Recovery;
 use super::index::GlobalIndex;
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{KeyRange, Page, PageLimit};
+use super::snapshot::{Restored, Snapshot};
 use crate::chance;
+use crate::change::Change;
 use crate::clock::Moment;
 use crate::conditions::{Conditions, TimeToLive};
 use crate::key::Key;
@@ -44,6 +47,10 @@ pub struct Shape {
     pub jobs: Vec<Job>,
     /// When what may change only so often was changed last.
     pub recent: Recent,
+    /// How far back the table can be laid, while point-in-time recovery is on.
+    pub recovery: Option<Recovery>,
+    /// What the table was restored from, if it was.
+    pub restored: Option<Arc<Restored>>,
 }
 
 impl Shape {
@@ -113,6 +120,11 @@ impl Shape {
                 Some((entry, index.project(item, &definition.key)))
             }));
         }
+    }
+
+    /// Whether the table is still being made of a backup or of another table's past.
+    pub fn is_restoring(&self, now: Moment) -> bool {
+        self.restored.is_some() && now < self.active_at && self.deleted_at.is_none()
     }
 
     /// Whether the table can be read and written.
@@ -193,6 +205,9 @@ impl Table {
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
             let contents = Arc::make_mut(guard);
             contents.epoch = shape.epoch;
+            if shape.recovery != current.recovery {
+                contents.keep_history(shape.recovery);
+            }
             if reschedule {
                 contents.reschedule_all(&shape, now);
                 partition.publish_due(contents);
@@ -245,6 +260,30 @@ impl Table {
             (first..=last).rev().any(&mut walk);
         }
         page
+    }
+
+    /// The whole table at one moment: all partitions are locked, in order, before the first is looked at.
+    pub fn snapshot(&self) -> Snapshot {
+        let guards: Vec<_> = self.partitions.iter().map(Partition::read).collect();
+        Snapshot {
+            shape: self.shape(),
+            partitions: guards.iter().map(|contents| Arc::clone(contents)).collect(),
+        }
+    }
+
+    /// Puts items into a table that nobody else knows of yet, and into its indexes.
+    pub fn fill(&self, items: impl IntoIterator<Item = (Key, Item)>, now: Moment) {
+        let shape = self.shape();
+        for (key, item) in items {
+            let partition = self.partition(self.partition_of(key.token));
+            let mut contents = partition.write();
+            let old = contents.get(&key).cloned();
+            let change = Change::new(&shape.definition, key, old, Some(item));
+            Arc::make_mut(&mut contents).apply(&shape, &change, now);
+        }
+        for index in &shape.indexes {
+            index.drain(Moment::NEVER);
+        }
     }
 
     /// How many items there are, and their sizes together.

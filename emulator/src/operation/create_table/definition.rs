@@ -90,7 +90,7 @@ pub(in crate::operation) fn throughput_of(asked: &ProvisionedThroughput) -> Resu
     })
 }
 
-fn on_demand(
+pub(in crate::operation) fn on_demand(
     asked: Option<&OnDemandRequest>,
     billing: BillingMode,
     of: &str,
@@ -112,10 +112,15 @@ fn on_demand(
             )));
         }
     }
-    Ok(Some(OnDemandThroughput {
+    Ok(on_demand_as_asked(Some(asked)))
+}
+
+/// On-demand limits as they are asked for, whatever they are.
+pub(in crate::operation) fn on_demand_as_asked(asked: Option<&OnDemandRequest>) -> Option<OnDemandThroughput> {
+    asked.map(|asked| OnDemandThroughput {
         max_read: asked.max_read_request_units,
         max_write: asked.max_write_request_units,
-    }))
+    })
 }
 
 fn warm(request: &CreateTable, billing: BillingMode, throughput: Throughput) -> Result<Option<Throughput>, ApiError> {
@@ -396,13 +401,19 @@ fn projection(index: &SecondaryIndex) -> Result<Projection, ApiError> {
     }
 }
 
-fn check_indexes_together(globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
+/// Checks that no two indexes of a table share a name.
+pub(in crate::operation) fn check_names(globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
     let mut names = BTreeSet::new();
     for index in globals.iter().chain(locals) {
         if !names.insert(&index.name) {
             return Err(ApiError::invalid(format_args!("Duplicate index name: {}", index.name)));
         }
     }
+    Ok(())
+}
+
+fn check_indexes_together(globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
+    check_names(globals, locals)?;
     if globals.len() > limits::GLOBAL_INDEXES {
         return Err(ApiError::invalid(
             "GlobalSecondaryIndex count exceeds the per-table limit of 20",

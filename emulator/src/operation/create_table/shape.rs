@@ -12,10 +12,7 @@ use crate::value::Text;
 /// A bad table name stands alone; all other faults are said together.
 pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
     let mut faults = Violations::new();
-    check::name(&mut faults, name, "tableName");
-    if name.starts_with("arn:") {
-        faults.value(name, "tableName", constraint::NAME_PATTERN);
-    }
+    check::plain_name(&mut faults, name, "tableName");
     faults.finish()?;
     let mut faults = Violations::new();
     billing_mode(&mut faults, request.billing_mode.as_ref());

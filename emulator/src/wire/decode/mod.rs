@@ -5,6 +5,7 @@
 //! body has been read. Members nobody knows are passed over, nulls count as absent, and of members sent twice the last
 //! one counts.
 
+mod backup;
 pub mod fault;
 mod item;
 mod query;
