@@ -1,6 +1,7 @@
-//! The project's chores: `cargo xtask wasm`, `test` and `bench`.
+//! The project's chores: `cargo xtask wasm`, `test`, `bench` and `fuzz`.
 
 mod bench;
+mod fuzz;
 mod server;
 mod setup;
 mod shell;
@@ -15,7 +16,11 @@ usage: cargo xtask TASK
   test     install what is missing and run every test; ends with `N passed, N failed`
   bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one
   bench --library
-           compare the engine in process with dynoxide's library, which is built for that alone";
+           compare the engine in process with dynoxide's library, which is built for that alone
+  fuzz [SECONDS]
+           coverage-guided fuzzing of the engine's dispatch (30 s unless told)
+  fuzz --keep
+           put what longer runs have found, shrunk, into emulator/fuzz/corpus.txt";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +36,12 @@ fn main() -> ExitCode {
         }
         ["bench"] => bench::compare(),
         ["bench", "--library"] => bench::libraries(),
+        ["fuzz"] => fuzz::run_for(fuzz::SHORT),
+        ["fuzz", "--keep"] => fuzz::keep(),
+        ["fuzz", seconds] => match seconds.parse() {
+            Ok(seconds) => fuzz::run_for(seconds),
+            Err(_) => Err(USAGE.into()),
+        },
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

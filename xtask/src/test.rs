@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::server::Server;
 use crate::shell::{self, Outcome, cargo, command, run, shown};
-use crate::{setup, wasm};
+use crate::{fuzz, setup, wasm};
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl fmt::Display for Counts {
 type Step = (&'static str, fn() -> Outcome<Counts>);
 
 /// In the order in which they need each other: the binaries come from the first, the JavaScript package from `wasm`.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     ("build", build),
     ("cargo test", workspace),
     ("loom", loom),
@@ -42,6 +42,7 @@ const STEPS: [Step; 8] = [
     ("browser", browser),
     ("conformance", conformance),
     ("examples", examples),
+    ("fuzz", fuzzing),
 ];
 
 /// Runs every step, whatever becomes of the others; says whether all passed.
@@ -136,6 +137,11 @@ fn examples() -> Outcome<Counts> {
         }
     }
     Ok(sum)
+}
+
+/// One test: that a short run over what is known and what is new finds nothing.
+fn fuzzing() -> Outcome<Counts> {
+    fuzz::run_for(fuzz::SHORT).map(|()| Counts { passed: 1, failed: 0 })
 }
 
 fn applications() -> Vec<String> {

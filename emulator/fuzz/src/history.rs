@@ -1,0 +1,103 @@
+//! A fuzzer's input is a history that a person can read: one request a line, `Operation {"its": "body"}`. A line `+ 60`
+//! moves the clock by so many seconds. An operation's name is taken as it stands, so unknown ones are tried as well.
+
+mod mutate;
+
+use std::time::Duration;
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::operation::OPERATIONS;
+use dynatwin_engine::wire::envelope::Service;
+
+pub use mutate::mutate;
+
+/// More lines than this are not run: what is behind them is found by shorter histories, and sooner.
+const MAX_LINES: usize = 24;
+
+/// Runs a history on a twin of its own, and panics over an answer that a client could not read.
+pub fn run(input: &[u8]) {
+    let conditions = match input.first() {
+        Some(b'!') => Conditions::STORM,
+        Some(b'~') => Conditions::AWS,
+        _ => Conditions::CALM,
+    };
+    let engine = Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions,
+        shared_db: false,
+    });
+    let input = input.strip_prefix(b"!").or(input.strip_prefix(b"~")).unwrap_or(input);
+    for line in input.split(|byte| *byte == b'\n').take(MAX_LINES) {
+        step(&engine, line);
+    }
+    engine.run_due();
+    every_table_can_be_read(&engine);
+}
+
+fn caller() -> Caller {
+    Caller {
+        access_key: "fuzz".into(),
+        region: "us-east-1".into(),
+    }
+}
+
+fn step(engine: &Engine, line: &[u8]) {
+    let at = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
+    let (name, body) = line.split_at(at);
+    let body = body.strip_prefix(b" ").unwrap_or(body);
+    if name == b"+" {
+        let seconds = std::str::from_utf8(body)
+            .ok()
+            .and_then(|text| text.trim().parse::<u32>().ok());
+        engine.advance(Duration::from_secs(seconds.unwrap_or(1).into()));
+        return;
+    }
+    send(engine, &target(&String::from_utf8_lossy(name)), body);
+}
+
+/// `X-Amz-Target` of a bare name.
+fn target(name: &str) -> String {
+    let streams = |row: &&dynatwin_engine::operation::Operation| row.name == name && row.service == Service::Streams;
+    match OPERATIONS.iter().find(streams) {
+        Some(_) => format!("DynamoDBStreams_20120810.{name}"),
+        None => format!("DynamoDB_20120810.{name}"),
+    }
+}
+
+fn send(engine: &Engine, target: &str, body: &[u8]) -> serde_json::Value {
+    let answer = engine.dispatch(&caller(), target, body);
+    let text = String::from_utf8_lossy(&answer.body);
+    assert!(
+        [200, 400, 500, 503].contains(&answer.status),
+        "{target}: status {}: {text}",
+        answer.status
+    );
+    let value: serde_json::Value = match serde_json::from_slice(&answer.body) {
+        Ok(value) => value,
+        Err(error) => panic!("{target}: {error} in {text}"),
+    };
+    assert!(value.is_object(), "{target}: {text}");
+    assert_eq!(
+        answer.status != 200,
+        value["__type"].is_string(),
+        "{target}: {} {text}",
+        answer.status
+    );
+    value
+}
+
+/// Whatever was done to them, tables can be described, and read to their end.
+fn every_table_can_be_read(engine: &Engine) {
+    for table in engine.tables(&caller()) {
+        let request = serde_json::json!({ "TableName": table });
+        send(
+            engine,
+            "DynamoDB_20120810.DescribeTable",
+            request.to_string().as_bytes(),
+        );
+        send(engine, "DynamoDB_20120810.Scan", request.to_string().as_bytes());
+    }
+}

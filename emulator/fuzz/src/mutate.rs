@@ -1,0 +1,185 @@
+//! A mutation that knows JSON: bytes alone seldom turn one valid request into another.
+
+use serde_json::{Value, json};
+
+/// A small generator of its own, so that a mutation follows from the fuzzer's seed alone (xorshift64*).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % sides.max(1)
+    }
+}
+
+/// Turns one place of one request into something else; `None` if no line is a request.
+pub fn mutate(input: &[u8], seed: u32) -> Option<Vec<u8>> {
+    let mut dice = Dice(u64::from(seed) << 1 | 1);
+    let text = std::str::from_utf8(input).ok()?;
+    let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+    let at = dice.roll(lines.len());
+    if dice.roll(8) == 0 {
+        rearrange(&mut lines, at, &mut dice);
+        return Some(lines.join("\n").into_bytes());
+    }
+    let (name, body) = lines[at].split_once(' ')?;
+    let mut body: Value = serde_json::from_str(body).ok()?;
+    let donor = lines[dice.roll(lines.len())]
+        .split_once(' ')
+        .and_then(|(_, body)| serde_json::from_str(body).ok());
+    change(&mut body, &donor.unwrap_or_else(|| json!({})), &mut dice);
+    lines[at] = format!("{name} {body}");
+    Some(lines.join("\n").into_bytes())
+}
+
+fn rearrange(lines: &mut Vec<String>, at: usize, dice: &mut Dice) {
+    let other = dice.roll(lines.len());
+    match dice.roll(4) {
+        0 => lines.swap(at, other),
+        1 => drop(lines.remove(at)),
+        2 => lines.insert(other, lines[at].clone()),
+        _ => lines.insert(at, format!("+ {}", [1, 60, 900, 90_000, 400_000][dice.roll(5)])),
+    }
+}
+
+/// How many values are in it, itself included.
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(list) => list.iter().map(count).sum(),
+        Value::Object(object) => object.values().map(count).sum(),
+        _ => 0,
+    }
+}
+
+/// The value at a place in the order of reading.
+fn place<'v>(value: &'v mut Value, at: &mut usize) -> Option<&'v mut Value> {
+    if *at == 0 {
+        return Some(value);
+    }
+    *at -= 1;
+    match value {
+        Value::Array(list) => list.iter_mut().find_map(|inner| place(inner, at)),
+        Value::Object(object) => object.values_mut().find_map(|inner| place(inner, at)),
+        _ => None,
+    }
+}
+
+fn change(body: &mut Value, donor: &Value, dice: &mut Dice) {
+    let mut from = dice.roll(count(donor));
+    let given = place(&mut donor.clone(), &mut from).cloned().unwrap_or(Value::Null);
+    let mut at = dice.roll(count(body));
+    let Some(there) = place(body, &mut at) else { return };
+    match (there, dice.roll(6)) {
+        (Value::Object(object), 0) => {
+            let names: Vec<String> = object.keys().cloned().collect();
+            if let Some(name) = names.get(dice.roll(names.len())) {
+                object.remove(name);
+            }
+        }
+        (Value::Object(object), 1) => {
+            object.insert(NAMES[dice.roll(NAMES.len())].into(), given);
+        }
+        (Value::Array(list), 0) if !list.is_empty() => drop(list.remove(dice.roll(list.len()))),
+        (Value::Array(list), 1) if list.len() < 128 => list.push(given),
+        (Value::String(text), 0..=2) => splice(text, dice),
+        (there, 3) => *there = odd(dice),
+        (there, _) => *there = given,
+    }
+}
+
+/// Puts a word somewhere into the text, or cuts it there.
+fn splice(text: &mut String, dice: &mut Dice) {
+    let mut at = dice.roll(text.len() + 1);
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    if dice.roll(4) == 0 {
+        text.truncate(at);
+    } else {
+        text.insert_str(at, WORDS[dice.roll(WORDS.len())]);
+    }
+}
+
+fn odd(dice: &mut Dice) -> Value {
+    let values = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(1e300),
+        json!(9_223_372_036_854_775_807_i64),
+        json!(""),
+        json!([]),
+        json!({}),
+        json!({"S": ""}),
+        json!({"N": "1e125"}),
+        json!({"N": "-0.00000000000000000000000000000000000001"}),
+        json!({"L": []}),
+        json!({"M": {}}),
+        json!({"SS": ["a", "a"]}),
+        json!({"B": "="}),
+        json!({"NULL": false}),
+        json!("arn:aws:dynamodb:us-east-1:000000000000:table/t"),
+    ];
+    values[dice.roll(values.len())].clone()
+}
+
+const NAMES: [&str; 22] = [
+    "pk",
+    "sk",
+    "a",
+    "#a",
+    ":a",
+    "S",
+    "N",
+    "B",
+    "BOOL",
+    "NULL",
+    "L",
+    "M",
+    "SS",
+    "NS",
+    "BS",
+    "Limit",
+    "Key",
+    "Item",
+    "IndexName",
+    "ExclusiveStartKey",
+    "ReturnValues",
+    "ConsistentRead",
+];
+
+const WORDS: [&str; 30] = [
+    " AND ",
+    " OR ",
+    " NOT ",
+    "(",
+    ")",
+    "[0]",
+    ".",
+    ":a",
+    "#a",
+    " = ",
+    " <> ",
+    " BETWEEN ",
+    " IN (",
+    ", ",
+    "SET ",
+    "REMOVE ",
+    "ADD ",
+    "DELETE ",
+    "size(",
+    "begins_with(",
+    "if_not_exists(",
+    "list_append(",
+    "attribute_type(",
+    "'",
+    "\"",
+    "?",
+    "SELECT * FROM ",
+    " WHERE ",
+    "<<",
+    "{'a':",
+];

@@ -1,0 +1,94 @@
+//! The histories that a fuzzer begins with: the cases of the engine's tests, and `corpus.txt`, which keeps those that
+//! longer runs have found. In the file a blank line stands between two histories.
+//!
+//! `seeds write FOLDER` writes them, one file each; `seeds keep FOLDER` makes `corpus.txt` of the folder.
+
+use std::collections::BTreeSet;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use serde_json::{Value, json};
+
+/// Longer histories are not kept: a person should be able to read the file.
+const MAX_KEPT: usize = 1200;
+
+fn main() -> io::Result<()> {
+    let words: Vec<String> = env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["write", folder] => write(Path::new(folder)),
+        ["keep", folder] => keep(Path::new(folder)),
+        _ => Err(io::Error::other("usage: seeds write FOLDER | seeds keep FOLDER")),
+    }
+}
+
+fn kept() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus.txt")
+}
+
+fn write(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut histories = cases()?;
+    if kept().is_file() {
+        let text = fs::read_to_string(kept())?;
+        histories.extend(text.split("\n\n").map(|history| history.trim_end().to_owned()));
+    }
+    for history in histories {
+        let mut hasher = DefaultHasher::new();
+        history.hash(&mut hasher);
+        fs::write(folder.join(format!("seed-{:016x}", hasher.finish())), history)?;
+    }
+    Ok(())
+}
+
+fn keep(folder: &Path) -> io::Result<()> {
+    let known: BTreeSet<String> = cases()?.into_iter().collect();
+    let mut histories = BTreeSet::new();
+    for entry in fs::read_dir(folder)? {
+        let Ok(history) = String::from_utf8(fs::read(entry?.path())?) else {
+            continue;
+        };
+        let plain = !history.contains("\n\n") && !history.chars().any(|sign| sign.is_control() && sign != '\n');
+        if plain && (1..MAX_KEPT).contains(&history.len()) && !known.contains(&history) {
+            histories.insert(history.trim_matches('\n').to_owned());
+        }
+    }
+    let text: Vec<String> = histories.into_iter().collect();
+    fs::write(kept(), text.join("\n\n") + "\n")
+}
+
+fn cases() -> io::Result<Vec<String>> {
+    let mut histories = Vec::new();
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cases"))? {
+        let file: Value = serde_json::from_str(&fs::read_to_string(entry?.path())?)?;
+        let cases = file["cases"].as_array().into_iter().flatten();
+        histories.extend(cases.map(|case| history(&file, case)));
+    }
+    Ok(histories)
+}
+
+/// The requests that a case sends, without those for tables that it does not speak of.
+fn history(file: &Value, case: &Value) -> String {
+    let mut own: Vec<(String, Value)> = Vec::new();
+    for step in case["before"].as_array().into_iter().flatten() {
+        own.push((step[0].as_str().unwrap_or_default().into(), step[1].clone()));
+    }
+    own.push((
+        case["operation"].as_str().unwrap_or_default().into(),
+        case["request"].clone(),
+    ));
+    let spoken: String = own.iter().map(|(_, request)| request.to_string()).collect();
+    let mut lines = Vec::new();
+    for table in file["tables"].as_array().into_iter().flatten() {
+        let name = table["TableName"].as_str().unwrap_or_default();
+        if spoken.contains(&format!("\"{name}")) || spoken.contains(&format!("/{name}")) {
+            lines.push(format!("CreateTable {table}"));
+            for item in file["items"][name].as_array().into_iter().flatten() {
+                lines.push(format!("PutItem {}", json!({"TableName": name, "Item": item})));
+            }
+        }
+    }
+    lines.extend(own.iter().map(|(operation, request)| format!("{operation} {request}")));
+    lines.join("\n")
+}
