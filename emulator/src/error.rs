@@ -4,6 +4,7 @@
 //! [`crate::wire`]. Texts that come in two generations are kept in the newer one (see `ARCHITECTURE.md`, "Wording").
 
 mod backup;
+mod transfer;
 
 use std::borrow::Cow;
 use std::fmt;

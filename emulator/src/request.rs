@@ -70,8 +70,10 @@ pub struct AttributeUpdate {
 }
 
 mod backup;
+mod transfer;
 
 pub use backup::*;
+pub use transfer::*;
 
 macro_rules! requests {
     ($($(#[$doc:meta])* $name:ident { $($member:ident: $kind:ty,)* })*) => {

@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let Some(name) = request.table_name.clone() else {
         return Err(ApiError::table_name_required());
     };
-    shape::check(&request, &name)?;
+    shape::check(&request, &name, "")?;
     let definition = definition::read(context, &request)?;
     context.judge_control(&name)?;
     let region = context.engine.catalog().region_or_new(&context.scope);

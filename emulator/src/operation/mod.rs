@@ -3,6 +3,7 @@
 mod backups;
 mod batch_get_item;
 mod batch_write_item;
+mod cancel_bulk_operation;
 mod check;
 mod create_backup;
 mod create_table;
@@ -10,15 +11,23 @@ mod delete_backup;
 mod delete_item;
 mod delete_table;
 mod describe_backup;
+mod describe_bulk_operation;
 mod describe_continuous_backups;
 mod describe_endpoints;
+mod describe_export;
+mod describe_import;
 mod describe_limits;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
 mod dump;
+mod export_table_to_point_in_time;
 mod get_item;
+mod import_table;
 mod list_backups;
+mod list_bulk_operations;
+mod list_exports;
+mod list_imports;
 mod list_tables;
 mod list_tags_of_resource;
 mod output;
@@ -30,10 +39,12 @@ mod restore_table_from_backup;
 mod restore_table_to_point_in_time;
 mod scan;
 mod single_write;
+mod start_bulk_put_items;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
 mod transact_write_items;
+mod transfers;
 mod untag_resource;
 mod update_continuous_backups;
 mod update_item;
@@ -92,19 +103,28 @@ macro_rules! operations {
 pub static OPERATIONS: &[Operation] = operations! {
     "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
+    "CancelBulkOperation" Control "dynamodb:CancelBulkOperation" => cancel_bulk_operation,
     "CreateBackup" Control "dynamodb:CreateBackup" => create_backup,
     "CreateTable" Control "dynamodb:CreateTable" => create_table,
     "DeleteBackup" Control "dynamodb:DeleteBackup" => delete_backup,
     "DeleteItem" Write "dynamodb:DeleteItem" => delete_item,
     "DeleteTable" Control "dynamodb:DeleteTable" => delete_table,
     "DescribeBackup" Control "dynamodb:DescribeBackup" => describe_backup,
+    "DescribeBulkOperation" Control "dynamodb:DescribeBulkOperation" => describe_bulk_operation,
     "DescribeContinuousBackups" Control "dynamodb:DescribeContinuousBackups" => describe_continuous_backups,
     "DescribeEndpoints" Control "dynamodb:DescribeEndpoints" => describe_endpoints,
+    "DescribeExport" Control "dynamodb:DescribeExport" => describe_export,
+    "DescribeImport" Control "dynamodb:DescribeImport" => describe_import,
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
+    "ExportTableToPointInTime" Control "dynamodb:ExportTableToPointInTime" => export_table_to_point_in_time,
     "GetItem" Read "dynamodb:GetItem" => get_item,
+    "ImportTable" Control "dynamodb:ImportTable" => import_table,
     "ListBackups" Control "dynamodb:ListBackups" => list_backups,
+    "ListBulkOperations" Control "dynamodb:ListBulkOperations" => list_bulk_operations,
+    "ListExports" Control "dynamodb:ListExports" => list_exports,
+    "ListImports" Control "dynamodb:ListImports" => list_imports,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
     "PutItem" Write "dynamodb:PutItem" => put_item,
@@ -112,6 +132,7 @@ pub static OPERATIONS: &[Operation] = operations! {
     "RestoreTableFromBackup" Control "dynamodb:RestoreTableFromBackup" => restore_table_from_backup,
     "RestoreTableToPointInTime" Control "dynamodb:RestoreTableToPointInTime" => restore_table_to_point_in_time,
     "Scan" Read "dynamodb:Scan" => scan,
+    "StartBulkPutItems" Write "dynamodb:StartBulkPutItems" => start_bulk_put_items,
     "TagResource" Control "dynamodb:TagResource" => tag_resource,
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,

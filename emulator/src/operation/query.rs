@@ -154,19 +154,7 @@ fn check_filter(
     legacy: bool,
 ) -> Result<(), ApiError> {
     let Some(filter) = filter else { return Ok(()) };
-    for path in filter.paths() {
-        if !schema.contains(path.name()) {
-            continue;
-        }
-        let name = path.name();
-        if path.is_nested() {
-            return Err(ApiError::path_below_key(index.is_some(), name));
-        }
-        let what = if legacy { "QueryFilter" } else { "Filter Expression" };
-        return Err(ApiError::validation(format!(
-            "{what} can only contain non-primary key attributes: Primary key attribute: {name}"
-        )));
-    }
+    check_filter_keys(schema, index.is_some(), filter, legacy)?;
     let Some(index) = index else { return Ok(()) };
     let table = &target.definition().key;
     let mut missing: Vec<&str> = Vec::new();
@@ -183,6 +171,29 @@ fn check_filter(
         index.name,
         missing.join(", ")
     )))
+}
+
+/// A filter may not look at the keys of what is queried.
+pub(super) fn check_filter_keys(
+    schema: &KeySchema,
+    of_index: bool,
+    filter: &Condition<'_>,
+    legacy: bool,
+) -> Result<(), ApiError> {
+    for path in filter.paths() {
+        if !schema.contains(path.name()) {
+            continue;
+        }
+        let name = path.name();
+        if path.is_nested() {
+            return Err(ApiError::path_below_key(of_index, name));
+        }
+        let what = if legacy { "QueryFilter" } else { "Filter Expression" };
+        return Err(ApiError::validation(format!(
+            "{what} can only contain non-primary key attributes: Primary key attribute: {name}"
+        )));
+    }
+    Ok(())
 }
 
 /// The fault rules, held against the partition that is queried.

@@ -25,12 +25,7 @@ pub fn check_members(faults: &mut Violations, target: Option<&Text>, overrides: 
         None => faults.missing("targetTableName"),
         Some(name) => check::plain_name(faults, name, "targetTableName"),
     }
-    if let Some(word) = one_of(overrides.billing_mode.as_ref())
-        && !matches!(word, "PROVISIONED" | "PAY_PER_REQUEST")
-    {
-        let set = crate::error::constraint::one_of(check::words::BILLING_MODE);
-        faults.value(word, "billingModeOverride", set);
-    }
+    shape::billing_mode(faults, overrides.billing_mode.as_ref(), "billingModeOverride");
     let units = overrides.provisioned_throughput.as_ref();
     shape::throughput(faults, units, "provisionedThroughputOverride");
     for (indexes, path, most) in [

@@ -9,6 +9,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::backup::Backups;
 use super::table::Table;
+use super::transfers::Transfers;
 use crate::sync::{AtomicU64, Ordering, RwLock};
 use crate::value::Name;
 
@@ -28,6 +29,8 @@ pub struct Region {
     pub tables: RwLock<BTreeMap<Name, Arc<Table>>>,
     /// Backups, also of tables that are gone. Their lock encloses none but a backup's own.
     pub backups: Backups,
+    /// Exports, imports and bulk operations. Their lock encloses none but their own.
+    pub transfers: Transfers,
 }
 
 /// The tables of an engine. Its hasher has a fixed key: the engine has no entropy.

@@ -11,6 +11,7 @@ mod partition;
 mod range;
 mod snapshot;
 mod table;
+mod transfers;
 
 pub use backup::{Backup, BackupKind, Backups};
 pub use catalog::{Catalog, Region, Scope};
@@ -21,3 +22,4 @@ pub use partition::{Contents, Expiry, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment};
 pub use snapshot::{Restored, Snapshot};
 pub use table::{Shape, Table};
+pub use transfers::{About, Begun, Counts, IndexBytes, Progress, Transfer, TransferKind, Transfers};

@@ -24,7 +24,7 @@ const MOST_UNITS: i64 = 1_000_000_000_000;
 /// Attribute names and types.
 pub(in crate::operation) type Types = Vec<KeyAttribute>;
 
-pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Definition, ApiError> {
+pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Definition, ApiError> {
     let billing = match one_of(request.billing_mode.as_ref()) {
         Some("PAY_PER_REQUEST") => BillingMode::PayPerRequest,
         _ => BillingMode::Provisioned,

@@ -9,48 +9,50 @@ use crate::request::{
 use crate::schema::ScalarType;
 use crate::value::Text;
 
-/// A bad table name stands alone; all other faults are said together.
-pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
+/// A bad table name stands alone; all other faults are said together. `under` is what the members' paths begin with.
+pub(in crate::operation) fn check(request: &CreateTable, name: &str, under: &str) -> Result<(), ApiError> {
     let mut faults = Violations::new();
-    check::plain_name(&mut faults, name, "tableName");
+    check::plain_name(&mut faults, name, &format!("{under}tableName"));
     faults.finish()?;
     let mut faults = Violations::new();
-    billing_mode(&mut faults, request.billing_mode.as_ref());
-    throughput(
-        &mut faults,
-        request.provisioned_throughput.as_ref(),
-        "provisionedThroughput",
-    );
+    members(&mut faults, request, under);
+    faults.finish()
+}
+
+fn members(faults: &mut Violations, request: &CreateTable, under: &str) {
+    let path = |member: &str| format!("{under}{member}");
+    billing_mode(faults, request.billing_mode.as_ref(), &path("billingMode"));
+    let units = request.provisioned_throughput.as_ref();
+    throughput(faults, units, &path("provisionedThroughput"));
     match &request.key_schema {
-        None => faults.missing("keySchema"),
-        Some(elements) => key_schema(&mut faults, elements, "keySchema", 2),
+        None => faults.missing(path("keySchema")),
+        Some(elements) => key_schema(faults, elements, &path("keySchema"), 2),
     }
     match &request.attribute_definitions {
-        None => faults.missing("attributeDefinitions"),
-        Some(each) => definitions(&mut faults, each),
+        None => faults.missing(path("attributeDefinitions")),
+        Some(each) => definitions(faults, each, &path("attributeDefinitions")),
     }
-    for (indexes, path, most) in [
+    for (indexes, member, most) in [
         (&request.global_secondary_indexes, "globalSecondaryIndexes", 8),
         (&request.local_secondary_indexes, "localSecondaryIndexes", 2),
     ] {
         for (at, each) in indexes.iter().flatten().enumerate() {
-            index(&mut faults, each, &format!("{path}.{}.member", at + 1), most);
+            index(faults, each, &format!("{under}{member}.{}.member", at + 1), most);
         }
     }
-    faults.finish()
 }
 
-pub(in crate::operation) fn billing_mode(faults: &mut Violations, word: Option<&Text>) {
+pub(in crate::operation) fn billing_mode(faults: &mut Violations, word: Option<&Text>, path: &str) {
     if let Some(word) = one_of(word)
         && !matches!(word, "PROVISIONED" | "PAY_PER_REQUEST")
     {
-        faults.value(word, "billingMode", constraint::one_of(words::BILLING_MODE));
+        faults.value(word, path, constraint::one_of(words::BILLING_MODE));
     }
 }
 
-pub(in crate::operation) fn definitions(faults: &mut Violations, definitions: &[AttributeDefinition]) {
+pub(in crate::operation) fn definitions(faults: &mut Violations, definitions: &[AttributeDefinition], path: &str) {
     for (at, definition) in definitions.iter().enumerate() {
-        let path = format!("attributeDefinitions.{}.member", at + 1);
+        let path = format!("{path}.{}.member", at + 1);
         attribute_name(faults, definition.attribute_name.as_deref(), &path);
         match one_of(definition.attribute_type.as_ref()) {
             None => faults.missing(format_args!("{path}.attributeType")),

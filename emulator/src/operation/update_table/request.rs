@@ -34,12 +34,13 @@ pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
 
 fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
     let mut faults = Violations::new();
-    shape::billing_mode(&mut faults, request.billing_mode.as_ref());
+    shape::billing_mode(&mut faults, request.billing_mode.as_ref(), "billingMode");
     let throughput = request.provisioned_throughput.as_ref();
     shape::throughput(&mut faults, throughput, "provisionedThroughput");
     shape::definitions(
         &mut faults,
         request.attribute_definitions.as_deref().unwrap_or_default(),
+        "attributeDefinitions",
     );
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {

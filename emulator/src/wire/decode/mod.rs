@@ -13,6 +13,7 @@ mod scalar;
 mod shape;
 mod table;
 mod transact;
+mod transfer;
 mod value;
 
 use std::borrow::Cow;
