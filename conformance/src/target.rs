@@ -1,22 +1,31 @@
 //! What scenarios run against.
 
+mod dynalite;
 mod dynamodb_local;
+mod dynoxide;
 mod endpoint;
 mod in_process;
 mod process;
 mod server;
+mod wasm;
 
 use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use dynatwin::Twin;
 
-use crate::check::Outcome;
+use crate::check::Failure;
+use crate::door::Door;
 
+pub use dynalite::Dynalite;
 pub use dynamodb_local::DynamoDbLocal;
+pub use dynoxide::Dynoxide;
 pub use endpoint::Endpoint;
 pub use in_process::{InProcess, Mood};
 pub use server::Server;
+pub use wasm::{Host, Wasm};
 
 /// A DynamoDB that was started, or found running. Dropping it stops what it started.
 pub trait Target: Send + Sync {
@@ -25,6 +34,44 @@ pub trait Target: Send + Sync {
 
     /// A client for one scenario.
     fn session(&self) -> Session;
+
+    /// A door for cases, as a caller with this access key; nothing where cases are not carried out, since what happens
+    /// there is not certain.
+    fn door(&self, account: &str) -> Option<Door>;
+
+    /// How many cases may run at once: more than one only where callers with different keys have different tables.
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    /// What the names of all tables start with, where tables are shared with others.
+    fn table_prefix(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Why a target did not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// It is not installed here.
+    NotHere(String),
+    /// It is, and failed.
+    Failed(Failure),
+}
+
+impl fmt::Display for Absence {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Absence::NotHere(reason) => formatter.write_str(reason),
+            Absence::Failed(failure) => failure.fmt(formatter),
+        }
+    }
+}
+
+impl From<Failure> for Absence {
+    fn from(failure: Failure) -> Absence {
+        Absence::Failed(failure)
+    }
 }
 
 /// A client, and the twin behind it if a scenario may turn its dials.
@@ -34,6 +81,8 @@ pub struct Session {
     pub client: Client,
     /// The twin, if it is one in this process.
     pub twin: Option<Twin>,
+    /// What the names of tables start with.
+    pub table_prefix: String,
 }
 
 /// A target that can be asked for by name.
@@ -42,7 +91,7 @@ pub struct Session {
 /// use dynatwin_conformance::target::{Kind, Mood};
 ///
 /// assert_eq!(Kind::named("in-process-aws"), Some(Kind::InProcess(Mood::Aws)));
-/// assert_eq!(Kind::Endpoint("http://127.0.0.1:8000".to_owned()).to_string(), "http://127.0.0.1:8000");
+/// assert_eq!(Kind::named("nowhere"), None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -50,20 +99,35 @@ pub enum Kind {
     InProcess(Mood),
     /// The `dynatwin` server, over HTTP.
     Server,
+    /// The wasm build of the twin, in this JavaScript engine.
+    Wasm(Host),
     /// DynamoDB Local, fetched and started here.
     DynamoDbLocal,
-    /// Whatever answers at this URL.
-    Endpoint(String),
+    /// dynoxide, where it is installed.
+    Dynoxide,
+    /// dynalite, where it is installed.
+    Dynalite,
+    /// Whatever answers at this URL; all tables get names with this prefix.
+    Endpoint {
+        /// The URL.
+        url: String,
+        /// The prefix; empty for one of the suite's own.
+        prefix: String,
+    },
 }
 
 impl Kind {
     /// The targets that need no URL.
-    pub const ALL: [Kind; 5] = [
+    pub const ALL: [Kind; 9] = [
         Kind::InProcess(Mood::Calm),
         Kind::InProcess(Mood::Aws),
         Kind::InProcess(Mood::Storm),
         Kind::Server,
+        Kind::Wasm(Host::Node),
+        Kind::Wasm(Host::Chromium),
         Kind::DynamoDbLocal,
+        Kind::Dynoxide,
+        Kind::Dynalite,
     ];
 
     /// The target of this name.
@@ -72,12 +136,15 @@ impl Kind {
     }
 
     /// Starts it.
-    pub async fn start(&self, seed: u64) -> Outcome<Box<dyn Target>> {
+    pub async fn start(&self, seed: u64) -> Result<Arc<dyn Target>, Absence> {
         Ok(match self {
-            Kind::InProcess(mood) => Box::new(InProcess::new(*mood, seed)),
-            Kind::Server => Box::new(Server::start(seed).await?),
-            Kind::DynamoDbLocal => Box::new(DynamoDbLocal::start().await?),
-            Kind::Endpoint(url) => Box::new(Endpoint::new(url.clone())?),
+            Kind::InProcess(mood) => Arc::new(InProcess::new(*mood, seed)),
+            Kind::Server => Arc::new(Server::start(seed).await?),
+            Kind::Wasm(host) => Arc::new(Wasm::start(*host, seed).await?),
+            Kind::DynamoDbLocal => Arc::new(DynamoDbLocal::start().await?),
+            Kind::Dynoxide => Arc::new(Dynoxide::start().await?),
+            Kind::Dynalite => Arc::new(Dynalite::start().await?),
+            Kind::Endpoint { url, prefix } => Arc::new(Endpoint::new(url.clone())?.with_prefix(prefix.clone())),
         })
     }
 }
@@ -87,8 +154,20 @@ impl fmt::Display for Kind {
         formatter.write_str(match self {
             Kind::InProcess(mood) => mood.target(),
             Kind::Server => "server",
+            Kind::Wasm(host) => host.target(),
             Kind::DynamoDbLocal => "dynamodb-local",
-            Kind::Endpoint(url) => url,
+            Kind::Dynoxide => "dynoxide",
+            Kind::Dynalite => "dynalite",
+            Kind::Endpoint { url, .. } => url,
         })
     }
+}
+
+/// The program that an environment variable names, or else the one of this name on `PATH`.
+fn installed(variable: &str, name: &str) -> Result<PathBuf, Absence> {
+    let told = std::env::var_os(variable).map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
+    told.or_else(|| places.find(|place| place.is_file()))
+        .ok_or_else(|| Absence::NotHere(format!("{name} is neither on PATH nor named by {variable}")))
 }

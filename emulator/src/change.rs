@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::capacity::Consumed;
 use crate::capacity::units::{self, Units};
+use crate::clock::Moment;
 use crate::key::Key;
 use crate::schema::{Definition, Index};
 use crate::value::{Item, Name};
@@ -24,9 +25,23 @@ pub struct IndexChange {
     pub units: Units,
 }
 
+/// What makes an item change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Somebody has asked for it.
+    Request,
+    /// Time to live has deleted the item.
+    TimeToLive {
+        /// When that was due, which is when it happened, whenever it was noticed.
+        due: Moment,
+    },
+}
+
 /// A change of one item.
 #[derive(Clone, Debug)]
 pub struct Change {
+    /// What made it.
+    pub cause: Cause,
     /// The item's key.
     pub key: Key,
     /// The item before.
@@ -47,6 +62,7 @@ impl Change {
         let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);
         let units = units::write(size(&old).max(size(&new)));
         let mut change = Change {
+            cause: Cause::Request,
             key,
             old,
             new,
@@ -59,6 +75,22 @@ impl Change {
             change.locals = change.of_indexes(definition, &definition.locals);
         }
         change
+    }
+
+    /// The deletion of an item by time to live, which was due at this moment.
+    pub fn expiry(definition: &Definition, key: Key, item: Item, due: Moment) -> Change {
+        Change {
+            cause: Cause::TimeToLive { due },
+            ..Change::new(definition, key, Some(item), None)
+        }
+    }
+
+    /// When a change that is applied at `now` happens.
+    pub fn happened(&self, now: Moment) -> Moment {
+        match self.cause {
+            Cause::Request => now,
+            Cause::TimeToLive { due } => due,
+        }
     }
 
     fn of_indexes(&self, definition: &Definition, indexes: &[Index]) -> SmallVec<[IndexChange; 1]> {

@@ -55,6 +55,14 @@ impl Moment {
         )
     }
 
+    /// Earlier by `duration`.
+    pub fn minus(self, duration: Duration) -> Moment {
+        Moment(
+            self.0
+                .saturating_sub(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)),
+        )
+    }
+
     /// How long after `earlier` this is; nothing if it is not.
     pub fn since(self, earlier: Moment) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

@@ -20,6 +20,20 @@ pub enum Lag {
 }
 
 impl Lag {
+    /// The longest that it can be.
+    pub fn longest(self) -> Duration {
+        match self {
+            Lag::None => Duration::ZERO,
+            Lag::Fixed(lag) => lag,
+            Lag::Seeded { typical, longest } => longest.max(typical),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_none(self) -> bool {
+        self.longest().is_zero()
+    }
+
     /// The lag for a decision from [`crate::chance::decide`].
     pub fn of(self, decision: u64) -> Duration {
         match self {
@@ -64,6 +78,12 @@ pub struct Conditions {
     pub time_to_live: TimeToLive,
     /// How long a write takes to reach a global index.
     pub index_propagation: Lag,
+    /// How old what a read without `ConsistentRead` sees of a table or local index may be.
+    pub read_staleness: Lag,
+    /// Whether such reads of one caller never go back behind what that caller has seen.
+    pub monotonic_reads: bool,
+    /// How long a TransactWriteItems holds its items before it is carried out and answered.
+    pub transaction_time: Lag,
     /// How long a table is `CREATING` or `DELETING`.
     pub table_status: Lag,
     /// The share of requests, from 0 to 1, that fail with a 500 though nothing is wrong with them.
@@ -79,6 +99,9 @@ impl Conditions {
     pub const CALM: Conditions = Conditions {
         time_to_live: TimeToLive::Deletes(Lag::None),
         index_propagation: Lag::None,
+        read_staleness: Lag::None,
+        monotonic_reads: false,
+        transaction_time: Lag::None,
         table_status: Lag::None,
         internal_errors: 0.0,
         throttles: 0.0,
@@ -93,6 +116,15 @@ impl Conditions {
         index_propagation: Lag::Seeded {
             typical: Duration::from_millis(20),
             longest: Duration::from_millis(500),
+        },
+        read_staleness: Lag::Seeded {
+            typical: Duration::from_millis(2),
+            longest: Duration::from_millis(50),
+        },
+        monotonic_reads: false,
+        transaction_time: Lag::Seeded {
+            typical: Duration::from_millis(3),
+            longest: Duration::from_millis(10),
         },
         table_status: Lag::Seeded {
             typical: Duration::from_secs(6),
@@ -111,6 +143,15 @@ impl Conditions {
         index_propagation: Lag::Seeded {
             typical: Duration::from_secs(5),
             longest: Duration::from_mins(3),
+        },
+        read_staleness: Lag::Seeded {
+            typical: Duration::from_millis(500),
+            longest: Duration::from_secs(5),
+        },
+        monotonic_reads: false,
+        transaction_time: Lag::Seeded {
+            typical: Duration::from_millis(1500),
+            longest: Duration::from_secs(5),
         },
         table_status: Lag::Seeded {
             typical: Duration::from_mins(1),

@@ -1,5 +1,7 @@
 //! The engine: the operation table and the one dispatch.
 
+mod control;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +9,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 
 pub use crate::caller::Caller;
+pub use control::NotThere;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
 use crate::clock::{Clock, Moment};
@@ -15,7 +18,7 @@ use crate::error::{ApiError, ErrorKind};
 use crate::execute::{self, Context, State};
 use crate::fault::{Aftermath, Faults};
 use crate::operation;
-use crate::storage::{Scope, Table};
+use crate::storage::{Scope, Shape, Table};
 use crate::transfer::Depot;
 use crate::value::Item;
 use crate::wire;
@@ -113,7 +116,7 @@ impl Engine {
     /// One request below the envelope: an operation, as in `X-Amz-Target` or by its bare name, and a JSON body.
     pub fn dispatch(&self, caller: &Caller, target: &str, body: &[u8]) -> Answer {
         let now = self.clock.now();
-        let (service, name) = Service::of_target(target).unwrap_or((Service::DynamoDb, target));
+        let (service, name) = Service::of_target(target).unwrap_or_else(|| (operation::service_of(target), target));
         let outcome = self.carry_out(caller, service, name, body, now);
         let mut headers = AnswerHeaders::new();
         headers.push(("content-type", CompactString::const_new("application/x-amz-json-1.0")));
@@ -135,8 +138,7 @@ impl Engine {
                 .err();
             return refused(&error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation)));
         };
-        let place = (caller.region.as_str(), caller.account());
-        let context = Context::new(&self.state, self.scope(caller), place, operation.name, now);
+        let context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
         let mut writer = Writer::with_capacity(128);
         let result = (operation.run)(&context, body, &mut writer);
         let (status, body) = match result {
@@ -206,13 +208,33 @@ impl Engine {
     }
 
     fn set(&self, table: &Table, conditions: Conditions) {
+        self.reshape(table, |shape| shape.conditions = conditions);
+    }
+
+    /// Changes a table's shape, after what is due by now has happened under the old one.
+    fn reshape(&self, table: &Table, change: impl FnOnce(&mut Shape)) {
         let now = self.clock.now();
         execute::run_due(table, now);
         let changed: Result<_, Infallible> = table.reshape(now, |shape| {
-            shape.conditions = conditions;
+            change(shape);
             Ok(())
         });
         drop(changed);
+    }
+
+    /// Splits each open shard of a table's stream in two, as the service does with partitions that are hot or full: for tests
+    /// of readers, which have to follow. Says whether the table has a stream.
+    pub fn split_shards(&self, caller: &Caller, table: &str) -> bool {
+        let now = self.clock.now();
+        let found = self.state.catalog().table(&self.scope(caller), table);
+        let stream = found.as_ref().and_then(|table| table.shape().stream.clone());
+        let (Some(table), Some(stream)) = (found, stream) else {
+            return false;
+        };
+        for (first, last) in stream.open_tokens(now) {
+            table.split_stream(first + (last - first).div_ceil(2), now);
+        }
+        true
     }
 
     /// Moves the clock forward, and does what has become due before it returns.
@@ -221,15 +243,13 @@ impl Engine {
         self.run_due();
     }
 
-    /// When something is due next: [`Moment::NEVER`] if nothing is.
+    /// When something is due next, or too old to be kept: [`Moment::NEVER`] if nothing is.
     pub fn next_due(&self) -> Moment {
-        self.state
-            .catalog()
-            .all()
-            .iter()
-            .map(|table| table.next_due())
-            .min()
-            .unwrap_or(Moment::NEVER)
+        let scopes = self.state.catalog().scopes();
+        let streams = scopes.iter().map(|(_, region)| region.next_trim());
+        let tables = self.state.catalog().all();
+        let tables = tables.iter().map(|table| table.next_due());
+        tables.chain(streams).min().unwrap_or(Moment::NEVER)
     }
 
     /// Does what is due.
@@ -241,6 +261,7 @@ impl Engine {
                 execute::run_due(&table, now);
                 self.state.forget_deleted(&scope, &table.name, now);
             }
+            region.trim_streams(now);
         }
     }
 

@@ -29,12 +29,16 @@ pub enum ErrorKind {
     RequestLimitExceeded,
     ResourceNotFound,
     ResourceInUse,
+    PolicyNotFound,
+    GlobalTableNotFound,
     ConditionalCheckFailed,
     ItemCollectionSizeLimitExceeded,
     LimitExceeded,
     TransactionCanceled,
     TransactionConflict,
     TransactionInProgress,
+    ExpiredIterator,
+    TrimmedDataAccess,
     IdempotentParameterMismatch,
     InternalServerError,
     ServiceUnavailable,
@@ -528,6 +532,19 @@ impl ApiError {
         .with(Detail::Cancellation(reasons))
     }
 
+    /// An item that a running transaction holds.
+    pub fn transaction_conflict() -> ApiError {
+        ApiError::new(ErrorKind::TransactionConflict, "Transaction is ongoing for the item")
+    }
+
+    /// The request of this token still runs. The text was seen in 2021 (aws-sdk-java-v2, issue 2518).
+    pub fn transaction_in_progress() -> ApiError {
+        ApiError::new(
+            ErrorKind::TransactionInProgress,
+            "Transaction from previous request is still in progress",
+        )
+    }
+
     /// Another request under a token that was used.
     pub fn idempotent_mismatch() -> ApiError {
         ApiError::new(
@@ -537,8 +554,53 @@ impl ApiError {
     }
 }
 
+/// Streams.
+impl ApiError {
+    /// There is no such stream.
+    pub fn stream_not_found(arn: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::ResourceNotFound,
+            format!("Requested resource not found: Stream: {arn} not found"),
+        )
+    }
+
+    /// The stream has no such shard (seen of the service in July 2021).
+    pub fn shard_not_found() -> ApiError {
+        ApiError::new(
+            ErrorKind::ResourceNotFound,
+            "Requested resource not found: Shard does not exist",
+        )
+    }
+
+    /// What stood there is too old (seen of the service in February 2019).
+    pub fn trimmed() -> ApiError {
+        ApiError::new(
+            ErrorKind::TrimmedDataAccess,
+            "The data you are trying to access has been trimmed",
+        )
+    }
+
+    /// An iterator that was used too late (API Reference, without its full stop as the service leaves it out elsewhere).
+    pub fn expired_iterator() -> ApiError {
+        ApiError::new(
+            ErrorKind::ExpiredIterator,
+            "The provided iterator exceeds the maximum age allowed",
+        )
+    }
+}
+
 /// Throttling and failure.
 impl ApiError {
+    /// A resource of another account, which nothing allows the caller to use.
+    pub fn not_authorized(account: &str, operation: &str, arn: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::AccessDenied,
+            format!(
+                "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn} because no resource-based policy allows the dynamodb:{operation} action"
+            ),
+        )
+    }
+
     /// A provisioned table's or index's throughput is used up.
     pub fn provisioned_throughput(of_index: bool, reason: ThrottlingReason) -> ApiError {
         let text = if of_index {

@@ -21,6 +21,37 @@ pub enum Exceeded {
     MaxOnDemandThroughput,
 }
 
+impl Exceeded {
+    /// The name of one of the sixteen reasons, as the API model spells them.
+    ///
+    /// ```
+    /// use dynatwin_engine::fault::Exceeded;
+    ///
+    /// assert_eq!(Exceeded::AccountLimit.reason(true, false), "IndexReadAccountLimitExceeded");
+    /// ```
+    pub const fn reason(self, of_index: bool, writes: bool) -> &'static str {
+        use Exceeded::*;
+        match (of_index, writes, self) {
+            (false, false, ProvisionedThroughput) => "TableReadProvisionedThroughputExceeded",
+            (false, false, KeyRangeThroughput) => "TableReadKeyRangeThroughputExceeded",
+            (false, false, AccountLimit) => "TableReadAccountLimitExceeded",
+            (false, false, MaxOnDemandThroughput) => "TableReadMaxOnDemandThroughputExceeded",
+            (false, true, ProvisionedThroughput) => "TableWriteProvisionedThroughputExceeded",
+            (false, true, KeyRangeThroughput) => "TableWriteKeyRangeThroughputExceeded",
+            (false, true, AccountLimit) => "TableWriteAccountLimitExceeded",
+            (false, true, MaxOnDemandThroughput) => "TableWriteMaxOnDemandThroughputExceeded",
+            (true, false, ProvisionedThroughput) => "IndexReadProvisionedThroughputExceeded",
+            (true, false, KeyRangeThroughput) => "IndexReadKeyRangeThroughputExceeded",
+            (true, false, AccountLimit) => "IndexReadAccountLimitExceeded",
+            (true, false, MaxOnDemandThroughput) => "IndexReadMaxOnDemandThroughputExceeded",
+            (true, true, ProvisionedThroughput) => "IndexWriteProvisionedThroughputExceeded",
+            (true, true, KeyRangeThroughput) => "IndexWriteKeyRangeThroughputExceeded",
+            (true, true, AccountLimit) => "IndexWriteAccountLimitExceeded",
+            (true, true, MaxOnDemandThroughput) => "IndexWriteMaxOnDemandThroughputExceeded",
+        }
+    }
+}
+
 /// What becomes of a request that a rule meets.
 ///
 /// The entries of a batch are met one by one: those before the one that is met have been carried out, as with a service
@@ -199,18 +230,15 @@ pub struct Faults {
     /// So that a twin without rules asks no lock.
     count: AtomicUsize,
     rules: Mutex<Installed>,
+    /// How often a dial was asked about a key.
+    asked: Ordinals,
 }
 
 #[derive(Debug, Default)]
 struct Installed {
     next: u64,
     rules: Vec<RuleReport>,
-    /// How often a dial was asked about a key.
-    ordinals: BTreeMap<u64, u64>,
 }
-
-/// Keys whose decisions are counted; beyond them counting starts again.
-const MOST_ORDINALS: usize = 1 << 20;
 
 impl Faults {
     /// No rules; shares are decided by `seed`.
@@ -219,6 +247,7 @@ impl Faults {
             seed,
             count: AtomicUsize::new(0),
             rules: Mutex::default(),
+            asked: Ordinals::default(),
         }
     }
 
@@ -273,13 +302,8 @@ impl Faults {
             .bytes(what.as_bytes())
             .bytes(subject.table.as_bytes());
         let id = name.bytes(subject.operation.as_bytes()).bytes(key).finish();
-        let mut installed = self.rules.lock();
-        if installed.ordinals.len() >= MOST_ORDINALS {
-            installed.ordinals.clear();
-        }
-        let ordinal = installed.ordinals.entry(id).or_default();
-        *ordinal += 1;
-        chance::share(chance::decide(self.seed, what, &id.to_le_bytes(), *ordinal)) < share
+        let ordinal = self.asked.next(id);
+        chance::share(chance::decide(self.seed, what, &id.to_le_bytes(), ordinal)) < share
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.
@@ -314,6 +338,38 @@ impl Faults {
             }
         }
         None
+    }
+}
+
+/// How often each thing was decided, for decisions that have no other ordinal.
+///
+/// ```
+/// use dynatwin_engine::fault::Ordinals;
+///
+/// let ordinals = Ordinals::default();
+/// assert_eq!([ordinals.next(7), ordinals.next(7), ordinals.next(8)], [1, 2, 1]);
+/// ```
+#[derive(Debug, Default)]
+pub struct Ordinals(Mutex<BTreeMap<u64, u64>>);
+
+/// Things that are counted; beyond them counting starts again.
+const MOST_ORDINALS: usize = 1 << 20;
+
+impl Ordinals {
+    /// Counts a decision on the thing of this hash; the first is 1.
+    pub fn next(&self, id: u64) -> u64 {
+        let mut counted = self.0.lock();
+        if counted.len() >= MOST_ORDINALS {
+            counted.clear();
+        }
+        let ordinal = counted.entry(id).or_default();
+        *ordinal += 1;
+        *ordinal
+    }
+
+    /// Starts counting again.
+    pub fn clear(&self) {
+        self.0.lock().clear();
     }
 }
 

@@ -24,6 +24,18 @@ pub const TRANSACTION_ACTIONS: usize = 100;
 pub const TRANSACTION_SIZE: usize = 4 * 1024 * 1024;
 /// Seconds for which a client token is remembered (API Reference).
 pub const CLIENT_TOKEN_SECONDS: u64 = 600;
+/// Seconds for which a record of a stream is kept, and a closed stream (Developer Guide).
+pub const STREAM_RETENTION_SECONDS: u64 = 24 * 3600;
+/// Seconds for which a shard of a stream takes records before another one goes on (Developer Guide: about four hours).
+pub const SHARD_LIFE_SECONDS: u64 = 4 * 3600;
+/// Seconds for which a shard iterator can be used (API Reference).
+pub const ITERATOR_SECONDS: u64 = 15 * 60;
+/// Records of an answer of GetRecords (API Reference).
+pub const STREAM_RECORDS: i64 = 1000;
+/// Bytes of records in an answer of GetRecords (API Reference).
+pub const STREAM_PAGE_SIZE: usize = 1_048_576;
+/// Streams in an answer of ListStreams, and shards in one of DescribeStream (API Reference).
+pub const STREAM_LIST: i64 = 100;
 /// Bytes of a request's body (measured: 16 MiB pass, one more does not).
 pub const REQUEST_BODY: usize = 16 * 1024 * 1024;
 /// Bytes of an expression's text (Developer Guide).
@@ -46,6 +58,10 @@ pub const GLOBAL_INDEXES: usize = 20;
 pub const PROJECTED_ATTRIBUTES: usize = 100;
 /// Tables of an account in a region (Developer Guide).
 pub const TABLES: usize = 2500;
+/// Rules of Contributor Insights of an account in a region (measured).
+pub const INSIGHT_RULES: usize = 100;
+/// Bytes of a resource policy (Developer Guide).
+pub const POLICY_SIZE: usize = 20_480;
 /// Tags of a resource (Developer Guide).
 pub const TAGS: usize = 50;
 /// Read units a second of a partition (Developer Guide).

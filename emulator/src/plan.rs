@@ -9,7 +9,7 @@ use crate::expression::{Condition, KeyCondition, KeyOperator, Projection, Target
 use crate::key::{self, Key, KeyBytes};
 use crate::limits;
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema};
-use crate::storage::KeyRange;
+use crate::storage::{KeyRange, Stage};
 use crate::value::{AttributeValue, Item, Map};
 
 /// The name in a `TableName`, which may be an ARN.
@@ -36,6 +36,15 @@ pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Ta
         note_elsewhere(context, name);
         ApiError::table_not_found_named(name)
     })
+}
+
+/// The table of a request on what hangs on it. One that has just been made is not known there yet.
+pub fn sub_resource(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
+    let target = table_in_any_state(context, name_or_arn)?;
+    if target.table.stage(&target.shape, context.now) == Stage::Unknown {
+        return Err(ApiError::table_not_found_named(&target.table.name));
+    }
+    Ok(target)
 }
 
 fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
@@ -117,7 +126,7 @@ pub fn keyed<'r>(target: Target, key: &'r Map, action: Action<'r>, guard: Guard<
     })
 }
 
-/// Plans a read that names its item by `Key`.
+/// Plans a read that names its item by `Key`: a consistent one, unless the caller makes it less.
 pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
     let encoded = Key::of_key(&target.definition().key, key)?;
     let partition = Entry::partition_of(&target.definition().key, key);
@@ -125,6 +134,7 @@ pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
         target,
         key: encoded,
         partition,
+        consistent: true,
     })
 }
 

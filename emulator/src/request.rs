@@ -69,12 +69,6 @@ pub struct AttributeUpdate {
     pub action: Option<Text>,
 }
 
-mod backup;
-mod transfer;
-
-pub use backup::*;
-pub use transfer::*;
-
 macro_rules! requests {
     ($($(#[$doc:meta])* $name:ident { $($member:ident: $kind:ty,)* })*) => {
         $(
@@ -86,7 +80,15 @@ macro_rules! requests {
     };
 }
 
-use requests;
+mod admin;
+mod backup;
+mod streams;
+mod transfer;
+
+pub use admin::*;
+pub use backup::*;
+pub use streams::*;
+pub use transfer::*;
 
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
@@ -377,6 +379,7 @@ requests! {
         tags: Option<Vec<Tag>>,
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
+        resource_policy: Option<Text>,
     }
 
     /// A request that names one table and nothing else: DescribeTable, DeleteTable, DescribeTimeToLive.

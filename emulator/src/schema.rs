@@ -89,6 +89,12 @@ impl KeySchema {
         self.hash.iter().chain(&self.range)
     }
 
+    /// The key of an item, and nothing else of it.
+    pub fn only(&self, item: &Item) -> Item {
+        let attributes = item.attributes().iter();
+        Item::new(attributes.filter(|(name, _)| self.contains(name)).cloned().collect())
+    }
+
     /// Whether an attribute is part of the key.
     pub fn contains(&self, name: &str) -> bool {
         self.attributes().any(|attribute| attribute.name == name)
@@ -207,6 +213,49 @@ impl Index {
         } else {
             Item::new(kept)
         }
+    }
+}
+
+/// What the records of a table's stream show of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamView {
+    /// Its key alone.
+    KeysOnly,
+    /// The item after the change.
+    NewImage,
+    /// The item before the change.
+    OldImage,
+    /// Both.
+    NewAndOldImages,
+}
+
+impl StreamView {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StreamView::KeysOnly => "KEYS_ONLY",
+            StreamView::NewImage => "NEW_IMAGE",
+            StreamView::OldImage => "OLD_IMAGE",
+            StreamView::NewAndOldImages => "NEW_AND_OLD_IMAGES",
+        }
+    }
+
+    /// The view of this name.
+    pub fn from_name(name: &str) -> Option<StreamView> {
+        use StreamView::*;
+        [KeysOnly, NewImage, OldImage, NewAndOldImages]
+            .into_iter()
+            .find(|view| view.name() == name)
+    }
+
+    /// Whether it shows the item before the change.
+    pub const fn shows_old(self) -> bool {
+        matches!(self, StreamView::OldImage | StreamView::NewAndOldImages)
+    }
+
+    /// Whether it shows the item after the change.
+    pub const fn shows_new(self) -> bool {
+        matches!(self, StreamView::NewImage | StreamView::NewAndOldImages)
     }
 }
 

@@ -1,12 +1,18 @@
 //! The cases of `tests/cases/*.json`: requests, and what the service answers to them.
 //!
 //! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`. Each case runs on a twin of its
-//! own, set up so, after the requests of its `before`, where `["advance", seconds]` moves the clock and
-//! `["conditions", name]` sets the conditions. It has a `name`, the `operation` and `request`, the `evidence` (the
+//! own, set up so, after the requests of its `before`. It has a `name`, the `operation` and `request`, the `evidence` (the
 //! page and section of the facts, and how sure they are), and one of
 //! - `error`: the exception and its text, `ValidationException: …`;
 //! - `answer`: the whole body of a success; `body`: the whole body of an error;
 //! - `has`: what the body of a success has among other members.
+//!
+//! A case may have `conditions` (`calm` if it has none) and a `region`. A step of `before` is an operation and its request,
+//! and the region if it is another; `["$advance", 5]` moves the clock by so many seconds, and
+//! `["$conditions", "aws"]` sets others.
+//!
+//! `{"$answer": [0, "/ShardIterator"]}` in a request, or in `has`, is what the answer to
+//! the first step of `before` has there.
 //!
 //! Long things are written short: `{"$text": ["k", 2049, "!", 1]}` is a text of texts and how often each comes,
 //! `{"$list": [element, 101]}` a list in whose elements `$i` is the number, `{"$nest": 32}` a value of that many levels.
@@ -43,6 +49,25 @@ fn expand(value: &Value) -> Value {
     }
 }
 
+/// A request with what it takes from earlier answers.
+fn filled(request: &Value, answers: &[Value]) -> Value {
+    match request {
+        Value::Array(list) => list.iter().map(|each| filled(each, answers)).collect(),
+        Value::Object(object) => match object.get("$answer") {
+            Some(of) => {
+                let answer = &answers[of[0].as_u64().unwrap() as usize];
+                let found = answer.pointer(of[1].as_str().unwrap());
+                found.unwrap_or_else(|| panic!("{of} is not in {answer}")).clone()
+            }
+            None => object
+                .iter()
+                .map(|(name, value)| (name.clone(), filled(value, answers)))
+                .collect(),
+        },
+        other => other.clone(),
+    }
+}
+
 fn repeated(parts: &[Value]) -> String {
     let part = |pair: &[Value]| pair[0].as_str().unwrap().repeat(pair[1].as_u64().unwrap() as usize);
     parts.chunks(2).map(part).collect()
@@ -51,7 +76,7 @@ fn repeated(parts: &[Value]) -> String {
 struct Twin(Engine);
 
 impl Twin {
-    fn set_up(file: &Value) -> Twin {
+    fn set_up(file: &Value, conditions: &Value) -> Twin {
         let twin = Twin(Engine::new(Settings {
             clock: Clock::settable(Moment::START),
             seed: 1,
@@ -66,21 +91,30 @@ impl Twin {
                 twin.must("PutItem", &json!({"TableName": table, "Item": item}));
             }
         }
+        let conditions = Conditions::named(conditions.as_str().unwrap_or("calm"));
+        twin.0
+            .set_conditions(conditions.expect("the name of a set of conditions"));
         twin
     }
 
-    fn send(&self, operation: &str, request: &Value) -> (u16, Value) {
+    fn send(&self, operation: &str, request: &Value, region: &Value) -> (u16, Value) {
         let caller = Caller {
             access_key: "test".into(),
-            region: "us-east-1".into(),
+            region: region.as_str().unwrap_or("us-east-1").into(),
         };
         let body = expand(request).to_string();
         let answer = self.0.dispatch(&caller, operation, body.as_bytes());
-        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+        // TagResource and UntagResource succeed without a body.
+        let body = if answer.body.is_empty() {
+            b"null"
+        } else {
+            answer.body.as_slice()
+        };
+        (answer.status, serde_json::from_slice(body).unwrap())
     }
 
     fn must(&self, operation: &str, request: &Value) {
-        let (status, body) = self.send(operation, request);
+        let (status, body) = self.send(operation, request, &Value::Null);
         assert_eq!(status, 200, "set-up: {operation} {request}: {body}");
     }
 }
@@ -107,17 +141,24 @@ fn has(whole: &Value, part: &Value) -> bool {
 
 /// What is wrong about the answer to a case.
 fn failure(file: &Value, case: &Value) -> Option<String> {
-    let twin = Twin::set_up(file);
+    let twin = Twin::set_up(file, &case["conditions"]);
+    let mut answers = Vec::new();
     for step in case["before"].as_array().into_iter().flatten() {
         match step[0].as_str().unwrap() {
-            "advance" => twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap())),
-            "conditions" => twin
-                .0
-                .set_conditions(Conditions::named(step[1].as_str().unwrap()).unwrap()),
-            operation => drop(twin.send(operation, &step[1])),
+            "$advance" => {
+                twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap()));
+                answers.push(Value::Null);
+            }
+            "$conditions" => {
+                twin.0
+                    .set_conditions(Conditions::named(step[1].as_str().unwrap()).unwrap());
+                answers.push(Value::Null);
+            }
+            operation => answers.push(twin.send(operation, &filled(&step[1], &answers), &step[2]).1),
         }
     }
-    let (status, body) = twin.send(case["operation"].as_str().unwrap(), &case["request"]);
+    let request = filled(&case["request"], &answers);
+    let (status, body) = twin.send(case["operation"].as_str().unwrap(), &request, &case["region"]);
     let (holds, expected) = if let Some(error) = case.get("error") {
         let error = expand(error);
         (status == 400 && error == error_text(&body), error)
@@ -128,7 +169,8 @@ fn failure(file: &Value, case: &Value) -> Option<String> {
         let expected = expand(expected);
         (status == 400 && body == expected, expected)
     } else {
-        (status == 200 && has(&body, &case["has"]), case["has"].clone())
+        let expected = filled(&case["has"], &answers);
+        (status == 200 && has(&body, &expected), expected)
     };
     (!holds).then(|| format!("expected {expected}\n  answered {status} {body}"))
 }
@@ -160,4 +202,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables backups }
+files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached streams backups }

@@ -8,9 +8,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::fault::{Rule, Verdict};
 use dynatwin_engine::key::{KeyBytes, push_component, token};
@@ -36,6 +37,11 @@ const INDEXED: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
     "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
     "GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],
     "Projection":{"ProjectionType":"ALL"}}]}"#;
+
+const TOLD: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+    "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#;
 
 const LIVING: &str = r#"{"TableName":"tab","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}}"#;
 
@@ -98,10 +104,40 @@ impl Twin {
         )
     }
 
+    /// An iterator at the beginning of the shard that has a key's records.
+    fn shard_of(&self, key: &str) -> String {
+        let streams = self.ok("ListStreams", "{}");
+        let arn = member(&streams, "StreamArn", 0);
+        let shards = self.ok("DescribeStream", &format!(r#"{{"StreamArn":"{arn}"}}"#));
+        // Shards are listed in the order of their partitions.
+        let shard = member(&shards, "ShardId", partition(key));
+        let body = format!(r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"TRIM_HORIZON"}}"#);
+        member(&self.ok("GetShardIterator", &body), "ShardIterator", 0).to_owned()
+    }
+
+    /// What stands at an iterator.
+    fn told(&self, iterator: &str) -> String {
+        self.ok("GetRecords", &format!(r#"{{"ShardIterator":"{iterator}"}}"#))
+    }
+
     fn spawn<T: 'static>(&self, work: impl FnOnce(&Twin) -> T + 'static) -> thread::JoinHandle<T> {
         let twin = self.clone();
         thread::spawn(move || work(&twin))
     }
+}
+
+/// The text that is the value of the `at`-th member of this name.
+fn member<'j>(json: &'j str, name: &str, at: usize) -> &'j str {
+    let name = format!(r#""{name}":""#);
+    let rest = json.split(name.as_str()).nth(1 + at);
+    rest.and_then(|rest| rest.split('"').next()).unwrap()
+}
+
+/// The place of the partition that has a key. A new table has four, each a quarter of the tokens.
+fn partition(key: &str) -> usize {
+    let mut bytes = KeyBytes::new();
+    push_component(&mut bytes, &AttributeValue::S(key.into()));
+    (token(&bytes) >> 62) as usize
 }
 
 fn explore(model: impl Fn() + Sync + Send + 'static) {
@@ -121,12 +157,6 @@ fn explore(model: impl Fn() + Sync + Send + 'static) {
 
 #[test]
 fn the_two_keys_lie_in_different_partitions() {
-    // A new table has four partitions, each a quarter of the tokens.
-    let partition = |key: &str| {
-        let mut bytes = KeyBytes::new();
-        push_component(&mut bytes, &AttributeValue::S(key.into()));
-        token(&bytes) >> 62
-    };
     assert_ne!(partition(NEAR), partition(FAR));
 }
 
@@ -265,6 +295,45 @@ fn nothing_due_is_seen() {
 }
 
 #[test]
+fn an_index_shows_nothing_due() {
+    explore(|| {
+        let twin = Twin::with(INDEXED);
+        twin.ok("UpdateTimeToLive", LIVING);
+        let expired = Moment::START.seconds() - 10;
+        let item = format!(r#","g":{{"S":"x"}},"ttl":{{"N":"{expired}"}}"#);
+        let writer = twin.spawn(move |twin| twin.put("a", &item));
+        assert!(twin.query("x").contains(r#""Count":0"#));
+        writer.join().unwrap();
+        assert!(twin.query("x").contains(r#""Count":0"#));
+    });
+}
+
+#[test]
+fn of_two_transactions_that_meet_one_takes_off() {
+    explore(|| {
+        let twin = Twin::empty();
+        let flight = Duration::from_secs(1);
+        twin.0.set_conditions(Conditions {
+            transaction_time: Lag::Fixed(flight),
+            ..Conditions::CALM
+        });
+        twin.ok("CreateTable", TABLE);
+        let send = |twin: &Twin, body: &str| {
+            let (status, answer) = twin.send("TransactWriteItems", body);
+            assert!(status == 200 || answer.contains("TransactionConflict"), "{answer}");
+            status == 200
+        };
+        let other = twin.spawn(move |twin| send(twin, &put_both(NEAR, FAR)));
+        let mine = send(&twin, &put_both(FAR, NEAR));
+        assert_ne!(mine, other.join().unwrap());
+        assert_eq!(twin.get(NEAR), "{}");
+        twin.0.advance(flight);
+        assert_ne!(twin.get(NEAR), "{}");
+        assert_ne!(twin.get(FAR), "{}");
+    });
+}
+
+#[test]
 fn a_write_that_was_planned_before_time_to_live_expires_as_well() {
     explore(|| {
         let twin = Twin::with(TABLE);
@@ -302,5 +371,59 @@ fn a_fault_rule_is_spent_once() {
         let other = twin.spawn(get);
         let throttled = [get(&twin), other.join().unwrap()];
         assert_eq!(throttled.iter().filter(|throttled| **throttled).count(), 1);
+    });
+}
+
+#[test]
+fn a_stream_tells_an_item_in_order() {
+    explore(|| {
+        let twin = Twin::with(TOLD);
+        let shard = twin.shard_of("a");
+        let other = twin.spawn(|twin| twin.put("a", r#","v":{"S":"one"}"#));
+        twin.put("a", r#","v":{"S":"two"}"#);
+        other.join().unwrap();
+        let told = twin.told(&shard);
+        let (first, last) = if twin.get("a").contains("one") {
+            ("two", "one")
+        } else {
+            ("one", "two")
+        };
+        let image = |name: &str, v: &str| format!(r#""{name}":{{"pk":{{"S":"a"}},"v":{{"S":"{v}"}}}}"#);
+        let records: Vec<&str> = told.split("eventID").skip(1).collect();
+        assert_eq!(records.len(), 2, "{told}");
+        assert!(
+            records[0].contains("INSERT") && records[0].contains(&image("NewImage", first)),
+            "{told}"
+        );
+        assert!(
+            records[1].contains("MODIFY") && records[1].contains(&image("OldImage", first)),
+            "{told}"
+        );
+        assert!(records[1].contains(&image("NewImage", last)), "{told}");
+    });
+}
+
+#[test]
+fn a_transaction_is_told_as_a_whole() {
+    explore(|| {
+        let twin = Twin::with(TOLD);
+        let shards = [twin.shard_of(NEAR), twin.shard_of(FAR)];
+        let writer = twin.spawn(|twin| drop(twin.ok("TransactWriteItems", &put_both(NEAR, FAR))));
+        let seen = shards.map(|shard| twin.told(&shard).contains("INSERT"));
+        assert!(!seen[0] || seen[1], "one record was there before the other");
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_sequence_number_is_given_once() {
+    explore(|| {
+        let twin = Twin::with(TOLD);
+        let shards = [twin.shard_of(NEAR), twin.shard_of(FAR)];
+        let other = twin.spawn(|twin| twin.put(NEAR, ""));
+        twin.put(FAR, "");
+        other.join().unwrap();
+        let [near, far] = shards.map(|shard| member(&twin.told(&shard), "SequenceNumber", 0).to_owned());
+        assert_ne!(near, far);
     });
 }

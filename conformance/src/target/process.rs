@@ -16,15 +16,25 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(super) struct Process {
     name: String,
     child: Child,
+    /// How long it may take to end by itself when its input ends.
+    grace: Duration,
     lines: UnboundedReceiver<String>,
 }
 
 impl Process {
+    /// Starts what ends by itself when its input does, and is killed only if it does not.
+    pub(super) fn start_gentle(command: &mut Command) -> Outcome<Process> {
+        Process::start_with(command.stdin(Stdio::piped()), Duration::from_secs(5))
+    }
+
     /// Starts it.
     pub(super) fn start(command: &mut Command) -> Outcome<Process> {
+        Process::start_with(command.stdin(Stdio::null()), Duration::ZERO)
+    }
+
+    fn start_with(command: &mut Command, grace: Duration) -> Outcome<Process> {
         let name = command.get_program().to_string_lossy().into_owned();
         let mut child = command
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -36,7 +46,12 @@ impl Process {
         if let Some(stderr) = child.stderr.take() {
             read_lines(stderr, sender);
         }
-        Ok(Process { name, child, lines })
+        Ok(Process {
+            name,
+            child,
+            grace,
+            lines,
+        })
     }
 
     /// Waits for a line, on either output, from which `read` reads something.
@@ -82,6 +97,11 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let start = Instant::now();
+        while start.elapsed() < self.grace && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();

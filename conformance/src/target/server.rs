@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use super::process::Process;
 use super::{Endpoint, Session, Target};
 use crate::check::{Failure, Outcome, ensure};
+use crate::door::Door;
 
 /// The `dynatwin` binary on a free port, killed when this is dropped.
 ///
@@ -47,6 +48,14 @@ impl Target for Server {
 
     fn session(&self) -> Session {
         self.endpoint.session()
+    }
+
+    fn door(&self, account: &str) -> Option<Door> {
+        Some(self.endpoint.door_of(account))
+    }
+
+    fn lanes(&self) -> usize {
+        4
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::State;
 use crate::answer::Delivery;
+use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::fault::Aftermath;
 use crate::storage::Scope;
@@ -15,7 +16,9 @@ pub struct Context<'e> {
     pub engine: &'e State,
     /// Whose tables.
     pub scope: Scope,
-    /// The caller's region, for ARNs; the scope's may be shared.
+    /// Who asks; the scope may be shared.
+    pub caller: &'e Caller,
+    /// The caller's region, for ARNs.
     pub region: &'e str,
     /// The caller's account number.
     pub account: &'e str,
@@ -25,6 +28,7 @@ pub struct Context<'e> {
     pub now: Moment,
     aftermath: Cell<Aftermath>,
     note: RefCell<Option<String>>,
+    done_at: Cell<Moment>,
 }
 
 impl<'e> Context<'e> {
@@ -32,19 +36,21 @@ impl<'e> Context<'e> {
     pub fn new(
         engine: &'e State,
         scope: Scope,
-        (region, account): (&'e str, &'e str),
+        caller: &'e Caller,
         operation: &'static str,
         now: Moment,
     ) -> Context<'e> {
         Context {
             engine,
             scope,
-            region,
-            account,
+            caller,
+            region: &caller.region,
+            account: caller.account(),
             operation,
             now,
             aftermath: Cell::default(),
             note: RefCell::default(),
+            done_at: Cell::new(now),
         }
     }
 
@@ -60,6 +66,17 @@ impl<'e> Context<'e> {
             wait: aftermath.wait.saturating_add(by),
             ..aftermath
         });
+    }
+
+    /// The request is carried out at `moment`, and its answer delivered then.
+    pub fn answer_at(&self, moment: Moment) {
+        self.done_at.set(moment);
+        self.wait(moment.since(self.now));
+    }
+
+    /// When the request is carried out.
+    pub fn done_at(&self) -> Moment {
+        self.done_at.get()
     }
 
     /// Sets how the answer is delivered.

@@ -130,7 +130,7 @@ fn throttled(entry: &Entry<'_>, exceeded: Option<Exceeded>) -> ApiError {
         None => entry.table.arn.clone(),
     };
     let reason = ThrottlingReason {
-        reason: reason_name(of_index, entry.writes, exceeded),
+        reason: exceeded.reason(of_index, entry.writes),
         resource,
     };
     match exceeded {
@@ -139,28 +139,5 @@ fn throttled(entry: &Entry<'_>, exceeded: Option<Exceeded>) -> ApiError {
         Exceeded::KeyRangeThroughput => ApiError::throttled(of_index, reason),
         Exceeded::AccountLimit => ApiError::request_limit(reason),
         Exceeded::MaxOnDemandThroughput => ApiError::on_demand_maximum(reason),
-    }
-}
-
-/// The sixteen reasons, as the API model spells them.
-fn reason_name(of_index: bool, writes: bool, exceeded: Exceeded) -> &'static str {
-    use Exceeded::*;
-    match (of_index, writes, exceeded) {
-        (false, false, ProvisionedThroughput) => "TableReadProvisionedThroughputExceeded",
-        (false, false, KeyRangeThroughput) => "TableReadKeyRangeThroughputExceeded",
-        (false, false, AccountLimit) => "TableReadAccountLimitExceeded",
-        (false, false, MaxOnDemandThroughput) => "TableReadMaxOnDemandThroughputExceeded",
-        (false, true, ProvisionedThroughput) => "TableWriteProvisionedThroughputExceeded",
-        (false, true, KeyRangeThroughput) => "TableWriteKeyRangeThroughputExceeded",
-        (false, true, AccountLimit) => "TableWriteAccountLimitExceeded",
-        (false, true, MaxOnDemandThroughput) => "TableWriteMaxOnDemandThroughputExceeded",
-        (true, false, ProvisionedThroughput) => "IndexReadProvisionedThroughputExceeded",
-        (true, false, KeyRangeThroughput) => "IndexReadKeyRangeThroughputExceeded",
-        (true, false, AccountLimit) => "IndexReadAccountLimitExceeded",
-        (true, false, MaxOnDemandThroughput) => "IndexReadMaxOnDemandThroughputExceeded",
-        (true, true, ProvisionedThroughput) => "IndexWriteProvisionedThroughputExceeded",
-        (true, true, KeyRangeThroughput) => "IndexWriteKeyRangeThroughputExceeded",
-        (true, true, AccountLimit) => "IndexWriteAccountLimitExceeded",
-        (true, true, MaxOnDemandThroughput) => "IndexWriteMaxOnDemandThroughputExceeded",
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use std::sync::Arc;
 
-use super::Tokens;
+use super::{Readers, Tokens};
 use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::expression::Cache;
-use crate::fault::Faults;
+use crate::fault::{Faults, Ordinals};
 use crate::storage::{Catalog, Scope};
 use crate::sync::RwLock;
 use crate::transfer::Depot;
@@ -33,6 +33,8 @@ pub struct State {
     expressions: Cache,
     tokens: Tokens,
     depot: Option<Arc<dyn Depot>>,
+    decided: Ordinals,
+    readers: Readers,
 }
 
 impl State {
@@ -47,6 +49,8 @@ impl State {
             expressions: Cache::new(),
             tokens: Tokens::default(),
             depot: None,
+            decided: Ordinals::default(),
+            readers: Readers::default(),
         }
     }
 
@@ -83,6 +87,16 @@ impl State {
     /// The client tokens.
     pub fn tokens(&self) -> &Tokens {
         &self.tokens
+    }
+
+    /// How often what has no other ordinal was decided.
+    pub fn decided(&self) -> &Ordinals {
+        &self.decided
+    }
+
+    /// What callers have seen whose reads never go back.
+    pub fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// The conditions of all tables without their own.
@@ -134,6 +148,8 @@ impl State {
         self.catalog.clear();
         self.faults.clear();
         self.tokens.clear();
+        self.decided.clear();
+        self.readers.clear();
         self.table_conditions.write().clear();
     }
 }

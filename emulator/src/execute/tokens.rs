@@ -1,6 +1,6 @@
 //! Client tokens: a transaction that is sent twice happens once.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::clock::Moment;
@@ -28,7 +28,7 @@ pub enum Known {
 #[derive(Debug)]
 struct Record {
     fingerprint: u64,
-    /// When the request was done; `None` while it runs.
+    /// When the request is done; `None` while that is not known.
     done: Option<Moment>,
 }
 
@@ -47,7 +47,7 @@ pub struct Tokens(Mutex<Remembered>);
 struct Remembered {
     records: BTreeMap<(Scope, Text), Record>,
     /// Done tokens, oldest first.
-    order: VecDeque<(Moment, (Scope, Text))>,
+    order: BTreeSet<(Moment, (Scope, Text))>,
 }
 
 impl Tokens {
@@ -58,8 +58,8 @@ impl Tokens {
         let name = (scope.clone(), token.clone());
         match remembered.records.get(&name) {
             Some(record) if record.fingerprint != fingerprint => Known::Mismatch,
-            Some(Record { done: None, .. }) => Known::Running,
-            Some(_) => Known::Done,
+            Some(Record { done: Some(done), .. }) if *done <= now => Known::Done,
+            Some(_) => Known::Running,
             None => {
                 remembered.records.insert(
                     name,
@@ -73,7 +73,7 @@ impl Tokens {
         }
     }
 
-    /// The request of a token is done, or has failed, and then the token is free again.
+    /// The request of a token is done at `now`, which may be a moment to come, or has failed, and then the token is free again.
     pub fn end(&self, scope: &Scope, token: &Text, succeeded: bool, now: Moment) {
         let mut remembered = self.0.lock();
         let name = (scope.clone(), token.clone());
@@ -81,7 +81,7 @@ impl Tokens {
             remembered.records.remove(&name);
         } else if let Some(record) = remembered.records.get_mut(&name) {
             record.done = Some(now);
-            remembered.order.push_back((now, name));
+            remembered.order.insert((now, name));
         }
     }
 
@@ -94,8 +94,8 @@ impl Tokens {
 impl Remembered {
     fn forget(&mut self, now: Moment) {
         let life = Duration::from_secs(limits::CLIENT_TOKEN_SECONDS);
-        while self.order.front().is_some_and(|(done, _)| done.plus(life) <= now) || self.order.len() > MOST_TOKENS {
-            if let Some((_, name)) = self.order.pop_front() {
+        while self.order.first().is_some_and(|(done, _)| done.plus(life) <= now) || self.order.len() > MOST_TOKENS {
+            if let Some((_, name)) = self.order.pop_first() {
                 self.records.remove(&name);
             }
         }

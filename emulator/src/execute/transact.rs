@@ -1,17 +1,21 @@
 //! The write pipeline, for several items at once: all partitions are locked, in order, before the first item is looked at,
-//! and nothing is applied unless everything can be.
+//! and nothing is applied unless everything can be. While the dial is on, a transaction only takes hold of its items then,
+//! and is carried out later, when that is due.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Context;
 use super::due;
 use super::judge::is_throttle;
 use super::write::Write;
+use crate::chance::{self, StableHash};
 use crate::change::Change;
+use crate::conditions::Lag;
 use crate::error::{ApiError, CancellationReason, Detail, ErrorKind};
-use crate::storage::Shape;
+use crate::storage::{Landing, Shape};
 
-/// Carries out all writes or none. An entry that could not be planned brings its error along: it cancels the transaction
+/// Carries out all writes or none, now or when [`Context::done_at`] says. An entry that could not be planned brings its error along: it cancels the transaction
 /// like one that fails now.
 pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Result<Vec<Change>, ApiError> {
     let mut failures: Vec<Option<ApiError>> = Vec::with_capacity(writes.len());
@@ -71,12 +75,24 @@ pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiErro
             failures.into_iter().map(reason).collect(),
         ));
     }
+    let lands = context.now.plus(time_in_flight(context, writes));
+    if lands > context.now {
+        for (at, applies, change) in &changes {
+            let (_, guard, _, partition) = &mut locked[*at];
+            let then = if *applies {
+                Landing::Writes(change.new.clone())
+            } else {
+                Landing::Checks
+            };
+            partition.mark(Arc::make_mut(guard), &change.key, lands, then);
+        }
+        context.answer_at(lands);
+        return Ok(changes.into_iter().map(|(_, _, change)| change).collect());
+    }
     for (at, applies, change) in &changes {
         let (_, guard, shape, partition) = &mut locked[*at];
         if *applies {
-            let contents = Arc::make_mut(guard);
-            contents.apply(shape, change, context.now);
-            partition.publish_due(contents);
+            partition.apply(Arc::make_mut(guard), shape, change, context.now);
         }
     }
     let shapes: Vec<Arc<Shape>> = locked.into_iter().map(|(_, _, shape, _)| shape).collect();
@@ -88,9 +104,35 @@ pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiErro
     Ok(changes.into_iter().map(|(_, _, change)| change).collect())
 }
 
+/// How long a transaction runs: what the dials of its tables make of its first item, and the longest of them.
+fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Duration {
+    let dials = || {
+        writes
+            .iter()
+            .flatten()
+            .map(|write| write.target.shape.conditions.transaction_time)
+    };
+    let Some(Ok(first)) = writes.first().filter(|_| !dials().all(Lag::is_none)) else {
+        return Duration::ZERO;
+    };
+    let seed = context.engine.seed();
+    let name = StableHash::new(seed).bytes(b"transaction");
+    let id = name
+        .bytes(first.target.table.name.as_bytes())
+        .bytes(&first.key.bytes)
+        .finish();
+    let ordinal = context.engine.decided().next(id);
+    let decision = chance::decide(seed, "transaction", &id.to_le_bytes(), ordinal);
+    dials().map(|dial| dial.of(decision)).max().unwrap_or_default()
+}
+
 /// Whether an entry's error cancels the transaction with a reason, instead of answering for the whole request.
 fn cancels(error: &ApiError) -> bool {
-    is_throttle(error) || matches!(error.kind(), ErrorKind::Validation | ErrorKind::ConditionalCheckFailed)
+    is_throttle(error)
+        || matches!(
+            error.kind(),
+            ErrorKind::Validation | ErrorKind::ConditionalCheckFailed | ErrorKind::ItemCollectionSizeLimitExceeded
+        )
 }
 
 /// Why an action is at fault, from its error.

@@ -74,10 +74,13 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// Steps two and three: the condition on the current item, and the whole change.
+    /// Steps two and three: the condition on the current item, which no running transaction holds, and the whole change.
     pub(super) fn change(&self, shape: &Shape, contents: &Contents) -> Result<Change, ApiError> {
         if shape.epoch != self.target.shape.epoch {
             self.replan(shape)?;
+        }
+        if contents.is_marked(&self.key) {
+            return Err(ApiError::transaction_conflict());
         }
         let old = contents.get(&self.key);
         if let Some(condition) = &self.condition
@@ -156,10 +159,7 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     let change = write.change(&shape, &guard)?;
     if write.changes(&change) {
         let contents = Arc::make_mut(&mut guard);
-        contents.apply(&shape, &change, context.now);
-        if shape.time_to_live.is_some() {
-            partition.publish_due(contents);
-        }
+        partition.apply(contents, &shape, &change, context.now);
     }
     drop(guard);
     for arm in &change.globals {

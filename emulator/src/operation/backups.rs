@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::check;
+use super::arn;
 use super::description;
 use crate::clock::Moment;
 use crate::conditions::Lag;
@@ -79,10 +79,10 @@ pub fn arn<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<&'r str, 
     if !arn.starts_with("arn:") {
         return Err(ApiError::validation("Invalid Backup ARN"));
     }
-    if check::sub_resource(arn, "backup").is_none() {
+    if arn::sub_resource(arn, "backup").is_none() {
         return Err(ApiError::invalid_request("BackupArn is not valid"));
     }
-    check::own_account(context, arn)?;
+    arn::own_account(context, arn)?;
     Ok(arn)
 }
 
@@ -103,7 +103,7 @@ pub fn make(context: &Context<'_>, table: &Table, name: String, kind: BackupKind
         backup.expires = Some(backup.created.plus(Duration::from_secs(kept)));
     } else {
         let taken = |arn: &str| region.backups.has(arn);
-        backup.arn = check::new_arn(context, &table.arn, "backup", taken);
+        backup.arn = arn::new_arn(context, &table.arn, "backup", taken);
     }
     if takes_time(&shape) {
         backup.available = backup.created.plus(TAKES);
@@ -179,6 +179,12 @@ fn features(object: &mut Object<'_>, backup: &Backup) {
     if backup.kind == BackupKind::User {
         let shape = &backup.snapshot.shape;
         indexes(&mut features, &shape.definition);
+        if let Some(stream) = &shape.stream {
+            let mut description = features.object("StreamDescription");
+            description.boolean("StreamEnabled", true);
+            description.string("StreamViewType", stream.view.name());
+            description.close();
+        }
         if let Some(attribute) = &shape.time_to_live {
             let mut time_to_live = features.object("TimeToLiveDescription");
             time_to_live.string("TimeToLiveStatus", "ENABLED");

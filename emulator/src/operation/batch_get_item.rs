@@ -42,7 +42,6 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let mut throttle = None;
     let mut processed = 0;
     for (gets, read) in &mut planned {
-        let consistent = read.asked.1.consistent_read.unwrap_or(false);
         for (get, key) in gets {
             if bytes >= limits::BATCH_GET_SIZE {
                 read.unprocessed.push(key);
@@ -63,7 +62,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
                         continue;
                     }
                     bytes += size;
-                    read.consumed.table += units::read(size, consistent);
+                    read.consumed.table += units::read(size, get.consistent);
                     read.items.extend(item);
                 }
             }
@@ -209,7 +208,8 @@ fn plan<'r>(context: &Context<'r>, asked: &'r Asked) -> Result<(Vec<Planned<'r>>
     let keys = of_table.keys.as_deref().unwrap_or_default();
     let mut gets: Vec<Planned<'_>> = Vec::with_capacity(keys.len());
     for key in keys {
-        let get = plan::get(target.clone(), &key.attributes)?;
+        let mut get = plan::get(target.clone(), &key.attributes)?;
+        get.consistent = of_table.consistent_read.unwrap_or(false);
         // Only numbers can be written differently and be the same.
         if key.numbers.is_empty() || gets.iter().all(|(other, _)| other.key != get.key) {
             gets.push((get, key));

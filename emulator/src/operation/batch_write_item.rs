@@ -3,7 +3,7 @@
 use super::check::{self, Report};
 use super::{dump, output, single_write};
 use crate::capacity::Consumed;
-use crate::error::{ApiError, Violations};
+use crate::error::{ApiError, ErrorKind, Violations};
 use crate::execute::{self, Action, Context, Write, is_throttle};
 use crate::key::Key;
 use crate::limits;
@@ -56,6 +56,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
                 unprocessed[*at].push(*number);
                 throttle = Some(error);
             }
+            // The operation knows no conflict: an item that a transaction holds is one that could not be processed.
+            Err(error) if error.kind() == ErrorKind::TransactionConflict => unprocessed[*at].push(*number),
             Err(error) => return Err(error),
             Ok(change) => {
                 let cost = change.consumed(&write.target.table.name, 1);

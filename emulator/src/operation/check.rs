@@ -1,8 +1,6 @@
 //! The framework's checks on members that several operations share, in the wording of each layer.
 
-use crate::chance;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
 use crate::request::Substitutions;
 use crate::value::Text;
 
@@ -28,6 +26,12 @@ pub mod words {
     pub const ATTRIBUTE_TYPE: &str = "[B, N, S]";
     /// `BillingMode`.
     pub const BILLING_MODE: &str = "[PROVISIONED, PAY_PER_REQUEST]";
+    /// `ApproximateCreationDateTimePrecision`; this and the next two in the model's order, since none has been captured.
+    pub const DATE_TIME_PRECISION: &str = "[MILLISECOND, MICROSECOND]";
+    /// `ContributorInsightsAction`.
+    pub const CONTRIBUTOR_INSIGHTS_ACTION: &str = "[ENABLE, DISABLE]";
+    /// `ContributorInsightsMode`.
+    pub const CONTRIBUTOR_INSIGHTS_MODE: &str = "[ACCESSED_AND_THROTTLED_KEYS, THROTTLED_KEYS]";
     /// `ProjectionType`.
     pub const PROJECTION_TYPE: &str = "[ALL, INCLUDE, KEYS_ONLY]";
 }
@@ -121,7 +125,11 @@ pub fn name(faults: &mut Violations, name: &str, path: &str) {
     if name.starts_with("arn:") {
         return;
     }
-    // Where both are wrong, the pattern is named first.
+    plain_name(faults, name, path);
+}
+
+/// A name that cannot be an ARN: its length and characters. Where both are wrong, the pattern is named first.
+pub fn plain_name(faults: &mut Violations, name: &str, path: &str) {
     if !is_name(name) {
         faults.value(name, path, constraint::NAME_PATTERN);
     }
@@ -130,79 +138,6 @@ pub fn name(faults: &mut Violations, name: &str, path: &str) {
     }
     if name.chars().count() > 255 {
         faults.value(name, path, constraint::max_length(255));
-    }
-}
-
-/// A name that cannot be an ARN: its length and characters.
-pub fn plain_name(faults: &mut Violations, text: &str, path: &str) {
-    if text.starts_with("arn:") {
-        faults.value(text, path, constraint::NAME_PATTERN);
-    }
-    name(faults, text, path);
-}
-
-/// What an ARN of a table, or of something under one, says: `arn:aws:dynamodb:<region>:<account>:table/<table>/<kind>/<id>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SubResource<'r> {
-    /// The region.
-    pub region: &'r str,
-    /// The account.
-    pub account: &'r str,
-    /// The table's name.
-    pub table: &'r str,
-}
-
-/// The parts of an ARN of this kind of thing under a table, if it is one.
-pub fn sub_resource<'r>(arn: &'r str, kind: &str) -> Option<SubResource<'r>> {
-    let parts: Vec<&str> = arn.splitn(6, ':').collect();
-    let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
-        return None;
-    };
-    let parts: Vec<&str> = resource.split('/').collect();
-    match parts[..] {
-        ["table", table, named, id] if named == kind && is_name(table) && !id.is_empty() => {
-            Some(SubResource { region, account, table })
-        }
-        _ => None,
-    }
-}
-
-/// The parts of a table's ARN, if it is one.
-pub fn table_arn(arn: &str) -> Option<SubResource<'_>> {
-    let parts: Vec<&str> = arn.splitn(6, ':').collect();
-    let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
-        return None;
-    };
-    let table = resource.strip_prefix("table/").filter(|table| is_name(table))?;
-    Some(SubResource { region, account, table })
-}
-
-/// Refuses an ARN under a table of another account. Where all accounts share one set of tables, a table keeps the account
-/// it was made in.
-pub fn own_account(context: &Context<'_>, arn: &str) -> Result<(), ApiError> {
-    let account = arn.split(':').nth(4).unwrap_or_default();
-    if account == context.account || context.scope.account.is_empty() {
-        return Ok(());
-    }
-    Err(ApiError::access_denied(context.account, context.operation, arn))
-}
-
-/// The ARN of a new thing under a table: its id is the moment in milliseconds, and eight digits that nothing has yet.
-pub fn new_arn(context: &Context<'_>, table_arn: &str, kind: &str, taken: impl Fn(&str) -> bool) -> String {
-    let millis = context.now.micros().div_euclid(1000);
-    let mut ordinal = 0;
-    loop {
-        let decision = chance::decide(
-            context.engine.seed(),
-            kind,
-            table_arn.as_bytes(),
-            millis as u64 ^ ordinal << 48,
-        );
-        let arn = format!("{table_arn}/{kind}/{millis:014}-{:08x}", decision as u32);
-        if !taken(&arn) {
-            return arn;
-        }
-        ordinal += 1;
     }
 }
 

@@ -3,21 +3,25 @@
 pub(super) mod definition;
 pub(super) mod shape;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::check;
 use super::description::{self, Look};
-use super::one_of;
+use super::{one_of, policies};
 use crate::chance;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::CreateTable;
-use crate::schema::Definition;
-use crate::storage::{GlobalIndex, Recent, Restored, Shape, Table};
+use crate::schema::{Definition, StreamView};
+use crate::storage::{
+    Attached, GlobalIndex, PARTITIONS, Recent, Region, Restored, Shape, Stream, StreamSettings, Table,
+};
 use crate::value::Name;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
+use crate::wire::policy::Document;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = CreateTable::decode(body)?;
@@ -26,6 +30,15 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     };
     shape::check(&request, &name, "")?;
     let definition = definition::read(context, &request)?;
+    let policy = request.resource_policy.as_deref();
+    let policy = policy.map(|text| Document::read(text, false)).transpose()?;
+    let attached = Attached {
+        policies: policy
+            .iter()
+            .map(|document| policies::first(context, document.text()))
+            .collect(),
+        ..Attached::default()
+    };
     context.judge_control(&name)?;
     let region = context.engine.catalog().region_or_new(&context.scope);
     let mut tables = region.tables.write();
@@ -41,7 +54,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             });
         }
     }
-    let table = make(context, name.clone(), definition, None);
+    let extras = Extras {
+        stream: definition::stream(&request)?,
+        attached,
+        restored: None,
+    };
+    let table = make(context, &region, name.clone(), definition, extras);
     tables.insert(name, Arc::clone(&table));
     drop(tables);
     description::table(out, "TableDescription", &table, &table.shape(), Look::Created);
@@ -51,42 +69,79 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 /// How many times as long as the creation of a table a restore takes (measured: from 80 s on).
 const RESTORE_TAKES: f64 = 20.0;
 
+/// What a new table has besides its definition.
+#[derive(Default)]
+pub(super) struct Extras {
+    stream: Option<StreamView>,
+    attached: Attached,
+    restored: Option<Restored>,
+}
+
+impl Extras {
+    /// Of a table that is made of a backup or of another table's past.
+    pub(super) fn of(restored: Restored) -> Extras {
+        Extras {
+            restored: Some(restored),
+            ..Extras::default()
+        }
+    }
+}
+
 /// A table that nobody knows of yet.
 pub(super) fn make(
     context: &Context<'_>,
+    region: &Region,
     name: Name,
     definition: Definition,
-    restored: Option<Restored>,
+    extras: Extras,
 ) -> Arc<Table> {
     let ordinal = context.engine.catalog().next_ordinal();
     let conditions = context.engine.conditions_of(&context.scope, &name);
     let seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
     let decision = chance::decide(seed, "creating", &[], ordinal);
     let mut lag = conditions.table_status.of(decision);
-    if restored.is_some() {
+    if extras.restored.is_some() {
         lag = Duration::try_from_secs_f64(lag.as_secs_f64() * RESTORE_TAKES).unwrap_or(lag);
     }
     let indexes = definition.globals.iter().map(|_| Arc::new(GlobalIndex::new()));
-    let shape = Shape {
+    let arn = context.table_arn(&name);
+    let active_at = context.now.plus(lag);
+    let mut shape = Shape {
         epoch: 1,
         indexes: indexes.collect(),
         definition: Arc::new(definition),
+        stream: None,
+        latest_stream: None,
         time_to_live: None,
         time_to_live_changed: None,
         conditions,
+        index_lags: BTreeMap::new(),
         seed,
-        active_at: context.now.plus(lag),
+        active_at,
         deleted_at: None,
         jobs: Vec::new(),
         recent: Recent::default(),
         recovery: None,
-        restored: restored.map(Arc::new),
+        restored: extras.restored.map(Arc::new),
+        attached: Arc::new(extras.attached),
     };
+    if let Some(view) = extras.stream {
+        let stream = Stream::new(StreamSettings {
+            table: name.clone(),
+            table_arn: &arn,
+            key: shape.definition.key.clone(),
+            view,
+            created: region.stream_label(&arn, context.now),
+            enabled_at: active_at,
+            seed,
+            partitions: PARTITIONS,
+        });
+        region.add_stream(&shape.open_stream(stream));
+    }
     let id = description::uuid(
         chance::decide(seed, "id", &[], ordinal),
         chance::decide(seed, "id", &[1], ordinal),
     );
-    let arn = context.table_arn(&name);
     Arc::new(Table::new(name, arn, id, ordinal, context.now, shape))
 }
 

@@ -33,13 +33,22 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         if tags::are_settling(shape, now) {
             return Err(ApiError::in_use(format_args!("Table tags are being updated: {}", table.name)));
         }
+        let policy = shape.attached.policy(None);
+        if policy.is_some_and(|policy| now < policy.until) {
+            return Err(ApiError::in_use(format_args!(
+                "Table: {} has a pending resource-based policy update.",
+                table.name
+            )));
+        }
         if shape.definition.deletion_protection {
             return Err(ApiError::validation(
                 "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.",
             ));
         }
         let decision = chance::decide(shape.seed, "deleting", &[], table.ordinal);
-        shape.deleted_at = Some(now.plus(shape.conditions.table_status.of(decision)));
+        let gone = now.plus(shape.conditions.table_status.of(decision));
+        shape.deleted_at = Some(gone);
+        shape.close_stream(now, gone);
         Ok(())
     })?;
     if shape.recovery.is_some() {

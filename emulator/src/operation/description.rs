@@ -107,6 +107,7 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     key_schema(object, &definition.key);
     local_indexes(object, table, definition);
     global_indexes(object, table, shape, settled, look);
+    stream(object, shape);
     on_demand(object, definition.on_demand.as_ref());
     if settled || definition.warm.is_some() {
         let changing = old_warm(&shape.jobs, None, look);
@@ -134,6 +135,20 @@ fn restore_summary(object: &mut Object<'_>, restored: &Restored) {
     summary.timestamp("RestoreDateTime", restored.at);
     summary.boolean("RestoreInProgress", true);
     summary.close();
+}
+
+/// A stream shows as it is wanted, from the request on; the label of one that was switched off stays.
+fn stream(object: &mut Object<'_>, shape: &Shape) {
+    if let Some(stream) = &shape.stream {
+        let mut specification = object.object("StreamSpecification");
+        specification.boolean("StreamEnabled", true);
+        specification.string("StreamViewType", stream.view.name());
+        specification.close();
+    }
+    if let Some(latest) = &shape.latest_stream {
+        object.string("LatestStreamArn", &latest.arn);
+        object.string("LatestStreamLabel", &latest.label);
+    }
 }
 
 fn table_class(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) {
@@ -233,7 +248,7 @@ fn attributes(object: &mut Object<'_>, definition: &Definition) {
     list.close();
 }
 
-pub(super) fn key_schema(object: &mut Object<'_>, schema: &KeySchema) {
+pub fn key_schema(object: &mut Object<'_>, schema: &KeySchema) {
     let mut list = object.list("KeySchema");
     let mut element = |name: &str, kind: &str| {
         let mut element = list.object();

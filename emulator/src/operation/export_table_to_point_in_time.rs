@@ -3,7 +3,7 @@
 mod lines;
 
 use super::transfers::{self, Start};
-use super::{backups, check, describe_export, one_of};
+use super::{arn, backups, describe_export, one_of};
 use crate::clock::Moment;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context};
@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let request = ExportTableToPointInTime::decode(body)?;
     check_members(&request)?;
     let arn = request.table_arn.as_deref().unwrap_or_default();
-    if check::table_arn(arn).is_none() {
+    if arn::table_arn(arn).is_none() {
         return Err(ApiError::invalid("tableArn is not a valid ARN"));
     }
     let target = table(context, arn)?;

@@ -34,7 +34,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     reading::check_not_empty(request.projection_expression.as_ref())?;
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
     let key = request.key.unwrap_or_default();
-    let get = plan::get(target, &key)?;
+    let mut get = plan::get(target, &key)?;
+    get.consistent = request.consistent_read.unwrap_or(false);
     let cache = context.engine.expressions();
     let projection =
         reading::projection(&request.substitutions, request.projection_expression.as_ref(), cache)?.or(legacy);
@@ -46,7 +47,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     if report != Report::None {
         let mut consumed = Consumed::new(get.target.table.name.clone());
         let size = item.as_ref().map_or(0, Item::size);
-        consumed.table = units::read(size, request.consistent_read.unwrap_or(false));
+        consumed.table = units::read(size, get.consistent);
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, report);
     }
     answer.close();

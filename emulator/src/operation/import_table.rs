@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::create_table::{self, definition, shape};
+use super::create_table::{self, Extras, definition, shape};
 use super::transfers::{self, Start};
 use super::{describe_import, one_of};
 use crate::clock::Moment;
@@ -187,7 +187,8 @@ fn import(
     })?;
     counts.written = items.len() as u64;
     let name = table.table_name.clone().unwrap_or_default();
-    let made = create_table::make(context, name.clone(), definition, None);
+    let region = context.engine.catalog().region_or_new(&context.scope);
+    let made = create_table::make(context, &region, name.clone(), definition, Extras::default());
     made.fill(items, context.now);
     if made.shape().active_at < end {
         // The table is there when its items are.
@@ -197,7 +198,6 @@ fn import(
         });
         drop(until);
     }
-    let region = context.engine.catalog().region_or_new(&context.scope);
     let mut tables = region.tables.write();
     if check_free_of(tables.get(&name), context.now).is_err() {
         return Err(Failure {

@@ -1,6 +1,6 @@
 //! [ListBackups](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html).
 
-use super::{backups, check};
+use super::{arn, backups, check};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Context;
 use crate::plan;
@@ -81,7 +81,7 @@ fn check_members(request: &ListBackups) -> Result<(), ApiError> {
 
 fn check_start(context: &Context<'_>, start: &str) -> Result<(), ApiError> {
     let foreign = || ApiError::invalid_request("The supplied ExclusiveStartBackupArn does not match the region");
-    let Some(place) = check::sub_resource(start, "backup") else {
+    let Some(place) = arn::sub_resource(start, "backup") else {
         return Err(ApiError::validation("Invalid Backup ARN"));
     };
     // Where all regions share one set of tables, a backup keeps the region of its table.

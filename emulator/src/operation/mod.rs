@@ -1,37 +1,58 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
+mod arn;
 mod backups;
 mod batch_get_item;
 mod batch_write_item;
 mod cancel_bulk_operation;
 mod check;
 mod create_backup;
+mod create_global_table;
 mod create_table;
 mod delete_backup;
 mod delete_item;
+mod delete_resource_policy;
 mod delete_table;
 mod describe_backup;
 mod describe_bulk_operation;
 mod describe_continuous_backups;
+mod describe_contributor_insights;
 mod describe_endpoints;
 mod describe_export;
+mod describe_global_table;
+mod describe_global_table_settings;
 mod describe_import;
+mod describe_kinesis_streaming_destination;
 mod describe_limits;
+mod describe_stream;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
+mod disable_kinesis_streaming_destination;
 mod dump;
+mod enable_kinesis_streaming_destination;
 mod export_table_to_point_in_time;
 mod get_item;
+mod get_records;
+mod get_resource_policy;
+mod get_shard_iterator;
 mod import_table;
+mod insights;
+mod kinesis;
+mod legacy_global_tables;
 mod list_backups;
 mod list_bulk_operations;
+mod list_contributor_insights;
 mod list_exports;
+mod list_global_tables;
 mod list_imports;
+mod list_streams;
 mod list_tables;
 mod list_tags_of_resource;
 mod output;
+mod policies;
 mod put_item;
+mod put_resource_policy;
 mod query;
 mod reading;
 mod restore;
@@ -40,6 +61,7 @@ mod restore_table_to_point_in_time;
 mod scan;
 mod single_write;
 mod start_bulk_put_items;
+mod streams;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
@@ -47,7 +69,11 @@ mod transact_write_items;
 mod transfers;
 mod untag_resource;
 mod update_continuous_backups;
+mod update_contributor_insights;
+mod update_global_table;
+mod update_global_table_settings;
 mod update_item;
+mod update_kinesis_streaming_destination;
 mod update_table;
 mod update_time_to_live;
 
@@ -82,9 +108,11 @@ pub struct Operation {
 }
 
 macro_rules! operations {
-    ($($name:literal $access:ident $action:literal => $module:ident,)*) => {
+    (@service) => { Service::DynamoDb };
+    (@service $service:ident) => { Service::$service };
+    ($($name:literal $access:ident $action:literal => $module:ident $(of $service:ident)?,)*) => {
         &[$(Operation {
-            service: Service::DynamoDb,
+            service: operations!(@service $($service)?),
             name: $name,
             access: Access::$access,
             action: $action,
@@ -105,29 +133,45 @@ pub static OPERATIONS: &[Operation] = operations! {
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
     "CancelBulkOperation" Control "dynamodb:CancelBulkOperation" => cancel_bulk_operation,
     "CreateBackup" Control "dynamodb:CreateBackup" => create_backup,
+    "CreateGlobalTable" Control "dynamodb:CreateGlobalTable" => create_global_table,
     "CreateTable" Control "dynamodb:CreateTable" => create_table,
     "DeleteBackup" Control "dynamodb:DeleteBackup" => delete_backup,
     "DeleteItem" Write "dynamodb:DeleteItem" => delete_item,
+    "DeleteResourcePolicy" Control "dynamodb:DeleteResourcePolicy" => delete_resource_policy,
     "DeleteTable" Control "dynamodb:DeleteTable" => delete_table,
     "DescribeBackup" Control "dynamodb:DescribeBackup" => describe_backup,
     "DescribeBulkOperation" Control "dynamodb:DescribeBulkOperation" => describe_bulk_operation,
     "DescribeContinuousBackups" Control "dynamodb:DescribeContinuousBackups" => describe_continuous_backups,
+    "DescribeContributorInsights" Control "dynamodb:DescribeContributorInsights" => describe_contributor_insights,
     "DescribeEndpoints" Control "dynamodb:DescribeEndpoints" => describe_endpoints,
     "DescribeExport" Control "dynamodb:DescribeExport" => describe_export,
+    "DescribeGlobalTable" Control "dynamodb:DescribeGlobalTable" => describe_global_table,
+    "DescribeGlobalTableSettings" Control "dynamodb:DescribeGlobalTableSettings" => describe_global_table_settings,
     "DescribeImport" Control "dynamodb:DescribeImport" => describe_import,
+    "DescribeKinesisStreamingDestination" Control "dynamodb:DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
+    "DescribeStream" Control "dynamodb:DescribeStream" => describe_stream of Streams,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
+    "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
+    "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
     "ExportTableToPointInTime" Control "dynamodb:ExportTableToPointInTime" => export_table_to_point_in_time,
     "GetItem" Read "dynamodb:GetItem" => get_item,
+    "GetRecords" Read "dynamodb:GetRecords" => get_records of Streams,
+    "GetResourcePolicy" Control "dynamodb:GetResourcePolicy" => get_resource_policy,
+    "GetShardIterator" Read "dynamodb:GetShardIterator" => get_shard_iterator of Streams,
     "ImportTable" Control "dynamodb:ImportTable" => import_table,
     "ListBackups" Control "dynamodb:ListBackups" => list_backups,
     "ListBulkOperations" Control "dynamodb:ListBulkOperations" => list_bulk_operations,
+    "ListContributorInsights" Control "dynamodb:ListContributorInsights" => list_contributor_insights,
     "ListExports" Control "dynamodb:ListExports" => list_exports,
+    "ListGlobalTables" Control "dynamodb:ListGlobalTables" => list_global_tables,
     "ListImports" Control "dynamodb:ListImports" => list_imports,
+    "ListStreams" Control "dynamodb:ListStreams" => list_streams of Streams,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
     "PutItem" Write "dynamodb:PutItem" => put_item,
+    "PutResourcePolicy" Control "dynamodb:PutResourcePolicy" => put_resource_policy,
     "Query" Read "dynamodb:Query" => query,
     "RestoreTableFromBackup" Control "dynamodb:RestoreTableFromBackup" => restore_table_from_backup,
     "RestoreTableToPointInTime" Control "dynamodb:RestoreTableToPointInTime" => restore_table_to_point_in_time,
@@ -138,7 +182,11 @@ pub static OPERATIONS: &[Operation] = operations! {
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,
     "UntagResource" Control "dynamodb:UntagResource" => untag_resource,
     "UpdateContinuousBackups" Control "dynamodb:UpdateContinuousBackups" => update_continuous_backups,
+    "UpdateContributorInsights" Control "dynamodb:UpdateContributorInsights" => update_contributor_insights,
+    "UpdateGlobalTable" Control "dynamodb:UpdateGlobalTable" => update_global_table,
+    "UpdateGlobalTableSettings" Control "dynamodb:UpdateGlobalTableSettings" => update_global_table_settings,
     "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
+    "UpdateKinesisStreamingDestination" Control "dynamodb:UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
     "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
 };
@@ -154,6 +202,12 @@ pub fn find(service: Service, name: &str) -> Option<&'static Operation> {
     Some(&OPERATIONS[at]).filter(|operation| operation.service == service)
 }
 
+/// The service that has an operation of this name: no name is in both.
+pub fn service_of(name: &str) -> Service {
+    let at = OPERATIONS.binary_search_by(|operation| operation.name.cmp(name));
+    at.map_or(Service::DynamoDb, |at| OPERATIONS[at].service)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +217,12 @@ mod tests {
         for operation in OPERATIONS {
             let found = find(operation.service, operation.name).map(|found| found.name);
             assert_eq!(found, Some(operation.name));
-            assert!(find(Service::Streams, operation.name).is_none());
+            let other = match operation.service {
+                Service::DynamoDb => Service::Streams,
+                Service::Streams => Service::DynamoDb,
+            };
+            assert!(find(other, operation.name).is_none());
+            assert_eq!(service_of(operation.name), operation.service);
         }
         assert!(find(Service::DynamoDb, "putItem").is_none());
     }

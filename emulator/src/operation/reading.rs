@@ -10,7 +10,7 @@ use crate::key::{self, Key};
 use crate::plan::{self, Target};
 use crate::request::{LegacyCondition, Substitutions};
 use crate::schema::{Index, Projection as IndexProjection};
-use crate::storage::{KeyRange, PageLimit};
+use crate::storage::{KeyRange, PageLimit, Walk};
 use crate::value::{Item, Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -197,7 +197,7 @@ pub struct PageRead<'t, 'r> {
     pub forward: bool,
     /// `Limit`.
     pub limit: Option<i64>,
-    /// Whether it costs as a consistent read.
+    /// Whether it is a consistent read, and costs as one.
     pub consistent: bool,
     /// What stays.
     pub filter: Option<Condition<'r>>,
@@ -230,15 +230,13 @@ impl PageRead<'_, '_> {
         let limit = PageLimit::new(self.limit.and_then(|limit| usize::try_from(limit).ok()));
         let table_key = &self.target.definition().key;
         let fetch = self.fetches().then_some(table_key);
-        let page = execute::page(
-            context,
-            self.target,
-            self.source,
-            &self.range,
-            self.forward,
+        let walk = Walk {
+            range: &self.range,
+            forward: self.forward,
             limit,
             fetch,
-        );
+        };
+        let page = execute::page(context, self.target, self.source, &walk, self.consistent);
         let last = page.items.last().filter(|_| page.cut).cloned();
         let consumed = (self.report != Report::None).then(|| self.consumed(page.bytes, &page.bases));
         let scanned = page.items.len();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::create_table::{self, definition, shape};
+use super::create_table::{self, Extras, definition, shape};
 use super::description::{self, Look};
 use super::{check, one_of};
 use crate::error::{ApiError, Violations};
@@ -193,7 +193,7 @@ pub fn make(
 ) -> Result<(), ApiError> {
     let region = context.engine.catalog().region_or_new(&context.scope);
     check_target(context, &region, name)?;
-    let table = create_table::make(context, name.clone(), definition, Some(restored));
+    let table = create_table::make(context, &region, name.clone(), definition, Extras::of(restored));
     table.fill(items.into_iter().flatten(), context.now);
     let mut tables = region.tables.write();
     // Another request may have made a table of this name meanwhile.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{backups, check, restore};
+use super::{arn, backups, restore};
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
 use crate::request::RestoreTableFromBackup;
@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let target = request.target_table_name.unwrap_or_default();
     context.judge_control(&target)?;
     let backup = find(context, arn)?;
-    let place = check::sub_resource(arn, "backup").ok_or_else(ApiError::internal)?;
+    let place = arn::sub_resource(arn, "backup").ok_or_else(ApiError::internal)?;
     restore::check_region(context, place.region, &request.overrides)?;
     let definition = restore::definition(context, &backup.snapshot.shape.definition, &request.overrides)?;
     if context.now < backup.available {
@@ -50,9 +50,7 @@ fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Backup>, ApiError> {
     }
     let elsewhere = Scope {
         account: context.scope.account.clone(),
-        region: check::sub_resource(arn, "backup")
-            .map_or("", |place| place.region)
-            .into(),
+        region: arn::sub_resource(arn, "backup").map_or("", |place| place.region).into(),
     };
     let region = context.engine.catalog().region(&elsewhere);
     region

@@ -1,6 +1,6 @@
 //! [RestoreTableToPointInTime](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html).
 
-use super::{backups, check, restore};
+use super::{arn, backups, check, restore};
 use crate::clock::Moment;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context};
@@ -46,7 +46,7 @@ fn source<'r>(context: &Context<'_>, request: &'r RestoreTableToPointInTime) -> 
             faults.finish().map(|()| name.as_str())
         }
         (Some(arn), None) => {
-            let Some(place) = check::table_arn(arn) else {
+            let Some(place) = arn::table_arn(arn) else {
                 return Err(ApiError::invalid("sourceTableArn is not a valid ARN"));
             };
             if place.account != context.account && !context.scope.account.is_empty() {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::check;
+use super::arn;
 use crate::conditions::Lag;
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::Context;
@@ -76,31 +76,17 @@ pub fn check_count(tags: &Tags) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The form of a `ResourceArn`: a table's, of the caller's region.
+/// The form of a `ResourceArn`: of the caller's region and account.
 pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<&'r str, ApiError> {
-    let Some(arn) = arn.map(Text::as_str).filter(|arn| !arn.is_empty()) else {
-        return Err(ApiError::validation("Invalid TableArn"));
-    };
-    let Some(rest) = arn.strip_prefix("arn:") else {
-        return Err(ApiError::invalid(format_args!("ARNs must start with 'arn:': {arn}")));
-    };
-    let parts: Vec<&str> = rest.splitn(5, ':').collect();
-    let [_, "dynamodb", region, _, resource] = parts[..] else {
-        return Err(ApiError::invalid(format_args!(
-            "Provided Arn is not a DynamoDB resource arn: {arn}"
-        )));
-    };
-    if !resource.strip_prefix("table/").is_some_and(check::is_name) {
-        return Err(ApiError::invalid(format_args!(
-            "Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}"
-        )));
-    }
-    // Where all regions share one set of tables, a table keeps the region it was made in.
-    let shared = context.scope.region.is_empty();
-    if region != context.region && !shared {
+    let resource = arn::resource(arn)?;
+    let arn = resource.arn;
+    if resource.is_elsewhere(context) {
         return Err(ApiError::validation(format!(
             "Invalid TableArn: Invalid ResourceArn provided as input {arn}"
         )));
+    }
+    if resource.is_foreign(context) {
+        return Err(ApiError::not_authorized(context.account, context.operation, arn));
     }
     Ok(arn)
 }

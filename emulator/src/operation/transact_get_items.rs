@@ -3,7 +3,7 @@
 use super::check::{self, Report};
 use super::{output, reading};
 use crate::capacity::{Consumed, Direction, units};
-use crate::error::{ApiError, CancellationReason, Violations, constraint};
+use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Get, cancellation_reason};
 use crate::expression::Projection;
 use crate::key::Key;
@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         })
         .collect::<Result<Vec<_>, _>>()?;
     let gets = plan_all(context, &asked)?;
-    let items = execute::transact_get(context, &gets).map_err(|(at, error)| cancelled(asked.len(), at, error))?;
+    let items = execute::transact_get(context, &gets)?;
     let total: usize = items.iter().flatten().map(Item::size).sum();
     if total > limits::TRANSACTION_SIZE {
         return Err(ApiError::validation(format!(
@@ -108,16 +108,6 @@ fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<
             .map(|each| cancellation_reason(each.err()))
             .collect(),
     ))
-}
-
-/// A transaction that was cancelled by one of its reads.
-fn cancelled(count: usize, at: usize, error: ApiError) -> ApiError {
-    if !execute::is_throttle(&error) {
-        return error;
-    }
-    let mut reasons = vec![CancellationReason::NONE; count];
-    reasons[at] = cancellation_reason(Some(error));
-    ApiError::transaction_cancelled(reasons)
 }
 
 fn encode(

@@ -5,7 +5,7 @@ use super::{output, single_write};
 use crate::capacity::{Consumed, Direction, units};
 use crate::chance::StableHash;
 use crate::change::Change;
-use crate::error::{ApiError, ErrorKind, Violations, constraint};
+use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Action, Context, Known, Write};
 use crate::expression::{Condition, Scope, Update};
 use crate::key::{self, Key};
@@ -66,15 +66,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     };
     let tokens = context.engine.tokens();
     match tokens.begin(&context.scope, token, fingerprint(actions), context.now) {
-        Known::Running => Err(ApiError::new(
-            ErrorKind::TransactionInProgress,
-            "Transaction from previous request is still in progress",
-        )),
+        Known::Running => Err(ApiError::transaction_in_progress()),
         Known::Mismatch => Err(ApiError::idempotent_mismatch()),
         Known::Done => replay(context, &steps, &targets, report, out),
         Known::New => {
             let result = carry_out(context, steps, &targets);
-            tokens.end(&context.scope, token, result.is_ok(), context.now);
+            tokens.end(&context.scope, token, result.is_ok(), context.done_at());
             let (writes, changes) = result?;
             answer(out, &writes, &changes, report, metrics);
             Ok(())

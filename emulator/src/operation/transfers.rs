@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{check, one_of};
+use super::{arn, check, one_of};
 use crate::chance::{self, StableHash};
 use crate::clock::Moment;
 use crate::error::{ApiError, Violations, constraint};
@@ -63,7 +63,7 @@ pub fn begin(
     let kind = about.kind();
     let region = context.engine.catalog().region_or_new(&context.scope);
     let taken = |arn: &str| region.transfers.has(kind, arn);
-    let arn = check::new_arn(context, &table_arn, resource(kind), taken);
+    let arn = arn::new_arn(context, &table_arn, resource(kind), taken);
     let asked = match &about {
         About::Export(request) => format!("{request:?}"),
         About::Import(request) => format!("{request:?}"),
@@ -222,7 +222,7 @@ pub fn find(
     super::backups::arn_length(&mut faults, arn, path);
     faults.finish()?;
     let arn = arn.map(Text::as_str).unwrap_or_default();
-    if check::sub_resource(arn, resource(kind)).is_none() {
+    if arn::sub_resource(arn, resource(kind)).is_none() {
         return Err(ApiError::validation(bad));
     }
     context.judge_control("")?;
@@ -258,7 +258,7 @@ pub fn list(
     check::echoed_range(&mut faults, asked.most, asked.limit.0, 1, MOST);
     faults.finish()?;
     if let Some(arn) = asked.table_arn
-        && check::table_arn(arn).is_none()
+        && arn::table_arn(arn).is_none()
     {
         return Err(ApiError::invalid("tableArn is not a valid ARN"));
     }

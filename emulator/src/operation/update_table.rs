@@ -3,19 +3,17 @@
 mod indexes;
 mod request;
 mod settings;
+mod stream;
 mod throughput;
 mod warm;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use compact_str::CompactString;
 
 use super::check;
 use super::description::{self, Look};
-use crate::chance;
 use crate::clock::Moment;
-use crate::conditions::Lag;
 use crate::error::ApiError;
 use crate::execute::{self, Context};
 use crate::plan;
@@ -75,7 +73,8 @@ impl Edit<'_> {
         self.throughput()?;
         self.on_demand()?;
         self.warm()?;
-        self.indexes()
+        self.indexes()?;
+        self.stream()
     }
 
     fn definition(&mut self) -> &mut Definition {
@@ -84,15 +83,12 @@ impl Edit<'_> {
 
     /// Whether changes take time, and may come only so often.
     fn takes_time(&self) -> bool {
-        self.shape.conditions.table_status != Lag::None
+        self.shape.takes_time()
     }
 
     /// When a change is done that takes so many times as long as a table takes to be made (measured: about 6 s).
     fn after(&self, what: &str, times: f64) -> Moment {
-        let decision = chance::decide(self.shape.seed, what, self.table.name.as_bytes(), self.shape.epoch);
-        let status = self.shape.conditions.table_status.of(decision).as_secs_f64();
-        let lag = Duration::try_from_secs_f64(status * times).unwrap_or(Duration::MAX);
-        self.context.now.plus(lag)
+        self.shape.later(self.context.now, what, &self.table.name, times)
     }
 
     fn begin(&mut self, work: Work, until: Moment) {
@@ -121,6 +117,7 @@ impl Edit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caller::Caller;
     use crate::conditions::Conditions;
     use crate::error::ErrorKind;
     use crate::execute::{Action, State};
@@ -153,7 +150,11 @@ mod tests {
             account: "me".into(),
             region: "us-east-1".into(),
         };
-        let context = Context::new(&state, scope, ("us-east-1", "000000000000"), "PutItem", Moment::START);
+        let caller = Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let context = Context::new(&state, scope, &caller, "PutItem", Moment::START);
         let send = |name: &str, body: &str| {
             let operation = operation::find(Service::DynamoDb, name).unwrap();
             (operation.run)(&context, body.as_bytes(), &mut Writer::new()).unwrap();

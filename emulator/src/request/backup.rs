@@ -1,6 +1,6 @@
 //! Backups, point-in-time recovery and restores.
 
-use super::{OnDemandThroughput, ProvisionedThroughput, SecondaryIndex, SseSpecification, requests};
+use super::{OnDemandThroughput, ProvisionedThroughput, SecondaryIndex, SseSpecification};
 use crate::clock::Moment;
 use crate::value::Text;
 

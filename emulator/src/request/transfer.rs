@@ -1,6 +1,6 @@
 //! Exports, imports and bulk operations.
 
-use super::{CreateTable, Substitutions, requests};
+use super::{CreateTable, Substitutions};
 use crate::clock::Moment;
 use crate::value::{Map, Name, Text};
 

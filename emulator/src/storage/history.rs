@@ -1,159 +1,209 @@
-//! What point-in-time recovery keeps of a partition: each item as it was before each change, newest last, so that the
-//! partition can be laid back to any moment of the recovery period. Kept only while recovery is on.
+//! What a partition was a while ago, for reads that may be stale: an undo log, kept only while the dial is on.
+//!
+//! Each change leaves what it replaced. A state of the past is the present one with the changes since then taken back,
+//! from the newest to one of them: so every state that can be read has existed, whatever was dropped at the log's end.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
-use crate::change::Change;
+use super::partition::Contents;
+use super::range::{KeyRange, Page, PageLimit};
 use crate::clock::Moment;
+use crate::conditions::Lag;
 use crate::key::Key;
-use crate::limits;
+use crate::schema::{Definition, KeySchema};
 use crate::value::Item;
 
-/// Versions in a chunk. What is older than the recovery period is let go of by the chunk.
-const CHUNK: usize = 256;
+/// Changes and bytes of replaced items that a partition remembers at most. Beyond them its reads are less stale.
+const MOST_CHANGES: usize = 10_000;
+const MOST_BYTES: usize = 16 << 20;
 
-/// How far back a table can be laid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recovery {
-    /// When recovery was turned on.
-    pub since: Moment,
-    /// Days that are kept.
-    pub days: u32,
-}
-
-impl Recovery {
-    /// The earliest moment that can be restored.
-    pub fn earliest(self, now: Moment) -> Moment {
-        self.since.max(before(now, u64::from(self.days) * 86_400))
-    }
-
-    /// The latest moment that can be restored.
-    pub fn latest(self, now: Moment) -> Moment {
-        self.since.max(before(now, limits::RECOVERY_LAG_SECONDS))
-    }
-}
-
-/// A moment so many seconds earlier.
-fn before(now: Moment, seconds: u64) -> Moment {
-    Moment::from_micros(now.micros().saturating_sub(seconds as i64 * 1_000_000))
-}
-
-/// An item before a change.
+/// One change's other side.
 #[derive(Clone, Debug)]
-struct Version {
+struct Undo {
     at: Moment,
     key: Key,
     old: Option<Item>,
 }
 
-/// What happened to an item between two moments.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ItemChange {
-    /// When it was changed last.
-    pub at: Moment,
-    /// The item at the first moment.
-    pub old: Option<Item>,
-    /// The item at the second.
-    pub new: Option<Item>,
-}
-
-/// The changes of a partition, oldest first. Clones share all but the last of them.
+/// The changes of a partition that a stale read may not have seen.
 #[derive(Clone, Debug)]
 pub struct History {
-    recovery: Recovery,
-    sealed: VecDeque<Arc<Vec<Version>>>,
-    open: Vec<Version>,
-    latest: Moment,
+    /// How stale reads are.
+    pub staleness: Lag,
+    /// Whether a caller's reads never go back.
+    pub monotonic: bool,
+    undos: VecDeque<Undo>,
+    bytes: usize,
+    /// How many changes have been dropped at the old end.
+    dropped: u64,
 }
 
 impl History {
-    /// No changes yet.
-    pub fn new(recovery: Recovery) -> History {
+    /// A history that begins now.
+    pub fn new(staleness: Lag, monotonic: bool) -> History {
         History {
-            recovery,
-            sealed: VecDeque::new(),
-            open: Vec::new(),
-            latest: Moment::FIRST,
+            staleness,
+            monotonic,
+            undos: VecDeque::new(),
+            bytes: 0,
+            dropped: 0,
         }
     }
 
-    /// Keeps more or fewer days.
-    pub fn set(&mut self, recovery: Recovery) {
-        self.recovery = recovery;
-    }
-
-    /// Whether nothing has been kept that a table recovered since then would not have.
-    pub fn is_of(&self, recovery: Recovery) -> bool {
-        self.recovery.since == recovery.since
-    }
-
-    /// Notes a change that happens at `now`, and forgets what has become too old.
-    pub fn note(&mut self, change: &Change, now: Moment) {
-        // Requests of a partition may come a little out of order; the order of the log is theirs.
-        self.latest = self.latest.max(now);
-        self.open.push(Version {
-            at: self.latest,
-            key: change.key.clone(),
-            old: change.old.clone(),
+    /// Takes in a change that happens at `now`, and drops what no read may miss any more.
+    pub fn record(&mut self, key: &Key, old: Option<&Item>, now: Moment) {
+        // Requests of an earlier moment may come later; the order is that of the lock.
+        let at = self.undos.back().map_or(now, |last| last.at.max(now));
+        self.bytes += old.map_or(0, Item::size);
+        self.undos.push_back(Undo {
+            at,
+            key: key.clone(),
+            old: old.cloned(),
         });
-        if self.open.len() < CHUNK {
-            return;
+        self.trim(at);
+    }
+
+    fn trim(&mut self, now: Moment) {
+        let oldest = now.minus(self.staleness.longest());
+        while let Some(undo) = self.undos.pop_front_if(|undo| undo.at <= oldest) {
+            self.drop(&undo);
         }
-        self.sealed.push_back(Arc::new(std::mem::take(&mut self.open)));
-        let earliest = self.recovery.earliest(now);
-        let is_old = |chunk: &Arc<Vec<Version>>| chunk.last().is_none_or(|last| last.at < earliest);
-        while self.sealed.front().is_some_and(is_old) {
-            self.sealed.pop_front();
+        while self.undos.len() > MOST_CHANGES || self.bytes > MOST_BYTES {
+            let Some(undo) = self.undos.pop_front() else { return };
+            self.drop(&undo);
         }
     }
 
-    /// All versions, newest first.
-    fn back(&self) -> impl Iterator<Item = &Version> {
-        let sealed = self.sealed.iter().rev().flat_map(|chunk| chunk.iter().rev());
-        self.open.iter().rev().chain(sealed)
+    fn drop(&mut self, undo: &Undo) {
+        self.bytes -= undo.old.as_ref().map_or(0, Item::size);
+        self.dropped += 1;
     }
 
-    /// How many changes are kept.
-    pub fn len(&self) -> usize {
-        self.open.len() + self.sealed.iter().map(|chunk| chunk.len()).sum::<usize>()
+    /// The state of the present: how many changes have been made in all.
+    pub fn present(&self) -> u64 {
+        self.dropped + self.undos.len() as u64
     }
 
-    /// Whether none is kept.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// The state that was there `before` the moment `now`, or the oldest that is remembered.
+    pub fn state(&self, now: Moment, before: Duration) -> u64 {
+        let moment = now.minus(before);
+        self.dropped + self.undos.partition_point(|undo| undo.at <= moment) as u64
     }
 
-    /// Lays `items` back to before the changes that `undone` picks by their moment; it picks all after the first it does.
-    pub fn lay_back(&self, items: &mut BTreeMap<Key, Item>, undone: impl Fn(Moment) -> bool) {
-        for version in self.back().take_while(|version| undone(version.at)) {
-            match &version.old {
-                Some(old) => items.insert(version.key.clone(), old.clone()),
-                None => items.remove(&version.key),
+    /// The changes since a state, the oldest first.
+    fn since(&self, state: u64) -> impl Iterator<Item = &Undo> {
+        let skipped = usize::try_from(state.saturating_sub(self.dropped)).unwrap_or(usize::MAX);
+        self.undos.iter().skip(skipped)
+    }
+}
+
+/// A partition as it was: the present with the changes since a state taken back.
+pub struct Past<'c> {
+    contents: &'c Contents,
+    /// The items that were other than they are.
+    changed: BTreeMap<&'c Key, Option<&'c Item>>,
+}
+
+impl<'c> Past<'c> {
+    /// The partition in a state that its history had.
+    pub fn new(contents: &'c Contents, history: &'c History, state: u64) -> Past<'c> {
+        let mut changed = BTreeMap::new();
+        for undo in history.since(state) {
+            // The oldest change since then replaced what was there then.
+            changed.entry(&undo.key).or_insert(undo.old.as_ref());
+        }
+        Past { contents, changed }
+    }
+
+    /// The item under a key.
+    pub fn get(&self, key: &Key) -> Option<&'c Item> {
+        match self.changed.get(key) {
+            Some(old) => *old,
+            None => self.contents.get(key),
+        }
+    }
+
+    /// Adds to a page from the table, or from a local index.
+    pub fn page(
+        &self,
+        definition: &Definition,
+        local: Option<usize>,
+        range: &KeyRange,
+        forward: bool,
+        limit: PageLimit,
+        page: &mut Page,
+    ) {
+        let mut hidden = BTreeSet::new();
+        let mut shown = BTreeMap::new();
+        for (&key, &old) in &self.changed {
+            let Some(index) = local.and_then(|at| definition.locals.get(at)) else {
+                hidden.insert(key.clone());
+                shown.extend(old.map(|old| (key.clone(), old.clone())));
+                continue;
             };
+            let entry = |item: &Item| Key::of_entry(index, item.attributes(), key);
+            hidden.extend(self.contents.get(key).and_then(entry));
+            shown.extend(old.and_then(|old| Some((entry(old)?, index.project(old, &definition.key)))));
+        }
+        if let Some(map) = self.contents.map(local) {
+            page.fill_from_two(map, &hidden, &shown, range, forward, limit);
         }
     }
 
-    /// What became of each item that was changed from `from` on and before `to`. An item that ended as it began, by
-    /// coming and going, is not there.
-    pub fn between(&self, items: &BTreeMap<Key, Item>, from: Moment, to: Moment) -> BTreeMap<Key, ItemChange> {
-        let mut items = items.clone();
-        self.lay_back(&mut items, |at| at >= to);
-        let mut touched: BTreeMap<Key, Moment> = BTreeMap::new();
-        for version in self.back().filter(|version| version.at >= from && version.at < to) {
-            touched.entry(version.key.clone()).or_insert(version.at);
+    /// Reads from the table what the entries of a page stand for, those that have not been read yet.
+    pub fn fetch_bases(&self, schema: &KeySchema, page: &mut Page) {
+        page.fetch_bases(schema, |key| self.get(key).cloned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::KeyBytes;
+
+    fn key(token: u64) -> Key {
+        Key {
+            token,
+            bytes: KeyBytes::new(),
         }
-        let mut before = items.clone();
-        self.lay_back(&mut before, |at| at >= from);
-        let changes = touched.into_iter().filter_map(|(key, at)| {
-            let change = ItemChange {
-                at,
-                old: before.get(&key).cloned(),
-                new: items.get(&key).cloned(),
-            };
-            let comes_and_goes = change.old.is_none() && change.new.is_none();
-            (!comes_and_goes).then_some((key, change))
-        });
-        changes.collect()
+    }
+
+    fn at(seconds: i64) -> Moment {
+        Moment::from_seconds(seconds)
+    }
+
+    #[test]
+    fn what_nobody_may_miss_is_dropped() {
+        let mut history = History::new(Lag::Fixed(Duration::from_secs(2)), false);
+        for seconds in 0..10 {
+            history.record(&key(seconds as u64), None, at(seconds));
+        }
+        assert_eq!((history.present(), history.undos.len()), (10, 2));
+        assert_eq!(history.state(at(9), Duration::from_secs(1)), 9);
+        assert_eq!(history.state(at(9), Duration::from_secs(2)), 8);
+        // Older than what is remembered: the oldest that is.
+        assert_eq!(history.state(at(9), Duration::from_secs(8)), 8);
+    }
+
+    #[test]
+    fn memory_is_bounded_though_time_stands_still() {
+        let mut history = History::new(Lag::Fixed(Duration::from_secs(2)), false);
+        (0..30_000).for_each(|token| history.record(&key(token), None, at(0)));
+        assert_eq!((history.present(), history.undos.len()), (30_000, MOST_CHANGES));
+        let value = crate::value::AttributeValue::string(&"x".repeat(300_000));
+        let item = Item::new([("pk".into(), value)].into_iter().collect());
+        (0..100).for_each(|token| history.record(&key(token), Some(&item), at(0)));
+        assert!(history.bytes <= MOST_BYTES, "{}", history.bytes);
+        assert_eq!(history.present(), 30_100);
+    }
+
+    #[test]
+    fn order_is_that_of_the_lock_and_not_of_the_moments() {
+        let mut history = History::new(Lag::Fixed(Duration::from_secs(5)), false);
+        history.record(&key(1), None, at(10));
+        history.record(&key(2), None, at(9));
+        assert_eq!(history.state(at(12), Duration::from_secs(3)), 0);
+        assert_eq!(history.state(at(12), Duration::from_secs(2)), 2);
     }
 }

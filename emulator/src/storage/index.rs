@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::range::{KeyRange, Page, PageLimit};
+use super::range::{Page, Walk};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock};
@@ -25,9 +25,16 @@ struct Arrival {
 #[derive(Debug, Default)]
 pub struct GlobalIndex {
     entries: RwLock<Entries>,
-    queue: Mutex<VecDeque<Arrival>>,
+    queue: Mutex<Queue>,
     /// The queue's length, to be asked without its lock.
     waiting: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    arrivals: VecDeque<Arrival>,
+    /// Whether nothing arrives, however long it waits.
+    paused: bool,
 }
 
 #[derive(Debug, Default)]
@@ -58,9 +65,9 @@ impl GlobalIndex {
     /// The caller holds the lock of the item's partition.
     pub fn push(&self, due: Moment, remove: Option<Key>, insert: Option<(Key, Item)>) {
         let mut queue = self.queue.lock();
-        let due = queue.back().map_or(due, |last| last.due.max(due));
-        queue.push_back(Arrival { due, remove, insert });
-        self.waiting.store(queue.len(), Ordering::Release);
+        let due = queue.arrivals.back().map_or(due, |last| last.due.max(due));
+        queue.arrivals.push_back(Arrival { due, remove, insert });
+        self.waiting.store(queue.arrivals.len(), Ordering::Release);
     }
 
     /// Applies what is due by `now`, in order.
@@ -68,16 +75,32 @@ impl GlobalIndex {
         if self.waiting.load(Ordering::Acquire) == 0 {
             return;
         }
-        // The queue stays locked while its front is applied, so that two drains cannot change places.
-        let mut queue = self.queue.lock();
-        if queue.front().is_none_or(|arrival| arrival.due > now) {
+        self.arrive(&mut self.queue.lock(), now);
+    }
+
+    /// Applies what is due by `now`. The queue stays locked while its front is applied, so that two drains cannot change
+    /// places.
+    fn arrive(&self, queue: &mut Queue, now: Moment) {
+        if queue.paused || queue.arrivals.front().is_none_or(|arrival| arrival.due > now) {
             return;
         }
         let mut entries = self.entries.write();
-        while let Some(arrival) = queue.pop_front_if(|arrival| arrival.due <= now) {
+        while let Some(arrival) = queue.arrivals.pop_front_if(|arrival| arrival.due <= now) {
             entries.apply(arrival);
         }
-        self.waiting.store(queue.len(), Ordering::Release);
+        self.waiting.store(queue.arrivals.len(), Ordering::Release);
+    }
+
+    /// Lets nothing arrive from now on: what is due by `now` still does.
+    pub fn pause(&self, now: Moment) {
+        let mut queue = self.queue.lock();
+        self.arrive(&mut queue, now);
+        queue.paused = true;
+    }
+
+    /// Lets everything arrive again when it is due, beginning with what has been due for long.
+    pub fn resume(&self) {
+        self.queue.lock().paused = false;
     }
 
     /// Applies what is due if much is waiting: what a writer does after it has unlocked.
@@ -87,16 +110,36 @@ impl GlobalIndex {
         }
     }
 
-    /// When the next entry arrives; `None` if none is on its way.
+    /// When the next entry arrives; `None` if none is on its way, or the index is paused.
     pub fn next_due(&self) -> Option<Moment> {
-        self.queue.lock().front().map(|arrival| arrival.due)
+        let queue = self.queue.lock();
+        queue
+            .arrivals
+            .front()
+            .filter(|_| !queue.paused)
+            .map(|arrival| arrival.due)
     }
 
-    /// Reads a page.
-    pub fn page(&self, range: &KeyRange, forward: bool, limit: PageLimit) -> Page {
-        let mut page = Page::default();
-        page.fill_from(&self.entries.read().map, range, forward, limit);
-        page
+    /// Reads a page of what has arrived by `now`.
+    pub fn page(&self, walk: &Walk<'_>, now: Moment) -> Page {
+        self.drain(now);
+        Page::of(&self.entries.read().map, walk)
+    }
+
+    /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
+    ///
+    /// What is due is known before it can be seen here, and done before it is known no more: so with the queue locked, what
+    /// `is_due` does not know is in the queue or has arrived.
+    pub fn settled_page(&self, walk: &Walk<'_>, now: Moment, is_due: impl FnOnce() -> bool) -> Option<Page> {
+        let entries = {
+            let mut queue = self.queue.lock();
+            self.arrive(&mut queue, now);
+            if is_due() {
+                return None;
+            }
+            self.entries.read()
+        };
+        Some(Page::of(&entries.map, walk))
     }
 
     /// How many entries have arrived, and their sizes together.

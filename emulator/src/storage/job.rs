@@ -47,6 +47,13 @@ pub enum Work {
         /// The units before.
         was: Throughput,
     },
+    /// The table's stream, which is switched on or off.
+    Stream {
+        /// Its label.
+        label: String,
+        /// Whether it is switched on.
+        enables: bool,
+    },
     /// An index that is being made and filled.
     CreateIndex {
         /// Its name.

@@ -1,7 +1,9 @@
 //! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
 //!
-//! Knows no requests. Lock order: partitions by (table, token); index queues and index partitions are leaves.
+//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions and the shards of streams
+//! are leaves.
 
+mod attached;
 mod backup;
 mod catalog;
 mod history;
@@ -9,17 +11,24 @@ mod index;
 mod job;
 mod partition;
 mod range;
+mod recovery;
 mod snapshot;
+mod stream;
 mod table;
 mod transfers;
 
+pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
 pub use backup::{Backup, BackupKind, Backups};
 pub use catalog::{Catalog, Region, Scope};
-pub use history::{History, ItemChange, Recovery};
+pub use history::{History, Past};
 pub use index::GlobalIndex;
 pub use job::{Job, Recent, Work};
-pub use partition::{Contents, Expiry, Partition};
-pub use range::{KeyRange, Page, PageLimit, Segment};
+pub use partition::{Contents, Due, Expiry, Landing, Partition};
+pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
+pub use recovery::{ItemChange, Recovery, RecoveryLog};
 pub use snapshot::{Restored, Snapshot};
-pub use table::{Shape, Table};
+pub use stream::{
+    Event, Position, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,
+};
+pub use table::{PARTITIONS, Shape, Stage, Table};
 pub use transfers::{About, Begun, Counts, IndexBytes, Progress, Transfer, TransferKind, Transfers};

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::history::{History, Recovery};
+use super::history::History;
 use super::range::{KeyRange, Page, PageLimit};
+use super::recovery::{Recovery, RecoveryLog};
 use super::table::Shape;
 use crate::change::Change;
 use crate::clock::Moment;
+use crate::conditions::Conditions;
 use crate::key::Key;
 use crate::schema::KeySchema;
 use crate::sync::{AtomicI64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -40,17 +42,50 @@ pub struct Contents {
     due: BTreeSet<Expiry>,
     bytes: usize,
     /// What was here before, while point-in-time recovery is on.
+    log: Option<Box<RecoveryLog>>,
+    /// What was there, while reads may be stale.
     history: Option<Box<History>>,
+    /// The items that running transactions hold.
+    marks: BTreeMap<Key, Mark>,
+    /// When those transactions are carried out.
+    landings: BTreeSet<(Moment, Key)>,
+}
+
+/// An item that a running transaction holds.
+#[derive(Clone, Debug)]
+struct Mark {
+    then: Landing,
+    /// A deletion that fell due meanwhile, and waits.
+    expired: Option<Expiry>,
+}
+
+/// What a running transaction does to an item when it is carried out.
+#[derive(Clone, Debug)]
+pub enum Landing {
+    /// It has only looked at the item.
+    Checks,
+    /// It puts, changes or removes it.
+    Writes(Option<Item>),
+}
+
+/// What falls due in a partition.
+#[derive(Debug)]
+pub enum Due {
+    /// A transaction is carried out on an item.
+    Landing(Moment, Key, Landing),
+    /// Time to live deletes an item.
+    Expiry(Expiry),
 }
 
 impl Partition {
-    /// An empty partition of a table with so many local indexes.
-    pub fn new(epoch: u64, locals: usize) -> Partition {
-        let contents = Contents {
-            epoch,
-            locals: vec![BTreeMap::new(); locals],
+    /// An empty partition of a table.
+    pub fn new(shape: &Shape) -> Partition {
+        let mut contents = Contents {
+            epoch: shape.epoch,
+            locals: vec![BTreeMap::new(); shape.definition.locals.len()],
             ..Contents::default()
         };
+        contents.keep_history(&shape.conditions);
         Partition {
             contents: RwLock::new(Arc::new(contents)),
             next_due: AtomicI64::new(Moment::NEVER.micros()),
@@ -62,7 +97,7 @@ impl Partition {
         self.contents.read()
     }
 
-    /// Locks for writing. Who has changed what is due calls [`publish_due`](Partition::publish_due) before unlocking.
+    /// Locks for writing. Who has taken out what is due calls [`publish_due`](Partition::publish_due) before unlocking.
     pub fn write(&self) -> RwLockWriteGuard<'_, Arc<Contents>> {
         self.contents.write()
     }
@@ -79,8 +114,33 @@ impl Partition {
 
     /// Makes what `contents` has due known to those who ask without the lock. The caller holds the lock for writing.
     pub fn publish_due(&self, contents: &Contents) {
-        let next = contents.due.first().map_or(Moment::NEVER, |expiry| expiry.due);
-        self.next_due.store(next.micros(), Ordering::Release);
+        self.next_due.store(contents.next_due().micros(), Ordering::Release);
+    }
+
+    /// The same if it is earlier than what was known.
+    fn lower_due(&self, contents: &Contents) {
+        self.next_due.fetch_min(contents.next_due().micros(), Ordering::AcqRel);
+    }
+
+    /// Applies a change that happens at `now` to the items, the local indexes and what is due, and hands its global arms on.
+    /// This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
+    pub fn apply(&self, contents: &mut Contents, shape: &Shape, change: &Change, now: Moment) {
+        if shape.time_to_live.is_none() {
+            return contents.apply(shape, change, now);
+        }
+        contents.reschedule(shape, change, change.happened(now));
+        // What comes is known to be due before an index can show the item, and what goes until no index can.
+        self.lower_due(contents);
+        contents.apply(shape, change, now);
+        self.publish_due(contents);
+    }
+
+    /// Lets a running transaction hold an item until it is carried out. The caller holds the lock for writing.
+    pub fn mark(&self, contents: &mut Contents, key: &Key, lands: Moment, then: Landing) {
+        let mark = Mark { then, expired: None };
+        contents.landings.insert((lands, key.clone()));
+        contents.marks.insert(key.clone(), mark);
+        self.lower_due(contents);
     }
 }
 
@@ -111,23 +171,23 @@ impl Contents {
     }
 
     /// The items by their keys.
-    pub fn map(&self) -> &BTreeMap<Key, Item> {
+    pub fn by_key(&self) -> &BTreeMap<Key, Item> {
         &self.items
     }
 
     /// What was here before, while point-in-time recovery is on.
-    pub fn history(&self) -> Option<&History> {
-        self.history.as_deref()
+    pub fn log(&self) -> Option<&RecoveryLog> {
+        self.log.as_deref()
     }
 
     /// Keeps what was here before from now on, goes on with it, or lets go of it.
-    pub fn keep_history(&mut self, recovery: Option<Recovery>) {
-        self.history = recovery.map(|recovery| match self.history.take() {
-            Some(mut history) if history.is_of(recovery) => {
-                history.set(recovery);
-                history
+    pub fn keep_log(&mut self, recovery: Option<Recovery>) {
+        self.log = recovery.map(|recovery| match self.log.take() {
+            Some(mut log) if log.is_of(recovery) => {
+                log.set(recovery);
+                log
             }
-            _ => Box::new(History::new(recovery)),
+            _ => Box::new(RecoveryLog::new(recovery)),
         });
     }
 
@@ -136,42 +196,86 @@ impl Contents {
         self.locals.get(local).into_iter().flatten()
     }
 
-    /// Adds to a page from the table, or from a local index.
-    pub fn page(&self, local: Option<usize>, range: &KeyRange, forward: bool, limit: PageLimit, page: &mut Page) {
-        let map = match local {
+    /// The table's items, or the entries of a local index.
+    pub(super) fn map(&self, local: Option<usize>) -> Option<&BTreeMap<Key, Item>> {
+        match local {
             None => Some(&self.items),
             Some(at) => self.locals.get(at),
-        };
-        if let Some(map) = map {
+        }
+    }
+
+    /// Adds to a page from the table, or from a local index.
+    pub fn page(&self, local: Option<usize>, range: &KeyRange, forward: bool, limit: PageLimit, page: &mut Page) {
+        if let Some(map) = self.map(local) {
             page.fill_from(map, range, forward, limit);
         }
     }
 
+    /// What was there, while reads may be stale.
+    pub fn history(&self) -> Option<&History> {
+        self.history.as_deref()
+    }
+
+    /// Keeps a history from now on, or none, as the table's conditions have it.
+    pub fn keep_history(&mut self, conditions: &Conditions) {
+        let (staleness, monotonic) = (conditions.read_staleness, conditions.monotonic_reads);
+        if staleness.is_none() {
+            self.history = None;
+            return;
+        }
+        let history = self
+            .history
+            .get_or_insert_with(|| Box::new(History::new(staleness, monotonic)));
+        history.staleness = staleness;
+        history.monotonic = monotonic;
+    }
+
     /// Reads from the table what the entries of a page stand for, those that have not been read yet.
     pub fn fetch_bases(&self, schema: &KeySchema, page: &mut Page) {
-        for entry in &page.items[page.bases.len()..] {
-            let base = Key::read(schema, entry.attributes()).and_then(|key| self.get(&key).cloned());
-            // A local index and its table change together: the item is there.
-            page.bases.push(base.unwrap_or_else(|| entry.clone()));
+        page.fetch_bases(schema, |key| self.get(key).cloned());
+    }
+
+    /// When something is due next.
+    fn next_due(&self) -> Moment {
+        let expiry = self.due.first().map_or(Moment::NEVER, |expiry| expiry.due);
+        self.landings.first().map_or(expiry, |(lands, _)| expiry.min(*lands))
+    }
+
+    /// Takes out the first of what is due by `now`. A deletion of an item that a transaction holds waits until the
+    /// transaction is carried out, and happens then if the item is still there as it was.
+    pub fn take_due(&mut self, now: Moment) -> Option<Due> {
+        loop {
+            let next = self.next_due();
+            if next > now || next == Moment::NEVER {
+                return None;
+            }
+            if self.landings.first().is_some_and(|(lands, _)| *lands == next) {
+                let (lands, key) = self.landings.pop_first()?;
+                let mark = self.marks.remove(&key)?;
+                self.due.extend(mark.expired);
+                return Some(Due::Landing(lands, key, mark.then));
+            }
+            let expiry = self.due.pop_first()?;
+            match self.marks.get_mut(&expiry.key) {
+                Some(mark) => mark.expired = Some(expiry),
+                None => return Some(Due::Expiry(expiry)),
+            }
         }
     }
 
-    /// Takes out the first deletion that is due by `now`.
-    pub fn take_due(&mut self, now: Moment) -> Option<Expiry> {
-        if self.due.first()?.due > now {
-            None
-        } else {
-            self.due.pop_first()
-        }
+    /// Whether a running transaction holds an item.
+    pub fn is_marked(&self, key: &Key) -> bool {
+        !self.marks.is_empty() && self.marks.contains_key(key)
     }
 
-    /// Applies a change to the items, the local indexes and what is due, and hands its global arms on. This cannot fail.
-    ///
-    /// `now` is when it happens; `shape` the table's, of the partition's epoch.
-    pub fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
-        self.reschedule(shape, change, now);
+    /// Applies a change to the items and the local indexes, and hands its global arms and its record on.
+    fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
+        let happened = change.happened(now);
+        if let Some(log) = &mut self.log {
+            log.note(change, happened);
+        }
         if let Some(history) = &mut self.history {
-            history.note(change, now);
+            history.record(&change.key, change.old.as_ref(), happened);
         }
         self.bytes += change.new.as_ref().map_or(0, Item::size);
         self.bytes -= change.old.as_ref().map_or(0, Item::size);
@@ -194,16 +298,16 @@ impl Contents {
             let Some(index) = shape.indexes.get(arm.index) else {
                 continue;
             };
-            let due = shape.arrival(&change.key, arm.index, now);
+            let due = shape.arrival(&change.key, arm.index, happened);
             index.push(due, arm.remove.clone(), arm.insert.clone());
+        }
+        if let Some(stream) = &shape.stream {
+            stream.record(change, now);
         }
     }
 
     /// Replaces the old item's due deletion by the new one's.
     fn reschedule(&mut self, shape: &Shape, change: &Change, now: Moment) {
-        if shape.time_to_live.is_none() {
-            return;
-        }
         // When an item is due depends on the item alone, so the old entry is found by what it was made of.
         if let Some(due) = change.old.as_ref().and_then(|old| shape.expiry(&change.key, old)) {
             self.due.remove(&Expiry {
@@ -230,5 +334,6 @@ impl Contents {
             Some(Expiry { due, key: key.clone() })
         });
         self.due = due.collect();
+        self.marks.values_mut().for_each(|mark| mark.expired = None);
     }
 }

@@ -1,10 +1,13 @@
 //! What a page of Query or Scan walks over, and what it brings back.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
 use std::ops::Bound;
 
 use crate::key::{Key, KeyBytes};
 use crate::limits;
+use crate::schema::KeySchema;
 use crate::value::Item;
 
 /// A half-open range of keys: from the first bound up to the second.
@@ -117,6 +120,19 @@ impl PageLimit {
     }
 }
 
+/// What a page reads, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk<'r> {
+    /// Which keys.
+    pub range: &'r KeyRange,
+    /// In which order.
+    pub forward: bool,
+    /// How far.
+    pub limit: PageLimit,
+    /// The table's key, if the items that the entries of a local index stand for are wanted too.
+    pub fetch: Option<&'r KeySchema>,
+}
+
 /// The items of a page, as they are stored, and whether it ended before the range did.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
@@ -134,6 +150,13 @@ pub struct Page {
 const SMALL_PAGE: usize = 16;
 
 impl Page {
+    /// A page of a map.
+    pub(super) fn of(map: &BTreeMap<Key, Item>, walk: &Walk<'_>) -> Page {
+        let mut page = Page::default();
+        page.fill_from(map, walk.range, walk.forward, walk.limit);
+        page
+    }
+
     /// Takes in items until the page is full; `sized` says what an item counts for.
     pub(super) fn fill<'a>(&mut self, items: impl Iterator<Item = &'a Item>, limit: PageLimit) {
         // Room for a small page at once: growing step by step costs more than reading it.
@@ -160,6 +183,75 @@ impl Page {
         } else {
             self.fill(walk.rev(), limit);
         }
+    }
+
+    /// The same from `map` without the keys that are `hidden` and with the items that are `shown`.
+    pub(super) fn fill_from_two(
+        &mut self,
+        map: &BTreeMap<Key, Item>,
+        hidden: &BTreeSet<Key>,
+        shown: &BTreeMap<Key, Item>,
+        range: &KeyRange,
+        forward: bool,
+        limit: PageLimit,
+    ) {
+        if range.is_empty() || self.cut {
+            return;
+        }
+        let bounds = (range.lower.as_ref(), range.upper.as_ref());
+        let stays = map.range(bounds).filter(|(key, _)| !hidden.contains(key));
+        let comes = shown.range(bounds);
+        if forward {
+            let merged = Merged::new(stays, comes, Ordering::is_lt);
+            self.fill(merged, limit);
+        } else {
+            let merged = Merged::new(stays.rev(), comes.rev(), Ordering::is_gt);
+            self.fill(merged, limit);
+        }
+    }
+
+    /// Reads what the entries of the page stand for, those that have not been read yet.
+    pub(super) fn fetch_bases(&mut self, schema: &KeySchema, get: impl Fn(&Key) -> Option<Item>) {
+        for entry in &self.items[self.bases.len()..] {
+            let base = Key::read(schema, entry.attributes()).and_then(|key| get(&key));
+            // A local index and its table change together: the item is there.
+            self.bases.push(base.unwrap_or_else(|| entry.clone()));
+        }
+    }
+}
+
+/// Two ordered walks as one.
+struct Merged<L: Iterator, R: Iterator> {
+    left: Peekable<L>,
+    right: Peekable<R>,
+    /// Whether the left one's key, compared with the right one's, comes first.
+    first: fn(Ordering) -> bool,
+}
+
+impl<L: Iterator, R: Iterator> Merged<L, R> {
+    fn new(left: L, right: R, first: fn(Ordering) -> bool) -> Merged<L, R> {
+        Merged {
+            left: left.peekable(),
+            right: right.peekable(),
+            first,
+        }
+    }
+}
+
+impl<'a, L, R> Iterator for Merged<L, R>
+where
+    L: Iterator<Item = (&'a Key, &'a Item)>,
+    R: Iterator<Item = (&'a Key, &'a Item)>,
+{
+    type Item = &'a Item;
+
+    fn next(&mut self) -> Option<&'a Item> {
+        let left = match (self.left.peek(), self.right.peek()) {
+            (Some((left, _)), Some((right, _))) => (self.first)(left.cmp(right)),
+            (left, _) => left.is_some(),
+        };
+        let next = if left { self.left.next() } else { self.right.next() };
+        next.map(|(_, item)| item)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::history::ItemChange;
 use super::partition::Contents;
+use super::recovery::ItemChange;
 use super::table::Shape;
 use crate::clock::Moment;
 use crate::key::Key;
@@ -29,16 +29,19 @@ impl Snapshot {
 
     /// The items, partition by partition.
     pub fn items(&self) -> Vec<BTreeMap<Key, Item>> {
-        self.partitions.iter().map(|contents| contents.map().clone()).collect()
+        self.partitions
+            .iter()
+            .map(|contents| contents.by_key().clone())
+            .collect()
     }
 
     /// The items as they were at `moment`, with what happened in it, partition by partition. The caller knows that this
     /// lies within what is kept.
     pub fn items_at(&self, moment: Moment) -> Vec<BTreeMap<Key, Item>> {
         let lay_back = |contents: &Arc<Contents>| {
-            let mut items = contents.map().clone();
-            if let Some(history) = contents.history() {
-                history.lay_back(&mut items, |at| at > moment);
+            let mut items = contents.by_key().clone();
+            if let Some(log) = contents.log() {
+                log.lay_back(&mut items, |at| at > moment);
             }
             items
         };
@@ -47,8 +50,8 @@ impl Snapshot {
 
     /// What became of the items that were changed from `from` on and before `to`, partition by partition.
     pub fn changes(&self, from: Moment, to: Moment) -> Vec<BTreeMap<Key, ItemChange>> {
-        let changes = |contents: &Arc<Contents>| match contents.history() {
-            Some(history) => history.between(contents.map(), from, to),
+        let changes = |contents: &Arc<Contents>| match contents.log() {
+            Some(log) => log.between(contents.by_key(), from, to),
             None => BTreeMap::new(),
         };
         self.partitions.iter().map(changes).collect()

@@ -1,26 +1,37 @@
 //! A table: its shape, its partitions, its global indexes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::history::Recovery;
+use super::attached::Attached;
+use super::history::Past;
 use super::index::GlobalIndex;
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
-use super::range::{KeyRange, Page, PageLimit};
+use super::range::{Page, Walk};
+use super::recovery::Recovery;
 use super::snapshot::{Restored, Snapshot};
+use super::stream::Stream;
 use crate::chance;
 use crate::change::Change;
 use crate::clock::Moment;
-use crate::conditions::{Conditions, TimeToLive};
+use crate::conditions::{Conditions, Lag, TimeToLive};
 use crate::key::Key;
 use crate::limits;
-use crate::schema::{Definition, KeySchema};
+use crate::schema::Definition;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::{AttributeValue, Item, Name};
 
 /// Partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units a second, which is what four
 /// partitions can serve.
-const PARTITIONS: usize = 4;
+pub const PARTITIONS: usize = 4;
+
+/// The number of the partition, of so many, that a token belongs to.
+pub(super) fn place_of(token: u64, partitions: usize) -> usize {
+    // The ring is divided evenly: the high half of a product is at most `len - 1`.
+    ((u128::from(token) * partitions as u128) >> 64) as usize
+}
 
 /// What may change about a table while it stands. A plan is made for one shape, and made again if the epoch has moved.
 #[derive(Debug, Clone)]
@@ -31,12 +42,18 @@ pub struct Shape {
     pub definition: Arc<Definition>,
     /// The global indexes' contents, in the definition's order.
     pub indexes: Vec<Arc<GlobalIndex>>,
+    /// The stream that takes the records of changes, while there is one.
+    pub stream: Option<Arc<Stream>>,
+    /// The latest stream there was, open or closed.
+    pub latest_stream: Option<Arc<Stream>>,
     /// The attribute that says when an item expires, while time to live is on.
     pub time_to_live: Option<Name>,
     /// When time to live was last changed.
     pub time_to_live_changed: Option<Moment>,
     /// How the table behaves.
     pub conditions: Conditions,
+    /// How long writes take to reach those of its global indexes that differ from `conditions`.
+    pub index_lags: BTreeMap<Name, Lag>,
     /// What the table's decisions are made of.
     pub seed: u64,
     /// From when on the table is `ACTIVE`.
@@ -51,19 +68,45 @@ pub struct Shape {
     pub recovery: Option<Recovery>,
     /// What the table was restored from, if it was.
     pub restored: Option<Arc<Restored>>,
+    /// What hangs on the table beside its items.
+    pub attached: Arc<Attached>,
+}
+
+/// How far a table is in its life, as the interfaces beside the table's own know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It has just been made, and they do not know of it (measured: the first 1 to 5 s).
+    Unknown,
+    /// It is being made.
+    Creating,
+    /// It stands.
+    Standing,
+    /// It is being removed.
+    Deleting,
 }
 
 impl Shape {
+    /// When an item expires, in seconds, whenever it may be deleted: what its time to live attribute says, if that is a
+    /// number.
+    fn expires(&self, item: &Item) -> Option<i64> {
+        match item.get(self.time_to_live.as_ref()?) {
+            Some(AttributeValue::N(number)) => number.to_i64_floor(),
+            _ => None,
+        }
+    }
+
+    /// Whether an item is expired at `now`, and not for more than five years.
+    pub fn is_expired(&self, item: &Item, now: Moment) -> bool {
+        self.expires(item)
+            .is_some_and(|seconds| (now.seconds() - limits::TTL_OLDEST_SECONDS..=now.seconds()).contains(&seconds))
+    }
+
     /// When time to live deletes an item; `None` if it never does.
     pub fn expiry(&self, key: &Key, item: &Item) -> Option<Moment> {
-        let attribute = self.time_to_live.as_ref()?;
+        let seconds = self.expires(item)?;
         let TimeToLive::Deletes(lag) = self.conditions.time_to_live else {
             return None;
         };
-        let Some(AttributeValue::N(number)) = item.get(attribute) else {
-            return None;
-        };
-        let seconds = number.to_i64_floor()?;
         let decision = chance::decide(self.seed, "time to live", &key.bytes, seconds as u64);
         Some(Moment::from_seconds(seconds).plus(lag.of(decision)))
     }
@@ -71,20 +114,41 @@ impl Shape {
     /// The same for an item that is written, or looked at for the first time, at `now`: one that expired more than five
     /// years before is left alone.
     pub fn expiry_from(&self, key: &Key, item: &Item, now: Moment) -> Option<Moment> {
-        let attribute = self.time_to_live.as_ref()?;
-        let Some(AttributeValue::N(number)) = item.get(attribute) else {
-            return None;
-        };
-        if number.to_i64_floor()? < now.seconds() - limits::TTL_OLDEST_SECONDS {
+        if self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS {
             return None;
         }
         self.expiry(key, item)
     }
 
+    /// When a change is done that begins at `now` and takes so many times as long as a table takes to be made (measured:
+    /// about 6 s); `what` names the change and `subject` what is changed.
+    pub fn later(&self, now: Moment, what: &str, subject: &str, times: f64) -> Moment {
+        let decision = chance::decide(self.seed, what, subject.as_bytes(), self.epoch);
+        let status = self.conditions.table_status.of(decision).as_secs_f64();
+        now.plus(Duration::try_from_secs_f64(status * times).unwrap_or(Duration::MAX))
+    }
+
+    /// Whether changes take time, and may come only so often.
+    pub fn takes_time(&self) -> bool {
+        self.conditions.table_status != Lag::None
+    }
+
+    /// Whether writes leave something to be done later, without being asked again.
+    pub fn has_due_work(&self) -> bool {
+        self.time_to_live.is_some() || self.conditions.transaction_time != Lag::None
+    }
+
+    /// How long a write takes to reach a global index.
+    fn index_lag(&self, index: usize) -> Lag {
+        let own = || self.index_lags.get(&self.definition.globals.get(index)?.name).copied();
+        let own = if self.index_lags.is_empty() { None } else { own() };
+        own.unwrap_or(self.conditions.index_propagation)
+    }
+
     /// When a write made at `now` reaches a global index.
     pub fn arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
-        let lag = self.conditions.index_propagation;
-        if lag == crate::conditions::Lag::None {
+        let lag = self.index_lag(index);
+        if lag == Lag::None {
             return now;
         }
         let decision = chance::decide(
@@ -127,6 +191,21 @@ impl Shape {
         self.restored.is_some() && now < self.active_at && self.deleted_at.is_none()
     }
 
+    /// Gives the table a stream.
+    pub fn open_stream(&mut self, stream: Stream) -> Arc<Stream> {
+        let stream = Arc::new(stream);
+        self.latest_stream = Some(Arc::clone(&stream));
+        self.stream = Some(Arc::clone(&stream));
+        stream
+    }
+
+    /// Closes the table's stream, under all partition locks; `settled` is from when on it is `DISABLED`.
+    pub fn close_stream(&mut self, now: Moment, settled: Moment) {
+        if let Some(stream) = self.stream.take() {
+            stream.close(now, settled);
+        }
+    }
+
     /// Whether the table can be read and written.
     pub fn is_active(&self, now: Moment) -> bool {
         now >= self.active_at && self.deleted_at.is_none()
@@ -155,8 +234,7 @@ pub struct Table {
 impl Table {
     /// A new, empty table.
     pub fn new(name: Name, arn: String, id: String, ordinal: u64, created: Moment, shape: Shape) -> Table {
-        let locals = shape.definition.locals.len();
-        let partitions = (0..PARTITIONS).map(|_| Partition::new(shape.epoch, locals)).collect();
+        let partitions = (0..PARTITIONS).map(|_| Partition::new(&shape)).collect();
         Table {
             name,
             arn,
@@ -174,10 +252,20 @@ impl Table {
         Arc::clone(&self.shape.read())
     }
 
+    /// How far it is in its life.
+    pub fn stage(&self, shape: &Shape, now: Moment) -> Stage {
+        let known = self.created.plus(shape.active_at.since(self.created) / 3);
+        match shape.deleted_at {
+            Some(_) => Stage::Deleting,
+            None if now >= shape.active_at => Stage::Standing,
+            None if now >= known => Stage::Creating,
+            None => Stage::Unknown,
+        }
+    }
+
     /// The number of the partition that a token belongs to.
     pub fn partition_of(&self, token: u64) -> usize {
-        // The ring is divided evenly: the high half of a product is at most `len - 1`.
-        ((u128::from(token) * self.partitions.len() as u128) >> 64) as usize
+        place_of(token, self.partitions.len())
     }
 
     /// A partition.
@@ -206,8 +294,9 @@ impl Table {
             let contents = Arc::make_mut(guard);
             contents.epoch = shape.epoch;
             if shape.recovery != current.recovery {
-                contents.keep_history(shape.recovery);
+                contents.keep_log(shape.recovery);
             }
+            contents.keep_history(&shape.conditions);
             if reschedule {
                 contents.reschedule_all(&shape, now);
                 partition.publish_due(contents);
@@ -215,6 +304,17 @@ impl Table {
         }
         *current = Arc::new(shape);
         Ok(Arc::clone(&current))
+    }
+
+    /// Splits the shard of the table's stream that takes the records of the token `at`, which is the first one of the second
+    /// half. Says whether that was done: the table may have no stream, or the shard its border there already.
+    pub fn split_stream(&self, at: u64, now: Moment) -> bool {
+        let partition = self.partition(self.partition_of(at));
+        let locked = partition.write();
+        let stream = self.shape().stream.clone();
+        let split = stream.is_some_and(|stream| stream.split(at, now));
+        drop(locked);
+        split
     }
 
     /// When something is due in a partition or a global index next.
@@ -226,38 +326,46 @@ impl Table {
         partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
     }
 
-    /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `lock` takes by the
-    /// partition's number.
+    /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `look` takes by the
+    /// partition's number, and says in which state of the past it is read, if not as it is.
     ///
-    /// With `fetch`, the table's key, the items that the entries of a local index stand for are read from the table under
-    /// the same lock, into [`Page::bases`].
+    /// With `walk.fetch` the items that the entries of a local index stand for are read from the table in the same state, into
+    /// [`Page::bases`].
     pub fn page<'t>(
         &'t self,
+        definition: &Definition,
         local: Option<usize>,
-        range: &KeyRange,
-        forward: bool,
-        limit: PageLimit,
-        fetch: Option<&KeySchema>,
-        lock: impl Fn(usize) -> RwLockReadGuard<'t, Arc<Contents>>,
+        walk: &Walk<'_>,
+        look: impl Fn(usize) -> (RwLockReadGuard<'t, Arc<Contents>>, Option<u64>),
     ) -> Page {
         let mut page = Page::default();
+        let Walk {
+            range,
+            forward,
+            limit,
+            fetch,
+        } = *walk;
         if range.is_empty() {
             return page;
         }
         let (first, last) = range.tokens();
         let (first, last) = (self.partition_of(first), self.partition_of(last));
-        let mut walk = |at: usize| {
-            let contents = lock(at);
-            contents.page(local, range, forward, limit, &mut page);
-            if let Some(schema) = fetch {
-                contents.fetch_bases(schema, &mut page);
+        let mut read = |at: usize| {
+            let (contents, state) = look(at);
+            if let (Some(state), Some(history)) = (state, contents.history()) {
+                let past = Past::new(&contents, history, state);
+                past.page(definition, local, range, forward, limit, &mut page);
+                fetch.inspect(|schema| past.fetch_bases(schema, &mut page));
+            } else {
+                contents.page(local, range, forward, limit, &mut page);
+                fetch.inspect(|schema| contents.fetch_bases(schema, &mut page));
             }
             page.cut
         };
         if forward {
-            (first..=last).any(&mut walk);
+            (first..=last).any(&mut read);
         } else {
-            (first..=last).rev().any(&mut walk);
+            (first..=last).rev().any(&mut read);
         }
         page
     }
@@ -279,7 +387,7 @@ impl Table {
             let mut contents = partition.write();
             let old = contents.get(&key).cloned();
             let change = Change::new(&shape.definition, key, old, Some(item));
-            Arc::make_mut(&mut contents).apply(&shape, &change, now);
+            partition.apply(Arc::make_mut(&mut contents), &shape, &change, now);
         }
         for index in &shape.indexes {
             index.drain(Moment::NEVER);

@@ -8,5 +8,6 @@ pub mod encode;
 pub mod envelope;
 pub mod error;
 pub mod object;
+pub mod policy;
 pub mod reader;
 mod scan;

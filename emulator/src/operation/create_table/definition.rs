@@ -14,7 +14,7 @@ use crate::request::{
 };
 use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput, Projection,
-    ScalarType, Throughput,
+    ScalarType, StreamView, Throughput,
 };
 use crate::value::{Name, Text};
 
@@ -39,7 +39,7 @@ pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -
     let globals = global_indexes(request, &types, billing)?;
     check_indexes_together(&globals, &locals)?;
     check_all_used(&types, &key, &globals, &locals)?;
-    check_stream(request)?;
+    stream(request)?;
     Ok(Definition {
         key,
         attributes: types,
@@ -471,22 +471,21 @@ fn check_all_used(types: &Types, key: &KeySchema, globals: &[Index], locals: &[I
     )))
 }
 
-fn check_stream(request: &CreateTable) -> Result<(), ApiError> {
+/// The stream that the table begins with.
+pub(super) fn stream(request: &CreateTable) -> Result<Option<StreamView>, ApiError> {
     let Some(stream) = &request.stream_specification else {
-        return Ok(());
+        return Ok(None);
     };
     let view = one_of(stream.stream_view_type.as_ref());
     match (stream.stream_enabled, view) {
         (Some(true), None) => Err(ApiError::invalid(
             "Table is being created with a stream enabled, UpdateViewType is required",
         )),
-        (Some(true), Some(_)) => Err(ApiError::invalid(
-            "StreamSpecification: streams are not served by this endpoint yet",
-        )),
+        (Some(true), Some(view)) => Ok(StreamView::from_name(view)),
         (_, Some(_)) => Err(ApiError::invalid(
             "Table is being created with a stream disabled, UpdateViewType should not be specified",
         )),
-        (_, None) => Ok(()),
+        (_, None) => Ok(None),
     }
 }
 

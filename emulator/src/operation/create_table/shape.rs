@@ -5,8 +5,9 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check;
 use crate::request::{
     AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex,
+    StreamSpecification,
 };
-use crate::schema::ScalarType;
+use crate::schema::{ScalarType, StreamView};
 use crate::value::Text;
 
 /// A bad table name stands alone; all other faults are said together. `under` is what the members' paths begin with.
@@ -39,6 +40,22 @@ fn members(faults: &mut Violations, request: &CreateTable, under: &str) {
         for (at, each) in indexes.iter().flatten().enumerate() {
             index(faults, each, &format!("{under}{member}.{}.member", at + 1), most);
         }
+    }
+    stream(faults, request.stream_specification.as_ref());
+}
+
+/// The words that a stream can show, in the model's order; the service's own is not recorded.
+const VIEWS: &str = "[NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES, KEYS_ONLY]";
+
+pub(in crate::operation) fn stream(faults: &mut Violations, asked: Option<&StreamSpecification>) {
+    let Some(asked) = asked else { return };
+    if asked.stream_enabled.is_none() {
+        faults.missing("streamSpecification.streamEnabled");
+    }
+    if let Some(word) = one_of(asked.stream_view_type.as_ref())
+        && StreamView::from_name(word).is_none()
+    {
+        faults.value(word, "streamSpecification.streamViewType", constraint::one_of(VIEWS));
     }
 }
 

@@ -75,6 +75,11 @@ impl Edit<'_> {
                 "Can't create or delete indexes while table IOPS are being updated. Table: {table}"
             )));
         }
+        if self.stream_switches() {
+            return Err(ApiError::in_use(
+                "Can't create or delete an index when stream status is being updated.",
+            ));
+        }
         if jobs().any(|job| matches!(job.work, Work::Class { .. })) {
             return Err(ApiError::in_use(
                 "Can't create or delete an index when a table class update is in progress.",
@@ -145,6 +150,7 @@ impl Edit<'_> {
             .retain(|job| job.index().is_none_or(|index| index != name));
         let until = self.after("index deletion", DELETION);
         let contents = self.shape.indexes.remove(at);
+        Arc::make_mut(&mut self.shape.attached).forget_insights(Some(name));
         let definition = self.definition();
         let index = Box::new(definition.globals.remove(at));
         prune_types(definition);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::stream;
 use crate::error::{ApiError, Violations};
 use crate::operation::create_table::shape;
 use crate::request::{IndexUpdate, UpdateTable};
@@ -29,6 +30,7 @@ pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
     check_members(request)?;
     check_something(request)?;
     check_together(request)?;
+    stream::check(request.stream_specification.as_ref())?;
     check_indexes(request.global_secondary_index_updates.as_deref())
 }
 
@@ -42,6 +44,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
         request.attribute_definitions.as_deref().unwrap_or_default(),
         "attributeDefinitions",
     );
+    shape::stream(&mut faults, request.stream_specification.as_ref());
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {
         let path = format!("globalSecondaryIndexUpdates.{}.member", at + 1);
@@ -173,8 +176,6 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
         "You cannot create or delete index while updating table IOPS"
     } else if online && stream {
         "You cannot create or delete index while changing stream status"
-    } else if stream {
-        "StreamSpecification: streams are not served by this endpoint yet"
     } else if has("ReplicaUpdates") {
         "ReplicaUpdates: replicas are not served by this endpoint yet"
     } else {

@@ -122,6 +122,7 @@ impl Edit<'_> {
 
     fn check_free(&self) -> Result<(), ApiError> {
         self.refuse_while_units_change()?;
+        self.refuse_while_stream_switches("change table IOPS")?;
         let name = &self.table.name;
         let created = self.allocating().map(|indexes| ("created", indexes));
         match created.or_else(|| self.deleting().map(|indexes| ("deleted", indexes))) {
@@ -262,6 +263,9 @@ impl Edit<'_> {
         let switched = self.request.billing_mode.is_some();
         let busy = if !switched && self.shape.jobs.iter().any(super::Job::is_throughput) {
             Some("BillingMode update is in progress".to_owned())
+        } else if self.stream_switches() {
+            // That it is refused was measured; the sentence is made like the others.
+            Some("stream status update is in progress".to_owned())
         } else {
             let created = self.allocating().map(|indexes| ("creation", indexes));
             let busy = created.or_else(|| self.deleting().map(|indexes| ("deletion", indexes)));

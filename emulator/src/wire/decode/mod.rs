@@ -5,12 +5,14 @@
 //! body has been read. Members nobody knows are passed over, nulls count as absent, and of members sent twice the last
 //! one counts.
 
+mod admin;
 mod backup;
 pub mod fault;
 mod item;
 mod query;
 mod scalar;
 mod shape;
+mod streams;
 mod table;
 mod transact;
 mod transfer;

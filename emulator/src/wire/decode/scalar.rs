@@ -73,9 +73,9 @@ impl<'a> Decoder<'a> {
         match self.reader.peek()? {
             Token::Number => {
                 let text = self.reader.number()?;
-                let micros = text.parse::<f64>().unwrap_or(0.0) * 1e6;
-                // What is too large becomes the largest: `as` does that. A moment beyond is no number anybody means.
-                Ok(Moment::from_micros(micros.round() as i64))
+                // What is too large becomes the largest: `as` does that.
+                let seconds = text.parse::<f64>().unwrap_or(0.0);
+                Ok(Moment::from_micros((seconds * 1e6).round() as i64))
             }
             other => Err(self.mismatch(other, "Date", "class java.util.Date")?),
         }

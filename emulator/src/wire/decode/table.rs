@@ -49,6 +49,7 @@ structures! {
         "Tags" => tags = Decoder::structure_list::<Tag>,
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
+        "ResourcePolicy" => resource_policy = Decoder::text,
     }
 
     AttributeDefinition => AttributeDefinition, "AttributeDefinition" {

@@ -1,0 +1,160 @@
+//! Comparing answers, up to named looseness.
+//!
+//! - **Sets** are in no order, and neither are the items of a Scan and of a BatchGetItem, nor `UnprocessedItems`.
+//! - **Moments, ids and tokens** that the service makes up are equal if both are there and of the same kind of JSON.
+
+use serde_json::Value;
+
+/// Members whose value is made up by the service.
+const MADE_UP: [&str; 8] = [
+    "CreationDateTime",
+    "LastUpdateToPayPerRequestDateTime",
+    "LastIncreaseDateTime",
+    "LastDecreaseDateTime",
+    "LatestStreamArn",
+    "LatestStreamLabel",
+    "TableArn",
+    "TableId",
+];
+
+/// An answer in the one form that all loosely equal answers have.
+///
+/// ```
+/// use dynatwin_conformance::case::canonical;
+/// use serde_json::json;
+///
+/// let [one, other] = [json!({"Item": {"a": {"SS": ["x", "y"]}}}), json!({"Item": {"a": {"SS": ["y", "x"]}}})];
+/// assert_eq!(canonical("GetItem", &one), canonical("GetItem", &other));
+/// ```
+pub fn canonical(operation: &str, answer: &Value) -> Value {
+    let mut answer = answer.clone();
+    settle(&mut answer);
+    let lists: &[&str] = match operation {
+        "Scan" => &["/Items"],
+        "BatchGetItem" => &["/Responses"],
+        "BatchWriteItem" => &["/UnprocessedItems"],
+        "ListTables" => &["/TableNames"],
+        "ListTagsOfResource" => &["/Tags"],
+        "CreateTable" | "DeleteTable" | "UpdateTable" => &["/TableDescription"],
+        "DescribeTable" => &["/Table"],
+        _ => &[],
+    };
+    for list in lists {
+        if let Some(part) = answer.pointer_mut(list) {
+            sort_lists(part);
+        }
+    }
+    answer
+}
+
+/// Sorts sets, and replaces what is made up.
+fn settle(value: &mut Value) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(settle),
+        Value::Object(object) => {
+            for (name, value) in object {
+                if matches!(name.as_str(), "SS" | "NS" | "BS") {
+                    sort(value);
+                } else if MADE_UP.contains(&name.as_str()) && !value.is_object() {
+                    *value = Value::from(kind(value));
+                } else {
+                    settle(value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Sorts a list, or all lists that an object has; not the lists in their elements, which may be attributes.
+fn sort_lists(value: &mut Value) {
+    match value {
+        Value::Array(_) => sort(value),
+        Value::Object(object) => object.values_mut().for_each(sort),
+        _ => {}
+    }
+}
+
+fn sort(value: &mut Value) {
+    if let Value::Array(list) = value {
+        list.sort_by_key(Value::to_string);
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Null => "nothing",
+        _ => "something",
+    }
+}
+
+/// Whether `whole` has all of `part`: each member of an object, each element of a list.
+///
+/// ```
+/// use dynatwin_conformance::case::has;
+/// use serde_json::json;
+///
+/// assert!(has(&json!({"a": [{"b": 1, "c": 2}]}), &json!({"a": [{"b": 1}]})));
+/// assert!(!has(&json!({"a": [1, 2]}), &json!({"a": [1]})));
+/// ```
+pub fn has(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => part
+            .iter()
+            .all(|(name, value)| whole.get(name).is_some_and(|there| has(there, value))),
+        (Value::Array(whole), Value::Array(part)) => {
+            whole.len() == part.len() && whole.iter().zip(part).all(|(whole, part)| has(whole, part))
+        }
+        _ => whole == part,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn looseness() {
+        let check = |operation: &str, one: Value, other: Value, same: bool| {
+            let equal = canonical(operation, &one) == canonical(operation, &other);
+            assert_eq!(equal, same, "{operation} {one} {other}");
+        };
+        let items = |list: Value| json!({"Items": list});
+        check(
+            "Scan",
+            items(json!([{"a": {"S": "1"}}, {"a": {"S": "2"}}])),
+            items(json!([{"a": {"S": "2"}}, {"a": {"S": "1"}}])),
+            true,
+        );
+        check("Query", items(json!([1, 2])), items(json!([2, 1])), false);
+        check("GetItem", json!({"L": [1, 2]}), json!({"L": [2, 1]}), false);
+        check("GetItem", json!({"NS": ["1", "2"]}), json!({"NS": ["2", "1"]}), true);
+        check(
+            "BatchGetItem",
+            json!({"Responses": {"t": [1, 2]}}),
+            json!({"Responses": {"t": [2, 1]}}),
+            true,
+        );
+        check(
+            "DescribeTable",
+            json!({"Table": {"TableId": "x"}}),
+            json!({"Table": {"TableId": "y"}}),
+            true,
+        );
+        check(
+            "DescribeTable",
+            json!({"Table": {"TableId": "x"}}),
+            json!({"Table": {}}),
+            false,
+        );
+        check(
+            "DescribeTable",
+            json!({"Table": {"CreationDateTime": 1}}),
+            json!({"Table": {"CreationDateTime": "1"}}),
+            false,
+        );
+    }
+}

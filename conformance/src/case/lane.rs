@@ -1,0 +1,340 @@
+//! Carrying cases out, one after the other, on tables that are made for them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Case, File, expand};
+use crate::check::{Failure, Outcome};
+use crate::door::{Door, Reply};
+use crate::target::Target;
+
+/// How often a lane looks whether a table is `ACTIVE`, or gone.
+const PATIENCE: u32 = 600;
+
+/// Cases that run one after the other on a target. Tables and items of a file are made once, and again after a case that
+/// changed something; all tables are deleted in the end, and none that was not made here.
+pub struct Lane {
+    target: Arc<dyn Target>,
+    account: String,
+    stage: Option<Stage>,
+}
+
+/// A file's tables and items on the target.
+struct Stage {
+    file: String,
+    door: Door,
+    names: Names,
+    made: Vec<String>,
+    /// Tables that this target does not make, or not fill, and what it said.
+    refused: Vec<(String, Failure)>,
+    changed: bool,
+}
+
+impl Lane {
+    /// A lane on a target that keeps cases at all.
+    pub fn new(target: Arc<dyn Target>) -> Lane {
+        Lane {
+            target,
+            account: account(),
+            stage: None,
+        }
+    }
+
+    /// Why this case is not carried out here: it is about all that an account has, and the account is shared.
+    pub fn refuses(&self, case: &Case) -> Option<String> {
+        const WHOLE_ACCOUNT: [&str; 4] = ["ListTables", "DescribeLimits", "DescribeEndpoints", "ListBackups"];
+        self.target.table_prefix()?;
+        let steps = case.before.iter().map(|(operation, _)| operation);
+        let whole = steps
+            .chain([&case.operation])
+            .any(|operation| WHOLE_ACCOUNT.contains(&operation.as_str()));
+        let names = |value: &Value| value.to_string().contains("\"arn:");
+        let named = names(&case.request) || case.before.iter().any(|(_, request)| names(request));
+        (whole || named).then(|| "it is about a whole account, or names one, and this one is shared".to_owned())
+    }
+
+    /// Carries a case out; gives what was answered to it, or why it could not be asked.
+    pub async fn run(&mut self, file: &File, case: &Case) -> Outcome<Reply> {
+        let stale = |stage: &Stage| stage.changed || stage.file != file.name;
+        if self.stage.as_ref().is_some_and(stale) {
+            self.clear().await;
+        }
+        if self.stage.is_none() {
+            self.set_up(file).await?;
+        }
+        let Some(stage) = &mut self.stage else {
+            return Err(Failure::new("there is no stage"));
+        };
+        stage.has_tables_of(case)?;
+        for (operation, request) in &case.before {
+            stage.send(operation, request).await?;
+        }
+        stage.send(&case.operation, &case.request).await
+    }
+
+    async fn set_up(&mut self, file: &File) -> Outcome {
+        let door = self.target.door(&self.account);
+        let door = door.ok_or_else(|| Failure::new("this target carries out no cases"))?;
+        let stage = self.stage.insert(Stage {
+            file: file.name.clone(),
+            door,
+            names: Names {
+                prefix: self.target.table_prefix(),
+                known: file.tables.iter().filter_map(table_name).collect(),
+                token: unique(),
+            },
+            made: Vec::new(),
+            refused: Vec::new(),
+            changed: false,
+        });
+        let outcome = stage.fill(file).await;
+        // Half a stage is none, but its tables have to go.
+        stage.changed = outcome.is_err();
+        outcome
+    }
+
+    /// Deletes the stage's tables. What could not be deleted is left behind with its account.
+    pub async fn clear(&mut self) {
+        if let Some(stage) = self.stage.take()
+            && !stage.clear().await
+        {
+            self.account = account();
+        }
+    }
+}
+
+/// An access key that nobody had before: what keeps accounts apart then starts with nothing.
+fn account() -> String {
+    format!("CASES{}", unique())
+}
+
+/// Letters and digits that nobody had before.
+fn unique() -> String {
+    static ORDINAL: AtomicU64 = AtomicU64::new(0);
+    let ordinal = ORDINAL.fetch_add(1, Ordering::Relaxed);
+    format!("{:x}n{ordinal:x}", std::process::id())
+}
+
+impl Stage {
+    async fn fill(&mut self, file: &File) -> Outcome {
+        for table in &file.tables {
+            let name = table_name(table).unwrap_or_default();
+            self.must(&name, "CreateTable", table).await?;
+        }
+        for (table, items) in &file.items {
+            for item in items {
+                let put = json!({"TableName": table, "Item": item});
+                self.must(table, "PutItem", &put).await?;
+            }
+        }
+        self.changed = false;
+        Ok(())
+    }
+
+    /// What is refused here is missed only by the cases of that table.
+    async fn must(&mut self, table: &str, operation: &str, request: &Value) -> Outcome {
+        let reply = self.send(operation, request).await?;
+        if reply.status != 200 && !self.refused.iter().any(|(known, _)| known == table) {
+            let failure = Failure::new(format!("set-up: {operation}: {reply}"));
+            self.refused.push((table.to_owned(), failure));
+        }
+        Ok(())
+    }
+
+    /// Fails if the case names a table that could not be made.
+    fn has_tables_of(&self, case: &Case) -> Outcome {
+        let named = |table: &str| {
+            let name = Value::from(table).to_string();
+            let steps = case.before.iter().map(|(_, request)| request);
+            steps
+                .chain([&case.request])
+                .any(|request| request.to_string().contains(&name))
+        };
+        let missed = self.refused.iter().find(|(table, _)| named(table));
+        missed.map_or(Ok(()), |(_, failure)| Err(failure.clone()))
+    }
+
+    async fn send(&mut self, operation: &str, request: &Value) -> Outcome<Reply> {
+        let mut request = expand(request);
+        if operation == "CreateTable"
+            && let Some(name) = table_name(&request)
+            && !self.names.known.contains(&name)
+        {
+            self.names.known.push(name);
+        }
+        self.names.rename(&mut request);
+        self.names.mark_token(&mut request);
+        let mut reply = self.door.send(operation, request.to_string().as_bytes()).await?;
+        if reply.status == 200 {
+            self.changed |= !only_reads(operation);
+            if operation == "CreateTable"
+                && let Some(name) = table_name(&request)
+            {
+                self.wait_until_active(&name).await?;
+                self.made.push(name);
+            }
+        }
+        self.names.restore(&mut reply.body);
+        Ok(reply)
+    }
+
+    async fn wait_until_active(&self, table: &str) -> Outcome {
+        let look = json!({"TableName": table}).to_string();
+        for _ in 0..PATIENCE {
+            let reply = self.door.send("DescribeTable", look.as_bytes()).await?;
+            if reply.status != 200 || reply.body["Table"]["TableStatus"] == "ACTIVE" {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Err(Failure::new(format!("table {table} does not become ACTIVE")))
+    }
+
+    /// Deletes all tables that were made; says whether nothing is left of them.
+    async fn clear(&self) -> bool {
+        let mut cleared = true;
+        for table in &self.made {
+            cleared &= matches!(self.delete(table).await, Ok(true));
+        }
+        cleared
+    }
+
+    async fn delete(&self, table: &str) -> Outcome<bool> {
+        let body = json!({"TableName": table}).to_string();
+        let unprotect = json!({"TableName": table, "DeletionProtectionEnabled": false}).to_string();
+        let reply = self.door.send("DeleteTable", body.as_bytes()).await?;
+        if reply.status != 200 && reply.error().is_some_and(|error| error.contains("rotect")) {
+            self.door.send("UpdateTable", unprotect.as_bytes()).await?;
+            self.door.send("DeleteTable", body.as_bytes()).await?;
+        }
+        for _ in 0..PATIENCE {
+            let reply = self.door.send("DescribeTable", body.as_bytes()).await?;
+            if reply.status != 200 {
+                return Ok(reply.error().is_some_and(|error| error.starts_with("ResourceNotFound")));
+            }
+            if reply.body["Table"]["TableStatus"] != "DELETING" {
+                return Ok(false);
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok(false)
+    }
+}
+
+/// The names of a stage's tables, where tables are shared with others: then each has a prefix of this run. Client tokens
+/// outlive tables, so they end differently on each stage.
+struct Names {
+    prefix: Option<String>,
+    known: Vec<String>,
+    token: String,
+}
+
+/// The longest client token.
+const LONGEST_TOKEN: usize = 36;
+
+impl Names {
+    /// Makes a client token this stage's own, if it is valid and stays so.
+    fn mark_token(&self, request: &mut Value) {
+        if let Some(Value::String(token)) = request.get_mut("ClientRequestToken")
+            && (1..=LONGEST_TOKEN - self.token.len()).contains(&token.len())
+        {
+            token.push_str(&self.token);
+        }
+    }
+
+    fn rename(&self, request: &mut Value) {
+        let Some(prefix) = &self.prefix else { return };
+        match request {
+            Value::Array(list) => list.iter_mut().for_each(|value| self.rename(value)),
+            Value::Object(object) => {
+                if let Some(Value::String(name)) = object.get_mut("TableName")
+                    && self.known.contains(name)
+                {
+                    name.insert_str(0, prefix);
+                }
+                if let Some(Value::Object(tables)) = object.get_mut("RequestItems") {
+                    *tables = std::mem::take(tables)
+                        .into_iter()
+                        .map(|(name, value)| {
+                            let known = self.known.contains(&name);
+                            (if known { format!("{prefix}{name}") } else { name }, value)
+                        })
+                        .collect();
+                }
+                object.values_mut().for_each(|value| self.rename(value));
+            }
+            _ => {}
+        }
+    }
+
+    fn restore(&self, answer: &mut Value) {
+        let Some(prefix) = &self.prefix else { return };
+        match answer {
+            Value::String(text) if text.contains(prefix.as_str()) => *text = text.replace(prefix.as_str(), ""),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.restore(value)),
+            Value::Object(object) => {
+                *object = std::mem::take(object)
+                    .into_iter()
+                    .map(|(name, mut value)| {
+                        self.restore(&mut value);
+                        (name.replace(prefix.as_str(), ""), value)
+                    })
+                    .collect();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The name in a CreateTable request, if it may be one.
+fn table_name(request: &Value) -> Option<String> {
+    let name = request["TableName"].as_str()?;
+    let valid = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
+    ((3..=255).contains(&name.len()) && name.chars().all(valid)).then(|| name.to_owned())
+}
+
+fn only_reads(operation: &str) -> bool {
+    const READS: [&str; 7] = ["Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List"];
+    READS.iter().any(|start| operation.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_have_a_prefix_where_they_are_shared() {
+        let names = Names {
+            prefix: Some("p-".to_owned()),
+            known: vec!["one".to_owned()],
+            token: "7".to_owned(),
+        };
+        let mut request =
+            json!({"RequestItems": {"one": [{"x": {"TableName": "one"}}], "two": []}, "TableName": "two"});
+        let before = request.clone();
+        names.rename(&mut request);
+        assert_eq!(
+            request,
+            json!({"RequestItems": {"p-one": [{"x": {"TableName": "p-one"}}], "two": []}, "TableName": "two"})
+        );
+        names.restore(&mut request);
+        assert_eq!(request, before);
+    }
+
+    #[test]
+    fn tokens_stay_valid() {
+        let names = Names {
+            prefix: None,
+            known: Vec::new(),
+            token: "77".to_owned(),
+        };
+        for (token, marked) in [("a", "a77"), ("", ""), (&"x".repeat(35), &"x".repeat(35))] {
+            let mut request = json!({"ClientRequestToken": token});
+            names.mark_token(&mut request);
+            assert_eq!(request["ClientRequestToken"], *marked);
+        }
+    }
+}

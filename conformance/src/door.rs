@@ -1,0 +1,163 @@
+//! The raw door: an operation and a JSON body go in, status and JSON come out. The SDK would not send what it knows to be
+//! wrong, and cases are often about just that.
+
+use std::time::{Duration, SystemTime};
+
+use aws_credential_types::Credentials;
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use dynatwin::Twin;
+use dynatwin_engine::engine::Caller;
+use http::Request;
+use serde_json::Value;
+
+use crate::check::{Failure, Outcome};
+use crate::http::PlainHttp;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Where requests go in, for one account.
+///
+/// ```
+/// use dynatwin_conformance::door::Door;
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let reply = Door::twin(dynatwin::Twin::new()).send("ListTables", b"{}").await?;
+/// assert_eq!((reply.status, reply.error()), (200, None));
+/// # Ok::<(), dynatwin_conformance::check::Failure>(())
+/// # }).unwrap();
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Door(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Twin(Twin),
+    Http(Box<Remote>),
+}
+
+#[derive(Clone, Debug)]
+struct Remote {
+    http: PlainHttp,
+    url: String,
+    region: String,
+    credentials: Credentials,
+}
+
+/// What came back.
+///
+/// ```
+/// use dynatwin_conformance::door::Reply;
+/// use serde_json::json;
+///
+/// let reply = Reply { status: 400, body: json!({"__type": "com.amazonaws#SomeException", "message": "no"}) };
+/// assert_eq!(reply.error().as_deref(), Some("SomeException: no"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body; a text if it is no JSON.
+    pub body: Value,
+}
+
+impl Reply {
+    fn new(status: u16, body: &[u8]) -> Reply {
+        let body = serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into());
+        Reply { status, body }
+    }
+
+    /// The exception and its text, `ValidationException: …`, unless this is a success.
+    pub fn error(&self) -> Option<String> {
+        if self.status == 200 {
+            return None;
+        }
+        let kind = self.body["__type"].as_str().unwrap_or_default();
+        let text = self.body["message"].as_str().or(self.body["Message"].as_str());
+        Some(format!(
+            "{}: {}",
+            kind.rsplit('#').next().unwrap_or_default(),
+            text.unwrap_or_default()
+        ))
+    }
+}
+
+/// The error of a refusal, or status and body.
+impl std::fmt::Display for Reply {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.error() {
+            Some(error) if self.status == 400 && self.body.as_object().is_some_and(|body| body.len() == 2) => {
+                formatter.write_str(&error)
+            }
+            _ => write!(formatter, "{} {}", self.status, self.body),
+        }
+    }
+}
+
+impl Door {
+    /// The twin's, in this process.
+    pub fn twin(twin: Twin) -> Door {
+        Door(Kind::Twin(twin))
+    }
+
+    /// An endpoint's, as whoever has these credentials.
+    pub fn http(http: PlainHttp, url: String, region: String, credentials: Credentials) -> Door {
+        Door(Kind::Http(Box::new(Remote {
+            http,
+            url,
+            region,
+            credentials,
+        })))
+    }
+
+    /// Sends a request and waits for what comes back. `operation` is a bare name, or one with its service's target.
+    pub async fn send(&self, operation: &str, body: &[u8]) -> Outcome<Reply> {
+        let target = if operation.contains('.') {
+            operation.to_owned()
+        } else {
+            format!("DynamoDB_20120810.{operation}")
+        };
+        match &self.0 {
+            Kind::Twin(twin) => {
+                let caller = Caller {
+                    access_key: "conformance".into(),
+                    region: "us-east-1".into(),
+                };
+                let answer = twin.engine().dispatch(&caller, &target, body);
+                Ok(Reply::new(answer.status, &answer.body))
+            }
+            Kind::Http(remote) => {
+                let request = remote.signed(&target, body)?;
+                let exchange = tokio::time::timeout(PATIENCE, remote.http.post(request)).await;
+                let (status, body) = exchange.map_err(|_| Failure::new(format!("{operation}: no answer came")))??;
+                Ok(Reply::new(status, &body))
+            }
+        }
+    }
+}
+
+impl Remote {
+    fn signed(&self, target: &str, body: &[u8]) -> Outcome<Request<Vec<u8>>> {
+        let mut request = Request::post(&self.url)
+            .header("content-type", "application/x-amz-json-1.0")
+            .header("x-amz-target", target)
+            .body(body.to_vec())?;
+        let identity = self.credentials.clone().into();
+        let parameters = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(&self.region)
+            .name("dynamodb")
+            .time(SystemTime::now())
+            .settings(SigningSettings::default())
+            .build()?
+            .into();
+        let headers = request.headers().iter();
+        let headers = headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap_or_default()));
+        let signable = SignableRequest::new("POST", &self.url, headers, SignableBody::Bytes(body))?;
+        let (instructions, _) = sign(signable, &parameters)?.into_parts();
+        instructions.apply_to_request_http1x(&mut request);
+        Ok(request)
+    }
+}

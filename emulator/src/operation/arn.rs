@@ -1,0 +1,165 @@
+//! ARNs: of tables and streams in `ResourceArn` (facts: file 04, section 8), and of what is made under tables (section 1.2).
+
+use super::check;
+use crate::chance;
+use crate::error::ApiError;
+use crate::execute::Context;
+use crate::value::Text;
+
+/// What a `ResourceArn` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resource<'r> {
+    /// The whole ARN.
+    pub arn: &'r str,
+    region: &'r str,
+    account: &'r str,
+    /// The table's name.
+    pub table: &'r str,
+    /// The label of the stream, if it is a stream's.
+    pub stream: Option<&'r str>,
+}
+
+/// The form of a `ResourceArn`: a table's or a stream's.
+pub fn resource(arn: Option<&Text>) -> Result<Resource<'_>, ApiError> {
+    let Some(arn) = arn.map(Text::as_str).filter(|arn| !arn.is_empty()) else {
+        return Err(ApiError::validation("Invalid TableArn"));
+    };
+    let Some(rest) = arn.strip_prefix("arn:") else {
+        return Err(ApiError::invalid(format_args!("ARNs must start with 'arn:': {arn}")));
+    };
+    let parts: Vec<&str> = rest.splitn(5, ':').collect();
+    let [_, "dynamodb", region, account, resource] = parts[..] else {
+        return Err(ApiError::invalid(format_args!(
+            "Provided Arn is not a DynamoDB resource arn: {arn}"
+        )));
+    };
+    let named = resource
+        .strip_prefix("table/")
+        .map(|name| match name.split_once("/stream/") {
+            Some((table, label)) => (table, Some(label)),
+            None => (name, None),
+        });
+    match named {
+        Some((table, stream)) if check::is_name(table) && !stream.is_some_and(|label| label.contains('/')) => {
+            Ok(Resource {
+                arn,
+                region,
+                account,
+                table,
+                stream,
+            })
+        }
+        _ => Err(ApiError::invalid(format_args!(
+            "Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}"
+        ))),
+    }
+}
+
+impl Resource<'_> {
+    /// Whether it is of another region than the caller's. Where all regions share one set of tables, a table keeps the
+    /// region and the account it was made in.
+    pub fn is_elsewhere(&self, context: &Context<'_>) -> bool {
+        self.region != context.region && !context.scope.region.is_empty()
+    }
+
+    /// Whether it is of another account than the caller's.
+    pub fn is_foreign(&self, context: &Context<'_>) -> bool {
+        self.account != context.account && !context.scope.region.is_empty()
+    }
+}
+
+/// What an ARN of a table, or of something under one, says: `arn:aws:dynamodb:<region>:<account>:table/<table>/<kind>/<id>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubResource<'r> {
+    /// The region.
+    pub region: &'r str,
+    /// The account.
+    pub account: &'r str,
+    /// The table's name.
+    pub table: &'r str,
+}
+
+/// The parts of an ARN of this kind of thing under a table, if it is one.
+pub fn sub_resource<'r>(arn: &'r str, kind: &str) -> Option<SubResource<'r>> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
+        return None;
+    };
+    let parts: Vec<&str> = resource.split('/').collect();
+    match parts[..] {
+        ["table", table, named, id] if named == kind && check::is_name(table) && !id.is_empty() => {
+            Some(SubResource { region, account, table })
+        }
+        _ => None,
+    }
+}
+
+/// The parts of a table's ARN, if it is one.
+pub fn table_arn(arn: &str) -> Option<SubResource<'_>> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
+        return None;
+    };
+    let table = resource.strip_prefix("table/").filter(|table| check::is_name(table))?;
+    Some(SubResource { region, account, table })
+}
+
+/// Refuses an ARN under a table of another account. Where all accounts share one set of tables, a table keeps the account
+/// it was made in.
+pub fn own_account(context: &Context<'_>, arn: &str) -> Result<(), ApiError> {
+    let account = arn.split(':').nth(4).unwrap_or_default();
+    if account == context.account || context.scope.account.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::access_denied(context.account, context.operation, arn))
+}
+
+/// The ARN of a new thing under a table: its id is the moment in milliseconds, and eight digits that nothing has yet.
+pub fn new_arn(context: &Context<'_>, table_arn: &str, kind: &str, taken: impl Fn(&str) -> bool) -> String {
+    let millis = context.now.micros().div_euclid(1000);
+    let mut ordinal = 0;
+    loop {
+        let decision = chance::decide(
+            context.engine.seed(),
+            kind,
+            table_arn.as_bytes(),
+            millis as u64 ^ ordinal << 48,
+        );
+        let arn = format!("{table_arn}/{kind}/{millis:014}-{:08x}", decision as u32);
+        if !taken(&arn) {
+            return arn;
+        }
+        ordinal += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        const SUB: &str = "One or more parameter values were invalid: Invalid resource arn provided, only table or stream is accepted. Provided resource arn: ";
+        for (arn, expect) in [
+            ("arn:aws:dynamodb:r:1:table/tab", Ok(("tab", None))),
+            ("arn:aws:dynamodb:r:1:table/tab/stream/2026", Ok(("tab", Some("2026")))),
+            ("arn:aws:dynamodb:r:1:table/tab/index/i", Err(SUB)),
+            ("arn:aws:dynamodb:r:1:table/tab/stream/2026/x", Err(SUB)),
+            ("arn:aws:dynamodb:r:1:backup/x", Err(SUB)),
+            (
+                "arn:aws:sqs:r:1:q",
+                Err("One or more parameter values were invalid: Provided Arn is not a DynamoDB resource arn: "),
+            ),
+            (
+                "tab",
+                Err("One or more parameter values were invalid: ARNs must start with 'arn:': "),
+            ),
+        ] {
+            let text = Text::from(arn);
+            let answer = resource(Some(&text)).map(|found| (found.table, found.stream));
+            let answer = answer.map_err(|error| error.message().unwrap_or_default().to_owned());
+            assert_eq!(answer, expect.map_err(|text| format!("{text}{arn}")));
+        }
+        assert_eq!(resource(None).unwrap_err().message(), Some("Invalid TableArn"));
+    }
+}

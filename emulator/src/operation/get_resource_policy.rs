@@ -1,0 +1,23 @@
+//! [GetResourcePolicy](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetResourcePolicy.html).
+
+use super::policies;
+use crate::error::ApiError;
+use crate::execute::Context;
+use crate::request::ResourcePolicy;
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = ResourcePolicy::decode(body)?;
+    let resource = policies::check(context, &request, false)?;
+    let target = policies::target(context, &resource)?;
+    let policy = target.shape.attached.policy(resource.stream);
+    let shown = policy.and_then(|policy| policy.shown(context.now));
+    let (document, id) = shown.ok_or_else(|| policies::not_found(&resource))?;
+    let mut answer = Object::open(out);
+    answer.string("Policy", document);
+    answer.string("RevisionId", &id.to_string());
+    answer.close();
+    Ok(())
+}

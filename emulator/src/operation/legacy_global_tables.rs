@@ -1,0 +1,22 @@
+//! What the operations on global tables of version 2017.11.29 share. The service makes no such tables any more, so there is
+//! none, whatever the name (recorded in October 2026; facts: file 04, section 12.5).
+
+use super::check;
+use crate::error::{ApiError, ErrorKind, Violations};
+use crate::value::Text;
+
+/// `GlobalTableName`, checked with what else is wrong.
+pub fn check_name(faults: &mut Violations, name: Option<&Text>) {
+    match name {
+        None => faults.missing("globalTableName"),
+        Some(name) => check::plain_name(faults, name, "globalTableName"),
+    }
+}
+
+/// The table is not there; or is there, and no global one.
+pub fn not_found(name: Option<&str>) -> ApiError {
+    ApiError::new(
+        ErrorKind::GlobalTableNotFound,
+        format!("Global table with name: '{}' does not exist.", name.unwrap_or_default()),
+    )
+}

@@ -1,0 +1,187 @@
+//! What the operations on resource policies share (facts: file 04, section 12.3).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::arn::{self, Resource};
+use crate::error::{ApiError, ErrorKind, Violations, constraint};
+use crate::execute::{Context, Target};
+use crate::plan;
+use crate::request::ResourcePolicy;
+use crate::storage::{Policy, Revision, Shape, Stage};
+
+/// Measured: a change shows after 1 to 2.7 s.
+const CHANGING: f64 = 0.33;
+/// Measured: the next change may come 15 s after the last.
+const COOLDOWN: Duration = Duration::from_secs(15);
+/// The expected revision of a resource that is to have no policy yet.
+const NO_POLICY: &str = "NO_POLICY";
+
+/// The members of a request by themselves: its resource, of the caller's region and account.
+pub fn check<'r>(
+    context: &Context<'_>,
+    request: &'r ResourcePolicy,
+    needs_policy: bool,
+) -> Result<Resource<'r>, ApiError> {
+    let mut faults = Violations::new();
+    match &request.resource_arn {
+        None => faults.missing("resourceArn"),
+        Some(arn) if arn.is_empty() => faults.value("", "resourceArn", constraint::min_length(1)),
+        Some(arn) if arn.chars().count() > 1283 => faults.value(arn, "resourceArn", constraint::max_length(1283)),
+        Some(_) => {}
+    }
+    if needs_policy && request.policy.is_none() {
+        faults.missing("policy");
+    }
+    match &request.expected_revision_id {
+        Some(id) if id.is_empty() => faults.value("", "expectedRevisionId", constraint::min_length(1)),
+        Some(id) if id.chars().count() > 255 => faults.value(id, "expectedRevisionId", constraint::max_length(255)),
+        _ => {}
+    }
+    faults.finish()?;
+    let resource = arn::resource(request.resource_arn.as_ref())?;
+    if resource.is_elsewhere(context) {
+        return Err(ApiError::invalid(format_args!(
+            "Invalid resource Arn: {}",
+            resource.arn
+        )));
+    }
+    if resource.is_foreign(context) {
+        return Err(ApiError::validation(
+            "This action is only supported by accounts that match the resource owner’s account.",
+        ));
+    }
+    Ok(resource)
+}
+
+/// The table of a resource, and its stream if it names one.
+pub fn target(context: &Context<'_>, resource: &Resource<'_>) -> Result<Target, ApiError> {
+    let target = plan::sub_resource(context, resource.table)?;
+    context.judge_control(&target.table.name)?;
+    match resource.stream {
+        Some(label) if !is_stream(context, resource) => Err(ApiError::new(
+            ErrorKind::ResourceNotFound,
+            format!(
+                "Requested resource not found: Stream: {label} not found for Table: {}",
+                target.table.name
+            ),
+        )),
+        _ => Ok(target),
+    }
+}
+
+fn is_stream(context: &Context<'_>, resource: &Resource<'_>) -> bool {
+    let region = context.engine.catalog().region(&context.scope);
+    region.is_some_and(|region| region.stream(resource.arn, context.now).is_some())
+}
+
+/// The policy that is not there.
+pub fn not_found(resource: &Resource<'_>) -> ApiError {
+    ApiError::new(
+        ErrorKind::PolicyNotFound,
+        format!(
+            "Resource-based policy not found for the provided ResourceArn: {}",
+            resource.arn
+        ),
+    )
+}
+
+/// The policy that a new table is made with.
+pub fn first(context: &Context<'_>, document: &str) -> Policy {
+    Policy {
+        stream: None,
+        current: Some(revision(context, document)),
+        before: None,
+        changed: context.now,
+        until: context.now,
+    }
+}
+
+fn revision(context: &Context<'_>, document: &str) -> Revision {
+    (Arc::from(document), context.now.micros() / 1000)
+}
+
+/// Gives a resource another policy, or none; answers the id of the revision that the change has made, if it was one.
+pub fn change(
+    context: &Context<'_>,
+    resource: &Resource<'_>,
+    expected: Option<&str>,
+    document: Option<&str>,
+) -> Result<Option<i64>, ApiError> {
+    let target = target(context, resource)?;
+    let table = &target.table;
+    let now = context.now;
+    let mut made = None;
+    table.reshape(now, |shape| {
+        let last = shape.attached.policy(resource.stream);
+        let current = last.and_then(|last| last.current.clone());
+        check_expected(expected, current.as_ref(), resource)?;
+        if current.as_ref().map(|(text, _)| &**text) == document {
+            made = current.map(|(_, id)| id);
+            return Ok(());
+        }
+        if table.stage(shape, now) == Stage::Deleting {
+            return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
+        }
+        check_turn(shape, last, resource, context)?;
+        let until = shape.later(now, "policy", resource.arn, CHANGING);
+        let next = document.map(|document| revision(context, document));
+        made = Some(now.micros() / 1000);
+        Arc::make_mut(&mut shape.attached).set_policy(Policy {
+            stream: resource.stream.map(Into::into),
+            current: next,
+            before: current,
+            changed: now,
+            until,
+        });
+        Ok(())
+    })?;
+    Ok(made)
+}
+
+fn check_expected(expected: Option<&str>, current: Option<&Revision>, resource: &Resource<'_>) -> Result<(), ApiError> {
+    let there = current.map(|(_, id)| id.to_string());
+    match expected {
+        None => Ok(()),
+        Some(expected) if expected == there.as_deref().unwrap_or(NO_POLICY) => Ok(()),
+        // The end of the sentence was captured, not its beginning.
+        Some(expected) => Err(ApiError::new(
+            ErrorKind::PolicyNotFound,
+            format!(
+                "The provided ExpectedRevisionId {expected} for the ResourceArn: {} did not match",
+                resource.arn
+            ),
+        )),
+    }
+}
+
+/// Changes take their time, and the next one has to wait for longer than that.
+fn check_turn(
+    shape: &Shape,
+    last: Option<&Policy>,
+    resource: &Resource<'_>,
+    context: &Context<'_>,
+) -> Result<(), ApiError> {
+    let Some(last) = last.filter(|_| shape.takes_time()) else {
+        return Ok(());
+    };
+    let (kind, what, name) = match resource.stream {
+        Some(label) => ("Stream", "stream", label),
+        None => ("Table", "table", resource.table),
+    };
+    if context.now < last.until {
+        return Err(ApiError::in_use(format_args!(
+            "{kind} is pending previous resource-based policy update: {name}"
+        )));
+    }
+    let again = last.changed.plus(COOLDOWN);
+    if context.now < again {
+        return Err(ApiError::new(
+            ErrorKind::Throttling,
+            format!(
+                "Resource-based policy for {what} {name} modified within the previous 15000 milliseconds. Please try again after {again}."
+            ),
+        ));
+    }
+    Ok(())
+}

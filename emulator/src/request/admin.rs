@@ -1,0 +1,75 @@
+//! Requests on what hangs on a table: Kinesis destinations, Contributor Insights, resource policies, replicas.
+
+use crate::value::Text;
+
+requests! {
+    /// EnableKinesisStreamingDestination and DisableKinesisStreamingDestination.
+    KinesisDestination {
+        table_name: Option<Text>,
+        stream_arn: Option<Text>,
+        configuration: Option<KinesisConfiguration>,
+    }
+
+    /// [`UpdateKinesisStreamingDestination`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateKinesisStreamingDestination.html).
+    UpdateKinesisDestination {
+        destination: KinesisDestination,
+    }
+
+    /// `EnableKinesisStreamingConfiguration` and `UpdateKinesisStreamingConfiguration`.
+    KinesisConfiguration {
+        precision: Option<Text>,
+    }
+
+    /// [`UpdateContributorInsights`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html);
+    /// DescribeContributorInsights has the first two members.
+    ContributorInsights {
+        table_name: Option<Text>,
+        index_name: Option<Text>,
+        action: Option<Text>,
+        mode: Option<Text>,
+    }
+
+    /// [`ListContributorInsights`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListContributorInsights.html).
+    ListContributorInsights {
+        table_name: Option<Text>,
+        next_token: Option<Text>,
+        max_results: Option<i64>,
+    }
+
+    /// [`PutResourcePolicy`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html);
+    /// GetResourcePolicy and DeleteResourcePolicy have fewer members.
+    ResourcePolicy {
+        resource_arn: Option<Text>,
+        policy: Option<Text>,
+        expected_revision_id: Option<Text>,
+        confirm_remove_self_resource_access: Option<bool>,
+    }
+
+    /// `Replica` of the older global tables, and what names a region elsewhere.
+    RegionOnly {
+        region_name: Option<Text>,
+    }
+
+    /// `ReplicaUpdate` of the older global tables.
+    LegacyReplicaUpdate {
+        create: Option<RegionOnly>,
+        delete: Option<RegionOnly>,
+    }
+
+    /// The requests on older global tables that name one: CreateGlobalTable, DescribeGlobalTable, UpdateGlobalTable,
+    /// DescribeGlobalTableSettings, UpdateGlobalTableSettings.
+    GlobalTable {
+        global_table_name: Option<Text>,
+        replication_group: Option<Vec<RegionOnly>>,
+        replica_updates: Option<Vec<LegacyReplicaUpdate>>,
+        billing_mode: Option<Text>,
+        write_capacity_units: Option<i64>,
+    }
+
+    /// [`ListGlobalTables`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListGlobalTables.html).
+    ListGlobalTables {
+        exclusive_start_global_table_name: Option<Text>,
+        limit: Option<i64>,
+        region_name: Option<Text>,
+    }
+}

@@ -1,0 +1,432 @@
+//! Policy documents: read, judged, and written in the service's own form (facts: file 04, section 12.3).
+
+use super::encode::Writer;
+use super::reader::{Reader, SyntaxError, Token};
+use crate::error::ApiError;
+use crate::limits;
+
+/// The actions that a table's policy can name (Service Authorization Reference), without `dynamodb:`.
+const TABLE_ACTIONS: &[&str] = &[
+    "BatchGetItem",
+    "BatchWriteItem",
+    "ConditionCheckItem",
+    "CreateBackup",
+    "CreateTable",
+    "CreateTableReplica",
+    "DeleteItem",
+    "DeleteResourcePolicy",
+    "DeleteTable",
+    "DeleteTableReplica",
+    "DescribeContinuousBackups",
+    "DescribeContributorInsights",
+    "DescribeExport",
+    "DescribeKinesisStreamingDestination",
+    "DescribeTable",
+    "DescribeTableReplicaAutoScaling",
+    "DescribeTimeToLive",
+    "DisableKinesisStreamingDestination",
+    "EnableKinesisStreamingDestination",
+    "ExportTableToPointInTime",
+    "GetItem",
+    "GetResourcePolicy",
+    "ListTagsOfResource",
+    "PartiQLDelete",
+    "PartiQLInsert",
+    "PartiQLSelect",
+    "PartiQLUpdate",
+    "PutItem",
+    "PutResourcePolicy",
+    "Query",
+    "ReadDataForReplication",
+    "ReplicateSettings",
+    "RestoreTableToPointInTime",
+    "Scan",
+    "SearchVectors",
+    "TagResource",
+    "UntagResource",
+    "UpdateContinuousBackups",
+    "UpdateContributorInsights",
+    "UpdateItem",
+    "UpdateKinesisStreamingDestination",
+    "UpdateTable",
+    "UpdateTableReplicaAutoScaling",
+    "UpdateTimeToLive",
+    "WriteDataForReplication",
+];
+/// The actions that a stream's policy can name; `ListStreams` is not one (recorded, August 2026).
+const STREAM_ACTIONS: &[&str] = &[
+    "DeleteResourcePolicy",
+    "DescribeStream",
+    "GetRecords",
+    "GetResourcePolicy",
+    "GetShardIterator",
+    "PutResourcePolicy",
+];
+
+/// The levels of a document that are read. A policy has six at most.
+const MOST_DEPTH: usize = 16;
+/// The version of a document that names none.
+const OLDEST_VERSION: &str = "2008-10-17";
+
+/// A resource policy's document.
+///
+/// ```
+/// use dynatwin_engine::wire::policy::Document;
+///
+/// let text = r#"{"Statement": [{"Action": ["dynamodb:GetItem"], "Effect": "Deny", "Principal": "*", "Resource": "*"}]}"#;
+/// let document = Document::read(text, false).unwrap();
+/// assert_eq!(
+///     document.text(),
+///     r#"{"Version":"2008-10-17","Statement":[{"Effect":"Deny","Principal":"*","Action":"dynamodb:GetItem","Resource":"*"}]}"#
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document(String);
+
+/// A value of the document. Numbers and flags stand in conditions, which take them as texts.
+#[derive(Clone, Debug)]
+enum Node {
+    Text(String),
+    List(Vec<Node>),
+    Object(Vec<(String, Node)>),
+}
+
+impl Document {
+    /// Reads and judges a document, of a stream's policy or a table's.
+    pub fn read(text: &str, of_stream: bool) -> Result<Document, ApiError> {
+        if text.len() > limits::POLICY_SIZE {
+            return Err(ApiError::invalid(format_args!(
+                "Maximum policy size of {} bytes exceeded",
+                limits::POLICY_SIZE
+            )));
+        }
+        let Some(Node::Object(members)) = parse(text) else {
+            return Err(malformed("This policy contains invalid Json"));
+        };
+        let mut statements = match member(&members, "Statement") {
+            Some(Node::List(statements)) => statements.clone(),
+            Some(Node::Object(statement)) => vec![Node::Object(statement.clone())],
+            _ => Vec::new(),
+        };
+        if statements.is_empty() {
+            return Err(malformed("Could not parse the policy: Statement is empty!"));
+        }
+        for statement in &mut statements {
+            judge(statement, of_stream)?;
+        }
+        check_ids(&statements)?;
+        let mut writer = Writer::with_capacity(text.len());
+        writer.open_object();
+        let version = member(&members, "Version").and_then(Node::text);
+        writer.name("Version").string(version.unwrap_or(OLDEST_VERSION));
+        if let Some(id) = member(&members, "Id").and_then(Node::text) {
+            writer.name("Id").string(id);
+        }
+        writer.name("Statement").open_list();
+        statements
+            .iter()
+            .for_each(|statement| write_statement(&mut writer, statement));
+        writer.close_list().close_object();
+        let written = String::from_utf8(writer.finish());
+        written.map(Document).map_err(|_| ApiError::internal())
+    }
+
+    /// The document as the service shows it: without blanks, its members in a fixed order.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Node {
+    fn text(&self) -> Option<&str> {
+        if let Node::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The texts of a text or a list of texts; `None` if it is something else.
+    fn texts(&self) -> Option<Vec<&str>> {
+        match self {
+            Node::Text(text) => Some(vec![text]),
+            Node::List(list) => list.iter().map(Node::text).collect(),
+            Node::Object(_) => None,
+        }
+    }
+}
+
+fn malformed(why: impl std::fmt::Display) -> ApiError {
+    ApiError::invalid(format_args!("Invalid policy document: {why}"))
+}
+
+fn parse(text: &str) -> Option<Node> {
+    let mut reader = Reader::new(text.as_bytes()).ok()?;
+    let node = node(&mut reader, MOST_DEPTH).ok()?;
+    reader.end().ok()?;
+    Some(node)
+}
+
+fn node(reader: &mut Reader<'_>, depth: usize) -> Result<Node, SyntaxError> {
+    let deeper = depth.checked_sub(1).ok_or(SyntaxError)?;
+    match reader.peek()? {
+        Token::String => Ok(Node::Text(reader.string()?.into_owned())),
+        Token::Number => Ok(Node::Text(reader.number()?.to_owned())),
+        Token::True => reader.word("true").map(|()| Node::Text("true".to_owned())),
+        Token::False => reader.word("false").map(|()| Node::Text("false".to_owned())),
+        Token::Null => Err(SyntaxError),
+        Token::List => {
+            let mut list = Vec::new();
+            reader.enter()?;
+            while reader.element(list.is_empty())? {
+                list.push(node(reader, deeper)?);
+            }
+            Ok(Node::List(list))
+        }
+        Token::Object => {
+            let mut members: Vec<(String, Node)> = Vec::new();
+            reader.enter()?;
+            while let Some(name) = reader.member(members.is_empty())? {
+                members.push((name.into_owned(), node(reader, deeper)?));
+            }
+            Ok(Node::Object(members))
+        }
+    }
+}
+
+fn member<'n>(members: &'n [(String, Node)], name: &str) -> Option<&'n Node> {
+    members.iter().find(|(there, _)| there == name).map(|(_, node)| node)
+}
+
+/// What a statement must have: each by its name, or its opposite's.
+const REQUIRED: [(&str, &str); 4] = [
+    ("Effect", "Effect"),
+    ("Principal", "NotPrincipal"),
+    ("Action", "NotAction"),
+    ("Resource", "NotResource"),
+];
+
+/// Judges a statement, and writes account numbers among its principals as the service does.
+fn judge(statement: &mut Node, of_stream: bool) -> Result<(), ApiError> {
+    let Node::Object(members) = statement else {
+        return Err(malformed("This policy contains invalid Json"));
+    };
+    for (name, opposite) in REQUIRED {
+        if member(members, name).or(member(members, opposite)).is_none() {
+            return Err(malformed(format_args!("Missing required field {name}")));
+        }
+    }
+    let allows = match member(members, "Effect").and_then(Node::text) {
+        Some("Allow") => true,
+        Some("Deny") => false,
+        _ => return Err(malformed("This policy contains invalid Json")),
+    };
+    check_actions(members, of_stream)?;
+    let conditional = member(members, "Condition").is_some();
+    for (name, principal) in members
+        .iter_mut()
+        .filter(|(name, _)| name == "Principal" || name == "NotPrincipal")
+    {
+        let everybody = check_principal(principal)?;
+        if everybody && allows && !conditional && name == "Principal" {
+            return Err(ApiError::validation(
+                "Resource-based policy grants unbounded access in one or more elements. Please revise the policy to ensure least-privilege form of access",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_actions(members: &[(String, Node)], of_stream: bool) -> Result<(), ApiError> {
+    let known = if of_stream { STREAM_ACTIONS } else { TABLE_ACTIONS };
+    let is_known = |action: &str| {
+        let pattern = match action.split_once(':') {
+            Some((service, pattern)) if service.eq_ignore_ascii_case("dynamodb") => pattern,
+            Some(_) => return false,
+            None => return action == "*",
+        };
+        known.iter().any(|name| matches(pattern.as_bytes(), name.as_bytes()))
+    };
+    let mut unknown = Vec::new();
+    for (_, actions) in members
+        .iter()
+        .filter(|(name, _)| name == "Action" || name == "NotAction")
+    {
+        let Some(actions) = actions.texts() else {
+            return Err(malformed("This policy contains invalid Json"));
+        };
+        unknown.extend(
+            actions
+                .into_iter()
+                .filter(|action| !is_known(action))
+                .map(|action| format!("\"{action}\"")),
+        );
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    Err(malformed(format_args!(
+        "The following action names are invalid: {}",
+        unknown.join(", ")
+    )))
+}
+
+/// Whether a name has the form of a pattern with `*` and `?`, whatever the case of its letters.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut read) = (0, 0);
+    // Where to go on if what stands after the last star does not fit: the star takes one letter more.
+    let mut star: Option<(usize, usize)> = None;
+    while read < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at + 1, read));
+                at += 1;
+            }
+            Some(letter) if *letter == b'?' || letter.eq_ignore_ascii_case(&name[read]) => {
+                at += 1;
+                read += 1;
+            }
+            _ => match &mut star {
+                Some((after, taken)) => {
+                    *taken += 1;
+                    (at, read) = (*after, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|letter| *letter == b'*')
+}
+
+/// Checks a principal, and says whether it is everybody.
+fn check_principal(principal: &mut Node) -> Result<bool, ApiError> {
+    let invalid = || ApiError::validation("Invalid principal in policy document.");
+    let kinds = match principal {
+        Node::Text(text) if text == "*" => return Ok(true),
+        Node::Object(kinds) if !kinds.is_empty() => kinds,
+        _ => return Err(invalid()),
+    };
+    let mut everybody = false;
+    for (kind, named) in kinds {
+        if !matches!(kind.as_str(), "AWS" | "Service" | "Federated" | "CanonicalUser") {
+            return Err(invalid());
+        }
+        let each: Vec<&mut Node> = match named {
+            Node::List(list) => list.iter_mut().collect(),
+            other => vec![other],
+        };
+        for node in each {
+            let Node::Text(text) = node else { return Err(invalid()) };
+            everybody |= text == "*";
+            if kind != "AWS" || text == "*" {
+                continue;
+            }
+            if is_account(text) {
+                *text = format!("arn:aws:iam::{text}:root");
+            } else if !is_identity(text) {
+                return Err(invalid());
+            }
+        }
+    }
+    Ok(everybody)
+}
+
+fn is_account(text: &str) -> bool {
+    text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text has the form of the ARN of an identity. Whether there is one is not known here.
+fn is_identity(arn: &str) -> bool {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    matches!(parts[..], ["arn", partition, "iam" | "sts", "", account, name]
+        if partition.starts_with("aws") && is_account(account) && !name.is_empty())
+}
+
+fn check_ids(statements: &[Node]) -> Result<(), ApiError> {
+    let mut ids: Vec<&str> = Vec::new();
+    for statement in statements {
+        let Node::Object(members) = statement else { continue };
+        let Some(id) = member(members, "Sid").and_then(Node::text) else {
+            continue;
+        };
+        if ids.contains(&id) {
+            return Err(malformed("The Statement Ids in the policy are not unique"));
+        }
+        ids.push(id);
+    }
+    Ok(())
+}
+
+/// The members of a statement in the order in which they are shown.
+const ORDER: [&str; 9] = [
+    "Sid",
+    "Effect",
+    "Principal",
+    "NotPrincipal",
+    "Action",
+    "NotAction",
+    "Resource",
+    "NotResource",
+    "Condition",
+];
+
+fn write_statement(writer: &mut Writer, statement: &Node) {
+    let Node::Object(members) = statement else { return };
+    writer.open_object();
+    for name in ORDER {
+        if let Some(node) = member(members, name) {
+            writer.name(name);
+            write(writer, node);
+        }
+    }
+    writer.close_object();
+}
+
+/// A list of one is written as its one element.
+fn write(writer: &mut Writer, node: &Node) {
+    match node {
+        Node::Text(text) => {
+            writer.string(text);
+        }
+        Node::List(list) => match &list[..] {
+            [one] => write(writer, one),
+            list => {
+                writer.open_list();
+                list.iter().for_each(|each| write(writer, each));
+                writer.close_list();
+            }
+        },
+        Node::Object(members) => {
+            writer.open_object();
+            for (name, node) in members {
+                writer.name(name);
+                write(writer, node);
+            }
+            writer.close_object();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, expect) in [
+            ("*", "GetItem", true),
+            ("Get*", "GetItem", true),
+            ("get?tem", "GetItem", true),
+            ("*Item", "GetItem", true),
+            ("*Ite", "GetItem", false),
+            ("Get*m*m", "GetItem", false),
+            ("", "GetItem", false),
+            ("GetItem*", "GetItem", true),
+        ] {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), expect, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn deep_documents_are_refused() {
+        let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+        let text = format!(r#"{{"Statement": {deep}}}"#);
+        assert!(parse(&text).is_none());
+    }
+}

@@ -1,0 +1,234 @@
+//! What lags: global indexes, each by its own dial or paused, and deletions by time to live.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Twin, create_living_table};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use serde_json::{Value, json};
+
+const HOUR: u64 = 3600;
+
+fn create_two_indexes(twin: &Twin) {
+    let index = |name: &str| {
+        json!({"IndexName": format!("by-{name}"), "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}})
+    };
+    let attributes: Vec<Value> = ["pk", "g", "h"]
+        .iter()
+        .map(|name| json!({"AttributeName": name, "AttributeType": "S"}))
+        .collect();
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": attributes,
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [index("g"), index("h")]}),
+    );
+}
+
+fn put(twin: &Twin, pk: &str) {
+    let item = json!({"pk": {"S": pk}, "g": {"S": "x"}, "h": {"S": "x"}});
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+}
+
+/// The keys in an index, in their order.
+fn keys(twin: &Twin, index: &str) -> String {
+    let answer = twin.ok("Scan", &json!({"TableName": "tab", "IndexName": index}));
+    let mut keys: Vec<&str> = answer["Items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["pk"]["S"].as_str().unwrap())
+        .collect();
+    keys.sort_unstable();
+    keys.concat()
+}
+
+#[test]
+fn each_index_lags_by_its_own_dial() {
+    let twin = Twin::new(7);
+    create_two_indexes(&twin);
+    let seconds = |count| Some(Lag::Fixed(Duration::from_secs(count)));
+    twin.engine
+        .set_index_lag(&twin.caller, "tab", "by-h", seconds(10))
+        .unwrap();
+    put(&twin, "a");
+    assert_eq!((keys(&twin, "by-g"), keys(&twin, "by-h")), ("a".into(), String::new()));
+    twin.engine.advance(Duration::from_secs(10));
+    assert_eq!(keys(&twin, "by-h"), "a");
+    // Nothing overtakes what was written before it.
+    put(&twin, "b");
+    twin.engine.set_index_lag(&twin.caller, "tab", "by-h", None).unwrap();
+    put(&twin, "c");
+    assert_eq!(keys(&twin, "by-h"), "a");
+    twin.engine.advance(Duration::from_secs(10));
+    assert_eq!(keys(&twin, "by-h"), "abc");
+}
+
+#[test]
+fn a_paused_index_stands_still_and_catches_up() {
+    let twin = Twin::new(7);
+    create_two_indexes(&twin);
+    put(&twin, "a");
+    twin.engine.pause_index(&twin.caller, "tab", "by-g").unwrap();
+    ["b", "c"].iter().for_each(|pk| put(&twin, pk));
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+    // More than the queue that a writer empties by itself.
+    (0..200).for_each(|_| put(&twin, "d"));
+    twin.engine.advance(Duration::from_secs(10 * HOUR));
+    assert_eq!((keys(&twin, "by-g"), keys(&twin, "by-h")), ("a".into(), "bcd".into()));
+    assert_eq!(twin.engine.next_due(), Moment::NEVER, "nothing can be done");
+    twin.engine.resume_index(&twin.caller, "tab", "by-g").unwrap();
+    assert_eq!(keys(&twin, "by-g"), "bcd");
+    put(&twin, "e");
+    assert_eq!(keys(&twin, "by-g"), "bcde");
+}
+
+#[test]
+fn who_names_what_is_not_there_is_told() {
+    let twin = Twin::new(7);
+    create_two_indexes(&twin);
+    for (table, index, expected) in [
+        ("tab", "by-x", "Table tab has no global index by-x."),
+        ("tub", "by-g", "There is no table tub for access key test in us-east-1."),
+    ] {
+        let engine = &twin.engine;
+        for told in [
+            engine.pause_index(&twin.caller, table, index),
+            engine.resume_index(&twin.caller, table, index),
+            engine.set_index_lag(&twin.caller, table, index, None),
+        ] {
+            assert_eq!(told.unwrap_err().to_string(), expected);
+        }
+    }
+    assert!(twin.engine.expire_now(&twin.caller, "tub").is_err());
+}
+
+/// A twin whose time to live deletes after a lag, and whose clock may be any.
+fn living(clock: Clock, time_to_live: TimeToLive) -> Twin {
+    let conditions = Conditions {
+        time_to_live,
+        ..Conditions::CALM
+    };
+    let settings = Settings {
+        clock,
+        seed: 7,
+        conditions,
+        shared_db: false,
+    };
+    let caller = Caller {
+        access_key: "test".into(),
+        region: "us-east-1".into(),
+    };
+    let engine = Engine::new(settings);
+    let twin = Twin { engine, caller };
+    create_living_table(&twin);
+    twin
+}
+
+fn put_until(twin: &Twin, pk: &str, ttl: &Value) {
+    let item = json!({"pk": {"S": pk}, "g": {"S": "x"}, "ttl": ttl});
+    twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+}
+
+fn seconds(at: i64) -> Value {
+    json!({"N": at.to_string()})
+}
+
+fn count(twin: &Twin) -> usize {
+    let items = twin.engine.items(&twin.caller, "tab").unwrap().len();
+    let index = keys(twin, "by-g");
+    assert_eq!(index.is_empty(), items == 0, "the index goes with its table");
+    items
+}
+
+#[test]
+fn deletions_lag_up_to_two_days_each_by_itself() {
+    for (conditions, early, late) in [(Conditions::AWS, 40, 60), (Conditions::STORM, 0, 20)] {
+        let twin = living(Clock::settable(Moment::START), conditions.time_to_live);
+        let expires = twin.seconds() + 100;
+        (0..200).for_each(|at| put_until(&twin, &at.to_string(), &seconds(expires)));
+        twin.engine.advance(Duration::from_secs(99));
+        assert_eq!(count(&twin), 200, "never before the time");
+        let gone_after = |hours: u64| {
+            let at = Moment::from_seconds(expires).plus(Duration::from_secs(hours * HOUR));
+            twin.engine.clock().set(at);
+            200 - count(&twin)
+        };
+        let soon = gone_after(2) * 100 / 200;
+        assert!((early..=late).contains(&soon), "{soon}% within two hours");
+        let later = gone_after(47);
+        assert!(later < 200, "the tail is long: {later}");
+        assert_eq!(gone_after(48), 200);
+    }
+}
+
+#[test]
+fn an_update_that_moves_the_time_saves_the_item() {
+    let lag = TimeToLive::Deletes(Lag::Fixed(Duration::from_secs(48 * HOUR)));
+    let twin = living(Clock::settable(Moment::START), lag);
+    let expires = twin.seconds() + 10;
+    put_until(&twin, "moved", &seconds(expires));
+    put_until(&twin, "removed", &seconds(expires));
+    put_until(&twin, "left", &seconds(expires));
+    twin.engine.advance(Duration::from_secs(47 * HOUR));
+    let moved = twin.seconds() + 10;
+    let update = |pk: &str, expression: &str, values: Option<Value>| {
+        let mut body = json!({"TableName": "tab", "Key": {"pk": {"S": pk}}, "UpdateExpression": expression,
+            "ExpressionAttributeNames": {"#t": "ttl"}});
+        if let Some(values) = values {
+            body["ExpressionAttributeValues"] = values;
+        }
+        twin.ok("UpdateItem", &body);
+    };
+    update("moved", "SET #t = :t", Some(json!({":t": seconds(moved)})));
+    update("removed", "REMOVE #t", None);
+    twin.engine.advance(Duration::from_secs(2 * HOUR));
+    assert_eq!(keys(&twin, "by-g"), "movedremoved");
+    twin.engine.clock().set(Moment::from_seconds(moved + 48 * 3600));
+    assert_eq!(keys(&twin, "by-g"), "removed");
+    twin.engine.advance(Duration::from_secs(1000 * HOUR));
+    assert_eq!(count(&twin), 1);
+}
+
+#[test]
+fn times_that_are_none_are_ignored() {
+    let five_years = 5 * 365 * 24 * 3600 + 2 * 24 * 3600;
+    for deletes in [TimeToLive::Deletes(Lag::None), TimeToLive::Off] {
+        let twin = living(Clock::settable(Moment::START), deletes);
+        let now = twin.seconds();
+        put_until(&twin, "a", &json!({"S": now.to_string()}));
+        put_until(&twin, "b", &json!({"NULL": true}));
+        put_until(&twin, "c", &seconds(now - five_years));
+        put_until(&twin, "d", &json!({"L": [seconds(now)]}));
+        put_until(&twin, "e", &json!({"N": "1e100"}));
+        twin.engine.advance(Duration::from_secs(50 * HOUR));
+        assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(0));
+        assert_eq!(count(&twin), 5);
+    }
+}
+
+#[test]
+fn what_has_expired_can_be_deleted_now() {
+    for deletes in [TimeToLive::Off, Conditions::STORM.time_to_live] {
+        let twin = living(Clock::settable(Moment::START), deletes);
+        let now = twin.seconds();
+        put_until(&twin, "past", &seconds(now - 1));
+        put_until(&twin, "now", &seconds(now));
+        put_until(&twin, "later", &seconds(now + 1));
+        put_until(&twin, "fraction", &json!({"N": format!("{now}.9")}));
+        assert_eq!(count(&twin), 4);
+        assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(3));
+        assert_eq!(keys(&twin, "by-g"), "later");
+        assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(0));
+        twin.engine.advance(Duration::from_secs(1));
+        assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(1));
+        assert_eq!(count(&twin), 0);
+        assert_eq!(twin.engine.next_due(), Moment::NEVER);
+    }
+}
