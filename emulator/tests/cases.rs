@@ -202,4 +202,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached streams backups }
+files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached streams backups transfers }
