@@ -12,6 +12,7 @@ pub use crate::caller::Caller;
 pub use control::NotThere;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
+use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
 use crate::conditions::Conditions;
 use crate::error::{ApiError, ErrorKind};
@@ -194,7 +195,7 @@ impl Engine {
             let tables: Vec<_> = region.tables.read().values().cloned().collect();
             tables
                 .iter()
-                .for_each(|table| self.set(table, self.state.conditions_of(&scope, &table.name)));
+                .for_each(|table| self.set(table, &self.state.conditions_of(&scope, &table.name)));
         }
     }
 
@@ -203,12 +204,12 @@ impl Engine {
         let scope = self.scope(caller);
         self.state.set_table_conditions(&scope, table, conditions);
         if let Some(found) = self.state.catalog().table(&scope, table) {
-            self.set(&found, self.state.conditions_of(&scope, table));
+            self.set(&found, &self.state.conditions_of(&scope, table));
         }
     }
 
-    fn set(&self, table: &Table, conditions: Conditions) {
-        self.reshape(table, |shape| shape.conditions = conditions);
+    fn set(&self, table: &Table, conditions: &Conditions) {
+        self.reshape(table, |shape| shape.conditions = *conditions);
     }
 
     /// Changes a table's shape, after what is due by now has happened under the old one.
@@ -268,6 +269,40 @@ impl Engine {
     /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
     pub fn reset(&self) {
         self.state.clear();
+    }
+
+    /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest
+    /// partition keys. Where capacity is enforced the former are counted anyway. Says whether there is such a table.
+    pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> bool {
+        let Some(table) = self.state.catalog().table(&self.scope(caller), table) else {
+            return false;
+        };
+        table.watch(watches, self.clock.now());
+        true
+    }
+
+    /// What a table's capacity was spent on since it began to be counted; nothing if it is not counted, and `None` if there
+    /// is no such table.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// assert!(engine.heat(&caller, "Nowhere").is_none());
+    /// ```
+    pub fn heat(&self, caller: &Caller, table: &str) -> Option<Heat> {
+        let table = self.state.catalog().table(&self.scope(caller), table)?;
+        let mut ledger = table.capacity.lock();
+        Some(
+            ledger
+                .as_mut()
+                .map(|ledger| ledger.heat(self.clock.now()))
+                .unwrap_or_default(),
+        )
     }
 
     /// The names of a caller's tables.

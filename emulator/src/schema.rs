@@ -1,8 +1,13 @@
 //! Tables and indexes as they are defined: keys, projections, billing.
 
+mod vector;
+
+pub use vector::{Distance, SearchAttribute, VectorIndex};
+
 use smallvec::SmallVec;
 
 use crate::clock::Moment;
+use crate::limits;
 use crate::value::{AttributeValue, Item, Map, Name, Type};
 
 /// The types a key attribute can have.
@@ -278,6 +283,17 @@ impl BillingMode {
     }
 }
 
+/// What a table or index with these units serves at once, if nothing else is known of it.
+pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
+    match billing {
+        BillingMode::Provisioned => provisioned,
+        BillingMode::PayPerRequest => Throughput {
+            read: limits::ON_DEMAND_READ_UNITS,
+            write: limits::ON_DEMAND_WRITE_UNITS,
+        },
+    }
+}
+
 /// Server-side encryption with a key of the caller's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encryption {
@@ -296,6 +312,8 @@ pub struct Definition {
     pub locals: Vec<Index>,
     /// Global indexes, in the order given.
     pub globals: Vec<Index>,
+    /// Vector indexes, in the order given.
+    pub vectors: Vec<VectorIndex>,
     /// How the table is paid for.
     pub billing: BillingMode,
     /// Provisioned throughput.
@@ -329,13 +347,23 @@ impl Definition {
             .or_else(|| find(&self.locals).map(|at| (at, &self.locals[at])))
     }
 
-    /// All indexes, global before local.
+    /// The vector index of this name, and its place among them.
+    pub fn vector_index(&self, name: &str) -> Option<(usize, &VectorIndex)> {
+        self.vectors.iter().enumerate().find(|(_, index)| index.name == name)
+    }
+
+    /// Whether any index has this name.
+    pub fn has_index(&self, name: &str) -> bool {
+        self.index(name).is_some() || self.vector_index(name).is_some()
+    }
+
+    /// All indexes with a key, global before local: all but the vector indexes.
     pub fn indexes(&self) -> impl Iterator<Item = &Index> {
         self.globals.iter().chain(&self.locals)
     }
 
     /// Whether a table has any index: those without skip all that indexes need.
     pub fn has_indexes(&self) -> bool {
-        !(self.globals.is_empty() && self.locals.is_empty())
+        !(self.globals.is_empty() && self.locals.is_empty() && self.vectors.is_empty())
     }
 }

@@ -1,6 +1,7 @@
 //! The cases of `tests/cases/*.json`: requests, and what the service answers to them.
 //!
-//! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`. Each case runs on a twin of its
+//! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`, and `capacity` if that is
+//! `"enforced"`. Each case runs on a twin of its
 //! own, set up so, after the requests of its `before`. It has a `name`, the `operation` and `request`, the `evidence` (the
 //! page and section of the facts, and how sure they are), and one of
 //! - `error`: the exception and its text, `ValidationException: …`;
@@ -92,8 +93,11 @@ impl Twin {
             }
         }
         let conditions = Conditions::named(conditions.as_str().unwrap_or("calm"));
-        twin.0
-            .set_conditions(conditions.expect("the name of a set of conditions"));
+        let mut conditions = conditions.expect("the name of a set of conditions");
+        if file["capacity"] == "enforced" {
+            conditions.capacity = Conditions::AWS.capacity;
+        }
+        twin.0.set_conditions(conditions);
         twin
     }
 
@@ -202,4 +206,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached streams backups transfers }
+files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached streams vectors backups transfers }

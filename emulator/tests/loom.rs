@@ -38,6 +38,11 @@ const INDEXED: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
     "GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],
     "Projection":{"ProjectionType":"ALL"}}]}"#;
 
+const VECTORS: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+    "VectorIndexes":[{"IndexName":"near","VectorAttribute":{"AttributeName":"v"},"Dimensions":1,
+    "DistanceFunction":"EUCLIDEAN","Projection":{"ProjectionType":"KEYS_ONLY"}}]}"#;
 const TOLD: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
     "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
     "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
@@ -281,6 +286,32 @@ fn an_index_ends_up_as_its_item() {
 }
 
 #[test]
+fn a_vector_index_ends_up_as_its_item() {
+    explore(|| {
+        let twin = Twin::with(VECTORS);
+        let search = |twin: &Twin| {
+            let body = r#"{"TableName":"tab","IndexName":"near","TopK":5,"SearchVector":[{"N":"0"}],"ProjectionExpression":"v"}"#;
+            twin.ok("SearchVectors", body)
+        };
+        let other = twin.spawn(move |twin| {
+            twin.put("a", r#","v":{"L":[{"N":"1"}]}"#);
+            search(twin);
+        });
+        twin.put("a", r#","v":{"L":[{"N":"2"}]}"#);
+        search(&twin);
+        other.join().unwrap();
+        let stays = if twin.get("a").contains(r#"{"N":"1"}"#) {
+            "1.0"
+        } else {
+            "2.0"
+        };
+        let found = search(&twin);
+        assert_eq!(found.matches("Score").count(), 1, "{found}");
+        assert!(found.contains(&format!(r#"{{"N":"{stays}"}}"#)), "{found}");
+    });
+}
+
+#[test]
 fn nothing_due_is_seen() {
     explore(|| {
         let twin = Twin::with(TABLE);
@@ -354,6 +385,30 @@ fn a_table_is_created_once() {
         let other = twin.spawn(create);
         let made = [create(&twin), other.join().unwrap()];
         assert_eq!(made.iter().filter(|made| **made).count(), 1);
+    });
+}
+
+const METERED: &str = r#"{"TableName":"tab","ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1},
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
+
+#[test]
+fn no_unit_of_capacity_is_spent_twice() {
+    explore(|| {
+        let twin = Twin::empty();
+        twin.0.set_conditions(Conditions {
+            capacity: Conditions::AWS.capacity,
+            ..Conditions::CALM
+        });
+        twin.ok("CreateTable", METERED);
+        // Items of two partitions, so that no lock but the ledger's stands between them.
+        let put = |twin: &Twin, key: &str| {
+            let body = format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}}}}}}"#);
+            twin.send("PutItem", &body).0 == 200
+        };
+        let other = twin.spawn(move |twin| put(twin, NEAR));
+        let passed = [put(&twin, FAR), other.join().unwrap()];
+        assert_eq!(passed.iter().filter(|passed| **passed).count(), 1);
     });
 }
 

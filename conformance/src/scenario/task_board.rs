@@ -22,6 +22,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     let error = refused("a duplicate", again, "ConditionalCheckFailedException")?;
     equal("message", error.message(), Some("The conditional request failed"))?;
 
+    context.settle().await;
     let (tasks, units) = board.list("alpha").await?;
     equal("tasks", tasks.len(), 2)?;
     equal("the first task", text(&tasks[0], "title")?, "Review the keys")?;

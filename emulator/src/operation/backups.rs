@@ -224,4 +224,15 @@ fn indexes(features: &mut Object<'_>, definition: &Definition) {
         }
         list.close();
     }
+    if !definition.vectors.is_empty() {
+        let mut list = features.list("VectorIndexes");
+        for index in &definition.vectors {
+            let mut element = list.object();
+            element.string("IndexName", &index.name);
+            description::projection(&mut element, &index.projection);
+            description::vector_index(&mut element, index);
+            element.close();
+        }
+        list.close();
+    }
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod definition;
 pub(super) mod shape;
+pub(super) mod vector;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::execute::Context;
 use crate::request::CreateTable;
 use crate::schema::{Definition, StreamView};
 use crate::storage::{
-    Attached, GlobalIndex, PARTITIONS, Recent, Region, Restored, Shape, Stream, StreamSettings, Table,
+    Attached, GlobalIndex, PARTITIONS, Recent, Region, Restored, Shape, Stream, StreamSettings, Table, VectorEntries,
 };
 use crate::value::Name;
 use crate::wire::decode::Decode;
@@ -104,11 +105,13 @@ pub(super) fn make(
         lag = Duration::try_from_secs_f64(lag.as_secs_f64() * RESTORE_TAKES).unwrap_or(lag);
     }
     let indexes = definition.globals.iter().map(|_| Arc::new(GlobalIndex::new()));
+    let vectors = definition.vectors.iter().map(|_| Arc::new(VectorEntries::new()));
     let arn = context.table_arn(&name);
     let active_at = context.now.plus(lag);
     let mut shape = Shape {
         epoch: 1,
         indexes: indexes.collect(),
+        vectors: vectors.collect(),
         definition: Arc::new(definition),
         stream: None,
         latest_stream: None,

@@ -2,6 +2,7 @@
 
 mod arn;
 mod backups;
+mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
 mod cancel_bulk_operation;
@@ -31,6 +32,8 @@ mod description;
 mod disable_kinesis_streaming_destination;
 mod dump;
 mod enable_kinesis_streaming_destination;
+mod execute_statement;
+mod execute_transaction;
 mod export_table_to_point_in_time;
 mod get_item;
 mod get_records;
@@ -59,13 +62,16 @@ mod restore;
 mod restore_table_from_backup;
 mod restore_table_to_point_in_time;
 mod scan;
+mod search_vectors;
 mod single_write;
 mod start_bulk_put_items;
+mod statement;
 mod streams;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
 mod transact_write_items;
+mod transaction;
 mod transfers;
 mod untag_resource;
 mod update_continuous_backups;
@@ -129,6 +135,7 @@ macro_rules! operations {
 /// assert!(OPERATIONS.iter().any(|operation| operation.name == "PutItem"));
 /// ```
 pub static OPERATIONS: &[Operation] = operations! {
+    "BatchExecuteStatement" Write "dynamodb:PartiQLSelect" => batch_execute_statement,
     "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
     "CancelBulkOperation" Control "dynamodb:CancelBulkOperation" => cancel_bulk_operation,
@@ -155,6 +162,8 @@ pub static OPERATIONS: &[Operation] = operations! {
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
     "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
+    "ExecuteStatement" Write "dynamodb:PartiQLSelect" => execute_statement,
+    "ExecuteTransaction" Write "dynamodb:PartiQLSelect" => execute_transaction,
     "ExportTableToPointInTime" Control "dynamodb:ExportTableToPointInTime" => export_table_to_point_in_time,
     "GetItem" Read "dynamodb:GetItem" => get_item,
     "GetRecords" Read "dynamodb:GetRecords" => get_records of Streams,
@@ -176,6 +185,7 @@ pub static OPERATIONS: &[Operation] = operations! {
     "RestoreTableFromBackup" Control "dynamodb:RestoreTableFromBackup" => restore_table_from_backup,
     "RestoreTableToPointInTime" Control "dynamodb:RestoreTableToPointInTime" => restore_table_to_point_in_time,
     "Scan" Read "dynamodb:Scan" => scan,
+    "SearchVectors" Read "dynamodb:SearchVectors" => search_vectors,
     "StartBulkPutItems" Write "dynamodb:StartBulkPutItems" => start_bulk_put_items,
     "TagResource" Control "dynamodb:TagResource" => tag_resource,
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,

@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
-use super::create_table::{self, Extras, definition, shape};
+use super::create_table::{self, Extras, definition, shape, vector};
 use super::description::{self, Look};
 use super::{check, one_of};
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
 use crate::key::Key;
 use crate::limits;
-use crate::request::{KeySchemaElement, Overrides, SecondaryIndex};
-use crate::schema::{Adjustments, BillingMode, Definition, Index, Projection, Throughput};
+use crate::request::{
+    KeySchemaElement, Overrides, Projection as ProjectionRequest, SecondaryIndex, VectorIndex as VectorIndexRequest,
+};
+use crate::schema::{Adjustments, BillingMode, Definition, Index, Projection, Throughput, VectorIndex};
 use crate::storage::{Region, Restored, Table};
 use crate::value::{Item, Name, Text};
 use crate::wire::encode::Writer;
@@ -35,6 +37,9 @@ pub fn check_members(faults: &mut Violations, target: Option<&Text>, overrides: 
         for (at, each) in indexes.iter().flatten().enumerate() {
             shape::index(faults, each, &format!("{path}.{}.member", at + 1), most);
         }
+    }
+    for (at, each) in overrides.vector_indexes.iter().flatten().enumerate() {
+        vector::shape(faults, each, &format!("vectorIndexOverride.{}.member", at + 1));
     }
 }
 
@@ -63,7 +68,14 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
     };
     let globals = globals.into_iter().map(|index| with_throughput(index, billing));
     let globals = globals.collect::<Result<Vec<Index>, ApiError>>()?;
-    definition::check_names(&globals, &locals)?;
+    let vectors = match &overrides.vector_indexes {
+        None => source.vectors.clone(),
+        Some(asked) => picked_vectors(asked, &source.vectors)?,
+    };
+    if !vectors.is_empty() {
+        vector::check_billing(billing)?;
+    }
+    definition::check_names(&globals, &locals, &vectors)?;
     let on_demand = match &overrides.on_demand_throughput {
         None => source.on_demand.filter(|_| billing == BillingMode::PayPerRequest),
         asked => definition::on_demand(asked.as_ref(), billing, "table")?,
@@ -72,13 +84,17 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
         None => source.encryption.clone(),
         asked => definition::encryption(context, asked.as_ref())?,
     };
-    let used =
-        |name: &Name| source.key.contains(name) || globals.iter().chain(&locals).any(|index| index.key.contains(name));
+    let used = |name: &Name| {
+        source.key.contains(name)
+            || globals.iter().chain(&locals).any(|index| index.key.contains(name))
+            || vectors.iter().any(|index| index.search_attribute(name).is_some())
+    };
     let attributes = source.attributes.iter().filter(|each| used(&each.name)).cloned();
     Ok(Definition {
         attributes: attributes.collect(),
         locals,
         globals,
+        vectors,
         billing,
         throughput,
         adjustments: Adjustments::default(),
@@ -116,9 +132,7 @@ fn picked(asked: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiEr
     let pick = |asked: &SecondaryIndex| {
         let name = asked.index_name.clone().unwrap_or_default();
         let Some(source) = there.iter().find(|index| is_same(asked, index)) else {
-            return Err(ApiError::invalid_request(format_args!(
-                "Index {name} does not match a secondary index that existed in the source table and cannot be created during the restore operation"
-            )));
+            return Err(no_such_index(&name));
         };
         if asked.warm_throughput.is_some() {
             // The API model says that this fails; its sentence has not been recorded.
@@ -137,6 +151,41 @@ fn picked(asked: &[SecondaryIndex], there: &[Index]) -> Result<Vec<Index>, ApiEr
     asked.iter().map(pick).collect()
 }
 
+/// The sentence of secondary indexes; for vector indexes none has been recorded.
+fn no_such_index(name: &str) -> ApiError {
+    ApiError::invalid_request(format_args!(
+        "Index {name} does not match a secondary index that existed in the source table and cannot be created during the restore operation"
+    ))
+}
+
+/// The source's vector indexes that are asked for, under the names they are given.
+fn picked_vectors(asked: &[VectorIndexRequest], there: &[VectorIndex]) -> Result<Vec<VectorIndex>, ApiError> {
+    let pick = |asked: &VectorIndexRequest| {
+        let name = asked.index_name.clone().unwrap_or_default();
+        match there.iter().find(|index| is_same_vector(asked, index)) {
+            None => Err(no_such_index(&name)),
+            Some(source) => Ok(VectorIndex { name, ..source.clone() }),
+        }
+    };
+    asked.iter().map(pick).collect()
+}
+
+fn is_same_vector(asked: &VectorIndexRequest, index: &VectorIndex) -> bool {
+    let attribute = asked.vector_attribute.as_ref();
+    let attribute = attribute.and_then(|each| each.attribute_name.as_ref());
+    let search = asked.search_schema.iter().flatten();
+    let search = search.map(|each| {
+        let role = one_of(each.search_schema_element_type.as_ref());
+        (each.attribute_name.as_deref(), role)
+    });
+    let there = index.search.iter();
+    attribute == Some(&index.attribute)
+        && search.eq(there.map(|each| (Some(each.name.as_str()), Some(each.role()))))
+        && asked.dimensions.and_then(|count| usize::try_from(count).ok()) == Some(index.dimensions)
+        && one_of(asked.distance_function.as_ref()) == Some(index.distance.name())
+        && is_same_projection(asked.projection.as_ref(), &index.projection)
+}
+
 /// Whether keys and projection are an index's.
 fn is_same(asked: &SecondaryIndex, index: &Index) -> bool {
     let kinds = [("HASH", &index.key.hash), ("RANGE", &index.key.range)];
@@ -150,10 +199,14 @@ fn is_same(asked: &SecondaryIndex, index: &Index) -> bool {
             .map(move |attribute| ((*kind).to_owned(), attribute.name.clone()))
     });
     let keys = asked.key_schema.iter().flatten().map(named).eq(there);
-    let projection = asked.projection.clone().unwrap_or_default();
-    let mut names = projection.non_key_attributes.unwrap_or_default();
+    keys && is_same_projection(asked.projection.as_ref(), &index.projection)
+}
+
+fn is_same_projection(asked: Option<&ProjectionRequest>, there: &Projection) -> bool {
+    let asked = asked.cloned().unwrap_or_default();
+    let mut names = asked.non_key_attributes.unwrap_or_default();
     names.sort_unstable();
-    keys && match (&index.projection, one_of(projection.projection_type.as_ref())) {
+    match (there, one_of(asked.projection_type.as_ref())) {
         (Projection::All, Some("ALL")) | (Projection::KeysOnly, Some("KEYS_ONLY")) => names.is_empty(),
         (Projection::Include(kept), Some("INCLUDE")) => names == *kept,
         _ => false,

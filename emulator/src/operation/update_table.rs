@@ -5,6 +5,7 @@ mod request;
 mod settings;
 mod stream;
 mod throughput;
+mod vectors;
 mod warm;
 
 use std::sync::Arc;
@@ -74,6 +75,7 @@ impl Edit<'_> {
         self.on_demand()?;
         self.warm()?;
         self.indexes()?;
+        self.vectors()?;
         self.stream()
     }
 
@@ -110,7 +112,7 @@ impl Edit<'_> {
 
     /// The indexes that are going.
     fn deleting(&self) -> Option<String> {
-        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. }))
+        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. } | Work::DeleteVectorIndex { .. }))
     }
 }
 

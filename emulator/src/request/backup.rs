@@ -1,6 +1,6 @@
 //! Backups, point-in-time recovery and restores.
 
-use super::{OnDemandThroughput, ProvisionedThroughput, SecondaryIndex, SseSpecification};
+use super::{OnDemandThroughput, ProvisionedThroughput, SecondaryIndex, SseSpecification, VectorIndex};
 use crate::clock::Moment;
 use crate::value::Text;
 
@@ -43,6 +43,7 @@ requests! {
         billing_mode: Option<Text>,
         global_secondary_indexes: Option<Vec<SecondaryIndex>>,
         local_secondary_indexes: Option<Vec<SecondaryIndex>>,
+        vector_indexes: Option<Vec<VectorIndex>>,
         provisioned_throughput: Option<ProvisionedThroughput>,
         on_demand_throughput: Option<OnDemandThroughput>,
         sse_specification: Option<SseSpecification>,

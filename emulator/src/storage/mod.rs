@@ -1,10 +1,11 @@
 //! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
 //!
-//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions and the shards of streams
-//! are leaves.
+//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions, the shards of streams, and
+//! ledgers are leaves.
 
 mod attached;
 mod backup;
+mod capacity;
 mod catalog;
 mod history;
 mod index;
@@ -19,9 +20,10 @@ mod transfers;
 
 pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
 pub use backup::{Backup, BackupKind, Backups};
+pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope};
 pub use history::{History, Past};
-pub use index::GlobalIndex;
+pub use index::{Fed, GlobalIndex, Kept, VectorEntries};
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Landing, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};

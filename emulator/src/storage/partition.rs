@@ -122,8 +122,8 @@ impl Partition {
         self.next_due.fetch_min(contents.next_due().micros(), Ordering::AcqRel);
     }
 
-    /// Applies a change that happens at `now` to the items, the local indexes and what is due, and hands its global arms on.
-    /// This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
+    /// Applies a change, at `now`, to the items, the local indexes and what is due, and hands its global arms and its record
+    /// on. This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
     pub fn apply(&self, contents: &mut Contents, shape: &Shape, change: &Change, now: Moment) {
         if shape.time_to_live.is_none() {
             return contents.apply(shape, change, now);
@@ -299,6 +299,13 @@ impl Contents {
                 continue;
             };
             let due = shape.arrival(&change.key, arm.index, happened);
+            index.push(due, arm.remove.clone(), arm.insert.clone());
+        }
+        for arm in &change.vectors {
+            let Some(index) = shape.vectors.get(arm.index) else {
+                continue;
+            };
+            let due = shape.vector_arrival(&change.key, arm.index, happened);
             index.push(due, arm.remove.clone(), arm.insert.clone());
         }
         if let Some(stream) = &shape.stream {

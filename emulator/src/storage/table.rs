@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::attached::Attached;
+use super::capacity::TableCapacity;
 use super::history::Past;
-use super::index::GlobalIndex;
+use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
@@ -14,7 +15,7 @@ use super::recovery::Recovery;
 use super::snapshot::{Restored, Snapshot};
 use super::stream::Stream;
 use crate::chance;
-use crate::change::Change;
+use crate::change::{Change, vector};
 use crate::clock::Moment;
 use crate::conditions::{Conditions, Lag, TimeToLive};
 use crate::key::Key;
@@ -42,6 +43,8 @@ pub struct Shape {
     pub definition: Arc<Definition>,
     /// The global indexes' contents, in the definition's order.
     pub indexes: Vec<Arc<GlobalIndex>>,
+    /// The vector indexes' contents, in the definition's order.
+    pub vectors: Vec<Arc<VectorEntries>>,
     /// The stream that takes the records of changes, while there is one.
     pub stream: Option<Arc<Stream>>,
     /// The latest stream there was, open or closed.
@@ -165,13 +168,25 @@ impl Shape {
         self.jobs.iter().filter(move |job| job.runs(now))
     }
 
+    /// When a write made at `now` reaches a vector index.
+    pub fn vector_arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
+        // What lags is the same; only the numbers of the two kinds of index must not be.
+        self.arrival(key, limits::GLOBAL_INDEXES + index, now)
+    }
+
     /// Whether an index is still being made, and cannot be read.
     pub fn is_creating(&self, index: &str, now: Moment) -> bool {
         self.running(now)
             .any(|job| matches!(&job.work, Work::CreateIndex { index: made, .. } if made == index))
     }
 
-    /// Fills the global indexes that `before` did not have with what they keep of these items.
+    /// Whether the service is still looking for room for an index.
+    pub fn is_allocating(&self, index: &str, now: Moment) -> bool {
+        self.running(now)
+            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, allocated } if made == index && *allocated > now))
+    }
+
+    /// Fills the global and vector indexes that `before` did not have with what they keep of these items.
     fn fill_new_indexes(&self, before: &Shape, contents: &[RwLockWriteGuard<'_, Arc<Contents>>]) {
         let definition = &self.definition;
         for (index, made) in definition.globals.iter().zip(&self.indexes) {
@@ -183,6 +198,13 @@ impl Shape {
                 let entry = Key::of_entry(index, item.attributes(), key)?;
                 Some((entry, index.project(item, &definition.key)))
             }));
+        }
+        for (index, made) in definition.vectors.iter().zip(&self.vectors) {
+            if before.vectors.iter().any(|there| Arc::ptr_eq(there, made)) {
+                continue;
+            }
+            let items = contents.iter().flat_map(|contents| contents.items());
+            made.fill(items.filter_map(|(key, item)| vector::entry(index, item, &definition.key, key)));
         }
     }
 
@@ -227,6 +249,8 @@ pub struct Table {
     pub created: Moment,
     shape: RwLock<Arc<Shape>>,
     partitions: Vec<Partition>,
+    /// What it has to spend.
+    pub capacity: TableCapacity,
     /// Deletions that time to live has made.
     pub expired: AtomicU64,
 }
@@ -241,9 +265,18 @@ impl Table {
             id,
             ordinal,
             created,
+            capacity: TableCapacity::new(&shape, created),
             shape: RwLock::new(Arc::new(shape)),
             partitions,
             expired: AtomicU64::new(0),
+        }
+    }
+
+    /// The ARN of the table, or of its index of this name.
+    pub fn resource_arn(&self, index: Option<&str>) -> String {
+        match index {
+            Some(index) => format!("{}/index/{index}", self.arn),
+            None => self.arn.clone(),
         }
     }
 
@@ -278,6 +311,13 @@ impl Table {
         &self.partitions
     }
 
+    /// Begins or ends to watch what the table's capacity is spent on.
+    pub fn watch(&self, watches: bool, now: Moment) {
+        self.capacity.set_watched(watches);
+        let unchanged: Result<_, std::convert::Infallible> = self.reshape(now, |_| Ok(()));
+        drop(unchanged);
+    }
+
     /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds is
     /// filled under the same locks, so every item is in it, by the filling or by its own write.
     pub fn reshape<E>(&self, now: Moment, change: impl FnOnce(&mut Shape) -> Result<(), E>) -> Result<Arc<Shape>, E> {
@@ -302,6 +342,8 @@ impl Table {
                 partition.publish_due(contents);
             }
         }
+        let items = contents.iter().flat_map(|contents| contents.items());
+        self.capacity.adapt(&shape, items, now);
         *current = Arc::new(shape);
         Ok(Arc::clone(&current))
     }
@@ -322,8 +364,14 @@ impl Table {
         let partitions = self.partitions.iter().map(Partition::next_due);
         let shape = self.shape();
         let arrivals = shape.indexes.iter().filter_map(|index| index.next_due());
+        let vectors = shape.vectors.iter().filter_map(|index| index.next_due());
         let gone = shape.deleted_at;
-        partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
+        partitions
+            .chain(arrivals)
+            .chain(vectors)
+            .chain(gone)
+            .min()
+            .unwrap_or(Moment::NEVER)
     }
 
     /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `look` takes by the
@@ -390,6 +438,9 @@ impl Table {
             partition.apply(Arc::make_mut(&mut contents), &shape, &change, now);
         }
         for index in &shape.indexes {
+            index.drain(Moment::NEVER);
+        }
+        for index in &shape.vectors {
             index.drain(Moment::NEVER);
         }
     }

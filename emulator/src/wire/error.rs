@@ -31,6 +31,7 @@ pub const fn exception(kind: ErrorKind) -> &'static str {
         ErrorKind::PolicyNotFound => "PolicyNotFoundException",
         ErrorKind::GlobalTableNotFound => "GlobalTableNotFoundException",
         ErrorKind::ConditionalCheckFailed => "ConditionalCheckFailedException",
+        ErrorKind::DuplicateItem => "DuplicateItemException",
         ErrorKind::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
         ErrorKind::LimitExceeded => "LimitExceededException",
         ErrorKind::TransactionCanceled => "TransactionCanceledException",

@@ -1,6 +1,6 @@
 //! The framework's checks on a CreateTable: names, lengths, words and bounds, collected.
 
-use super::{one_of, words};
+use super::{one_of, vector, words};
 use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check;
 use crate::request::{
@@ -40,6 +40,9 @@ fn members(faults: &mut Violations, request: &CreateTable, under: &str) {
         for (at, each) in indexes.iter().flatten().enumerate() {
             index(faults, each, &format!("{under}{member}.{}.member", at + 1), most);
         }
+    }
+    for (at, each) in request.vector_indexes.iter().flatten().enumerate() {
+        vector::shape(faults, each, &format!("{under}vectorIndexes.{}.member", at + 1));
     }
     stream(faults, request.stream_specification.as_ref());
 }
@@ -82,7 +85,7 @@ pub(in crate::operation) fn definitions(faults: &mut Violations, definitions: &[
     }
 }
 
-fn attribute_name(faults: &mut Violations, name: Option<&str>, path: &str) {
+pub(super) fn attribute_name(faults: &mut Violations, name: Option<&str>, path: &str) {
     let path = format!("{path}.attributeName");
     match name {
         None => faults.missing(path),
@@ -149,8 +152,8 @@ pub(in crate::operation) fn throughput(
     }
 }
 
-pub(in crate::operation) fn index_name(faults: &mut Violations, index: &SecondaryIndex, path: &str) {
-    match one_of(index.index_name.as_ref()) {
+pub(in crate::operation) fn index_name(faults: &mut Violations, name: Option<&Text>, path: &str) {
+    match one_of(name) {
         None => faults.missing(format_args!("{path}.indexName")),
         Some("") => faults.value("", format_args!("{path}.indexName"), constraint::min_length(3)),
         Some(name) => check::name(faults, name, &format!("{path}.indexName")),
@@ -158,7 +161,7 @@ pub(in crate::operation) fn index_name(faults: &mut Violations, index: &Secondar
 }
 
 pub(in crate::operation) fn index(faults: &mut Violations, index: &SecondaryIndex, path: &str, most_keys: usize) {
-    index_name(faults, index, path);
+    index_name(faults, index.index_name.as_ref(), path);
     match &index.key_schema {
         None => faults.missing(format_args!("{path}.keySchema")),
         Some(elements) => key_schema(faults, elements, &format!("{path}.keySchema"), most_keys),
@@ -174,7 +177,7 @@ pub(in crate::operation) fn index(faults: &mut Violations, index: &SecondaryInde
     );
 }
 
-fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
+pub(super) fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
     if let Some(word) = one_of(projection.projection_type.as_ref())
         && !matches!(word, "ALL" | "INCLUDE" | "KEYS_ONLY")
     {

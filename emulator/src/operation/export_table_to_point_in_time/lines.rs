@@ -45,7 +45,7 @@ impl<'r> Filter<'r> {
             }
         };
         if let (Some(_), Some(condition)) = (&keys, &condition) {
-            query::check_filter_keys(&definition.key, false, condition, false)?;
+            query::check_filter_keys(definition, None, condition, false)?;
         }
         let projection = asked.projection_expression.as_ref();
         let projection = projection.map(|text| scope.projection(text)).transpose()?;

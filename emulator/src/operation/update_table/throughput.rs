@@ -7,9 +7,8 @@ use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
 use crate::operation::create_table::definition::throughput_of;
-use crate::operation::description::initial_warm;
 use crate::request::OnDemandThroughput as OnDemandRequest;
-use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput};
+use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput, initial_warm};
 use crate::storage::Work;
 
 /// Measured: 1 to 2 s.

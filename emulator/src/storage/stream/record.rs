@@ -35,7 +35,7 @@ pub struct Record {
     pub sequence: Sequence,
     /// What happened.
     pub event: Event,
-    /// When it happened: for what time to live has deleted, when that was due.
+    /// When it happened: for what time to live has deleted, and a transaction in flight has written, when that was due.
     pub created: Moment,
     /// When it could be read first, which is what its life is counted from. Not before its neighbour in the shard.
     pub(super) arrived: Moment,
@@ -67,7 +67,7 @@ impl Record {
             keys: key.only(whole),
             old: change.old.clone().filter(|_| view.shows_old()),
             new: change.new.clone().filter(|_| view.shows_new()),
-            expired: matches!(change.cause, Cause::TimeToLive { .. }),
+            expired: change.cause == Cause::TimeToLive,
         })
     }
 

@@ -32,6 +32,7 @@ fn definition() -> Definition {
         attributes: Vec::new(),
         locals: Vec::new(),
         globals: Vec::new(),
+        vectors: Vec::new(),
         billing: BillingMode::PayPerRequest,
         throughput: Throughput::default(),
         adjustments: Adjustments::default(),

@@ -6,6 +6,7 @@ use super::{Decoder, Place};
 use crate::request::{
     BackupOnly, CreateBackup, ListBackups, OnDemandThroughput, PointInTimeRecoverySpecification, ProvisionedThroughput,
     RestoreTableFromBackup, RestoreTableToPointInTime, SecondaryIndex, SseSpecification, UpdateContinuousBackups,
+    VectorIndex,
 };
 
 requests! {
@@ -52,6 +53,7 @@ structures! {
         "BillingModeOverride" => overrides.billing_mode = Decoder::text,
         "GlobalSecondaryIndexOverride" => overrides.global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "LocalSecondaryIndexOverride" => overrides.local_secondary_indexes = Decoder::structure_list::<LocalSecondaryIndex>,
+        "VectorIndexOverride" => overrides.vector_indexes = Decoder::structure_list::<VectorIndex>,
         "ProvisionedThroughputOverride" => overrides.provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
         "OnDemandThroughputOverride" => overrides.on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "SSESpecificationOverride" => overrides.sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
@@ -66,6 +68,7 @@ structures! {
         "BillingModeOverride" => overrides.billing_mode = Decoder::text,
         "GlobalSecondaryIndexOverride" => overrides.global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "LocalSecondaryIndexOverride" => overrides.local_secondary_indexes = Decoder::structure_list::<LocalSecondaryIndex>,
+        "VectorIndexOverride" => overrides.vector_indexes = Decoder::structure_list::<VectorIndex>,
         "ProvisionedThroughputOverride" => overrides.provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
         "OnDemandThroughputOverride" => overrides.on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "SSESpecificationOverride" => overrides.sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),

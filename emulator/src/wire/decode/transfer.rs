@@ -10,7 +10,7 @@ use crate::request::{
     ExportTableToPointInTime, FilterSpecification, ImportTable, IncrementalExportSpecification, InputFormatOptions,
     InputS3Configuration, ItemRecord, KeySchemaElement, ListBulkOperations, ListExports, ListImports,
     OnDemandThroughput, OutputS3Configuration, ProvisionedThroughput, S3BucketSource, SecondaryIndex, SseSpecification,
-    StartBulkPutItems,
+    StartBulkPutItems, VectorIndex,
 };
 
 requests! {
@@ -126,6 +126,7 @@ structures! {
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
         "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
+        "VectorIndexes" => vector_indexes = Decoder::structure_list::<VectorIndex>,
     }
 
     InputS3Configuration => InputS3Configuration, "InputS3Configuration" {

@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod buckets;
+mod capacity;
 mod concurrency;
 mod delivery;
+mod lag;
 mod regions;
 mod retries;
+mod streams;
 mod time;
 
 use aws_sdk_dynamodb::Client;
