@@ -7,8 +7,8 @@ use super::transfers::{self, Start};
 use super::{describe_import, one_of};
 use crate::clock::Moment;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
-use crate::key::{self, Key};
+use crate::execute::{self, Context};
+use crate::key::Key;
 use crate::plan;
 use crate::request::{CreateTable, CsvOptions, ImportTable, ItemRecord};
 use crate::schema::Definition;
@@ -244,9 +244,6 @@ fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
     let item = Item::new(record.item?);
     plan::check_item_size(&item).ok()?;
     let key = Key::of_item(&definition.key, item.attributes()).ok()?;
-    let mut indexes = definition.indexes();
-    indexes
-        .try_for_each(|index| key::check_entry(index, item.attributes(), false))
-        .ok()?;
+    execute::check_entries(definition, item.attributes()).ok()?;
     Some((key, item))
 }

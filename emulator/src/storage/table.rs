@@ -431,6 +431,9 @@ impl Table {
     pub fn fill(&self, items: impl IntoIterator<Item = (Key, Item)>, now: Moment) {
         let shape = self.shape();
         for (key, item) in items {
+            if let Some(ledger) = self.capacity.lock().as_mut() {
+                ledger.weigh(key.token, item.size());
+            }
             let partition = self.partition(self.partition_of(key.token));
             let mut contents = partition.write();
             let old = contents.get(&key).cloned();
