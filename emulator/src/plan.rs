@@ -99,7 +99,7 @@ pub fn put<'r>(target: Target, item: &'r Item, guard: Guard<'r>) -> Result<Write
 }
 
 /// Plans a put of an item that may not be there yet.
-pub fn insert<'r>(target: Target, item: &'r Item) -> Result<Write<'r>, ApiError> {
+pub fn insert(target: Target, item: &Item) -> Result<Write<'_>, ApiError> {
     whole(target, item, Action::Insert(item.clone()), Guard::default())
 }
 

@@ -31,13 +31,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     context.judge_control(&name)?;
     let echoed = transfers::echoed(body, &["InputFormatOptions", "TableCreationParameters"]);
     let place = (name.clone(), context.table_arn(&name), String::new());
-    let about = About::Import(request.clone());
+    let about = About::Import(Box::new(request.clone()));
     // A token that goes on is looked at before the table, which it has made itself.
     if let Some(token) = &request.client_token
         && let Some(there) = running(context, token)
     {
         return match &there.about {
-            About::Import(other) if *other == request => {
+            About::Import(other) if **other == request => {
                 describe_import::describe(out, &there, context, false);
                 Ok(())
             }

@@ -177,7 +177,7 @@ pub fn check_key_value(attribute: &KeyAttribute, value: &AttributeValue) -> Resu
 }
 
 /// The one item that a SELECT in a batch or transaction is about: its clause fixes the whole key and says nothing else.
-pub fn only_key<'r>(schema: &KeySchema, condition: &Condition<'r>) -> Option<Map> {
+pub fn only_key(schema: &KeySchema, condition: &Condition<'_>) -> Option<Map> {
     let branches = branches(schema, condition).ok()??;
     let [branch] = branches.as_slice() else { return None };
     if branch.contradicts || branch.negated || !branch.filters.is_empty() {

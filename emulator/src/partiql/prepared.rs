@@ -388,12 +388,9 @@ fn label(elements: &[Element]) -> Name {
         .iter()
         .rposition(|element| matches!(element, Element::Name(_)))
         .unwrap_or(0);
-    let mut label = String::new();
-    for element in &elements[last..] {
-        match element {
-            Element::Name(name) => label.push_str(name),
-            Element::Index(index) => label.push_str(&format!("[{index}]")),
-        }
-    }
-    Name::from(label)
+    let parts = elements[last..].iter().map(|element| match element {
+        Element::Name(name) => name.to_string(),
+        Element::Index(index) => format!("[{index}]"),
+    });
+    Name::from(parts.collect::<String>())
 }

@@ -29,7 +29,7 @@ pub enum About {
     /// An export.
     Export(ExportTableToPointInTime),
     /// An import.
-    Import(ImportTable),
+    Import(Box<ImportTable>),
     /// A bulk operation.
     BulkPut(StartBulkPutItems),
 }

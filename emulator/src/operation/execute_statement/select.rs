@@ -5,6 +5,7 @@ use super::super::{output, reading, statement};
 use crate::capacity::Consumed;
 use crate::error::ApiError;
 use crate::execute::{Context, Entry, Source};
+use crate::expression::{Condition, Projection};
 use crate::key::{self, Key};
 use crate::partiql::{NextToken, Prepared, Range, Reads, Select, Statement};
 use crate::plan::{self, Target};
@@ -89,8 +90,8 @@ impl Page<'_> {
         }
         let schema = index.map_or(&definition.key, |index| &index.key);
         let projection = select.columns.as_ref().map(|columns| &columns.projection);
-        let paths = projection.into_iter().flat_map(|projection| projection.paths());
-        let filtered = select.condition.iter().flat_map(|condition| condition.paths());
+        let paths = projection.into_iter().flat_map(Projection::paths);
+        let filtered = select.condition.iter().flat_map(Condition::paths);
         for path in paths.chain(filtered) {
             if path.is_nested() && schema.contains(path.name()) {
                 return Err(ApiError::path_below_key(index.is_some(), path.name()));

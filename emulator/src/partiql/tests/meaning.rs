@@ -1,7 +1,9 @@
 //! What statements become.
 
 use crate::partiql::{Prepared, Reads, Statement, only_key, written_key};
-use crate::schema::{BillingMode, Definition, Index, KeyAttribute, KeySchema, Projection, ScalarType, Throughput};
+use crate::schema::{
+    Adjustments, BillingMode, Definition, Index, KeyAttribute, KeySchema, Projection, ScalarType, Throughput,
+};
 use crate::value::{AttributeValue, Map};
 
 fn attribute(name: &str) -> KeyAttribute {
@@ -22,7 +24,7 @@ fn index() -> Index {
         projection: Projection::KeysOnly,
         local: false,
         throughput: Throughput::default(),
-        adjustments: Default::default(),
+        adjustments: Adjustments::default(),
         on_demand: None,
         warm: None,
     }
@@ -37,7 +39,7 @@ fn definition() -> Definition {
         globals: vec![index()],
         billing: BillingMode::PayPerRequest,
         throughput: Throughput::default(),
-        adjustments: Default::default(),
+        adjustments: Adjustments::default(),
         on_demand_since: None,
         on_demand: None,
         warm: None,

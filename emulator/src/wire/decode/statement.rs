@@ -44,7 +44,7 @@ structures! {
 impl Decoder<'_> {
     fn statements(&mut self) -> Read<Vec<BatchStatement>> {
         self.structures::<BatchStatement>(Place::Member, |decoder, statement| {
-            statement.faults = decoder.faults.take()
+            statement.faults = decoder.faults.take();
         })
     }
 }
