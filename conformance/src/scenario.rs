@@ -3,9 +3,12 @@
 //! Each is written once and reads like its store's documentation. A scenario that can do more where the clock can be
 //! moved, or requests throttled, does more there, and its plain form elsewhere.
 
+mod adaptive_limit;
+mod backoff;
 mod batch_write;
 mod cache_store;
 mod dedupe_jobs;
+mod invitations;
 mod lease_lock;
 mod outbox;
 mod session_ttl;
@@ -85,6 +88,21 @@ pub const ALL: &[Scenario] = &[
         name: "sliding_window",
         about: "a rate limit of slots reserved in transactions never lets too many through",
         run: |context| Box::pin(sliding_window::run(context)),
+    },
+    Scenario {
+        name: "adaptive_limit",
+        about: "users and background work share a limit, by shares that follow an index; the limit holds while that lags",
+        run: |context| Box::pin(adaptive_limit::run(context)),
+    },
+    Scenario {
+        name: "invitations",
+        about: "an invitation lets one of fifty guests in, and none after its time",
+        run: |context| Box::pin(invitations::run(context)),
+    },
+    Scenario {
+        name: "backoff",
+        about: "a throttled write is repeated after random times below a limit that doubles, until it is given up",
+        run: |context| Box::pin(backoff::run(context)),
     },
     Scenario {
         name: "version_check",

@@ -118,7 +118,7 @@ impl Cache<'_> {
 
     /// Deletes the entries with this tag that are there; gives how many.
     async fn invalidate_tag(&self, tag: &str) -> Outcome<usize> {
-        let query = self.client.query().table_name(self.table);
+        let query = self.client.query().table_name(self.table).consistent_read(true);
         let tagged = query
             .key_condition_expression("pk = :tag")
             .expression_attribute_values(":tag", s(format!("TAG#{tag}")))
@@ -143,7 +143,8 @@ impl Cache<'_> {
         let mut entries = Vec::new();
         let mut from = None;
         loop {
-            let scan = self.client.scan().table_name(self.table).set_exclusive_start_key(from);
+            let scan = self.client.scan().table_name(self.table).consistent_read(true);
+            let scan = scan.set_exclusive_start_key(from);
             let page = scan
                 .filter_expression("begins_with(pk, :prefix)")
                 .projection_expression("pk, sk")

@@ -44,6 +44,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
             .client()
             .query()
             .table_name(&table)
+            .consistent_read(true)
             .key_condition_expression(condition)
     };
     let ada = query("PK = :pk")
