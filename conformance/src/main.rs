@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dynatwin_conformance::case;
 use dynatwin_conformance::check::{Failure, Outcome};
 use dynatwin_conformance::difference::{self, Differences};
+use dynatwin_conformance::fuzz::{Mismatch, fuzz};
 use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario::{self, Scenario};
@@ -33,6 +35,9 @@ What is asked:
   --cases FOLDER        where the files of cases are (emulator/tests/cases)
   --seed N              the seed of the targets that have one (1)
   --list                names the scenarios and the files of cases
+  --fuzz SECONDS        instead of all this, random histories of requests on the twin and on
+                        DynamoDB Local, from --seed on; what differs is shrunk and printed
+                        as a case, and is the exit code's concern
 
 What is reported:
   --json FILE           the report as JSON
@@ -76,6 +81,7 @@ struct Asked {
     html: Option<PathBuf>,
     differences: Option<PathBuf>,
     record: bool,
+    fuzz: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -136,6 +142,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
             Long("html") => asked.html = Some(parser.value()?.into()),
             Long("differences") => asked.differences = Some(parser.value()?.into()),
             Long("record") => asked.record = true,
+            Long("fuzz") => asked.fuzz = Some(parser.value()?.parse()?),
             _ => return Err(argument.unexpected()),
         }
     }
@@ -219,7 +226,33 @@ impl Asked {
     }
 }
 
+/// Fuzzes; whatever differs is a failure.
+fn run_fuzz(seconds: u64, seed: u64) -> Outcome<ExitCode> {
+    let mut kinds = 0;
+    let histories = tokio::runtime::Runtime::new()?.block_on(async {
+        let local = Kind::DynamoDbLocal.start(seed).await;
+        let local = local.map_err(|absence| Failure::new(absence.to_string()))?;
+        let found = |mismatch: &Mismatch| {
+            kinds += 1;
+            println!("{mismatch}\n");
+        };
+        tokio::select! {
+            histories = fuzz(local, seed, Duration::from_secs(seconds), found) => histories,
+            () = interrupted() => Err(Failure::new("interrupted")),
+        }
+    })?;
+    println!("{histories} histories from seed {seed} on, {kinds} kinds of mismatch");
+    Ok(if kinds == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
 fn run(asked: &Asked) -> Outcome<ExitCode> {
+    if let Some(seconds) = asked.fuzz {
+        return run_fuzz(seconds, asked.seed);
+    }
     let plan = asked.plan()?;
     let runtime = tokio::runtime::Runtime::new()?;
     let mut progress = Progress::new(&plan);
