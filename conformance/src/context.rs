@@ -130,6 +130,15 @@ impl Context {
         conditions.is_some_and(|conditions| conditions.time_to_live == TimeToLive::Deletes(Lag::None))
     }
 
+    /// Sleeps until an eventually consistent read of a table sees what was written before, if the target is known to lag.
+    pub async fn settle(&self) {
+        let conditions = self.session.twin.as_ref().map(dynatwin::Twin::conditions);
+        let staleness = conditions.map_or(Duration::ZERO, |conditions| conditions.read_staleness.longest());
+        if !staleness.is_zero() {
+            self.sleep(staleness).await;
+        }
+    }
+
     /// Sleeps on the target's clock.
     pub async fn sleep(&self, duration: Duration) {
         match self.clock() {

@@ -1,12 +1,15 @@
 //! A change of one item, computed in full before anything is touched: the item before and after, and what follows from it
 //! for every index. Whatever could fail has failed by then.
 
+pub mod vector;
+
 use smallvec::SmallVec;
 
 use crate::capacity::Consumed;
 use crate::capacity::units::{self, Units};
+use crate::clock::Moment;
 use crate::key::Key;
-use crate::schema::{Definition, Index};
+use crate::schema::{Definition, Index, VectorIndex};
 use crate::value::{Item, Name};
 
 /// What an item's change does to one index.
@@ -24,9 +27,37 @@ pub struct IndexChange {
     pub units: Units,
 }
 
+/// What an item's change does to one vector index.
+#[derive(Clone, Debug)]
+pub struct VectorChange {
+    /// The index's place among the vector indexes.
+    pub index: usize,
+    /// Its name.
+    pub name: Name,
+    /// The entry that goes.
+    pub remove: Option<Key>,
+    /// The entry that comes.
+    pub insert: Option<(Key, vector::Entry)>,
+    /// The bytes that it is charged for.
+    pub bytes: u64,
+}
+
+/// What makes an item change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Somebody has asked for it.
+    Request,
+    /// Time to live has deleted the item.
+    TimeToLive,
+}
+
 /// A change of one item.
 #[derive(Clone, Debug)]
 pub struct Change {
+    /// What made it.
+    pub cause: Cause,
+    /// When it was due, which is when it happened, whenever it was noticed; `None` if it happens as it is applied.
+    pub due: Option<Moment>,
     /// The item's key.
     pub key: Key,
     /// The item before.
@@ -37,6 +68,8 @@ pub struct Change {
     pub locals: SmallVec<[IndexChange; 1]>,
     /// What happens to global indexes.
     pub globals: SmallVec<[IndexChange; 1]>,
+    /// What happens to vector indexes.
+    pub vectors: Vec<VectorChange>,
     /// What the table's own part costs.
     pub units: Units,
 }
@@ -47,18 +80,69 @@ impl Change {
         let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);
         let units = units::write(size(&old).max(size(&new)));
         let mut change = Change {
+            cause: Cause::Request,
+            due: None,
             key,
             old,
             new,
             locals: SmallVec::new(),
             globals: SmallVec::new(),
+            vectors: Vec::new(),
             units,
         };
         if definition.has_indexes() {
             change.globals = change.of_indexes(definition, &definition.globals);
             change.locals = change.of_indexes(definition, &definition.locals);
+            if !definition.vectors.is_empty() {
+                change.of_vectors(definition);
+            }
         }
         change
+    }
+
+    fn of_vectors(&mut self, definition: &Definition) {
+        let size = |item: &Option<Item>| item.as_ref().map_or(0, |item| vector::written_size(definition, item));
+        self.units = units::write(size(&self.old).max(size(&self.new)));
+        let indexes = definition.vectors.iter().enumerate();
+        self.vectors = indexes
+            .filter_map(|(at, index)| self.of_vector(definition, at, index))
+            .collect();
+    }
+
+    fn of_vector(&self, definition: &Definition, at: usize, index: &VectorIndex) -> Option<VectorChange> {
+        let entry = |item: &Option<Item>| vector::entry(index, item.as_ref()?, &definition.key, &self.key);
+        let bytes = |entry: &vector::Entry| units::vector_bytes(entry.size());
+        let (remove, insert, bytes) = match (entry(&self.old), entry(&self.new)) {
+            (None, None) => return None,
+            (None, Some(new)) => {
+                let bytes = bytes(&new.1);
+                (None, Some(new), bytes)
+            }
+            (Some((key, old)), None) => (Some(key), None, bytes(&old)),
+            (Some((old_key, old)), Some((key, new))) if old_key == key => {
+                if old.same_view(&new, &index.attribute) {
+                    return None;
+                }
+                let bytes = bytes(&old).max(bytes(&new));
+                (None, Some((key, new)), bytes)
+            }
+            (Some((old_key, old)), Some((key, new))) => {
+                let bytes = bytes(&old) + bytes(&new);
+                (Some(old_key), Some((key, new)), bytes)
+            }
+        };
+        Some(VectorChange {
+            index: at,
+            name: index.name.clone(),
+            remove,
+            insert,
+            bytes,
+        })
+    }
+
+    /// When a change that is applied at `now` happens.
+    pub fn happened(&self, now: Moment) -> Moment {
+        self.due.unwrap_or(now)
     }
 
     fn of_indexes(&self, definition: &Definition, indexes: &[Index]) -> SmallVec<[IndexChange; 1]> {
@@ -114,6 +198,9 @@ impl Change {
         }
         for arm in &self.locals {
             consumed.add_local(arm.name.clone(), arm.units);
+        }
+        for arm in &self.vectors {
+            consumed.add_vector(arm.name.clone(), arm.bytes);
         }
         consumed
     }

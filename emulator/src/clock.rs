@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::sync::{AtomicI64, Ordering};
+use crate::sync::{AtomicBool, AtomicI64, Mutex, Ordering};
 
 /// A moment: microseconds since the Unix epoch.
 ///
@@ -185,6 +185,10 @@ struct Inner {
     value: AtomicI64,
     /// The latest moment anybody was told, so that a source that steps back does not take the twin with it.
     latest: AtomicI64,
+    /// Whether time stands, on any clock: then it is `latest`.
+    frozen: AtomicBool,
+    /// Held by who moves a clock that runs by itself, freezes it or lets it go.
+    hand: Mutex<()>,
 }
 
 enum Source {
@@ -228,13 +232,28 @@ impl Clock {
             source,
             value: AtomicI64::new(value),
             latest: AtomicI64::new(i64::MIN),
+            frozen: AtomicBool::new(false),
+            hand: Mutex::new(()),
         }))
     }
 
     /// The moment it is now.
     pub fn now(&self) -> Moment {
+        if self.is_settable() {
+            return Moment(self.0.value.load(Ordering::Acquire));
+        }
+        if self.is_frozen() {
+            return Moment(self.0.latest.load(Ordering::Acquire));
+        }
+        let read = self.running();
+        let before = self.0.latest.fetch_max(read, Ordering::AcqRel);
+        Moment(before.max(read))
+    }
+
+    /// What a clock that runs by itself would show if it had never been frozen.
+    fn running(&self) -> i64 {
         let read = match &self.0.source {
-            Source::Settable => return Moment(self.0.value.load(Ordering::Acquire)),
+            Source::Settable => 0,
             Source::System(source) => source.now().0,
             Source::Accelerated {
                 source,
@@ -246,18 +265,56 @@ impl Clock {
                 start.0.saturating_add(elapsed as i64)
             }
         };
-        let read = read.saturating_add(self.0.value.load(Ordering::Acquire));
-        let before = self.0.latest.fetch_max(read, Ordering::AcqRel);
-        Moment(before.max(read))
+        read.saturating_add(self.0.value.load(Ordering::Acquire))
     }
 
     /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
-        // Saturating, so that an absurd step ends at the end of time and not before its beginning.
-        let _ = self.0.value.fetch_update(Ordering::AcqRel, Ordering::Acquire, |value| {
-            Some(value.saturating_add(by))
-        });
+        if self.is_settable() {
+            return add(&self.0.value, by);
+        }
+        let _hand = self.0.hand.lock();
+        add(
+            if self.is_frozen() {
+                &self.0.latest
+            } else {
+                &self.0.value
+            },
+            by,
+        );
+    }
+
+    /// Lets time stand: nothing but [`advance`](Clock::advance) and [`set`](Clock::set) moves it until
+    /// [`unfreeze`](Clock::unfreeze), and not who sleeps on it either.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// clock.freeze();
+    /// assert!(clock.is_frozen() && clock.speed().is_none());
+    /// ```
+    pub fn freeze(&self) {
+        let _hand = self.0.hand.lock();
+        // The moment at which it stands is told to somebody, so that it is the latest.
+        self.now();
+        self.0.frozen.store(true, Ordering::Release);
+    }
+
+    /// Lets time go on from where it stood.
+    pub fn unfreeze(&self) {
+        let _hand = self.0.hand.lock();
+        if self.is_frozen() && !self.is_settable() {
+            let stood = self.0.latest.load(Ordering::Acquire);
+            add(&self.0.value, stood.saturating_sub(self.running()));
+        }
+        self.0.frozen.store(false, Ordering::Release);
+    }
+
+    /// Whether time stands by [`freeze`](Clock::freeze).
+    pub fn is_frozen(&self) -> bool {
+        self.0.frozen.load(Ordering::Acquire)
     }
 
     /// Moves the clock to `moment`, if that is ahead; says whether it was.
@@ -270,7 +327,7 @@ impl Clock {
         moment >= now
     }
 
-    /// Whether the clock stands still unless moved. Who sleeps on such a clock moves it.
+    /// Whether the clock stands still unless moved. Who sleeps on such a clock moves it, if it is not frozen.
     pub fn is_settable(&self) -> bool {
         matches!(self.0.source, Source::Settable)
     }
@@ -278,11 +335,18 @@ impl Clock {
     /// How many of the clock's seconds pass in one of the source's; `None` if the clock stands still.
     pub fn speed(&self) -> Option<f64> {
         match &self.0.source {
+            _ if self.is_frozen() => None,
             Source::Settable => None,
             Source::System(_) => Some(1.0),
             Source::Accelerated { speed, .. } => Some(*speed),
         }
     }
+}
+
+/// Saturating, so that an absurd step ends at the end of time and not before its beginning.
+fn add(value: &AtomicI64, by: i64) {
+    let add = |value: i64| Some(value.saturating_add(by));
+    let _ = value.fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
 }
 
 impl fmt::Debug for Clock {
@@ -330,6 +394,39 @@ mod tests {
         assert!(!clock.set(Moment::from_seconds(3)));
         assert!(clock.set(Moment::from_seconds(20)));
         assert_eq!(clock.now().seconds(), 20);
+    }
+
+    #[test]
+    fn a_frozen_clock_stands_and_goes_on_from_there() {
+        let source = Arc::new(AtomicI64::new(0));
+        let second = || source.fetch_add(1_000_000, Ordering::SeqCst);
+        let read = || {
+            let source = Arc::clone(&source);
+            move || Moment(source.load(Ordering::SeqCst))
+        };
+        for (clock, step) in [
+            (Clock::system(read()), 1),
+            (Clock::accelerated(read(), Moment::START, 3600.0), 3600),
+            (Clock::settable(Moment::START), 0),
+        ] {
+            second();
+            clock.freeze();
+            let stood = clock.now().seconds();
+            second();
+            clock.freeze();
+            assert_eq!((clock.now().seconds(), clock.speed()), (stood, None));
+            clock.advance(Duration::from_secs(10));
+            assert!(clock.set(Moment::from_seconds(stood + 20)));
+            assert!(!clock.set(Moment::from_seconds(stood)));
+            second();
+            assert_eq!(clock.now().seconds(), stood + 20);
+            clock.unfreeze();
+            assert_eq!(clock.now().seconds(), stood + 20, "time does not jump");
+            second();
+            assert_eq!(clock.now().seconds(), stood + 20 + step);
+            clock.unfreeze();
+            assert_eq!(clock.now().seconds(), stood + 20 + step);
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::limits;
+
 /// How long after something is due it happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Lag {
@@ -62,6 +64,63 @@ pub enum TimeToLive {
     Deletes(Lag),
 }
 
+/// What becomes of requests for which a table has no capacity left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Capacity {
+    /// They are served: capacity is reported, and holds nobody back.
+    Reported,
+    /// They are throttled.
+    Enforced(Enforcement),
+}
+
+/// How capacity is enforced.
+///
+/// ```
+/// use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement};
+/// use std::time::Duration;
+///
+/// let mut conditions = Conditions::CALM;
+/// conditions.capacity = Capacity::Enforced(Enforcement { burst: Duration::ZERO, ..Enforcement::AWS });
+/// assert_ne!(conditions, Conditions::CALM);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Enforcement {
+    /// For how long unused provisioned capacity is kept, to be spent at once.
+    pub burst: Duration,
+    /// Whether a hot partition takes what the others leave; else each has its even share.
+    pub adaptive: bool,
+    /// Read units a second that a partition serves at most.
+    pub partition_read: u64,
+    /// Write units a second that a partition serves at most.
+    pub partition_write: u64,
+    /// The bytes after which a partition is split.
+    pub partition_size: u64,
+    /// For how long a partition is asked for too much before it is split; `None`: it never is.
+    pub heat_split: Option<Duration>,
+    /// How long an on-demand table takes to serve twice its previous peak.
+    pub growth: Duration,
+}
+
+impl Enforcement {
+    /// As the service does. How long heat lasts before it splits a partition is not published: minutes.
+    pub const AWS: Enforcement = Enforcement {
+        burst: Duration::from_secs(limits::BURST_SECONDS),
+        adaptive: true,
+        partition_read: limits::PARTITION_READ_UNITS,
+        partition_write: limits::PARTITION_WRITE_UNITS,
+        partition_size: limits::PARTITION_SIZE,
+        heat_split: Some(Duration::from_mins(10)),
+        growth: Duration::from_mins(30),
+    };
+
+    /// On a day on which nothing is left over: no burst, and no split for heat.
+    pub const STORM: Enforcement = Enforcement {
+        burst: Duration::ZERO,
+        heat_split: None,
+        ..Enforcement::AWS
+    };
+}
+
 /// How the twin behaves; one for all tables, and one for each table that differs.
 ///
 /// ```
@@ -86,6 +145,8 @@ pub struct Conditions {
     pub transaction_time: Lag,
     /// How long a table is `CREATING` or `DELETING`.
     pub table_status: Lag,
+    /// Whether capacity runs out.
+    pub capacity: Capacity,
     /// The share of requests, from 0 to 1, that fail with a 500 though nothing is wrong with them.
     pub internal_errors: f64,
     /// The share of requests, from 0 to 1, that are throttled though capacity is left.
@@ -103,6 +164,7 @@ impl Conditions {
         monotonic_reads: false,
         transaction_time: Lag::None,
         table_status: Lag::None,
+        capacity: Capacity::Reported,
         internal_errors: 0.0,
         throttles: 0.0,
     };
@@ -130,6 +192,7 @@ impl Conditions {
             typical: Duration::from_secs(6),
             longest: Duration::from_secs(10),
         },
+        capacity: Capacity::Enforced(Enforcement::AWS),
         internal_errors: 0.0,
         throttles: 0.0,
     };
@@ -157,6 +220,7 @@ impl Conditions {
             typical: Duration::from_mins(1),
             longest: Duration::from_mins(5),
         },
+        capacity: Capacity::Enforced(Enforcement::STORM),
         internal_errors: 0.01,
         throttles: 0.05,
     };

@@ -11,6 +11,7 @@ pub use crate::caller::Caller;
 pub use control::NotThere;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
+use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
 use crate::conditions::Conditions;
 use crate::error::{ApiError, ErrorKind};
@@ -108,7 +109,7 @@ impl Engine {
     /// One request below the envelope: an operation, as in `X-Amz-Target` or by its bare name, and a JSON body.
     pub fn dispatch(&self, caller: &Caller, target: &str, body: &[u8]) -> Answer {
         let now = self.clock.now();
-        let (service, name) = Service::of_target(target).unwrap_or((Service::DynamoDb, target));
+        let (service, name) = Service::of_target(target).unwrap_or_else(|| (operation::service_of(target), target));
         let outcome = self.carry_out(caller, service, name, body, now);
         let mut headers = AnswerHeaders::new();
         headers.push(("content-type", CompactString::const_new("application/x-amz-json-1.0")));
@@ -186,7 +187,7 @@ impl Engine {
             let tables: Vec<_> = region.tables.read().values().cloned().collect();
             tables
                 .iter()
-                .for_each(|table| self.set(table, self.state.conditions_of(&scope, &table.name)));
+                .for_each(|table| self.set(table, &self.state.conditions_of(&scope, &table.name)));
         }
     }
 
@@ -195,12 +196,12 @@ impl Engine {
         let scope = self.scope(caller);
         self.state.set_table_conditions(&scope, table, conditions);
         if let Some(found) = self.state.catalog().table(&scope, table) {
-            self.set(&found, self.state.conditions_of(&scope, table));
+            self.set(&found, &self.state.conditions_of(&scope, table));
         }
     }
 
-    fn set(&self, table: &Table, conditions: Conditions) {
-        self.reshape(table, |shape| shape.conditions = conditions);
+    fn set(&self, table: &Table, conditions: &Conditions) {
+        self.reshape(table, |shape| shape.conditions = *conditions);
     }
 
     /// Changes a table's shape, after what is due by now has happened under the old one.
@@ -214,21 +215,34 @@ impl Engine {
         drop(changed);
     }
 
+    /// Splits each open shard of a table's stream in two, as the service does with partitions that are hot or full: for tests
+    /// of readers, which have to follow. Says whether the table has a stream.
+    pub fn split_shards(&self, caller: &Caller, table: &str) -> bool {
+        let now = self.clock.now();
+        let found = self.state.catalog().table(&self.scope(caller), table);
+        let stream = found.as_ref().and_then(|table| table.shape().stream.clone());
+        let (Some(table), Some(stream)) = (found, stream) else {
+            return false;
+        };
+        for (first, last) in stream.open_tokens(now) {
+            table.split_stream(first + (last - first).div_ceil(2), now);
+        }
+        true
+    }
+
     /// Moves the clock forward, and does what has become due before it returns.
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
         self.run_due();
     }
 
-    /// When something is due next: [`Moment::NEVER`] if nothing is.
+    /// When something is due next, or too old to be kept: [`Moment::NEVER`] if nothing is.
     pub fn next_due(&self) -> Moment {
-        self.state
-            .catalog()
-            .all()
-            .iter()
-            .map(|table| table.next_due())
-            .min()
-            .unwrap_or(Moment::NEVER)
+        let scopes = self.state.catalog().scopes();
+        let streams = scopes.iter().map(|(_, region)| region.next_trim());
+        let tables = self.state.catalog().all();
+        let tables = tables.iter().map(|table| table.next_due());
+        tables.chain(streams).min().unwrap_or(Moment::NEVER)
     }
 
     /// Does what is due.
@@ -240,12 +254,47 @@ impl Engine {
                 execute::run_due(&table, now);
                 self.state.forget_deleted(&scope, &table.name, now);
             }
+            region.trim_streams(now);
         }
     }
 
     /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
     pub fn reset(&self) {
         self.state.clear();
+    }
+
+    /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest
+    /// partition keys. Where capacity is enforced the former are counted anyway. Says whether there is such a table.
+    pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> bool {
+        let Some(table) = self.state.catalog().table(&self.scope(caller), table) else {
+            return false;
+        };
+        table.watch(watches, self.clock.now());
+        true
+    }
+
+    /// What a table's capacity was spent on since it began to be counted; nothing if it is not counted, and `None` if there
+    /// is no such table.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// assert!(engine.heat(&caller, "Nowhere").is_none());
+    /// ```
+    pub fn heat(&self, caller: &Caller, table: &str) -> Option<Heat> {
+        let table = self.state.catalog().table(&self.scope(caller), table)?;
+        let mut ledger = table.capacity.lock();
+        Some(
+            ledger
+                .as_mut()
+                .map(|ledger| ledger.heat(self.clock.now()))
+                .unwrap_or_default(),
+        )
     }
 
     /// The names of a caller's tables.

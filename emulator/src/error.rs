@@ -3,8 +3,12 @@
 //! The text is the contract: SDKs and applications match on it. An error knows no HTTP; its status and `__type` belong to
 //! [`crate::wire`]. Texts that come in two generations are kept in the newer one (see `ARCHITECTURE.md`, "Wording").
 
+mod throttling;
+
 use std::borrow::Cow;
 use std::fmt;
+
+pub use throttling::{Exceeded, Throttle, ThrottlingReason};
 
 use crate::number::NumberError;
 use crate::value::Item;
@@ -29,23 +33,17 @@ pub enum ErrorKind {
     PolicyNotFound,
     GlobalTableNotFound,
     ConditionalCheckFailed,
+    DuplicateItem,
     ItemCollectionSizeLimitExceeded,
     LimitExceeded,
     TransactionCanceled,
     TransactionConflict,
     TransactionInProgress,
+    ExpiredIterator,
+    TrimmedDataAccess,
     IdempotentParameterMismatch,
     InternalServerError,
     ServiceUnavailable,
-}
-
-/// Why a throttled request was throttled, and of which resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThrottlingReason {
-    /// One of the sixteen names of the model, such as `TableWriteProvisionedThroughputExceeded`.
-    pub reason: &'static str,
-    /// The table's or index's ARN.
-    pub resource: String,
 }
 
 /// What became of one action of a cancelled transaction.
@@ -341,6 +339,17 @@ impl ApiError {
         ApiError::validation(format!("The table does not have the specified index: {index}"))
     }
 
+    /// A vector, or an attribute that searches name, that a vector index does not take. The full stop is the service's.
+    pub fn vector_invalid(rest: impl fmt::Display) -> ApiError {
+        ApiError::validation(format!("One or more parameter values were invalid. {rest}"))
+    }
+
+    /// A Query or Scan of a vector index. Only Query ends its sentence.
+    pub fn not_on_vector_index(operation: &str) -> ApiError {
+        let stop = if operation == "Query" { "." } else { "" };
+        ApiError::validation(format!("{operation} operation not supported on this index type{stop}"))
+    }
+
     /// A `Key` whose attributes are not the table's.
     pub fn key_mismatch() -> ApiError {
         ApiError::validation("The provided key element does not match the schema")
@@ -449,6 +458,14 @@ impl ApiError {
         ))
     }
 
+    /// A filter by attributes that an index does not have.
+    pub fn filter_not_projected(index: &str, missing: &[&str]) -> ApiError {
+        ApiError::invalid(format_args!(
+            "Secondary index {index} does not project one or more filter attributes: [{}]",
+            missing.join(", ")
+        ))
+    }
+
     /// An `ExclusiveStartKey` that is no key of what is read.
     pub fn start_key_invalid() -> ApiError {
         ApiError::validation("The provided starting key is invalid")
@@ -536,7 +553,42 @@ impl ApiError {
     }
 }
 
-/// Throttling and failure.
+/// Streams.
+impl ApiError {
+    /// There is no such stream.
+    pub fn stream_not_found(arn: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::ResourceNotFound,
+            format!("Requested resource not found: Stream: {arn} not found"),
+        )
+    }
+
+    /// The stream has no such shard (seen of the service in July 2021).
+    pub fn shard_not_found() -> ApiError {
+        ApiError::new(
+            ErrorKind::ResourceNotFound,
+            "Requested resource not found: Shard does not exist",
+        )
+    }
+
+    /// What stood there is too old (seen of the service in February 2019).
+    pub fn trimmed() -> ApiError {
+        ApiError::new(
+            ErrorKind::TrimmedDataAccess,
+            "The data you are trying to access has been trimmed",
+        )
+    }
+
+    /// An iterator that was used too late (API Reference, without its full stop as the service leaves it out elsewhere).
+    pub fn expired_iterator() -> ApiError {
+        ApiError::new(
+            ErrorKind::ExpiredIterator,
+            "The provided iterator exceeds the maximum age allowed",
+        )
+    }
+}
+
+/// Failure.
 impl ApiError {
     /// A resource of another account, which nothing allows the caller to use.
     pub fn not_authorized(account: &str, operation: &str, arn: &str) -> ApiError {
@@ -548,42 +600,10 @@ impl ApiError {
         )
     }
 
-    /// A provisioned table's or index's throughput is used up.
-    pub fn provisioned_throughput(of_index: bool, reason: ThrottlingReason) -> ApiError {
-        let text = if of_index {
-            "The level of configured provisioned throughput for one or more global secondary indexes of the table was exceeded. Consider increasing your provisioning level for the under-provisioned global secondary indexes with the UpdateTable API."
-        } else {
-            "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."
-        };
-        ApiError::new(ErrorKind::ProvisionedThroughputExceeded, text).with(Detail::Throttling(vec![reason]))
-    }
-
-    /// An on-demand table's or index's throughput is used up.
-    pub fn throttled(of_index: bool, reason: ThrottlingReason) -> ApiError {
-        let text = if of_index {
-            "Throughput exceeds the current capacity for one or more global secondary indexes. DynamoDB is automatically scaling your index so please try again shortly."
-        } else {
-            "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly. If exceptions persist, check if you have a hot key: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html"
-        };
-        ApiError::new(ErrorKind::Throttling, text).with(Detail::Throttling(vec![reason]))
-    }
-
-    /// An on-demand maximum is reached.
-    pub fn on_demand_maximum(reason: ThrottlingReason) -> ApiError {
-        ApiError::new(
-            ErrorKind::Throttling,
-            "Throughput exceeds the maximum OnDemandThroughput configured on table or index",
-        )
-        .with(Detail::Throttling(vec![reason]))
-    }
-
-    /// The account's quota is used up.
-    pub fn request_limit(reason: ThrottlingReason) -> ApiError {
-        ApiError::new(
-            ErrorKind::RequestLimitExceeded,
-            "Throughput exceeds the current throughput quota for your account.",
-        )
-        .with(Detail::Throttling(vec![reason]))
+    /// An item collection that has reached its 10 GB. The text is that of a transaction's reason (API model): of the
+    /// exception by itself none is known.
+    pub fn collection_too_large() -> ApiError {
+        ApiError::new(ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded.")
     }
 
     /// Something broke on the service's side.

@@ -1,56 +1,14 @@
 //! Rules that make requests fail, wait, or lose their answer: ordered, counted, held by their ids.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
+
+pub use crate::error::Exceeded;
 
 use crate::chance;
 use crate::clock::Moment;
+use crate::schema::Index;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
-
-/// What throughput a throttled request is told it has exceeded; with the resource and the direction this makes the
-/// service's sixteen reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exceeded {
-    /// `…ProvisionedThroughputExceeded`.
-    ProvisionedThroughput,
-    /// `…KeyRangeThroughputExceeded`: a hot partition.
-    KeyRangeThroughput,
-    /// `…AccountLimitExceeded`.
-    AccountLimit,
-    /// `…MaxOnDemandThroughputExceeded`.
-    MaxOnDemandThroughput,
-}
-
-impl Exceeded {
-    /// The name of one of the sixteen reasons, as the API model spells them.
-    ///
-    /// ```
-    /// use dynatwin_engine::fault::Exceeded;
-    ///
-    /// assert_eq!(Exceeded::AccountLimit.reason(true, false), "IndexReadAccountLimitExceeded");
-    /// ```
-    pub const fn reason(self, of_index: bool, writes: bool) -> &'static str {
-        use Exceeded::*;
-        match (of_index, writes, self) {
-            (false, false, ProvisionedThroughput) => "TableReadProvisionedThroughputExceeded",
-            (false, false, KeyRangeThroughput) => "TableReadKeyRangeThroughputExceeded",
-            (false, false, AccountLimit) => "TableReadAccountLimitExceeded",
-            (false, false, MaxOnDemandThroughput) => "TableReadMaxOnDemandThroughputExceeded",
-            (false, true, ProvisionedThroughput) => "TableWriteProvisionedThroughputExceeded",
-            (false, true, KeyRangeThroughput) => "TableWriteKeyRangeThroughputExceeded",
-            (false, true, AccountLimit) => "TableWriteAccountLimitExceeded",
-            (false, true, MaxOnDemandThroughput) => "TableWriteMaxOnDemandThroughputExceeded",
-            (true, false, ProvisionedThroughput) => "IndexReadProvisionedThroughputExceeded",
-            (true, false, KeyRangeThroughput) => "IndexReadKeyRangeThroughputExceeded",
-            (true, false, AccountLimit) => "IndexReadAccountLimitExceeded",
-            (true, false, MaxOnDemandThroughput) => "IndexReadMaxOnDemandThroughputExceeded",
-            (true, true, ProvisionedThroughput) => "IndexWriteProvisionedThroughputExceeded",
-            (true, true, KeyRangeThroughput) => "IndexWriteKeyRangeThroughputExceeded",
-            (true, true, AccountLimit) => "IndexWriteAccountLimitExceeded",
-            (true, true, MaxOnDemandThroughput) => "IndexWriteMaxOnDemandThroughputExceeded",
-        }
-    }
-}
 
 /// What becomes of a request that a rule meets.
 ///
@@ -65,6 +23,10 @@ pub enum Verdict {
     InternalServerError,
     /// `ServiceUnavailable`, HTTP 503; nothing is carried out.
     ServiceUnavailable,
+    /// `ItemCollectionSizeLimitExceededException`; in a transaction, that reason. Nothing is carried out.
+    ItemCollectionSizeLimitExceeded,
+    /// `LimitExceededException`, as of too many table operations at a time; nothing is carried out.
+    LimitExceeded,
     /// It is carried out, and its answer delivered this much later.
     Wait(Duration),
     /// Nothing is carried out, and the connection is reset.
@@ -111,6 +73,8 @@ pub enum Occasion {
 pub struct Rule {
     operation: Option<String>,
     table: Option<String>,
+    index: Option<String>,
+    caller: Option<String>,
     key: Option<KeyMatch>,
     occasion: Occasion,
     verdict: Verdict,
@@ -122,6 +86,8 @@ impl Rule {
         Rule {
             operation: None,
             table: None,
+            index: None,
+            caller: None,
             key: None,
             occasion: Occasion::Every,
             verdict,
@@ -137,6 +103,26 @@ impl Rule {
     /// Only for this table.
     pub fn table(mut self, table: &str) -> Rule {
         self.table = Some(table.to_owned());
+        self
+    }
+
+    /// Only for reads of this index, and writes to tables whose global index it is. A throttle is the index's then: on
+    /// writes it is the back-pressure of an index that cannot keep up.
+    ///
+    /// ```
+    /// use dynatwin_engine::fault::{Exceeded, Rule, Verdict};
+    ///
+    /// let verdict = Verdict::Throttle(Some(Exceeded::ProvisionedThroughput));
+    /// let back_pressure = Rule::new(verdict).operation("PutItem").index("by-date");
+    /// ```
+    pub fn index(mut self, index: &str) -> Rule {
+        self.index = Some(index.to_owned());
+        self
+    }
+
+    /// Only for requests with this access key.
+    pub fn caller(mut self, access_key: &str) -> Rule {
+        self.caller = Some(access_key.to_owned());
         self
     }
 
@@ -172,6 +158,8 @@ impl Rule {
             .as_deref()
             .is_none_or(|operation| operation == subject.operation)
             && self.table.as_deref().is_none_or(|table| table == subject.table)
+            && self.caller.as_deref().is_none_or(|caller| caller == subject.caller)
+            && self.index.as_deref().is_none_or(|index| subject.touches(index))
             && match &self.key {
                 None => true,
                 Some(KeyMatch::Partition(text)) => subject.partition.is_some_and(|partition| partition == text),
@@ -186,12 +174,20 @@ impl std::fmt::Display for Rule {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             formatter,
-            "{:?} on {}, {}, {:?}",
+            "{:?} on {}, {}",
             self.verdict,
             self.operation.as_deref().unwrap_or("every operation"),
             self.table.as_deref().unwrap_or("every table"),
-            self.occasion
-        )
+        )?;
+        for (what, name) in [("index", &self.index), ("caller", &self.caller)] {
+            if let Some(name) = name {
+                write!(formatter, ", {what} {name}")?;
+            }
+        }
+        if let Some(key) = &self.key {
+            write!(formatter, ", {key:?}")?;
+        }
+        write!(formatter, ", {:?}", self.occasion)
     }
 }
 
@@ -202,8 +198,29 @@ pub struct Subject<'a> {
     pub operation: &'a str,
     /// The table's name.
     pub table: &'a str,
+    /// The index that is read, if one is.
+    pub index: Option<&'a str>,
+    /// The global indexes that a write may reach.
+    pub feeds: &'a [Index],
+    /// The access key of who asks.
+    pub caller: &'a str,
     /// The partition key as text; `None` if the entry has none, or it is binary.
     pub partition: Option<&'a str>,
+}
+
+impl Subject<'_> {
+    fn touches(&self, index: &str) -> bool {
+        self.index == Some(index) || self.feeds.iter().any(|fed| fed.name == index)
+    }
+}
+
+/// What a rule has decided on an entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decided {
+    /// What becomes of the entry.
+    pub verdict: Verdict,
+    /// The index that the rule is about, if it is about one.
+    pub index: Option<String>,
 }
 
 /// The name of an installed rule.
@@ -238,6 +255,22 @@ pub struct Faults {
 struct Installed {
     next: u64,
     rules: Vec<RuleReport>,
+    /// Rules that were taken out before they ever acted.
+    idle: VecDeque<RuleReport>,
+}
+
+/// Rules taken out that are remembered; beyond them the oldest are forgotten.
+const MOST_IDLE: usize = 1000;
+
+impl Installed {
+    fn retire(&mut self, report: &RuleReport) {
+        if report.fired == 0 {
+            if self.idle.len() == MOST_IDLE {
+                self.idle.pop_front();
+            }
+            self.idle.push_back(report.clone());
+        }
+    }
 }
 
 impl Faults {
@@ -271,14 +304,24 @@ impl Faults {
         let mut installed = self.rules.lock();
         let at = installed.rules.iter().position(|report| report.id == id)?;
         let report = installed.rules.remove(at);
+        installed.retire(&report);
         self.count.store(installed.rules.len(), Ordering::Release);
         Some(report)
     }
 
-    /// Takes all rules out.
+    /// The rules that have never acted, also those that were taken out since the last [`clear`](Faults::clear): a test whose
+    /// fault never happened has tested something else.
+    pub fn never_fired(&self) -> Vec<RuleReport> {
+        let installed = self.rules.lock();
+        let there = installed.rules.iter().filter(|report| report.fired == 0);
+        installed.idle.iter().chain(there).cloned().collect()
+    }
+
+    /// Takes all rules out, and forgets what they did.
     pub fn clear(&self) {
         let mut installed = self.rules.lock();
         installed.rules.clear();
+        installed.idle.clear();
         self.count.store(0, Ordering::Release);
     }
 
@@ -307,7 +350,7 @@ impl Faults {
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.
-    pub fn judge(&self, subject: &Subject<'_>) -> Option<Verdict> {
+    pub fn judge(&self, subject: &Subject<'_>) -> Option<Decided> {
         if self.is_empty() {
             return None;
         }
@@ -334,7 +377,10 @@ impl Faults {
             };
             if acts {
                 report.fired += 1;
-                return Some(report.rule.verdict);
+                return Some(Decided {
+                    verdict: report.rule.verdict,
+                    index: report.rule.index.clone(),
+                });
             }
         }
         None
@@ -402,6 +448,9 @@ mod tests {
                     .judge(&Subject {
                         operation: "PutItem",
                         table: "T",
+                        index: None,
+                        feeds: &[],
+                        caller: "me",
                         partition: Some(key),
                     })
                     .is_some()
@@ -450,10 +499,14 @@ mod tests {
         let subject = Subject {
             operation: "GetItem",
             table: "T",
+            index: Some("by-g"),
+            feeds: &[],
+            caller: "me",
             partition: None,
         };
-        assert_eq!(faults.judge(&subject), Some(Verdict::Reset));
-        assert_eq!(faults.judge(&subject), Some(Verdict::AnswerLost));
+        let judge = || faults.judge(&subject).map(|decided| decided.verdict);
+        assert_eq!(judge(), Some(Verdict::Reset));
+        assert_eq!(judge(), Some(Verdict::AnswerLost));
         let counts: Vec<_> = faults
             .report()
             .into_iter()
@@ -461,6 +514,55 @@ mod tests {
             .collect();
         assert_eq!(counts, [(first, 2, 1), (second, 1, 1)]);
         faults.remove(second);
-        assert_eq!(faults.judge(&subject), None);
+        assert_eq!(judge(), None);
+    }
+
+    #[test]
+    fn an_index_and_a_caller_are_matched() {
+        let subject = |index, caller| Subject {
+            operation: "Query",
+            table: "T",
+            index,
+            feeds: &[],
+            caller,
+            partition: None,
+        };
+        let faults = Faults::new(1);
+        faults.add(Rule::new(Verdict::Reset).index("by-g").caller("me"));
+        for (index, caller, acts) in [
+            (Some("by-g"), "me", true),
+            (Some("by-g"), "you", false),
+            (Some("by-h"), "me", false),
+            (None, "me", false),
+        ] {
+            let decided = faults.judge(&subject(index, caller));
+            assert_eq!(decided.is_some(), acts, "{index:?} {caller}");
+            assert!(decided.is_none_or(|decided| decided.index.as_deref() == Some("by-g")));
+        }
+    }
+
+    #[test]
+    fn what_never_fired_is_told_though_it_was_taken_out() {
+        let faults = Faults::new(1);
+        let rule = || Rule::new(Verdict::Reset);
+        let ids: Vec<RuleId> = ["GetItem", "PutItem", "Query"]
+            .map(|name| faults.add(rule().operation(name)))
+            .into();
+        let subject = Subject {
+            operation: "PutItem",
+            table: "T",
+            index: None,
+            feeds: &[],
+            caller: "me",
+            partition: None,
+        };
+        faults.judge(&subject);
+        ids[..2].iter().for_each(|id| drop(faults.remove(*id)));
+        let idle: Vec<RuleId> = faults.never_fired().iter().map(|report| report.id).collect();
+        assert_eq!(idle, [ids[0], ids[2]]);
+        (0..2 * MOST_IDLE).for_each(|_| drop(faults.remove(faults.add(rule()))));
+        assert_eq!(faults.never_fired().len(), MOST_IDLE + 1);
+        faults.clear();
+        assert!(faults.never_fired().is_empty());
     }
 }

@@ -18,6 +18,7 @@ pub mod key;
 pub mod limits;
 pub mod number;
 pub mod operation;
+pub mod partiql;
 pub mod plan;
 pub mod request;
 pub mod schema;

@@ -24,6 +24,18 @@ pub const TRANSACTION_ACTIONS: usize = 100;
 pub const TRANSACTION_SIZE: usize = 4 * 1024 * 1024;
 /// Seconds for which a client token is remembered (API Reference).
 pub const CLIENT_TOKEN_SECONDS: u64 = 600;
+/// Seconds for which a record of a stream is kept, and a closed stream (Developer Guide).
+pub const STREAM_RETENTION_SECONDS: u64 = 24 * 3600;
+/// Seconds for which a shard of a stream takes records before another one goes on (Developer Guide: about four hours).
+pub const SHARD_LIFE_SECONDS: u64 = 4 * 3600;
+/// Seconds for which a shard iterator can be used (API Reference).
+pub const ITERATOR_SECONDS: u64 = 15 * 60;
+/// Records of an answer of GetRecords (API Reference).
+pub const STREAM_RECORDS: i64 = 1000;
+/// Bytes of records in an answer of GetRecords (API Reference).
+pub const STREAM_PAGE_SIZE: usize = 1_048_576;
+/// Streams in an answer of ListStreams, and shards in one of DescribeStream (API Reference).
+pub const STREAM_LIST: i64 = 100;
 /// Bytes of a request's body (measured: 16 MiB pass, one more does not).
 pub const REQUEST_BODY: usize = 16 * 1024 * 1024;
 /// Bytes of an expression's text (Developer Guide).
@@ -34,6 +46,14 @@ pub const EXPRESSION_OPERATORS: usize = 300;
 pub const PATH_DEPTH: usize = 32;
 /// Operands in an `IN` list (Developer Guide).
 pub const IN_OPERANDS: usize = 100;
+/// Characters of a PartiQL statement (API Reference).
+pub const STATEMENT_LENGTH: usize = 8192;
+/// Statements in a BatchExecuteStatement (API Reference).
+pub const BATCH_STATEMENTS: usize = 25;
+/// Characters of a `NextToken` of ExecuteStatement (API Reference).
+pub const NEXT_TOKEN_LENGTH: usize = 32_768;
+/// Reads that the lists of keys in one statement may stand for (recorded, eu-west-2, 2026-09).
+pub const STATEMENT_READS: usize = 50;
 /// Characters of a placeholder, its prefix included (Developer Guide).
 pub const PLACEHOLDER_LENGTH: usize = 255;
 /// Bytes of an attribute's name (Developer Guide).
@@ -42,6 +62,16 @@ pub const ATTRIBUTE_NAME_SIZE: usize = 65_535;
 pub const LOCAL_INDEXES: usize = 5;
 /// Global indexes of a table (Developer Guide).
 pub const GLOBAL_INDEXES: usize = 20;
+/// Vector indexes of a table (Developer Guide).
+pub const VECTOR_INDEXES: usize = 5;
+/// Elements of a vector (API Reference).
+pub const VECTOR_DIMENSIONS: i64 = 4096;
+/// Attributes of a vector index that filter (Developer Guide).
+pub const INLINE_FILTERS: usize = 18;
+/// Items that a search brings back (API Reference).
+pub const SEARCH_RESULTS: i64 = 100;
+/// Bytes of items in an answer of SearchVectors (Developer Guide).
+pub const SEARCH_SIZE: usize = 16 * 1024 * 1024;
 /// Projected non-key attributes of a table's indexes together (Developer Guide).
 pub const PROJECTED_ATTRIBUTES: usize = 100;
 /// Tables of an account in a region (Developer Guide).
@@ -56,6 +86,10 @@ pub const TAGS: usize = 50;
 pub const PARTITION_READ_UNITS: u64 = 3000;
 /// Write units a second of a partition (Developer Guide).
 pub const PARTITION_WRITE_UNITS: u64 = 1000;
+/// Bytes of items in a partition (Developer Guide, "Partitions and data distribution").
+pub const PARTITION_SIZE: u64 = 10 << 30;
+/// Seconds for which unused provisioned capacity is kept (Developer Guide, "Burst capacity").
+pub const BURST_SECONDS: u64 = 300;
 /// Read units a second that a new on-demand table serves (Developer Guide).
 pub const ON_DEMAND_READ_UNITS: u64 = 12_000;
 /// Write units a second that a new on-demand table serves (Developer Guide).

@@ -302,6 +302,18 @@ impl Number {
         (1 + (integer + 1) / 2 + (fraction + 1) / 2) as usize + usize::from(self.negative)
     }
 
+    /// The nearest 32-bit floating point number; infinite if there is none that large.
+    pub fn to_f32(self) -> f32 {
+        let mut text = compact_str::CompactString::default();
+        let sign = if self.negative { "-" } else { "" };
+        // A text of decimals is read with one rounding, and no number has too many.
+        let written = fmt::Write::write_fmt(
+            &mut text,
+            format_args!("{sign}{}e{}", self.coefficient(), self.exponent),
+        );
+        written.ok().and_then(|()| text.parse().ok()).unwrap_or(f32::INFINITY)
+    }
+
     /// The value as whole seconds, rounded down, if it fits 64 bits: what time to live reads.
     pub fn to_i64_floor(self) -> Option<i64> {
         if self.is_zero() {
@@ -558,6 +570,24 @@ mod tests {
             ("12345678901234567890123456789012345678", 20),
         ] {
             assert_eq!(number(text).size(), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn nearest_floats() {
+        for (text, expect) in [
+            ("0", 0.0),
+            ("1", 1.0),
+            ("-0.1", -0.1),
+            ("16777217", 16_777_216.0),
+            ("340282346638528859811704183484516925440", f32::MAX),
+            ("3.4028235E38", f32::MAX),
+            ("1e39", f32::INFINITY),
+            ("-1e125", f32::NEG_INFINITY),
+            ("1e-130", 0.0),
+            ("0.1234567890123456789012345678901234567", 0.123_456_79),
+        ] {
+            assert_eq!(number(text).to_f32(), expect, "{text}");
         }
     }
 

@@ -4,11 +4,11 @@ use std::ops::Bound;
 
 use crate::error::ApiError;
 pub use crate::execute::Target;
-use crate::execute::{Action, Context, Entry, Get, Source, Write};
+use crate::execute::{self, Action, Context, Entry, Get, Source, Write};
 use crate::expression::{Condition, KeyCondition, KeyOperator, Projection, Target as UpdateTarget, Update};
 use crate::key::{self, Key, KeyBytes};
 use crate::limits;
-use crate::schema::{Definition, Index, KeyAttribute, KeySchema};
+use crate::schema::{Definition, Index, KeyAttribute, KeySchema, VectorIndex};
 use crate::storage::{KeyRange, Stage};
 use crate::value::{AttributeValue, Item, Map};
 
@@ -95,13 +95,19 @@ pub struct Guard<'r> {
 
 /// Plans a put: the item's keys, for the table and its indexes.
 pub fn put<'r>(target: Target, item: &'r Item, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
+    whole(target, item, Action::Put(item.clone()), guard)
+}
+
+/// Plans a put of an item that may not be there yet.
+pub fn insert(target: Target, item: &Item) -> Result<Write<'_>, ApiError> {
+    whole(target, item, Action::Insert(item.clone()), Guard::default())
+}
+
+fn whole<'r>(target: Target, item: &'r Item, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
     let key = Key::of_item(&definition.key, item.attributes())?;
-    definition
-        .indexes()
-        .try_for_each(|index| key::check_entry(index, item.attributes(), false))?;
+    execute::check_entries(definition, item.attributes())?;
     let partition = Entry::partition_of(&definition.key, item.attributes());
-    let action = Action::Put(item.clone());
     Ok(Write {
         target,
         key,
@@ -109,6 +115,7 @@ pub fn put<'r>(target: Target, item: &'r Item, guard: Guard<'r>) -> Result<Write
         action,
         condition: guard.condition,
         show_item: guard.show_item,
+        spare_missing: false,
     })
 }
 
@@ -123,6 +130,7 @@ pub fn keyed<'r>(target: Target, key: &'r Map, action: Action<'r>, guard: Guard<
         action,
         condition: guard.condition,
         show_item: guard.show_item,
+        spare_missing: false,
     })
 }
 
@@ -135,7 +143,16 @@ pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
         key: encoded,
         partition,
         consistent: true,
+        factor: 1,
     })
+}
+
+/// The same in a transaction: consistent, and twice the cost.
+pub fn transact_get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
+    let mut get = get(target, key)?;
+    get.consistent = true;
+    get.factor = 2;
+    Ok(get)
 }
 
 /// Checks what an update writes against the keys of the table: none may change.
@@ -189,6 +206,9 @@ pub fn source<'t>(
     let Some(name) = index else {
         return Ok((Source::Table, None));
     };
+    if target.definition().vector_index(name).is_some() {
+        return Err(ApiError::not_on_vector_index(context.operation));
+    }
     let (at, index) = target
         .definition()
         .index(name)
@@ -206,6 +226,23 @@ pub fn source<'t>(
         },
         Some(index),
     ))
+}
+
+/// The vector index that is searched. While the service looks for room for it, it is not there yet.
+pub fn vector_index<'t>(
+    context: &Context<'_>,
+    target: &'t Target,
+    name: &str,
+) -> Result<(usize, &'t VectorIndex), ApiError> {
+    let found = target.definition().vector_index(name);
+    let found = found.filter(|_| !target.shape.is_allocating(name, context.now));
+    let found = found.ok_or_else(|| ApiError::index_not_found(name))?;
+    if target.shape.is_creating(name, context.now) {
+        return Err(ApiError::validation(format!(
+            "Cannot search backfilling vector index: {name}"
+        )));
+    }
+    Ok(found)
 }
 
 /// The keys that a key condition selects.

@@ -81,8 +81,10 @@ macro_rules! requests {
 }
 
 mod admin;
+mod streams;
 
 pub use admin::*;
+pub use streams::*;
 
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
@@ -292,6 +294,39 @@ requests! {
         return_consumed_capacity: Option<Text>,
     }
 
+    /// [`ExecuteStatement`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html).
+    ExecuteStatement {
+        statement: Option<Text>,
+        parameters: Option<Vec<AttributeValue>>,
+        consistent_read: Option<bool>,
+        next_token: Option<Text>,
+        return_consumed_capacity: Option<Text>,
+        limit: Option<i64>,
+        return_values_on_condition_check_failure: Option<Text>,
+    }
+
+    /// `BatchStatementRequest`, and `ParameterizedStatement`, which has no `ConsistentRead`.
+    BatchStatement {
+        statement: Option<Text>,
+        parameters: Option<Vec<AttributeValue>>,
+        consistent_read: Option<bool>,
+        return_values_on_condition_check_failure: Option<Text>,
+        faults: ValueFaults,
+    }
+
+    /// [`BatchExecuteStatement`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
+    BatchExecuteStatement {
+        statements: Option<Vec<BatchStatement>>,
+        return_consumed_capacity: Option<Text>,
+    }
+
+    /// [`ExecuteTransaction`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html).
+    ExecuteTransaction {
+        transact_statements: Option<Vec<BatchStatement>>,
+        client_request_token: Option<Text>,
+        return_consumed_capacity: Option<Text>,
+    }
+
     /// `KeySchemaElement`.
     KeySchemaElement {
         attribute_name: Option<Name>,
@@ -338,6 +373,45 @@ requests! {
         warm_throughput: Option<WarmThroughput>,
     }
 
+    /// `VectorAttributeDefinition`.
+    VectorAttribute {
+        attribute_name: Option<Name>,
+    }
+
+    /// `SearchSchemaElement`.
+    SearchSchemaElement {
+        attribute_name: Option<Name>,
+        search_schema_element_type: Option<Text>,
+    }
+
+    /// `VectorIndex` of CreateTable, and what UpdateTable creates or deletes.
+    VectorIndex {
+        index_name: Option<Text>,
+        vector_attribute: Option<VectorAttribute>,
+        search_schema: Option<Vec<SearchSchemaElement>>,
+        projection: Option<Projection>,
+        dimensions: Option<i64>,
+        distance_function: Option<Text>,
+    }
+
+    /// An element of `VectorIndexUpdates`: exactly one of its members is there.
+    VectorIndexUpdate {
+        create: Option<VectorIndex>,
+        delete: Option<VectorIndex>,
+    }
+
+    /// [`SearchVectors`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SearchVectors.html).
+    SearchVectors {
+        table_name: Text,
+        index_name: Text,
+        search_vector: Vec<Option<f32>>,
+        top_k: i64,
+        search_condition_expression: Option<Text>,
+        projection_expression: Option<Text>,
+        substitutions: Substitutions,
+        return_consumed_capacity: Option<Text>,
+    }
+
     /// `StreamSpecification`.
     StreamSpecification {
         stream_enabled: Option<bool>,
@@ -373,6 +447,7 @@ requests! {
         tags: Option<Vec<Tag>>,
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
+        vector_indexes: Option<Vec<VectorIndex>>,
         resource_policy: Option<Text>,
     }
 
@@ -406,6 +481,7 @@ requests! {
         multi_region_consistency: Option<Text>,
         on_demand_throughput: Option<OnDemandThroughput>,
         warm_throughput: Option<WarmThroughput>,
+        vector_index_updates: Option<Vec<VectorIndexUpdate>>,
     }
 
     /// [`TagResource`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html).

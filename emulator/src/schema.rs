@@ -1,8 +1,13 @@
 //! Tables and indexes as they are defined: keys, projections, billing.
 
+mod vector;
+
+pub use vector::{Distance, SearchAttribute, VectorIndex};
+
 use smallvec::SmallVec;
 
 use crate::clock::Moment;
+use crate::limits;
 use crate::value::{AttributeValue, Item, Map, Name, Type};
 
 /// The types a key attribute can have.
@@ -87,6 +92,12 @@ impl KeySchema {
     /// All attributes, hash before range.
     pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
         self.hash.iter().chain(&self.range)
+    }
+
+    /// The key of an item, and nothing else of it.
+    pub fn only(&self, item: &Item) -> Item {
+        let attributes = item.attributes().iter();
+        Item::new(attributes.filter(|(name, _)| self.contains(name)).cloned().collect())
     }
 
     /// Whether an attribute is part of the key.
@@ -210,6 +221,49 @@ impl Index {
     }
 }
 
+/// What the records of a table's stream show of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamView {
+    /// Its key alone.
+    KeysOnly,
+    /// The item after the change.
+    NewImage,
+    /// The item before the change.
+    OldImage,
+    /// Both.
+    NewAndOldImages,
+}
+
+impl StreamView {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StreamView::KeysOnly => "KEYS_ONLY",
+            StreamView::NewImage => "NEW_IMAGE",
+            StreamView::OldImage => "OLD_IMAGE",
+            StreamView::NewAndOldImages => "NEW_AND_OLD_IMAGES",
+        }
+    }
+
+    /// The view of this name.
+    pub fn from_name(name: &str) -> Option<StreamView> {
+        use StreamView::*;
+        [KeysOnly, NewImage, OldImage, NewAndOldImages]
+            .into_iter()
+            .find(|view| view.name() == name)
+    }
+
+    /// Whether it shows the item before the change.
+    pub const fn shows_old(self) -> bool {
+        matches!(self, StreamView::OldImage | StreamView::NewAndOldImages)
+    }
+
+    /// Whether it shows the item after the change.
+    pub const fn shows_new(self) -> bool {
+        matches!(self, StreamView::NewImage | StreamView::NewAndOldImages)
+    }
+}
+
 /// How a table is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BillingMode {
@@ -226,6 +280,17 @@ impl BillingMode {
             BillingMode::Provisioned => "PROVISIONED",
             BillingMode::PayPerRequest => "PAY_PER_REQUEST",
         }
+    }
+}
+
+/// What a table or index with these units serves at once, if nothing else is known of it.
+pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
+    match billing {
+        BillingMode::Provisioned => provisioned,
+        BillingMode::PayPerRequest => Throughput {
+            read: limits::ON_DEMAND_READ_UNITS,
+            write: limits::ON_DEMAND_WRITE_UNITS,
+        },
     }
 }
 
@@ -247,6 +312,8 @@ pub struct Definition {
     pub locals: Vec<Index>,
     /// Global indexes, in the order given.
     pub globals: Vec<Index>,
+    /// Vector indexes, in the order given.
+    pub vectors: Vec<VectorIndex>,
     /// How the table is paid for.
     pub billing: BillingMode,
     /// Provisioned throughput.
@@ -280,13 +347,23 @@ impl Definition {
             .or_else(|| find(&self.locals).map(|at| (at, &self.locals[at])))
     }
 
-    /// All indexes, global before local.
+    /// The vector index of this name, and its place among them.
+    pub fn vector_index(&self, name: &str) -> Option<(usize, &VectorIndex)> {
+        self.vectors.iter().enumerate().find(|(_, index)| index.name == name)
+    }
+
+    /// Whether any index has this name.
+    pub fn has_index(&self, name: &str) -> bool {
+        self.index(name).is_some() || self.vector_index(name).is_some()
+    }
+
+    /// All indexes with a key, global before local: all but the vector indexes.
     pub fn indexes(&self) -> impl Iterator<Item = &Index> {
         self.globals.iter().chain(&self.locals)
     }
 
     /// Whether a table has any index: those without skip all that indexes need.
     pub fn has_indexes(&self) -> bool {
-        !(self.globals.is_empty() && self.locals.is_empty())
+        !(self.globals.is_empty() && self.locals.is_empty() && self.vectors.is_empty())
     }
 }

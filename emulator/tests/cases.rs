@@ -1,6 +1,7 @@
 //! The cases of `tests/cases/*.json`: requests, and what the service answers to them.
 //!
-//! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`. Each case runs on a twin of its
+//! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`, and `capacity` if that is
+//! `"enforced"`. Each case runs on a twin of its
 //! own, set up so, after the requests of its `before`. It has a `name`, the `operation` and `request`, the `evidence` (the
 //! page and section of the facts, and how sure they are), and one of
 //! - `error`: the exception and its text, `ValidationException: …`;
@@ -9,6 +10,9 @@
 //!
 //! A case may have `conditions` (`calm` if it has none) and a `region`. A step of `before` is an operation and its request,
 //! and the region if it is another; `["$advance", 5]` moves the clock by so many seconds.
+//!
+//! `{"$answer": [0, "/ShardIterator"]}` in a request, or in `has`, is what the answer to
+//! the first step of `before` has there.
 //!
 //! Long things are written short: `{"$text": ["k", 2049, "!", 1]}` is a text of texts and how often each comes,
 //! `{"$list": [element, 101]}` a list in whose elements `$i` is the number, `{"$nest": 32}` a value of that many levels.
@@ -45,6 +49,25 @@ fn expand(value: &Value) -> Value {
     }
 }
 
+/// A request with what it takes from earlier answers.
+fn filled(request: &Value, answers: &[Value]) -> Value {
+    match request {
+        Value::Array(list) => list.iter().map(|each| filled(each, answers)).collect(),
+        Value::Object(object) => match object.get("$answer") {
+            Some(of) => {
+                let answer = &answers[of[0].as_u64().unwrap() as usize];
+                let found = answer.pointer(of[1].as_str().unwrap());
+                found.unwrap_or_else(|| panic!("{of} is not in {answer}")).clone()
+            }
+            None => object
+                .iter()
+                .map(|(name, value)| (name.clone(), filled(value, answers)))
+                .collect(),
+        },
+        other => other.clone(),
+    }
+}
+
 fn repeated(parts: &[Value]) -> String {
     let part = |pair: &[Value]| pair[0].as_str().unwrap().repeat(pair[1].as_u64().unwrap() as usize);
     parts.chunks(2).map(part).collect()
@@ -69,8 +92,11 @@ impl Twin {
             }
         }
         let conditions = Conditions::named(conditions.as_str().unwrap_or("calm"));
-        twin.0
-            .set_conditions(conditions.expect("the name of a set of conditions"));
+        let mut conditions = conditions.expect("the name of a set of conditions");
+        if file["capacity"] == "enforced" {
+            conditions.capacity = Conditions::AWS.capacity;
+        }
+        twin.0.set_conditions(conditions);
         twin
     }
 
@@ -119,13 +145,18 @@ fn has(whole: &Value, part: &Value) -> bool {
 /// What is wrong about the answer to a case.
 fn failure(file: &Value, case: &Value) -> Option<String> {
     let twin = Twin::set_up(file, &case["conditions"]);
+    let mut answers = Vec::new();
     for step in case["before"].as_array().into_iter().flatten() {
         match step[0].as_str().unwrap() {
-            "$advance" => twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap())),
-            operation => drop(twin.send(operation, &step[1], &step[2])),
+            "$advance" => {
+                twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap()));
+                answers.push(Value::Null);
+            }
+            operation => answers.push(twin.send(operation, &filled(&step[1], &answers), &step[2]).1),
         }
     }
-    let (status, body) = twin.send(case["operation"].as_str().unwrap(), &case["request"], &case["region"]);
+    let request = filled(&case["request"], &answers);
+    let (status, body) = twin.send(case["operation"].as_str().unwrap(), &request, &case["region"]);
     let (holds, expected) = if let Some(error) = case.get("error") {
         let error = expand(error);
         (status == 400 && error == error_text(&body), error)
@@ -136,7 +167,8 @@ fn failure(file: &Value, case: &Value) -> Option<String> {
         let expected = expand(expected);
         (status == 400 && body == expected, expected)
     } else {
-        (status == 200 && has(&body, &case["has"]), case["has"].clone())
+        let expected = filled(&case["has"], &answers);
+        (status == 200 && has(&body, &expected), expected)
     };
     (!holds).then(|| format!("expected {expected}\n  answered {status} {body}"))
 }
@@ -168,4 +200,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity legacy tables attached }
+files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached streams vectors partiql }

@@ -73,6 +73,8 @@ fn verdicts() {
         (Verdict::InternalServerError, 500, Delivery::Whole, 0, 0),
         (Verdict::ServiceUnavailable, 503, Delivery::Whole, 0, 0),
         (Verdict::Throttle(None), 400, Delivery::Whole, 0, 0),
+        (Verdict::ItemCollectionSizeLimitExceeded, 400, Delivery::Whole, 0, 0),
+        (Verdict::LimitExceeded, 400, Delivery::Whole, 0, 0),
         (Verdict::Wait(Duration::from_secs(3)), 200, Delivery::Whole, 3, 1),
         (Verdict::Reset, 500, Delivery::Reset, 0, 0),
         (Verdict::AnswerLost, 200, Delivery::Lost, 0, 1),
@@ -203,4 +205,95 @@ fn no_wait_is_too_long() {
     twin.0.faults().add(Rule::new(Verdict::Wait(Duration::MAX)));
     let answer = twin.send("BatchWriteItem", writes(&["a", "b"]));
     assert_eq!((answer.status, answer.at), (200, Moment::NEVER));
+}
+
+fn kind_and_text(answer: &Answer) -> (String, String) {
+    let body = json(answer);
+    let kind = body["__type"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
+    (kind, body["message"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn limits_say_what_they_are() {
+    let twin = Twin::on_demand();
+    let faults = twin.0.faults();
+    faults.add(Rule::new(Verdict::LimitExceeded).operation("DeleteTable"));
+    faults.add(Rule::new(Verdict::ItemCollectionSizeLimitExceeded).key(KeyMatch::Partition("full".into())));
+    assert_eq!(
+        kind_and_text(&twin.send("DeleteTable", json!({"TableName": "tab"}))),
+        (
+            "LimitExceededException".into(),
+            "Subscriber limit exceeded: Only 500 tables can be created, updated, or deleted simultaneously".into()
+        )
+    );
+    let expected = (
+        "ItemCollectionSizeLimitExceededException".into(),
+        "Collection size exceeded.".into(),
+    );
+    assert_eq!(kind_and_text(&twin.put("full")), expected);
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let body = json(&twin.send("TransactWriteItems", json!({"TransactItems": [put("a"), put("full")]})));
+    assert_eq!(
+        body["CancellationReasons"],
+        json!([{"Code": "None"},
+            {"Code": "ItemCollectionSizeLimitExceeded", "Message": "Collection size exceeded."}])
+    );
+    assert_eq!(twin.count(), json!(0));
+}
+
+#[test]
+fn an_index_is_throttled_where_it_is_read_and_where_it_is_fed() {
+    let index = |name: &str, hash: &str| {
+        json!({"IndexName": name, "KeySchema": [{"AttributeName": hash, "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}})
+    };
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let twin = Twin::new(json!({"BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [attribute("pk"), attribute("g"), attribute("h")],
+        "GlobalSecondaryIndexes": [index("by-g", "g"), index("by-h", "h")]}));
+    let other = Twin::on_demand();
+    let scan = |index: Option<&str>| {
+        let mut body = json!({"TableName": "tab"});
+        if let Some(index) = index {
+            body["IndexName"] = index.into();
+        }
+        json(&twin.send("Scan", body))
+    };
+    let rule = Rule::new(Verdict::Throttle(Some(Exceeded::ProvisionedThroughput))).index("by-g");
+    twin.0.faults().add(rule.clone());
+    other.0.faults().add(rule);
+    let resource = "arn:aws:dynamodb:us-east-1:000000000000:table/tab/index/by-g";
+    let reason = |name: &str| json!([{"reason": name, "resource": resource}]);
+    let read = scan(Some("by-g"));
+    assert_eq!(
+        read["ThrottlingReasons"],
+        reason("IndexReadProvisionedThroughputExceeded")
+    );
+    assert!(read["message"].as_str().unwrap().contains("global secondary indexes"));
+    let written = json(&twin.put("a"));
+    assert_eq!(
+        written["ThrottlingReasons"],
+        reason("IndexWriteProvisionedThroughputExceeded")
+    );
+    assert_eq!(
+        [scan(None)["Count"].clone(), scan(Some("by-h"))["Count"].clone()],
+        [json!(0), json!(0)]
+    );
+    assert_eq!(other.put("a").status, 200, "a table without the index");
+}
+
+#[test]
+fn a_rule_can_be_about_one_caller() {
+    let twin = Twin::on_demand();
+    twin.0
+        .faults()
+        .add(Rule::new(Verdict::InternalServerError).caller("other"));
+    assert_eq!(twin.put("a").status, 200);
+    let caller = Caller {
+        access_key: "other".into(),
+        region: "us-east-1".into(),
+    };
+    // The control plane is asked for the caller as well.
+    assert_eq!(twin.0.dispatch(&caller, "ListTables", b"{}").status, 500);
+    assert_eq!(twin.0.faults().report()[0].fired, 1);
 }

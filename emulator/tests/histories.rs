@@ -1,4 +1,5 @@
-//! Seeded random histories against a naive model: every answer is compared, and at the end the indexes, counts and sizes.
+//! Seeded random histories against a naive model: every answer is compared, and at the end the indexes, counts
+//! and sizes, and that the stream tells each change of each item, and rebuilds the table.
 //!
 //! `DYNATWIN_SEED=n` replays one history, `DYNATWIN_HISTORIES=n` runs so many.
 #![cfg(not(loom))]
@@ -9,12 +10,15 @@ mod common;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::{Choice, Twin, setting};
+use common::{Choice, Twin, replay, setting};
 use dynatwin_engine::fault::{KeyMatch, Rule, Verdict};
 use serde_json::{Map, Value, json};
 
 const HISTORIES: u64 = 500;
 const STEPS: u64 = 60;
+/// Hours that the clock moves at most: nothing becomes too old to be read.
+const HOURS: u64 = 20;
+const VIEWS: [&str; 4] = ["NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"];
 
 type Key = (String, i64);
 
@@ -170,12 +174,40 @@ fn listed(answer: &Value) -> Vec<Value> {
     answer["Items"].as_array().unwrap().clone()
 }
 
+/// A change of an item, as its stream has to tell it.
+struct Told {
+    key: Key,
+    old: Option<Value>,
+    new: Option<Value>,
+    expired: bool,
+}
+
+impl Told {
+    /// What a record with this view has of it.
+    fn record(&self, view: &str) -> Value {
+        let event = match (&self.old, &self.new) {
+            (None, _) => "INSERT",
+            (_, None) => "REMOVE",
+            _ => "MODIFY",
+        };
+        let shown = |image: &Option<Value>, word| image.clone().filter(|_| view.contains(word));
+        let (new, old) = (shown(&self.new, "NEW"), shown(&self.old, "OLD"));
+        let images = [&new, &old].into_iter().flatten();
+        let bytes: usize = images.map(size).sum::<usize>() + size(&key_json(&self.key));
+        json!([event, new, old, bytes, self.expired])
+    }
+}
+
 /// The engine and the model beside it.
 struct History {
     twin: Twin,
     items: BTreeMap<Key, Value>,
     /// The rule that throttles the next request of this operation with this partition key.
     throttle: Option<(&'static str, String)>,
+    /// What the stream has to tell, in order.
+    told: Vec<Told>,
+    view: &'static str,
+    hours: u64,
     choice: Choice,
     seed: u64,
 }
@@ -183,6 +215,7 @@ struct History {
 impl History {
     fn new(seed: u64) -> History {
         let twin = Twin::new(seed);
+        let view = VIEWS[(seed % 4) as usize];
         twin.ok(
             "CreateTable",
             &json!({
@@ -195,7 +228,8 @@ impl History {
                     "Projection": {"ProjectionType": "ALL"}}],
                 "LocalSecondaryIndexes": [{"IndexName": "by-l", "KeySchema": [
                     {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}],
-                    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["n"]}}]}),
+                    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["n"]}}],
+                "StreamSpecification": {"StreamEnabled": true, "StreamViewType": view}}),
         );
         twin.ok(
             "UpdateTimeToLive",
@@ -205,6 +239,9 @@ impl History {
             twin,
             items: BTreeMap::new(),
             throttle: None,
+            told: Vec::new(),
+            view,
+            hours: 0,
             choice: Choice(seed),
             seed,
         }
@@ -227,8 +264,22 @@ impl History {
     /// What is due happens before anything looks.
     fn expire(&mut self) {
         let now = self.twin.seconds();
-        self.items
-            .retain(|_, item| number(&item["dies"]).is_none_or(|at| at > now));
+        let dies = |item: &Value| number(&item["dies"]).is_some_and(|at| at <= now);
+        let expired: Vec<Key> = self
+            .items
+            .iter()
+            .filter(|(_, item)| dies(item))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in expired {
+            let old = self.items.remove(&key);
+            self.told.push(Told {
+                key,
+                old,
+                new: None,
+                expired: true,
+            });
+        }
     }
 
     /// Whether the rule meets an entry; it does once.
@@ -335,6 +386,21 @@ impl History {
     }
 
     fn apply(&mut self, key: &Key, action: &Action) {
+        let old = self.items.get(key).cloned();
+        self.change(key, action);
+        let new = self.items.get(key).cloned();
+        if old != new {
+            let key = key.clone();
+            self.told.push(Told {
+                key,
+                old,
+                new,
+                expired: false,
+            });
+        }
+    }
+
+    fn change(&mut self, key: &Key, action: &Action) {
         match action {
             Action::Put(item) => drop(self.items.insert(key.clone(), item.clone())),
             Action::Delete => drop(self.items.remove(key)),
@@ -662,11 +728,25 @@ impl History {
             15..=16 => self.transact_write(),
             17 => self.transact_get(),
             18 => self.throttle(),
-            _ => {
-                let seconds = self.choice.below(15);
-                self.twin.engine.advance(Duration::from_secs(seconds));
-            }
+            _ => self.pass(),
         }
+    }
+
+    /// Time passes: mostly seconds, sometimes hours, in which shards are followed by others. Or they are split.
+    fn pass(&mut self) {
+        let seconds = match self.choice.below(4) {
+            0 => {
+                let hours = self.choice.below(6).min(HOURS - self.hours);
+                self.hours += hours;
+                hours * 3600
+            }
+            1 => {
+                self.twin.engine.split_shards(&self.twin.caller, "tab");
+                0
+            }
+            _ => self.choice.below(15),
+        };
+        self.twin.engine.advance(Duration::from_secs(seconds));
     }
 
     fn global_entries(&self) -> Vec<Value> {
@@ -711,6 +791,55 @@ impl History {
         }
         let bytes: usize = self.items.values().map(size).sum();
         self.same("TableSizeBytes", &nothing, table["TableSizeBytes"].clone(), bytes);
+    }
+}
+
+impl History {
+    /// Whether the stream tells what happened to each item, in order, and whether that makes the table.
+    fn check_stream(&mut self) {
+        self.expire();
+        let records = replay::records(&self.twin, "tab");
+        let nothing = Value::Null;
+        self.same("GetRecords", &nothing, records.len(), self.told.len());
+        let keys: std::collections::BTreeSet<&Key> = self.told.iter().map(|told| &told.key).collect();
+        for key in keys {
+            let shown = |record: &Value| {
+                let of = &record["dynamodb"];
+                let expired =
+                    record["userIdentity"] == json!({"Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"});
+                json!([
+                    record["eventName"],
+                    of.get("NewImage"),
+                    of.get("OldImage"),
+                    of["SizeBytes"],
+                    expired
+                ])
+            };
+            let of_key = records
+                .iter()
+                .filter(|record| record["dynamodb"]["Keys"] == key_json(key));
+            let found: Vec<Value> = of_key.map(shown).collect();
+            let told = self.told.iter().filter(|told| told.key == *key);
+            let expected: Vec<Value> = told.map(|told| told.record(self.view)).collect();
+            self.same("GetRecords", &key_json(key), found, expected);
+        }
+        let named = |items: &BTreeMap<Key, Value>| -> BTreeMap<String, Value> {
+            items
+                .iter()
+                .map(|(key, item)| (key_json(key).to_string(), item.clone()))
+                .collect()
+        };
+        let items = named(&self.items);
+        let rebuilt = replay::rebuilt(&records);
+        if self.view.contains("NEW") {
+            self.same("rebuilt", &nothing, json!(rebuilt), json!(items));
+        } else {
+            let names = |items: &BTreeMap<String, Value>| json!(items.keys().collect::<Vec<_>>());
+            self.same("rebuilt", &nothing, names(&rebuilt), names(&items));
+        }
+        if self.view.contains("OLD") {
+            self.same("undone", &nothing, json!(replay::undone(&records, items)), json!({}));
+        }
     }
 }
 
@@ -763,5 +892,6 @@ fn the_engine_answers_as_the_model() {
             history.step();
         }
         history.check();
+        history.check_stream();
     }
 }

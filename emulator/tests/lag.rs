@@ -12,8 +12,6 @@ use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use serde_json::{Value, json};
 
-const HOUR: u64 = 3600;
-
 fn create_two_indexes(twin: &Twin) {
     let index = |name: &str| {
         json!({"IndexName": format!("by-{name}"), "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
@@ -80,7 +78,7 @@ fn a_paused_index_stands_still_and_catches_up() {
     twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
     // More than the queue that a writer empties by itself.
     (0..200).for_each(|_| put(&twin, "d"));
-    twin.engine.advance(Duration::from_secs(10 * HOUR));
+    twin.engine.advance(Duration::from_hours(10));
     assert_eq!((keys(&twin, "by-g"), keys(&twin, "by-h")), ("a".into(), "bcd".into()));
     assert_eq!(twin.engine.next_due(), Moment::NEVER, "nothing can be done");
     twin.engine.resume_index(&twin.caller, "tab", "by-g").unwrap();
@@ -156,7 +154,7 @@ fn deletions_lag_up_to_two_days_each_by_itself() {
         twin.engine.advance(Duration::from_secs(99));
         assert_eq!(count(&twin), 200, "never before the time");
         let gone_after = |hours: u64| {
-            let at = Moment::from_seconds(expires).plus(Duration::from_secs(hours * HOUR));
+            let at = Moment::from_seconds(expires).plus(Duration::from_hours(hours));
             twin.engine.clock().set(at);
             200 - count(&twin)
         };
@@ -170,13 +168,13 @@ fn deletions_lag_up_to_two_days_each_by_itself() {
 
 #[test]
 fn an_update_that_moves_the_time_saves_the_item() {
-    let lag = TimeToLive::Deletes(Lag::Fixed(Duration::from_secs(48 * HOUR)));
+    let lag = TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48)));
     let twin = living(Clock::settable(Moment::START), lag);
     let expires = twin.seconds() + 10;
     put_until(&twin, "moved", &seconds(expires));
     put_until(&twin, "removed", &seconds(expires));
     put_until(&twin, "left", &seconds(expires));
-    twin.engine.advance(Duration::from_secs(47 * HOUR));
+    twin.engine.advance(Duration::from_hours(47));
     let moved = twin.seconds() + 10;
     let update = |pk: &str, expression: &str, values: Option<Value>| {
         let mut body = json!({"TableName": "tab", "Key": {"pk": {"S": pk}}, "UpdateExpression": expression,
@@ -188,11 +186,11 @@ fn an_update_that_moves_the_time_saves_the_item() {
     };
     update("moved", "SET #t = :t", Some(json!({":t": seconds(moved)})));
     update("removed", "REMOVE #t", None);
-    twin.engine.advance(Duration::from_secs(2 * HOUR));
+    twin.engine.advance(Duration::from_hours(2));
     assert_eq!(keys(&twin, "by-g"), "movedremoved");
     twin.engine.clock().set(Moment::from_seconds(moved + 48 * 3600));
     assert_eq!(keys(&twin, "by-g"), "removed");
-    twin.engine.advance(Duration::from_secs(1000 * HOUR));
+    twin.engine.advance(Duration::from_hours(1000));
     assert_eq!(count(&twin), 1);
 }
 
@@ -207,7 +205,7 @@ fn times_that_are_none_are_ignored() {
         put_until(&twin, "c", &seconds(now - five_years));
         put_until(&twin, "d", &json!({"L": [seconds(now)]}));
         put_until(&twin, "e", &json!({"N": "1e100"}));
-        twin.engine.advance(Duration::from_secs(50 * HOUR));
+        twin.engine.advance(Duration::from_hours(50));
         assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(0));
         assert_eq!(count(&twin), 5);
     }

@@ -17,6 +17,7 @@ const ROWS: &[&[&str]] = &[
     &["storage"],
     &["execute"],
     &["plan"],
+    &["partiql"],
     &["operation"],
     &["engine"],
 ];
@@ -142,6 +143,16 @@ fn modules_import_only_from_rows_above() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Statements are lowered to plans; who carries those out is none of their business.
+#[test]
+fn statements_are_only_lowered() {
+    for (place, module, code) in sources() {
+        if module == "partiql" {
+            assert!(!imports(&code).contains("execute"), "{place} imports execute");
+        }
+    }
 }
 
 #[test]

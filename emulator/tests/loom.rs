@@ -38,6 +38,16 @@ const INDEXED: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
     "GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],
     "Projection":{"ProjectionType":"ALL"}}]}"#;
 
+const VECTORS: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+    "VectorIndexes":[{"IndexName":"near","VectorAttribute":{"AttributeName":"v"},"Dimensions":1,
+    "DistanceFunction":"EUCLIDEAN","Projection":{"ProjectionType":"KEYS_ONLY"}}]}"#;
+const TOLD: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
+    "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#;
+
 const LIVING: &str = r#"{"TableName":"tab","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}}"#;
 
 #[derive(Clone)]
@@ -99,10 +109,40 @@ impl Twin {
         )
     }
 
+    /// An iterator at the beginning of the shard that has a key's records.
+    fn shard_of(&self, key: &str) -> String {
+        let streams = self.ok("ListStreams", "{}");
+        let arn = member(&streams, "StreamArn", 0);
+        let shards = self.ok("DescribeStream", &format!(r#"{{"StreamArn":"{arn}"}}"#));
+        // Shards are listed in the order of their partitions.
+        let shard = member(&shards, "ShardId", partition(key));
+        let body = format!(r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"TRIM_HORIZON"}}"#);
+        member(&self.ok("GetShardIterator", &body), "ShardIterator", 0).to_owned()
+    }
+
+    /// What stands at an iterator.
+    fn told(&self, iterator: &str) -> String {
+        self.ok("GetRecords", &format!(r#"{{"ShardIterator":"{iterator}"}}"#))
+    }
+
     fn spawn<T: 'static>(&self, work: impl FnOnce(&Twin) -> T + 'static) -> thread::JoinHandle<T> {
         let twin = self.clone();
         thread::spawn(move || work(&twin))
     }
+}
+
+/// The text that is the value of the `at`-th member of this name.
+fn member<'j>(json: &'j str, name: &str, at: usize) -> &'j str {
+    let name = format!(r#""{name}":""#);
+    let rest = json.split(name.as_str()).nth(1 + at);
+    rest.and_then(|rest| rest.split('"').next()).unwrap()
+}
+
+/// The place of the partition that has a key. A new table has four, each a quarter of the tokens.
+fn partition(key: &str) -> usize {
+    let mut bytes = KeyBytes::new();
+    push_component(&mut bytes, &AttributeValue::S(key.into()));
+    (token(&bytes) >> 62) as usize
 }
 
 fn explore(model: impl Fn() + Sync + Send + 'static) {
@@ -122,12 +162,6 @@ fn explore(model: impl Fn() + Sync + Send + 'static) {
 
 #[test]
 fn the_two_keys_lie_in_different_partitions() {
-    // A new table has four partitions, each a quarter of the tokens.
-    let partition = |key: &str| {
-        let mut bytes = KeyBytes::new();
-        push_component(&mut bytes, &AttributeValue::S(key.into()));
-        token(&bytes) >> 62
-    };
     assert_ne!(partition(NEAR), partition(FAR));
 }
 
@@ -252,6 +286,32 @@ fn an_index_ends_up_as_its_item() {
 }
 
 #[test]
+fn a_vector_index_ends_up_as_its_item() {
+    explore(|| {
+        let twin = Twin::with(VECTORS);
+        let search = |twin: &Twin| {
+            let body = r#"{"TableName":"tab","IndexName":"near","TopK":5,"SearchVector":[{"N":"0"}],"ProjectionExpression":"v"}"#;
+            twin.ok("SearchVectors", body)
+        };
+        let other = twin.spawn(move |twin| {
+            twin.put("a", r#","v":{"L":[{"N":"1"}]}"#);
+            search(twin);
+        });
+        twin.put("a", r#","v":{"L":[{"N":"2"}]}"#);
+        search(&twin);
+        other.join().unwrap();
+        let stays = if twin.get("a").contains(r#"{"N":"1"}"#) {
+            "1.0"
+        } else {
+            "2.0"
+        };
+        let found = search(&twin);
+        assert_eq!(found.matches("Score").count(), 1, "{found}");
+        assert!(found.contains(&format!(r#"{{"N":"{stays}"}}"#)), "{found}");
+    });
+}
+
+#[test]
 fn nothing_due_is_seen() {
     explore(|| {
         let twin = Twin::with(TABLE);
@@ -328,6 +388,30 @@ fn a_table_is_created_once() {
     });
 }
 
+const METERED: &str = r#"{"TableName":"tab","ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1},
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
+
+#[test]
+fn no_unit_of_capacity_is_spent_twice() {
+    explore(|| {
+        let twin = Twin::empty();
+        twin.0.set_conditions(Conditions {
+            capacity: Conditions::AWS.capacity,
+            ..Conditions::CALM
+        });
+        twin.ok("CreateTable", METERED);
+        // Items of two partitions, so that no lock but the ledger's stands between them.
+        let put = |twin: &Twin, key: &str| {
+            let body = format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}}}}}}"#);
+            twin.send("PutItem", &body).0 == 200
+        };
+        let other = twin.spawn(move |twin| put(twin, NEAR));
+        let passed = [put(&twin, FAR), other.join().unwrap()];
+        assert_eq!(passed.iter().filter(|passed| **passed).count(), 1);
+    });
+}
+
 #[test]
 fn a_fault_rule_is_spent_once() {
     explore(|| {
@@ -342,5 +426,59 @@ fn a_fault_rule_is_spent_once() {
         let other = twin.spawn(get);
         let throttled = [get(&twin), other.join().unwrap()];
         assert_eq!(throttled.iter().filter(|throttled| **throttled).count(), 1);
+    });
+}
+
+#[test]
+fn a_stream_tells_an_item_in_order() {
+    explore(|| {
+        let twin = Twin::with(TOLD);
+        let shard = twin.shard_of("a");
+        let other = twin.spawn(|twin| twin.put("a", r#","v":{"S":"one"}"#));
+        twin.put("a", r#","v":{"S":"two"}"#);
+        other.join().unwrap();
+        let told = twin.told(&shard);
+        let (first, last) = if twin.get("a").contains("one") {
+            ("two", "one")
+        } else {
+            ("one", "two")
+        };
+        let image = |name: &str, v: &str| format!(r#""{name}":{{"pk":{{"S":"a"}},"v":{{"S":"{v}"}}}}"#);
+        let records: Vec<&str> = told.split("eventID").skip(1).collect();
+        assert_eq!(records.len(), 2, "{told}");
+        assert!(
+            records[0].contains("INSERT") && records[0].contains(&image("NewImage", first)),
+            "{told}"
+        );
+        assert!(
+            records[1].contains("MODIFY") && records[1].contains(&image("OldImage", first)),
+            "{told}"
+        );
+        assert!(records[1].contains(&image("NewImage", last)), "{told}");
+    });
+}
+
+#[test]
+fn a_transaction_is_told_as_a_whole() {
+    explore(|| {
+        let twin = Twin::with(TOLD);
+        let shards = [twin.shard_of(NEAR), twin.shard_of(FAR)];
+        let writer = twin.spawn(|twin| drop(twin.ok("TransactWriteItems", &put_both(NEAR, FAR))));
+        let seen = shards.map(|shard| twin.told(&shard).contains("INSERT"));
+        assert!(!seen[0] || seen[1], "one record was there before the other");
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_sequence_number_is_given_once() {
+    explore(|| {
+        let twin = Twin::with(TOLD);
+        let shards = [twin.shard_of(NEAR), twin.shard_of(FAR)];
+        let other = twin.spawn(|twin| twin.put(NEAR, ""));
+        twin.put(FAR, "");
+        other.join().unwrap();
+        let [near, far] = shards.map(|shard| member(&twin.told(&shard), "SequenceNumber", 0).to_owned());
+        assert_ne!(near, far);
     });
 }

@@ -21,6 +21,24 @@ export type ClockOption = 'system' | 'settable' | (string & {}) | Date | { start
 /** How long after something is due it happens: seconds, or half of all within `typical` and the rest up to `longest`. */
 export type Lag = number | { typical: number; longest: number };
 
+/** How capacity is enforced; what is left out is as the service does it, or as it was. */
+export interface Enforcement {
+  /** For how many seconds unused provisioned capacity is kept. */
+  burst: number;
+  /** Whether a hot partition takes what the others leave. */
+  adaptive: boolean;
+  /** Read units a second that a partition serves at most. */
+  partitionRead: number;
+  /** Write units a second that a partition serves at most. */
+  partitionWrite: number;
+  /** The bytes after which a partition is split. */
+  partitionSize: number;
+  /** For how many seconds a partition is asked for too much before it is split. */
+  heatSplit: number | 'never';
+  /** The seconds in which an on-demand table comes to serve twice its previous peak. */
+  growth: number;
+}
+
 /** What the twin does of what production does. */
 export interface Conditions {
   /** Deletion of expired items. */
@@ -31,8 +49,12 @@ export interface Conditions {
   readStaleness: Lag;
   /** Whether such reads of one caller never go back behind what that caller has seen. */
   monotonicReads: boolean;
+  /** How long a TransactWriteItems holds its items before it is carried out and answered. */
+  transactionTime: Lag;
   /** How long a table is `CREATING` or `DELETING`. */
   tableStatus: Lag;
+  /** Whether capacity runs out. It is read as `'reported'` or as the rules that hold. */
+  capacity: 'reported' | 'enforced' | Partial<Enforcement>;
   /** The share of requests, from 0 to 1, that fail with a 500. */
   internalErrors: number;
   /** The share of requests, from 0 to 1, that are throttled though capacity is left. */
@@ -52,6 +74,8 @@ export type Verdict =
   | { throttle: ThrottleReason }
   | 'internalServerError'
   | 'serviceUnavailable'
+  | 'itemCollectionSizeLimitExceeded'
+  | 'limitExceeded'
   /** Carried out, and answered so many seconds later. */
   | { wait: number }
   /** Not carried out: the connection is reset. */
@@ -66,6 +90,10 @@ export interface FaultRule {
   verdict: Verdict;
   operation?: string;
   table?: string;
+  /** Reads of this index, and writes to tables whose global index it is; a throttle is then the index's. */
+  index?: string;
+  /** The access key of who asks. */
+  caller?: string;
   /** The partition key as text. */
   partition?: string;
   /** What the partition key begins with. */
@@ -124,7 +152,13 @@ export interface Clock {
   advance(seconds: number): void;
   /** Moves the clock to a moment ahead, and does what fell due on the way. */
   set(moment: string | Date): void;
-  /** Waits; a settable clock is moved instead, and no time is lost. */
+  /** Lets time stand, on any clock, until `unfreeze`: only `advance` and `set` move it, and sleepers sleep on. */
+  freeze(): void;
+  /** Lets time go on from where it stood. */
+  unfreeze(): void;
+  /** Whether time stands by `freeze`. */
+  readonly frozen: boolean;
+  /** Waits; a settable clock that is not frozen is moved instead, and no time is lost. */
   sleep(milliseconds: number): Promise<void>;
   /** Whether the clock stands still unless it is moved. */
   readonly settable: boolean;
@@ -137,6 +171,8 @@ export interface Faults {
   remove(id: number): FaultReport | undefined;
   clear(): void;
   report(): FaultReport[];
+  /** The rules that have never acted, also those that were taken out. */
+  neverFired(): FaultReport[];
 }
 
 export interface HttpRequest {
@@ -190,6 +226,15 @@ export class Dynatwin {
   set conditions(conditions: ConditionsOption);
   /** The conditions of one table; `undefined` lets it follow the others again. */
   setTableConditions(table: string, conditions: ConditionsOption | undefined, caller?: Caller): void;
+
+  /** Lets no write reach a global index from now on, until `resumeIndex`. */
+  pauseIndex(table: string, index: string, caller?: Caller): void;
+  /** Lets a paused index catch up. */
+  resumeIndex(table: string, index: string, caller?: Caller): void;
+  /** How long writes from now on take to reach one global index; `undefined` lets it follow the conditions again. */
+  setIndexLag(table: string, index: string, lag: Lag | undefined, caller?: Caller): void;
+  /** Deletes every item that has expired, as time to live will, but now; returns how many there were. */
+  expireNow(table: string, caller?: Caller): number;
 
   /** `new DynamoDBClient({ requestHandler: twin.requestHandler(), region, credentials })` talks to the twin. */
   requestHandler(options?: RequestHandlerOptions): RequestHandler;

@@ -61,6 +61,26 @@ export class Dynatwin {
     this.#engine.setTableConditions(accessKey, region, table, conditions);
   }
 
+  pauseIndex(table, index, caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    this.#engine.pauseIndex(accessKey, region, table, index);
+  }
+
+  resumeIndex(table, index, caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    this.#engine.resumeIndex(accessKey, region, table, index);
+  }
+
+  setIndexLag(table, index, lag, caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    this.#engine.setIndexLag(accessKey, region, table, index, lag);
+  }
+
+  expireNow(table, caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    return this.#engine.expireNow(accessKey, region, table);
+  }
+
   tables(caller) {
     const { accessKey, region } = { ...CALLER, ...caller };
     return this.#engine.tables(accessKey, region);
@@ -87,6 +107,7 @@ export class Dynatwin {
 
 class Clock {
   #engine;
+  #sleepers = [];
 
   constructor(engine) {
     this.#engine = engine;
@@ -98,19 +119,45 @@ class Clock {
 
   advance(seconds) {
     this.#engine.advance(seconds);
+    this.#wake();
   }
 
   set(moment) {
     this.#engine.set(iso(moment));
+    this.#wake();
+  }
+
+  freeze() {
+    this.#engine.freeze();
+  }
+
+  unfreeze() {
+    this.#engine.unfreeze();
+    this.#wake();
+  }
+
+  get frozen() {
+    return this.#engine.isFrozen();
+  }
+
+  // Whoever sleeps on a frozen clock looks again when it was moved or goes on.
+  #wake() {
+    for (const wake of this.#sleepers.splice(0)) wake();
   }
 
   // A settable clock is moved by whoever sleeps on it; on one that runs, this takes real time.
   async sleep(milliseconds) {
-    if (this.#engine.isSettable()) {
-      this.#engine.sleep(milliseconds);
-      return;
+    const end = this.#engine.now() + milliseconds;
+    // The clock counts whole microseconds.
+    for (let left = milliseconds; left >= 0.001; left = end - this.#engine.now()) {
+      if (this.#engine.isFrozen()) {
+        await new Promise((resolve) => this.#sleepers.push(resolve));
+      } else if (this.#engine.isSettable()) {
+        this.#engine.sleep(left);
+      } else {
+        await new Promise((resolve) => setTimeout(resolve, left / this.#engine.speed()));
+      }
     }
-    await new Promise((resolve) => setTimeout(resolve, milliseconds / this.#engine.speed()));
   }
 
   get settable() {
@@ -139,6 +186,10 @@ class Faults {
 
   report() {
     return this.#engine.faults();
+  }
+
+  neverFired() {
+    return this.#engine.idleFaults();
   }
 }
 

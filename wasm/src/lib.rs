@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::engine::{Caller, Engine, NotThere, Settings};
 use dynatwin_engine::fault::RuleId;
 use js_sys::{Array, Function, Object, Reflect};
 use wasm_bindgen::prelude::*;
@@ -32,7 +32,7 @@ impl Face {
         let settings = Settings {
             clock: options::clock(clock)?,
             seed,
-            conditions: options::conditions(conditions, dynatwin_engine::conditions::Conditions::CALM)?,
+            conditions: options::conditions(conditions, &dynatwin_engine::conditions::Conditions::CALM)?,
             shared_db: shared_tables,
         };
         Ok(Face {
@@ -84,13 +84,30 @@ impl Face {
         Ok(())
     }
 
-    /// Moves a clock that stands still by this much, as everybody who sleeps on it does; nothing on one that runs.
+    /// Moves a clock that stands still by this much, as everybody who sleeps on it does; nothing on one that runs or is
+    /// frozen.
     pub fn sleep(&self, milliseconds: f64) -> Outcome<()> {
         let length = options::seconds("sleep", milliseconds / 1000.0)?;
-        if self.is_settable() {
+        if self.is_settable() && !self.is_frozen() {
             self.engine.clock().advance(length);
         }
         Ok(())
+    }
+
+    /// Lets time stand: nothing but `advance` and `set` moves it.
+    pub fn freeze(&self) {
+        self.engine.clock().freeze();
+    }
+
+    /// Lets time go on from where it stood.
+    pub fn unfreeze(&self) {
+        self.engine.clock().unfreeze();
+    }
+
+    /// Whether time stands by `freeze`.
+    #[wasm_bindgen(js_name = isFrozen)]
+    pub fn is_frozen(&self) -> bool {
+        self.engine.clock().is_frozen()
     }
 
     /// Whether the clock stands still unless it is moved.
@@ -117,7 +134,7 @@ impl Face {
     /// Sets them: a name, or an object whose members replace those of its `base`, or of the conditions there are.
     #[wasm_bindgen(js_name = setConditions)]
     pub fn set_conditions(&self, conditions: &JsValue) -> Outcome<()> {
-        let conditions = options::conditions(conditions, self.engine.conditions())?;
+        let conditions = options::conditions(conditions, &self.engine.conditions())?;
         self.engine.set_conditions(conditions);
         Ok(())
     }
@@ -134,11 +151,49 @@ impl Face {
         let conditions = if conditions.is_null() || conditions.is_undefined() {
             None
         } else {
-            Some(options::conditions(conditions, self.engine.conditions())?)
+            Some(options::conditions(conditions, &self.engine.conditions())?)
         };
         let caller = caller(access_key, region);
         self.engine.set_table_conditions(&caller, table, conditions);
         Ok(())
+    }
+
+    /// Lets no write reach a global index from now on.
+    #[wasm_bindgen(js_name = pauseIndex)]
+    pub fn pause_index(&self, access_key: &str, region: &str, table: &str, index: &str) -> Outcome<()> {
+        let caller = caller(access_key, region);
+        self.engine.pause_index(&caller, table, index).map_err(not_there)
+    }
+
+    /// Lets a paused index catch up.
+    #[wasm_bindgen(js_name = resumeIndex)]
+    pub fn resume_index(&self, access_key: &str, region: &str, table: &str, index: &str) -> Outcome<()> {
+        let caller = caller(access_key, region);
+        self.engine.resume_index(&caller, table, index).map_err(not_there)
+    }
+
+    /// Sets how long writes take to reach one global index; `undefined` or `null` lets it follow the conditions again.
+    #[wasm_bindgen(js_name = setIndexLag)]
+    pub fn set_index_lag(
+        &self,
+        access_key: &str,
+        region: &str,
+        table: &str,
+        index: &str,
+        lag: &JsValue,
+    ) -> Outcome<()> {
+        let given = !lag.is_null() && !lag.is_undefined();
+        let lag = given.then(|| options::lag("lag", lag)).transpose()?;
+        let caller = caller(access_key, region);
+        self.engine.set_index_lag(&caller, table, index, lag).map_err(not_there)
+    }
+
+    /// Deletes every item of a table that has expired; returns how many there were.
+    #[wasm_bindgen(js_name = expireNow)]
+    pub fn expire_now(&self, access_key: &str, region: &str, table: &str) -> Outcome<f64> {
+        let caller = caller(access_key, region);
+        let count = self.engine.expire_now(&caller, table).map_err(not_there)?;
+        Ok(count as f64)
     }
 
     /// Installs a fault rule behind those there are; returns its number.
@@ -168,6 +223,15 @@ impl Face {
             .faults()
             .report()
             .iter()
+            .map(|report| JsValue::from(values::report(report)))
+            .collect()
+    }
+
+    /// The fault rules that have never acted, also those that were taken out.
+    #[wasm_bindgen(js_name = idleFaults)]
+    pub fn idle_faults(&self) -> Array {
+        let idle = self.engine.faults().never_fired();
+        idle.iter()
             .map(|report| JsValue::from(values::report(report)))
             .collect()
     }
@@ -218,6 +282,10 @@ fn start() {
             let _ = error.call1(&console, &format!("Dynatwin has failed: {panic}").into());
         }
     }));
+}
+
+fn not_there(error: NotThere) -> JsError {
+    options::refusal(&error.to_string())
 }
 
 fn caller(access_key: &str, region: &str) -> Caller {

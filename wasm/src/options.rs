@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
 use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, Verdict};
 use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::{JsCast, JsError, JsValue};
@@ -54,9 +54,9 @@ pub fn seconds(what: &str, given: f64) -> Outcome<Duration> {
 }
 
 /// A name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
-pub fn conditions(given: &JsValue, current: Conditions) -> Outcome<Conditions> {
+pub fn conditions(given: &JsValue, current: &Conditions) -> Outcome<Conditions> {
     if given.is_undefined() || given.is_null() {
-        return Ok(current);
+        return Ok(*current);
     }
     if let Some(name) = given.as_string() {
         return named(&name);
@@ -67,14 +67,16 @@ pub fn conditions(given: &JsValue, current: Conditions) -> Outcome<Conditions> {
         "indexPropagation",
         "readStaleness",
         "monotonicReads",
+        "transactionTime",
         "tableStatus",
+        "capacity",
         "internalErrors",
         "throttles",
     ];
     let members = Members::of("conditions", given, &known)?;
     let mut conditions = match members.text("base")? {
         Some(name) => named(&name)?,
-        None => current,
+        None => *current,
     };
     match members.get("timeToLive") {
         Some(value) if value.as_string().as_deref() == Some("off") => conditions.time_to_live = TimeToLive::Off,
@@ -90,8 +92,14 @@ pub fn conditions(given: &JsValue, current: Conditions) -> Outcome<Conditions> {
     if let Some(monotonic) = members.truth("monotonicReads")? {
         conditions.monotonic_reads = monotonic;
     }
+    if let Some(value) = members.get("transactionTime") {
+        conditions.transaction_time = lag("transactionTime", &value)?;
+    }
     if let Some(value) = members.get("tableStatus") {
         conditions.table_status = lag("tableStatus", &value)?;
+    }
+    if let Some(value) = members.get("capacity") {
+        conditions.capacity = capacity(&value, conditions.capacity)?;
     }
     if let Some(share) = members.share("internalErrors")? {
         conditions.internal_errors = share;
@@ -112,7 +120,9 @@ pub fn conditions_object(conditions: &Conditions) -> Object {
     set(&object, "indexPropagation", lag_value(conditions.index_propagation));
     set(&object, "readStaleness", lag_value(conditions.read_staleness));
     set(&object, "monotonicReads", conditions.monotonic_reads);
+    set(&object, "transactionTime", lag_value(conditions.transaction_time));
     set(&object, "tableStatus", lag_value(conditions.table_status));
+    set(&object, "capacity", capacity_value(conditions.capacity));
     set(&object, "internalErrors", conditions.internal_errors);
     set(&object, "throttles", conditions.throttles);
     object
@@ -124,6 +134,8 @@ pub fn rule(given: &JsValue) -> Outcome<Rule> {
         "verdict",
         "operation",
         "table",
+        "index",
+        "caller",
         "partition",
         "partitionPrefix",
         "first",
@@ -138,6 +150,12 @@ pub fn rule(given: &JsValue) -> Outcome<Rule> {
     }
     if let Some(table) = members.text("table")? {
         rule = rule.table(&table);
+    }
+    if let Some(index) = members.text("index")? {
+        rule = rule.index(&index);
+    }
+    if let Some(access_key) = members.text("caller")? {
+        rule = rule.caller(&access_key);
     }
     match (members.text("partition")?, members.text("partitionPrefix")?) {
         (Some(_), Some(_)) => return Err(refusal("A rule has partition or partitionPrefix, not both.")),
@@ -156,8 +174,69 @@ fn named(name: &str) -> Outcome<Conditions> {
     })
 }
 
+/// `"reported"`, `"enforced"`, or an object whose members replace those of `current`, or of the service where nothing is
+/// enforced.
+fn capacity(given: &JsValue, current: Capacity) -> Outcome<Capacity> {
+    match given.as_string().as_deref() {
+        Some("reported") => return Ok(Capacity::Reported),
+        Some("enforced") => return Ok(Capacity::Enforced(Enforcement::AWS)),
+        Some(other) => {
+            return Err(refusal(&format!(
+                "capacity is \"reported\", \"enforced\" or an object, and not \"{other}\"."
+            )));
+        }
+        None => {}
+    }
+    let known = [
+        "burst",
+        "adaptive",
+        "partitionRead",
+        "partitionWrite",
+        "partitionSize",
+        "heatSplit",
+        "growth",
+    ];
+    let members = Members::of("capacity", given, &known)?;
+    let mut rules = match current {
+        Capacity::Reported => Enforcement::AWS,
+        Capacity::Enforced(rules) => rules,
+    };
+    let length = |name: &str| members.number(name)?.map(|given| seconds(name, given)).transpose();
+    rules.burst = length("burst")?.unwrap_or(rules.burst);
+    rules.growth = length("growth")?.unwrap_or(rules.growth);
+    rules.adaptive = members.truth("adaptive")?.unwrap_or(rules.adaptive);
+    rules.partition_read = members.count("partitionRead")?.unwrap_or(rules.partition_read);
+    rules.partition_write = members.count("partitionWrite")?.unwrap_or(rules.partition_write);
+    rules.partition_size = members.count("partitionSize")?.unwrap_or(rules.partition_size);
+    match members.get("heatSplit") {
+        Some(value) if value.as_string().as_deref() == Some("never") => rules.heat_split = None,
+        Some(_) => rules.heat_split = length("heatSplit")?,
+        None => {}
+    }
+    Ok(Capacity::Enforced(rules))
+}
+
+/// Capacity as [`capacity`] reads it.
+fn capacity_value(capacity: Capacity) -> JsValue {
+    let Capacity::Enforced(rules) = capacity else {
+        return "reported".into();
+    };
+    let object = Object::new();
+    set(&object, "burst", rules.burst.as_secs_f64());
+    set(&object, "adaptive", rules.adaptive);
+    set(&object, "partitionRead", rules.partition_read as f64);
+    set(&object, "partitionWrite", rules.partition_write as f64);
+    set(&object, "partitionSize", rules.partition_size as f64);
+    match rules.heat_split {
+        Some(after) => set(&object, "heatSplit", after.as_secs_f64()),
+        None => set(&object, "heatSplit", "never"),
+    }
+    set(&object, "growth", rules.growth.as_secs_f64());
+    object.into()
+}
+
 /// A number of seconds, or `{ typical, longest }` in seconds.
-fn lag(what: &str, given: &JsValue) -> Outcome<Lag> {
+pub fn lag(what: &str, given: &JsValue) -> Outcome<Lag> {
     if let Some(length) = given.as_f64() {
         let length = seconds(what, length)?;
         return Ok(if length.is_zero() {
@@ -196,6 +275,8 @@ fn verdict(given: &JsValue) -> Outcome<Verdict> {
         Some("throttle") => return Ok(Verdict::Throttle(None)),
         Some("internalServerError") => return Ok(Verdict::InternalServerError),
         Some("serviceUnavailable") => return Ok(Verdict::ServiceUnavailable),
+        Some("itemCollectionSizeLimitExceeded") => return Ok(Verdict::ItemCollectionSizeLimitExceeded),
+        Some("limitExceeded") => return Ok(Verdict::LimitExceeded),
         Some("reset") => return Ok(Verdict::Reset),
         Some("answerLost") => return Ok(Verdict::AnswerLost),
         Some(word) => return Err(refusal(&format!("\"{word}\" is no verdict: {VERDICTS}"))),
@@ -217,8 +298,8 @@ fn verdict(given: &JsValue) -> Outcome<Verdict> {
     }
 }
 
-const VERDICTS: &str = "throttle, { throttle: reason }, internalServerError, serviceUnavailable, { wait: seconds }, \
-                        reset, answerLost or { truncate: bytes }.";
+const VERDICTS: &str = "throttle, { throttle: reason }, internalServerError, serviceUnavailable, \
+                        itemCollectionSizeLimitExceeded, limitExceeded, { wait: seconds }, reset, answerLost or { truncate: bytes }.";
 
 fn exceeded(name: &str) -> Outcome<Exceeded> {
     match name {

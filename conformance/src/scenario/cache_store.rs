@@ -143,9 +143,9 @@ impl Cache<'_> {
         let mut entries = Vec::new();
         let mut from = None;
         loop {
-            let scan = self.client.scan().table_name(self.table).consistent_read(true);
-            let scan = scan.set_exclusive_start_key(from);
+            let scan = self.client.scan().table_name(self.table).set_exclusive_start_key(from);
             let page = scan
+                .consistent_read(true)
                 .filter_expression("begins_with(pk, :prefix)")
                 .projection_expression("pk, sk")
                 .expression_attribute_values(":prefix", s("CACHE#"))

@@ -1,7 +1,5 @@
 //! Tasks of a project: created once, listed with one Query, completed once.
 
-use std::time::Duration;
-
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::put_item::{PutItemError, PutItemOutput};
 use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
@@ -24,15 +22,8 @@ pub(super) async fn run(context: &Context) -> Outcome {
     let error = refused("a duplicate", again, "ConditionalCheckFailedException")?;
     equal("message", error.message(), Some("The conditional request failed"))?;
 
-    // A list screen reads eventually consistently, and may be some moments behind.
-    let (mut tasks, mut units) = board.list("alpha").await?;
-    for _ in 0..100 {
-        if tasks.len() == 2 {
-            break;
-        }
-        context.sleep(Duration::from_millis(100)).await;
-        (tasks, units) = board.list("alpha").await?;
-    }
+    context.settle().await;
+    let (tasks, units) = board.list("alpha").await?;
     equal("tasks", tasks.len(), 2)?;
     equal("the first task", text(&tasks[0], "title")?, "Review the keys")?;
     // Less than 4 KB, read eventually consistently.

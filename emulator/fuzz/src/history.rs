@@ -8,7 +8,7 @@ use std::time::Duration;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::operation::OPERATIONS;
+use dynatwin_engine::operation::service_of;
 use dynatwin_engine::wire::envelope::Service;
 
 pub use mutate::mutate;
@@ -60,10 +60,9 @@ fn step(engine: &Engine, line: &[u8]) {
 
 /// `X-Amz-Target` of a bare name.
 fn target(name: &str) -> String {
-    let streams = |row: &&dynatwin_engine::operation::Operation| row.name == name && row.service == Service::Streams;
-    match OPERATIONS.iter().find(streams) {
-        Some(_) => format!("DynamoDBStreams_20120810.{name}"),
-        None => format!("DynamoDB_20120810.{name}"),
+    match service_of(name) {
+        Service::Streams => format!("DynamoDBStreams_20120810.{name}"),
+        Service::DynamoDb => format!("DynamoDB_20120810.{name}"),
     }
 }
 

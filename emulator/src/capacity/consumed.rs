@@ -5,13 +5,23 @@ use smallvec::SmallVec;
 use super::units::Units;
 use crate::value::Name;
 
-/// Whether a transaction's units were for reading or for writing; other requests do not say.
+/// Reading or writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// `ReadCapacityUnits`.
     Read,
     /// `WriteCapacityUnits`.
     Write,
+}
+
+impl Direction {
+    /// Both, in the order of [`place`](Direction::place).
+    pub const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
+
+    /// Its place among them.
+    pub const fn place(self) -> usize {
+        self as usize
+    }
 }
 
 /// What a request cost on one table.
@@ -34,7 +44,9 @@ pub struct Consumed {
     pub globals: SmallVec<[(Name, Units); 2]>,
     /// Local indexes touched, in the order of their first touch.
     pub locals: SmallVec<[(Name, Units); 2]>,
-    /// Set by transactions.
+    /// Bytes written to vector indexes, in the order of their first touch. They are no units, and not in the total.
+    pub vectors: Vec<(Name, u64)>,
+    /// What the units were for; transactions say so, other requests do not.
     pub direction: Option<Direction>,
 }
 
@@ -46,6 +58,7 @@ impl Consumed {
             table: Units::ZERO,
             globals: SmallVec::new(),
             locals: SmallVec::new(),
+            vectors: Vec::new(),
             direction: None,
         }
     }
@@ -65,6 +78,14 @@ impl Consumed {
         add(&mut self.locals, index, units);
     }
 
+    /// Adds to the bytes written to a vector index.
+    pub fn add_vector(&mut self, index: Name, bytes: u64) {
+        match self.vectors.iter_mut().find(|(name, _)| *name == index) {
+            Some((_, sum)) => *sum += bytes,
+            None => self.vectors.push((index, bytes)),
+        }
+    }
+
     /// Adds all parts of another request's cost on the same table.
     pub fn merge(&mut self, other: Consumed) {
         self.table += other.table;
@@ -76,6 +97,10 @@ impl Consumed {
             .locals
             .into_iter()
             .for_each(|(index, units)| self.add_local(index, units));
+        other
+            .vectors
+            .into_iter()
+            .for_each(|(index, bytes)| self.add_vector(index, bytes));
         self.direction = self.direction.or(other.direction);
     }
 }

@@ -1,6 +1,23 @@
-//! Capacity: what requests cost. Arithmetic only, no locks.
+//! Capacity: what requests cost, and what tables have to spend. Arithmetic only, no locks.
+//!
+//! A [`Ledger`] holds the capacity of a table and of its global indexes. Each of these resources has, for reading and for
+//! writing, one [`Bucket`] for all of it, and one for each of its capacity partitions, which are ranges of tokens. A request
+//! spends from all buckets that it touches, or from none.
 
+mod bucket;
 mod consumed;
+mod growth;
+mod heat;
+mod ledger;
+mod meter;
+mod partition;
+mod sample;
 pub mod units;
 
+pub use bucket::Bucket;
 pub use consumed::{Consumed, Direction};
+pub use growth::Growth;
+pub use heat::{Counts, Heat, PartitionHeat, ResourceHeat, ThrottleCounts};
+pub use ledger::{Demand, Ledger, Shortage};
+
+pub use crate::error::Exceeded;

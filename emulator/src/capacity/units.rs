@@ -5,6 +5,9 @@ const WRITE_UNIT: usize = 1024;
 /// Bytes of items that one strongly consistent read unit pays for.
 const READ_UNIT: usize = 4096;
 
+/// Bytes that a write to a vector index, and a search, is charged for at least.
+const LEAST_VECTOR_BYTES: usize = 1024;
+
 /// What an answer's `CapacityUnits` count, in halves: an eventually consistent read costs half a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Units(u64);
@@ -16,6 +19,22 @@ impl Units {
     /// Whole units.
     pub const fn whole(units: u64) -> Units {
         Units(units * 2)
+    }
+
+    /// So many halves of a unit.
+    pub(super) const fn halves(halves: u64) -> Units {
+        Units(halves)
+    }
+
+    /// How many halves of a unit this is.
+    pub(super) const fn in_halves(self) -> u64 {
+        self.0
+    }
+
+    /// What is left of this without `other`; nothing if that is more.
+    #[must_use]
+    pub const fn without(self, other: Units) -> Units {
+        Units(self.0.saturating_sub(other.0))
     }
 
     /// As the answer's number.
@@ -63,6 +82,11 @@ pub fn read(size: usize, consistent: bool) -> Units {
 /// A write of an item of `size` bytes: the larger of before and after.
 pub fn write(size: usize) -> Units {
     Units::whole(size.div_ceil(WRITE_UNIT).max(1) as u64)
+}
+
+/// The bytes that an entry of a vector index is charged for, or what a search brings back.
+pub fn vector_bytes(size: usize) -> u64 {
+    size.max(LEAST_VECTOR_BYTES) as u64
 }
 
 #[cfg(test)]

@@ -3,18 +3,22 @@
 
 use std::sync::Arc;
 
-use crate::change::Change;
+use super::capacity;
+use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::storage::{Contents, Due, Expiry, Landing, Partition, Shape, Table};
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
-/// Does all that is due in a table by `now`, partition by partition, and lets its global indexes catch up.
+/// Does all that is due in a table by `now`, partition by partition, and lets its indexes catch up.
 pub fn run_due(table: &Table, now: Moment) {
     let shape = table.shape();
     run_partitions(table, &shape, now);
     for index in &shape.indexes {
+        index.drain(now);
+    }
+    for index in &shape.vectors {
         index.drain(now);
     }
 }
@@ -38,6 +42,27 @@ pub(super) fn run_partition(table: &Table, shape: &Shape, partition: &Partition,
         // The table has changed since its shape was read; the partition lock keeps it as it is now.
         let shape = table.shape();
         run_locked(table, &shape, partition, Arc::make_mut(&mut guard), now);
+    }
+}
+
+/// Reads an index with nothing of its table due and not done: `arrived` if nothing can be, and else `settled`, which asks
+/// whether something is and then reads nothing.
+pub(super) fn with_nothing_due<R>(
+    table: &Table,
+    shape: &Shape,
+    now: Moment,
+    arrived: impl FnOnce() -> R,
+    settled: impl Fn(&dyn Fn() -> bool) -> Option<R>,
+) -> R {
+    loop {
+        run_partitions(table, shape, now);
+        if !shape.has_due_work() {
+            return arrived();
+        }
+        let is_due = || table.partitions().iter().any(|partition| partition.is_due(now));
+        if let Some(read) = settled(&is_due) {
+            return read;
+        }
     }
 }
 
@@ -70,11 +95,21 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
         match due {
             // An overwrite has removed its old entry, so the item is there and still expired.
             Due::Expiry(Expiry { due, key }) if contents.get(&key).is_some() => {
-                change(shape, partition, contents, key, None, due);
+                change(
+                    table,
+                    shape,
+                    partition,
+                    contents,
+                    (key, None),
+                    Cause::TimeToLive,
+                    (due, now),
+                );
                 count += 1;
             }
             // The indexes may be others than when the transaction began; the item is not.
-            Due::Landing(at, key, Landing::Writes(new)) => change(shape, partition, contents, key, new, at),
+            Due::Landing(at, key, Landing::Writes(new)) => {
+                change(table, shape, partition, contents, (key, new), Cause::Request, (at, now));
+            }
             Due::Expiry(_) | Due::Landing(_, _, Landing::Checks) => {}
         }
     }
@@ -97,18 +132,38 @@ pub fn expire_now(table: &Table, now: Moment) -> u64 {
         let keys: Vec<Key> = expired.map(|(key, _)| key.clone()).collect();
         count += keys.len() as u64;
         for key in keys {
-            change(&shape, partition, contents, key, None, now);
+            change(
+                table,
+                &shape,
+                partition,
+                contents,
+                (key, None),
+                Cause::TimeToLive,
+                (now, now),
+            );
         }
     }
     table.count_expired(count);
     count
 }
 
-/// Makes an item `new`, or removes it, at a moment.
-fn change(shape: &Shape, partition: &Partition, contents: &mut Contents, key: Key, new: Option<Item>, at: Moment) {
+/// Makes an item `new`, or removes it: what costs no capacity, or what a transaction has paid for. That happens at the first
+/// moment, and is noticed at the second.
+fn change(
+    table: &Table,
+    shape: &Shape,
+    partition: &Partition,
+    contents: &mut Contents,
+    (key, new): (Key, Option<Item>),
+    cause: Cause,
+    (at, now): (Moment, Moment),
+) {
     let old = contents.get(&key).cloned();
     if old.is_some() || new.is_some() {
-        let change = Change::new(&shape.definition, key, old, new);
-        partition.apply(contents, shape, &change, at);
+        let mut change = Change::new(&shape.definition, key, old, new);
+        change.cause = cause;
+        change.due = Some(at);
+        partition.apply(contents, shape, &change, now);
+        capacity::resize(table, &change, now);
     }
 }

@@ -4,8 +4,8 @@ use compact_str::CompactString;
 
 use super::Context;
 use crate::answer::Delivery;
-use crate::error::{ApiError, ErrorKind, ThrottlingReason};
-use crate::fault::{Exceeded, Subject, Verdict};
+use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
+use crate::fault::{Decided, Subject, Verdict};
 use crate::schema::{BillingMode, KeySchema};
 use crate::storage::{Shape, Table};
 use crate::value::{AttributeValue, Map};
@@ -45,17 +45,25 @@ impl Context<'_> {
         let subject = Subject {
             operation: self.operation,
             table: &entry.table.name,
+            index: entry.index,
+            feeds: if entry.writes {
+                &entry.shape.definition.globals
+            } else {
+                &[]
+            },
+            caller: &self.caller.access_key,
             partition: partition.as_deref(),
         };
-        if let Some(verdict) = faults.judge(&subject) {
-            return self.carry_out(verdict, |exceeded| throttled(entry, exceeded));
+        if let Some(Decided { verdict, index }) = faults.judge(&subject) {
+            let index = index.as_deref().or(entry.index);
+            return self.carry_out(verdict, |exceeded| throttled(entry, index, exceeded));
         }
         if dials {
             if faults.decide("internal error", &subject, conditions.internal_errors) {
                 return Err(ApiError::internal());
             }
             if faults.decide("throttle", &subject, conditions.throttles) {
-                return Err(throttled(entry, None));
+                return Err(throttled(entry, entry.index, None));
             }
         }
         Ok(())
@@ -66,11 +74,16 @@ impl Context<'_> {
         match self.engine.faults().judge(&Subject {
             operation: self.operation,
             table,
+            index: None,
+            feeds: &[],
+            caller: &self.caller.access_key,
             partition: None,
         }) {
             None => Ok(()),
             // Recorded of control-plane requests that come too fast (October 2026).
-            Some(verdict) => self.carry_out(verdict, |_| ApiError::new(ErrorKind::Throttling, "Rate exceeded")),
+            Some(Decided { verdict, .. }) => {
+                self.carry_out(verdict, |_| ApiError::new(ErrorKind::Throttling, "Rate exceeded"))
+            }
         }
     }
 
@@ -79,6 +92,8 @@ impl Context<'_> {
             Verdict::Throttle(exceeded) => Err(throttle(exceeded)),
             Verdict::InternalServerError => Err(ApiError::internal()),
             Verdict::ServiceUnavailable => Err(ApiError::unavailable()),
+            Verdict::ItemCollectionSizeLimitExceeded => Err(ApiError::collection_too_large()),
+            Verdict::LimitExceeded => Err(ApiError::subscriber_limit(SIMULTANEOUS_TABLES)),
             Verdict::Reset => {
                 self.deliver(Delivery::Reset);
                 Err(ApiError::internal())
@@ -99,6 +114,9 @@ impl Context<'_> {
     }
 }
 
+/// What [`Verdict::LimitExceeded`] says: an older text, with the quota of today.
+const SIMULTANEOUS_TABLES: &str = "Only 500 tables can be created, updated, or deleted simultaneously";
+
 /// Whether an error is a throttle: in a batch its entry comes back unprocessed.
 pub fn is_throttle(error: &ApiError) -> bool {
     matches!(
@@ -116,28 +134,23 @@ fn key_text(value: &AttributeValue) -> Option<CompactString> {
     }
 }
 
-/// The service's error for an entry that is throttled: by default for what its table's billing mode runs out of.
-fn throttled(entry: &Entry<'_>, exceeded: Option<Exceeded>) -> ApiError {
-    let provisioned = entry.shape.definition.billing == BillingMode::Provisioned;
-    let of_index = entry.index.is_some();
+/// The service's error for an entry that is throttled: by default for what its table's billing mode runs out of. A global
+/// index has throughput of its own, a local one its table's.
+fn throttled(entry: &Entry<'_>, index: Option<&str>, exceeded: Option<Exceeded>) -> ApiError {
+    let definition = &entry.shape.definition;
+    let provisioned = definition.billing == BillingMode::Provisioned;
+    let index = index.filter(|name| definition.globals.iter().any(|global| global.name == *name));
+    let of_index = index.is_some();
     let exceeded = exceeded.unwrap_or(if provisioned {
         Exceeded::ProvisionedThroughput
     } else {
         Exceeded::KeyRangeThroughput
     });
-    let resource = match entry.index {
-        Some(index) => format!("{}/index/{index}", entry.table.arn),
-        None => entry.table.arn.clone(),
-    };
-    let reason = ThrottlingReason {
-        reason: exceeded.reason(of_index, entry.writes),
-        resource,
-    };
-    match exceeded {
-        Exceeded::ProvisionedThroughput => ApiError::provisioned_throughput(of_index, reason),
-        Exceeded::KeyRangeThroughput if provisioned => ApiError::provisioned_throughput(of_index, reason),
-        Exceeded::KeyRangeThroughput => ApiError::throttled(of_index, reason),
-        Exceeded::AccountLimit => ApiError::request_limit(reason),
-        Exceeded::MaxOnDemandThroughput => ApiError::on_demand_maximum(reason),
-    }
+    ApiError::throttled(vec![Throttle {
+        exceeded,
+        of_index,
+        writes: entry.writes,
+        provisioned,
+        resource: entry.table.resource_arn(index),
+    }])
 }

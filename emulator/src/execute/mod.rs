@@ -4,25 +4,31 @@
 //! the condition; the [`Change`](crate::change::Change) and all its arms; capacity for all arms or for none; apply. Nothing
 //! after the fourth can fail: what could, was computed before.
 
+mod capacity;
 mod context;
 mod due;
 mod judge;
 mod read;
+mod search;
 mod stale;
 mod state;
+mod stream;
 mod target;
 mod tokens;
 mod transact;
 mod write;
 
+pub use capacity::{admit_page, spend_page};
 pub use context::Context;
 pub use due::{expire_now, run_due};
 pub use judge::Entry;
 pub use judge::is_throttle;
-pub use read::{Get, Source, get, page, transact_get};
+pub use read::{Get, Source, get, get_within, page, transact_get};
+pub use search::{Found, Search, search};
 pub use stale::Readers;
 pub use state::State;
+pub use stream::{read_stream, settle_stream};
 pub use target::Target;
 pub use tokens::{Known, Tokens};
 pub use transact::{reason as cancellation_reason, transact_write};
-pub use write::{Action, Write, write};
+pub use write::{Action, Write, check_entries, write};

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::capacity::{self, Basket};
 use super::judge::is_throttle;
 use super::transact::reason;
 use super::{Context, Entry, Target};
 use super::{due, stale};
+use crate::capacity::units::{self, Units};
 use crate::error::ApiError;
 use crate::key::Key;
 use crate::storage::{Page, Past, Walk};
@@ -21,9 +23,16 @@ pub struct Get<'r> {
     pub partition: Option<&'r AttributeValue>,
     /// Whether it sees the item as it is, and not as it may have been a moment ago.
     pub consistent: bool,
+    /// How often it is paid for: twice in transactions.
+    pub factor: u64,
 }
 
 impl Get<'_> {
+    /// What the read costs that has brought this.
+    pub fn units(&self, item: Option<&Item>) -> Units {
+        units::read(item.map_or(0, Item::size), self.consistent).times(self.factor)
+    }
+
     fn entry(&self) -> Entry<'_> {
         Entry {
             table: &self.target.table,
@@ -48,6 +57,32 @@ pub enum Source {
 
 /// Reads one item.
 pub fn get(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> {
+    let item = find(context, get)?;
+    pay(context, get, item.as_ref())?;
+    Ok(item)
+}
+
+/// Reads one item for which there are so many bytes of room. `None` if it is larger: then nobody pays.
+pub fn get_within(context: &Context<'_>, get: &Get<'_>, room: usize) -> Result<Option<Option<Item>>, ApiError> {
+    let item = find(context, get)?;
+    if item.as_ref().is_some_and(|item| item.size() > room) {
+        return Ok(None);
+    }
+    pay(context, get, item.as_ref())?;
+    Ok(Some(item))
+}
+
+fn pay(context: &Context<'_>, get: &Get<'_>, item: Option<&Item>) -> Result<(), ApiError> {
+    let table = &get.target.table;
+    if table.capacity.is_counted() {
+        let paid = capacity::reserve_read(context, table, get.key.token, get.units(item), get.partition);
+        capacity::follow_splits(context, table);
+        return paid;
+    }
+    Ok(())
+}
+
+fn find(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> {
     context.judge(&get.entry())?;
     let table = &get.target.table;
     let place = table.partition_of(get.key.token);
@@ -66,18 +101,9 @@ pub fn page(context: &Context<'_>, target: &Target, source: Source, walk: &Walk<
     let table = &target.table;
     match source {
         Source::Global(at) => {
-            let (shape, now) = (&target.shape, context.now);
-            let index = &shape.indexes[at];
-            loop {
-                due::run_partitions(table, shape, now);
-                if !shape.has_due_work() {
-                    return index.page(walk, now);
-                }
-                let is_due = || table.partitions().iter().any(|partition| partition.is_due(now));
-                if let Some(page) = index.settled_page(walk, now, is_due) {
-                    return page;
-                }
-            }
+            let (index, now) = (&target.shape.indexes[at], context.now);
+            let settled = |is_due: &dyn Fn() -> bool| index.settled_page(walk, now, is_due);
+            due::with_nothing_due(table, &target.shape, now, || index.page(walk, now), settled)
         }
         Source::Table | Source::Local(_) => {
             let local = if let Source::Local(at) = source { Some(at) } else { None };
@@ -129,11 +155,27 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
     };
     let read = |get: &Get<'_>| contents(get)?.get(&get.key).cloned();
     let held = |get: &Get<'_>| contents(get).is_some_and(|contents| contents.is_marked(&get.key));
-    if gets.iter().any(|get| held(get)) {
+    if gets.iter().any(held) {
         let failures = gets.iter().map(|get| held(get).then(ApiError::transaction_conflict));
         return Err(cancelled(failures));
     }
-    Ok(gets.iter().map(read).collect())
+    let items: Vec<Option<Item>> = gets.iter().map(read).collect();
+    drop(guards);
+    pay_all(context, gets, &items)?;
+    Ok(items)
+}
+
+/// Pays for all of them, or for none.
+fn pay_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) -> Result<(), ApiError> {
+    if !gets.iter().any(|get| get.target.table.capacity.is_counted()) {
+        return Ok(());
+    }
+    let mut basket = Basket::default();
+    for (entry, (get, item)) in gets.iter().zip(items).enumerate() {
+        let units = get.units(item.as_ref());
+        basket.add_read(entry, &get.target.table, get.key.token, units, get.partition);
+    }
+    basket.reserve(gets.len(), context.now)
 }
 
 fn cancelled(failures: impl Iterator<Item = Option<ApiError>>) -> ApiError {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Context;
+use super::capacity::{self, Basket};
 use super::due;
 use super::judge::is_throttle;
 use super::write::Write;
@@ -18,6 +19,16 @@ use crate::storage::{Landing, Shape};
 /// Carries out all writes or none, now or when [`Context::done_at`] says. An entry that could not be planned brings its error along: it cancels the transaction
 /// like one that fails now.
 pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Result<Vec<Change>, ApiError> {
+    let written = carry_out(context, writes);
+    for write in writes.iter().flatten() {
+        if write.target.table.capacity.is_counted() {
+            capacity::follow_splits(context, &write.target.table);
+        }
+    }
+    written
+}
+
+fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Result<Vec<Change>, ApiError> {
     let mut failures: Vec<Option<ApiError>> = Vec::with_capacity(writes.len());
     for write in writes {
         let judged = match write {
@@ -75,6 +86,7 @@ pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiErro
             failures.into_iter().map(reason).collect(),
         ));
     }
+    reserve(context, writes, &changes)?;
     let lands = context.now.plus(time_in_flight(context, writes));
     if lands > context.now {
         for (at, applies, change) in &changes {
@@ -95,13 +107,36 @@ pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiErro
             partition.apply(Arc::make_mut(guard), shape, change, context.now);
         }
     }
+    for ((_, _, change), write) in changes.iter().zip(writes.iter().flatten()) {
+        capacity::resize(&write.target.table, change, context.now);
+    }
     let shapes: Vec<Arc<Shape>> = locked.into_iter().map(|(_, _, shape, _)| shape).collect();
     for (at, _, change) in &changes {
         for arm in &change.globals {
             shapes[*at].indexes[arm.index].drain_if_long(context.now);
         }
+        for arm in &change.vectors {
+            shapes[*at].vectors[arm.index].drain_if_long(context.now);
+        }
     }
     Ok(changes.into_iter().map(|(_, _, change)| change).collect())
+}
+
+/// Capacity for all writes or for none. Nothing can fail after it.
+fn reserve(
+    context: &Context<'_>,
+    writes: &[Result<Write<'_>, ApiError>],
+    changes: &[(usize, bool, Change)],
+) -> Result<(), ApiError> {
+    let planned = || writes.iter().flatten().map(|write| (write, &*write.target.table));
+    if !planned().any(|(_, table)| table.capacity.is_counted()) {
+        return Ok(());
+    }
+    let mut basket = Basket::default();
+    for (entry, ((write, table), (_, _, change))) in planned().zip(changes).enumerate() {
+        basket.add_write(entry, table, change, write.partition);
+    }
+    basket.reserve(writes.len(), context.now)
 }
 
 /// How long a transaction runs: what the dials of its tables make of its first item, and the longest of them.
@@ -128,11 +163,15 @@ fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>])
 
 /// Whether an entry's error cancels the transaction with a reason, instead of answering for the whole request.
 fn cancels(error: &ApiError) -> bool {
-    is_throttle(error)
-        || matches!(
-            error.kind(),
-            ErrorKind::Validation | ErrorKind::ConditionalCheckFailed | ErrorKind::ItemCollectionSizeLimitExceeded
-        )
+    let of_entry = matches!(
+        error.kind(),
+        ErrorKind::Validation
+            | ErrorKind::ConditionalCheckFailed
+            | ErrorKind::ItemCollectionSizeLimitExceeded
+            | ErrorKind::DuplicateItem
+            | ErrorKind::ResourceNotFound
+    );
+    of_entry || is_throttle(error)
 }
 
 /// Why an action is at fault, from its error.
@@ -142,6 +181,8 @@ pub fn reason(failure: Option<ApiError>) -> CancellationReason {
     };
     let code = match error.kind() {
         ErrorKind::ConditionalCheckFailed => "ConditionalCheckFailed",
+        ErrorKind::DuplicateItem => "DuplicateItem",
+        ErrorKind::ResourceNotFound => "ResourceNotFound",
         ErrorKind::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
         ErrorKind::TransactionConflict => "TransactionConflict",
         ErrorKind::ProvisionedThroughputExceeded => "ProvisionedThroughputExceeded",

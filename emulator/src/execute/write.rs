@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::due;
 use super::{Context, Entry, Target};
+use super::{capacity, due};
 use crate::change::Change;
-use crate::error::ApiError;
+use crate::change::vector;
+use crate::error::{ApiError, ErrorKind};
 use crate::expression::{Condition, Update};
 use crate::key::{self, Key};
 use crate::limits;
-use crate::schema::Index;
+use crate::schema::Definition;
 use crate::storage::{Contents, Shape};
 use crate::value::{AttributeValue, Item, Map};
 
@@ -17,6 +18,8 @@ use crate::value::{AttributeValue, Item, Map};
 pub enum Action<'r> {
     /// Replaces it.
     Put(Item),
+    /// Makes it, if it is not there.
+    Insert(Item),
     /// Changes it, or makes it of its key.
     Update {
         /// The bound expression; without one a missing item is made of its key.
@@ -46,6 +49,8 @@ pub struct Write<'r> {
     pub condition: Option<Condition<'r>>,
     /// Whether a failed condition shows the item (`ReturnValuesOnConditionCheckFailure: ALL_OLD`).
     pub show_item: bool,
+    /// Whether the condition is only asked of an item that is there.
+    pub spare_missing: bool,
 }
 
 impl Write<'_> {
@@ -65,11 +70,8 @@ impl Write<'_> {
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
         }
-        if let Action::Put(item) = &self.action {
-            shape
-                .definition
-                .indexes()
-                .try_for_each(|index| key::check_entry(index, item.attributes(), false))?;
+        if let Action::Put(item) | Action::Insert(item) = &self.action {
+            check_entries(&shape.definition, item.attributes())?;
         }
         Ok(())
     }
@@ -85,11 +87,13 @@ impl Write<'_> {
         let old = contents.get(&self.key);
         if let Some(condition) = &self.condition
             && !condition.matches(old.map(Item::attributes))
+            && !(self.spare_missing && old.is_none())
         {
             return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
         }
         let new = match &self.action {
-            Action::Put(item) => Some(item.clone()),
+            Action::Insert(_) if old.is_some() => return Err(ApiError::duplicate_item()),
+            Action::Put(item) | Action::Insert(item) => Some(item.clone()),
             Action::Delete => None,
             Action::Check => old.cloned(),
             Action::Update { update, key, charged } => updated(shape, old, update.as_ref(), key, *charged)?,
@@ -103,13 +107,28 @@ impl Write<'_> {
     }
 }
 
-/// Whether an update has changed the key of an index. A value from before the index was made, which it could not take,
-/// stands in nobody's way.
-fn touches(index: &Index, old: Option<&Item>, new: &Item) -> bool {
-    index
-        .key
-        .attributes()
-        .any(|attribute| old.and_then(|old| old.get(&attribute.name)) != new.get(&attribute.name))
+/// Checks what an item that is put has for the indexes of its table.
+pub fn check_entries(definition: &Definition, item: &Map) -> Result<(), ApiError> {
+    definition
+        .indexes()
+        .try_for_each(|index| key::check_entry(index, item, false))?;
+    let mut vectors = definition.vectors.iter();
+    vectors.try_for_each(|index| vector::check(index, item, false))
+}
+
+/// Checks what an update has changed for the indexes of its table. A value from before an index was made, which it could
+/// not take, stands in nobody's way.
+fn check_changed(definition: &Definition, old: Option<&Item>, new: &Item) -> Result<(), ApiError> {
+    let changed = |name: &str| old.and_then(|old| old.get(name)) != new.get(name);
+    let mut indexes = definition
+        .indexes()
+        .filter(|index| index.key.attributes().any(|attribute| changed(&attribute.name)));
+    indexes.try_for_each(|index| key::check_entry(index, new.attributes(), true))?;
+    let mut vectors = definition.vectors.iter().filter(|index| {
+        let mut search = index.search.iter();
+        changed(&index.attribute) || search.any(|attribute| changed(&attribute.name))
+    });
+    vectors.try_for_each(|index| vector::check(index, new.attributes(), true))
 }
 
 /// The finished item of an update, if there is one and it may be stored.
@@ -133,18 +152,42 @@ fn updated(
         return Err(ApiError::updated_item_too_large());
     }
     if shape.definition.has_indexes() {
-        shape
-            .definition
-            .indexes()
-            .filter(|index| touches(index, old, &item))
-            .try_for_each(|index| key::check_entry(index, item.attributes(), true))?;
+        check_changed(&shape.definition, old, &item)?;
     }
     Ok(Some(item))
+}
+
+/// Step four: capacity for the change, or for the condition that has failed.
+#[cold]
+fn pay(
+    context: &Context<'_>,
+    write: &Write<'_>,
+    contents: &Contents,
+    change: Result<Change, ApiError>,
+) -> Result<Change, ApiError> {
+    let table = &write.target.table;
+    match &change {
+        Ok(change) => capacity::reserve_write(context, table, change, write.partition)?,
+        Err(error) if error.kind() == ErrorKind::ConditionalCheckFailed => {
+            let size = contents.get(&write.key).map_or(0, Item::size);
+            capacity::reserve_failed(context, table, write.key.token, size, write.partition)?;
+        }
+        Err(_) => {}
+    }
+    change
 }
 
 /// Carries out a write of one item. On success the change has happened; otherwise nothing has.
 pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     context.judge(&write.entry())?;
+    let written = carry_out(context, write);
+    if write.target.table.capacity.is_counted() {
+        capacity::follow_splits(context, &write.target.table);
+    }
+    written
+}
+
+fn carry_out(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
     let mut guard = partition.write();
@@ -156,7 +199,11 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     if partition.is_due(context.now) {
         due::run_locked(table, &shape, partition, Arc::make_mut(&mut guard), context.now);
     }
-    let change = write.change(&shape, &guard)?;
+    let mut change = write.change(&shape, &guard);
+    if table.capacity.is_counted() {
+        change = pay(context, write, &guard, change);
+    }
+    let change = change?;
     if write.changes(&change) {
         let contents = Arc::make_mut(&mut guard);
         partition.apply(contents, &shape, &change, context.now);
@@ -164,6 +211,9 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     drop(guard);
     for arm in &change.globals {
         shape.indexes[arm.index].drain_if_long(context.now);
+    }
+    for arm in &change.vectors {
+        shape.vectors[arm.index].drain_if_long(context.now);
     }
     Ok(change)
 }

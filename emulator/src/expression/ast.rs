@@ -62,7 +62,8 @@ pub(super) enum Operand {
 
 /// The operators and functions that take operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operator {
+#[allow(missing_docs)] // the language's own words
+pub enum Operator {
     Eq,
     Ne,
     Lt,
@@ -85,7 +86,7 @@ pub(super) enum Operator {
 
 impl Operator {
     /// The name in the service's texts.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Operator::Eq => "=",
             Operator::Ne => "<>",
@@ -109,7 +110,7 @@ impl Operator {
     }
 
     /// The function of this name. Case matters.
-    pub(super) fn function(name: &str) -> Option<Operator> {
+    pub fn function(name: &str) -> Option<Operator> {
         use Operator::*;
         [
             AttributeExists,
@@ -139,12 +140,12 @@ impl Operator {
     }
 
     /// Whether a function is one of updates; the others are those of conditions.
-    pub(super) const fn is_of_updates(self) -> bool {
+    pub const fn is_of_updates(self) -> bool {
         matches!(self, Operator::IfNotExists | Operator::ListAppend)
     }
 
     /// Whether this function is a condition by itself.
-    pub(super) const fn is_predicate(self) -> bool {
+    pub const fn is_predicate(self) -> bool {
         matches!(
             self,
             Operator::AttributeExists
@@ -171,12 +172,12 @@ pub(super) enum Step {
     Apply(u32),
 }
 
-/// A condition as a tree, for key conditions, which are judged by its shape: what has an OR or NOT at its root is none.
+/// A condition as a tree, for what is judged by its shape: key conditions, and what a statement reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
     And(u32, u32),
-    Or,
-    Not,
+    Or(u32, u32),
+    Not(u32),
     /// An application.
     Test(u32),
 }

@@ -11,6 +11,7 @@ use super::condition::Condition;
 use super::key_condition::KeyCondition;
 use super::path::Path;
 use super::projection::Projection;
+use super::search_condition::SearchCondition;
 use super::update::Update;
 use super::{ExpressionKind, check, error};
 use crate::error::ApiError;
@@ -187,6 +188,11 @@ impl<'r> Scope<'r> {
     /// Binds a key condition.
     pub fn key_condition(&mut self, text: &str) -> Result<KeyCondition<'r>, ApiError> {
         KeyCondition::new(&self.bind(ExpressionKind::KeyCondition, text)?)
+    }
+
+    /// Binds a search condition.
+    pub fn search_condition(&mut self, text: &str) -> Result<SearchCondition<'r>, ApiError> {
+        SearchCondition::new(&self.bind(ExpressionKind::SearchCondition, text)?)
     }
 
     /// Whether every placeholder of the request was used by one of the expressions bound so far; names before values.

@@ -5,11 +5,31 @@ use std::cmp::Ordering;
 
 use memchr::memmem;
 
-use super::ast::{Body, Op, Operand, Operator, Step};
+use smallvec::SmallVec;
+
+use super::ast::{Body, Node, Op, Operand, Operator, Step};
 use super::bind::Bound;
+use super::key_condition::{self, KeyClause};
 use super::path::Path;
 use crate::number::Number;
-use crate::value::{AttributeValue, Map, Type};
+use crate::value::{AttributeValue, Map, Name, Type};
+
+/// What a part of a condition is, for those who judge by its shape. Numbers name other parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part<'r> {
+    /// Both.
+    And(u32, u32),
+    /// Either.
+    Or(u32, u32),
+    /// Not the other.
+    Not(u32),
+    /// One whole attribute held against constants, as a key condition can.
+    Clause(KeyClause<'r>),
+    /// One whole attribute that is one of constants.
+    Member(Name, SmallVec<[&'r AttributeValue; 8]>),
+    /// Any other test.
+    Test,
+}
 
 /// A condition bound to a request's names and values.
 ///
@@ -64,6 +84,61 @@ impl<'r> Condition<'r> {
             Step::Path(span) => Some(Path::new(&self.bound, *span)),
             _ => None,
         })
+    }
+
+    /// The part that is the whole condition.
+    pub fn root(&self) -> u32 {
+        match &self.bound.parsed.body {
+            Body::Condition { root, .. } => *root,
+            _ => 0,
+        }
+    }
+
+    /// A part of the condition. The legacy parameters' conditions have none but tests.
+    pub fn part(&self, part: u32) -> Part<'r> {
+        match self.node(part) {
+            None => Part::Test,
+            Some(Node::And(left, right)) => Part::And(left, right),
+            Some(Node::Or(left, right)) => Part::Or(left, right),
+            Some(Node::Not(inner)) => Part::Not(inner),
+            Some(Node::Test(application)) => match key_condition::clause(&self.bound, application) {
+                Ok(clause) => Part::Clause(clause),
+                Err(_) => self.member(application).unwrap_or(Part::Test),
+            },
+        }
+    }
+
+    fn node(&self, part: u32) -> Option<Node> {
+        match &self.bound.parsed.body {
+            Body::Condition { nodes, .. } => nodes.get(part as usize).copied(),
+            _ => None,
+        }
+    }
+
+    /// An application as `attribute IN constants`, if it is that.
+    fn member(&self, application: u32) -> Option<Part<'r>> {
+        if self.bound.parsed.application(application).operator != Operator::In {
+            return None;
+        }
+        let (first, rest) = self.bound.parsed.operands(application).split_first()?;
+        let path = self.bound.path(*first).filter(|path| !path.is_nested())?;
+        let values: Option<_> = rest.iter().map(|operand| self.bound.constant(*operand)).collect();
+        Some(Part::Member(Name::new(path.name()), values?))
+    }
+
+    /// The paths that a part, which is a test, reads, in the order written.
+    pub fn paths_of(&self, part: u32) -> impl Iterator<Item = Path<'_>> {
+        let operands = match self.node(part) {
+            Some(Node::Test(application)) => self.bound.parsed.operands(application),
+            _ => &[],
+        };
+        let inner = |operand: &Operand| match *operand {
+            Operand::Nested(at) => self.bound.parsed.operands(at).first().copied().unwrap_or(*operand),
+            plain => plain,
+        };
+        operands
+            .iter()
+            .filter_map(move |operand| self.bound.path(inner(operand)))
     }
 
     fn test(&self, application: u32, item: &Map) -> bool {

@@ -237,6 +237,30 @@ impl ApiError {
             "KeyConditionExpressions must only contain one condition per key",
         )
     }
+
+    /// Whatever is no equality of an attribute and a value.
+    pub(super) fn search_comparator() -> ApiError {
+        invalid(
+            ExpressionKind::SearchCondition,
+            "Invalid comparator used in SearchConditionExpression",
+        )
+    }
+
+    /// `tenant.a = :v`.
+    pub(super) fn search_path_nested() -> ApiError {
+        invalid(
+            ExpressionKind::SearchCondition,
+            "SearchConditionExpression cannot have conditions on nested attributes",
+        )
+    }
+
+    /// `tenant = :a AND tenant = :b`.
+    pub(super) fn search_twice() -> ApiError {
+        invalid(
+            ExpressionKind::SearchCondition,
+            "SearchConditionExpression must only contain one condition per attribute",
+        )
+    }
 }
 
 /// `ExpressionAttributeNames` and `ExpressionAttributeValues`.

@@ -86,8 +86,8 @@ impl<'r> KeyCondition<'r> {
         while let Some(node) = pending.pop() {
             match nodes[node as usize] {
                 Node::And(left, right) => pending.extend([right, left]),
-                Node::Or => return Err(ApiError::key_operator("OR")),
-                Node::Not => return Err(ApiError::key_operator("NOT")),
+                Node::Or(..) => return Err(ApiError::key_operator("OR")),
+                Node::Not(_) => return Err(ApiError::key_operator("NOT")),
                 Node::Test(application) => {
                     let clause = clause(bound, application)?;
                     if clauses.iter().any(|other| other.name == clause.name) {
@@ -101,7 +101,8 @@ impl<'r> KeyCondition<'r> {
     }
 }
 
-fn clause<'r>(bound: &Bound<'r>, application: u32) -> Result<KeyClause<'r>, ApiError> {
+/// One application as a clause, if it is one.
+pub(super) fn clause<'r>(bound: &Bound<'r>, application: u32) -> Result<KeyClause<'r>, ApiError> {
     let operator = bound.parsed.application(application).operator;
     let key_first = match operator {
         Operator::Eq | Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge => false,

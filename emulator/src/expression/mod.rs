@@ -13,6 +13,7 @@ mod bind;
 mod cache;
 mod check;
 mod condition;
+mod draft;
 mod error;
 mod key_condition;
 pub mod legacy;
@@ -21,15 +22,18 @@ mod parser;
 mod path;
 mod projection;
 mod reserved;
+mod search_condition;
 mod update;
 
-pub use ast::Clause;
+pub use ast::{Clause, Operator};
 pub use bind::Scope;
 pub use cache::Cache;
-pub use condition::Condition;
+pub use condition::{Condition, Part};
+pub use draft::{Draft, Drafted, Logic, Term};
 pub use key_condition::{KeyClause, KeyCondition, KeyOperator};
 pub use path::{Path, PathElement};
 pub use projection::Projection;
+pub use search_condition::SearchCondition;
 pub use update::{Target, Update};
 
 /// The kinds of expression, as requests name them.
@@ -46,6 +50,7 @@ pub enum ExpressionKind {
     Filter,
     KeyCondition,
     Projection,
+    SearchCondition,
     Update,
 }
 
@@ -57,6 +62,7 @@ impl ExpressionKind {
             ExpressionKind::Filter => "FilterExpression",
             ExpressionKind::KeyCondition => "KeyConditionExpression",
             ExpressionKind::Projection => "ProjectionExpression",
+            ExpressionKind::SearchCondition => "SearchConditionExpression",
             ExpressionKind::Update => "UpdateExpression",
         }
     }

@@ -46,6 +46,20 @@ impl<'r> Projection<'r> {
         project(item, &paths)
     }
 
+    /// What each path leads to, in the order written.
+    pub fn values<'m>(&self, item: &'m Map) -> impl Iterator<Item = Option<&'m AttributeValue>> {
+        self.written()
+            .iter()
+            .map(|span| Path::new(&self.bound, *span).find(item))
+    }
+
+    fn written(&self) -> &[Span] {
+        match &self.bound.parsed.body {
+            Body::Projection(paths) => paths,
+            _ => &[],
+        }
+    }
+
     /// The paths, sorted.
     pub fn paths(&self) -> impl Iterator<Item = Path<'_>> {
         self.spans.iter().map(|span| Path::new(&self.bound, *span))
@@ -53,11 +67,7 @@ impl<'r> Projection<'r> {
 
     /// The attributes the paths begin with, in the order written.
     pub fn names_as_written(&self) -> impl Iterator<Item = &str> {
-        let written: &[Span] = match &self.bound.parsed.body {
-            Body::Projection(paths) => paths,
-            _ => &[],
-        };
-        written.iter().map(|span| Path::new(&self.bound, *span).name())
+        self.written().iter().map(|span| Path::new(&self.bound, *span).name())
     }
 
     /// The attributes the paths begin with, sorted, each once.

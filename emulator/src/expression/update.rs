@@ -174,52 +174,45 @@ impl<'r> Update<'r> {
         }
     }
 
-    /// The value of a right side.
-    fn evaluate<'a>(&'a self, operand: Operand, base: &'a Map) -> Result<Cow<'a, AttributeValue>, ApiError> {
-        let Operand::Nested(at) = operand else {
-            return self.plain(operand, base).map(Cow::Borrowed);
-        };
-        let operands = self.bound.parsed.operands(at);
-        let side = |at: usize| {
-            let operand = operands.get(at).ok_or_else(ApiError::missing_operand)?;
-            self.plain(*operand, base)
-        };
-        let operator = self.bound.parsed.application(at).operator;
-        match operator {
-            Operator::Plus | Operator::Minus => {
-                let (left, right) = (number(side(0)?)?, number(side(1)?)?);
-                let result = if operator == Operator::Plus {
-                    left.plus(right)
-                } else {
-                    left.minus(right)
-                };
-                let number = result.map_err(ApiError::arithmetic)?;
-                Ok(Cow::Owned(AttributeValue::N(number)))
-            }
-            Operator::ListAppend => {
-                let (left, right) = (list(side(0)?)?, list(side(1)?)?);
-                Ok(Cow::Owned(appended(left, right)))
-            }
-            _ => self.plain(operand, base).map(Cow::Borrowed),
-        }
-    }
-
-    /// The value of a path, a placeholder, or a chain of `if_not_exists`, whose second operand counts only if the path
-    /// leads nowhere.
-    fn plain<'a>(&'a self, mut operand: Operand, base: &'a Map) -> Result<&'a AttributeValue, ApiError> {
+    /// The value of a right side: a path, a placeholder, or what a function or arithmetic makes of values. Those stand in
+    /// each other only in statements, and no deeper than an expression has operators.
+    fn evaluate<'a>(&'a self, mut operand: Operand, base: &'a Map) -> Result<Cow<'a, AttributeValue>, ApiError> {
         loop {
-            match operand {
-                Operand::Value(at) => return Ok(self.bound.value(at)),
-                Operand::Path(span) => return self.path(span).find(base).ok_or_else(ApiError::missing_operand),
-                Operand::Nested(at) => {
-                    let &[Operand::Path(span), otherwise] = self.bound.parsed.operands(at) else {
-                        return Err(ApiError::missing_operand());
-                    };
-                    if let Some(value) = self.path(span).find(base) {
-                        return Ok(value);
-                    }
-                    operand = otherwise;
+            let at = match operand {
+                Operand::Value(at) => return Ok(Cow::Borrowed(self.bound.value(at))),
+                Operand::Path(span) => {
+                    let found = self.path(span).find(base).ok_or_else(ApiError::missing_operand)?;
+                    return Ok(Cow::Borrowed(found));
                 }
+                Operand::Nested(at) => at,
+            };
+            let &[first, second] = self.bound.parsed.operands(at) else {
+                return Err(ApiError::missing_operand());
+            };
+            match (self.bound.parsed.application(at).operator, first) {
+                (operator @ (Operator::Plus | Operator::Minus), _) => {
+                    let left = number(&*self.evaluate(first, base)?)?;
+                    let right = number(&*self.evaluate(second, base)?)?;
+                    let result = if operator == Operator::Plus {
+                        left.plus(right)
+                    } else {
+                        left.minus(right)
+                    };
+                    let number = result.map_err(ApiError::arithmetic)?;
+                    return Ok(Cow::Owned(AttributeValue::N(number)));
+                }
+                (Operator::ListAppend, _) => {
+                    let left = self.evaluate(first, base)?;
+                    let left = list(&left)?;
+                    let right = self.evaluate(second, base)?;
+                    return Ok(Cow::Owned(appended(left, list(&right)?)));
+                }
+                // Its second operand counts only if the path leads nowhere.
+                (Operator::IfNotExists, Operand::Path(span)) => match self.path(span).find(base) {
+                    Some(value) => return Ok(Cow::Borrowed(value)),
+                    None => operand = second,
+                },
+                _ => return Err(ApiError::missing_operand()),
             }
         }
     }

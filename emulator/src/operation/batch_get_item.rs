@@ -2,7 +2,7 @@
 
 use super::check::{self, Report};
 use super::{output, reading};
-use crate::capacity::{Consumed, units};
+use crate::capacity::Consumed;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context, Get, is_throttle};
 use crate::expression::Projection;
@@ -47,22 +47,20 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
                 read.unprocessed.push(key);
                 continue;
             }
-            match execute::get(context, get) {
+            match execute::get_within(context, get, limits::BATCH_GET_SIZE - bytes) {
                 Err(error) if is_throttle(&error) => {
                     read.unprocessed.push(key);
                     throttle = Some(error);
                 }
                 Err(error) => return Err(error),
-                Ok(item) => {
+                Ok(None) => {
+                    bytes = limits::BATCH_GET_SIZE;
+                    read.unprocessed.push(key);
+                }
+                Ok(Some(item)) => {
                     processed += 1;
-                    let size = item.as_ref().map_or(0, Item::size);
-                    if bytes + size > limits::BATCH_GET_SIZE {
-                        bytes = limits::BATCH_GET_SIZE;
-                        read.unprocessed.push(key);
-                        continue;
-                    }
-                    bytes += size;
-                    read.consumed.table += units::read(size, get.consistent);
+                    bytes += item.as_ref().map_or(0, Item::size);
+                    read.consumed.table += get.units(item.as_ref());
                     read.items.extend(item);
                 }
             }

@@ -2,6 +2,7 @@
 
 pub(super) mod definition;
 pub(super) mod shape;
+pub(super) mod vector;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::chance;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::CreateTable;
-use crate::storage::{Attached, GlobalIndex, Recent, Shape, Table};
+use crate::storage::{Attached, GlobalIndex, PARTITIONS, Recent, Shape, Stream, StreamSettings, Table, VectorEntries};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::policy::Document;
@@ -53,30 +54,52 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let lag = conditions
         .table_status
         .of(chance::decide(seed, "creating", &[], ordinal));
-    let shape = Shape {
+    let arn = context.table_arn(&name);
+    let active_at = context.now.plus(lag);
+    let mut shape = Shape {
         epoch: 1,
         indexes: definition
             .globals
             .iter()
             .map(|_| Arc::new(GlobalIndex::new()))
             .collect(),
+        vectors: definition
+            .vectors
+            .iter()
+            .map(|_| Arc::new(VectorEntries::new()))
+            .collect(),
         definition: Arc::new(definition),
+        stream: None,
+        latest_stream: None,
         time_to_live: None,
         time_to_live_changed: None,
         conditions,
         index_lags: BTreeMap::new(),
         seed,
-        active_at: context.now.plus(lag),
+        active_at,
         deleted_at: None,
         jobs: Vec::new(),
         recent: Recent::default(),
         attached: Arc::new(attached),
     };
+    if let Some(view) = definition::stream(&request)? {
+        let stream = Stream::new(StreamSettings {
+            table: name.clone(),
+            table_arn: &arn,
+            key: shape.definition.key.clone(),
+            view,
+            created: region.stream_label(&arn, context.now),
+            enabled_at: active_at,
+            seed,
+            partitions: PARTITIONS,
+        });
+        region.add_stream(&shape.open_stream(stream));
+    }
     let id = description::uuid(
         chance::decide(seed, "id", &[], ordinal),
         chance::decide(seed, "id", &[1], ordinal),
     );
-    let table = Table::new(name.clone(), context.table_arn(&name), id, ordinal, context.now, shape);
+    let table = Table::new(name.clone(), arn, id, ordinal, context.now, shape);
     let table = Arc::new(table);
     tables.insert(name, Arc::clone(&table));
     drop(tables);

@@ -46,7 +46,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             ));
         }
         let decision = chance::decide(shape.seed, "deleting", &[], table.ordinal);
-        shape.deleted_at = Some(now.plus(shape.conditions.table_status.of(decision)));
+        let gone = now.plus(shape.conditions.table_status.of(decision));
+        shape.deleted_at = Some(gone);
+        shape.close_stream(now, gone);
         Ok(())
     })?;
     description::table(out, "TableDescription", table, &shape, Look::Deleted);

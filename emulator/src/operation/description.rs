@@ -1,11 +1,12 @@
 //! `TableDescription`: a table as the control plane shows it (recorded on AWS, October 2026).
 
+use crate::capacity::Direction;
 use crate::clock::Moment;
-use crate::limits;
 use crate::schema::{
-    Adjustments, BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
+    Adjustments, BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, VectorIndex,
+    initial_warm,
 };
-use crate::storage::{GlobalIndex, Job, Shape, Table, Work};
+use crate::storage::{GlobalIndex, Job, Shape, Table, VectorEntries, Work};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -107,19 +108,36 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     key_schema(object, &definition.key);
     local_indexes(object, table, definition);
     global_indexes(object, table, shape, settled, look);
+    vector_indexes(object, table, shape, settled, look);
+    stream(object, shape);
     on_demand(object, definition.on_demand.as_ref());
     if settled || definition.warm.is_some() {
         let changing = old_warm(&shape.jobs, None, look);
-        warm(
-            object,
-            definition,
-            (definition.warm, definition.throughput),
-            changing,
-            settled,
+        let there = grown(
+            table,
+            None,
+            definition.warm,
+            (definition.billing, definition.throughput),
+            look,
         );
+        warm(object, there, changing, settled);
     }
     table_class(object, definition, &jobs);
     encryption(object, definition, &jobs);
+}
+
+/// A stream shows as it is wanted, from the request on; the label of one that was switched off stays.
+fn stream(object: &mut Object<'_>, shape: &Shape) {
+    if let Some(stream) = &shape.stream {
+        let mut specification = object.object("StreamSpecification");
+        specification.boolean("StreamEnabled", true);
+        specification.string("StreamViewType", stream.view.name());
+        specification.close();
+    }
+    if let Some(latest) = &shape.latest_stream {
+        object.string("LatestStreamArn", &latest.arn);
+        object.string("LatestStreamLabel", &latest.label);
+    }
 }
 
 fn table_class(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) {
@@ -209,7 +227,7 @@ fn attributes(object: &mut Object<'_>, definition: &Definition) {
     list.close();
 }
 
-fn key_schema(object: &mut Object<'_>, schema: &KeySchema) {
+pub fn key_schema(object: &mut Object<'_>, schema: &KeySchema) {
     let mut list = object.list("KeySchema");
     let mut element = |name: &str, kind: &str| {
         let mut element = list.object();
@@ -245,18 +263,83 @@ fn index_head(
     list: &mut List<'_>,
     table: &Table,
     index: &Index,
+    size: (usize, usize),
+    rest: impl FnOnce(&mut Object<'_>),
+) {
+    index_frame(list, table, (&index.name, &index.projection), size, |element| {
+        key_schema(element, &index.key);
+        rest(element);
+    });
+}
+
+/// What indexes of every kind show.
+fn index_frame(
+    list: &mut List<'_>,
+    table: &Table,
+    (name, projected): (&Name, &Projection),
     (count, bytes): (usize, usize),
     rest: impl FnOnce(&mut Object<'_>),
 ) {
     let mut element = list.object();
-    element.string("IndexName", &index.name);
-    element.string("IndexArn", &format!("{}/index/{}", table.arn, index.name));
-    key_schema(&mut element, &index.key);
-    projection(&mut element, &index.projection);
+    element.string("IndexName", name);
+    element.string("IndexArn", &table.resource_arn(Some(name)));
+    projection(&mut element, projected);
     element.integer("ItemCount", count as i64);
     element.integer("IndexSizeBytes", bytes as i64);
     rest(&mut element);
     element.close();
+}
+
+fn vector_indexes(object: &mut Object<'_>, table: &Table, shape: &Shape, settled: bool, look: Look) {
+    let jobs = || shape.jobs.iter().filter(|job| look.shows(job));
+    let mut all: Vec<(&VectorIndex, &VectorEntries, Option<&Job>)> = Vec::with_capacity(shape.vectors.len());
+    for (index, contents) in shape.definition.vectors.iter().zip(&shape.vectors) {
+        all.push((index, contents, jobs().find(|job| job.index() == Some(&index.name))));
+    }
+    for job in jobs() {
+        if let Work::DeleteVectorIndex { at, index, contents } = &job.work {
+            all.insert((*at).min(all.len()), (index, contents, Some(job)));
+        }
+    }
+    if all.is_empty() {
+        return;
+    }
+    let mut list = object.list("VectorIndexes");
+    for (index, contents, job) in all {
+        let names = (&index.name, &index.projection);
+        index_frame(&mut list, table, names, contents.count(), |element| {
+            vector_index(element, index);
+            let (status, filling) = match job.map(|job| &job.work) {
+                Some(Work::CreateIndex { .. }) => ("CREATING", job.map(|job| !look.holds_table(job))),
+                Some(Work::DeleteVectorIndex { .. }) => ("DELETING", None),
+                _ if settled => ("ACTIVE", None),
+                _ => ("CREATING", None),
+            };
+            element.string("IndexStatus", status);
+            if let Some(filling) = filling {
+                element.boolean("Backfilling", filling);
+            }
+        });
+    }
+    list.close();
+}
+
+fn vector_index(element: &mut Object<'_>, index: &VectorIndex) {
+    let mut attribute = element.object("VectorAttribute");
+    attribute.string("AttributeName", &index.attribute);
+    attribute.close();
+    if !index.search.is_empty() {
+        let mut schema = element.list("SearchSchema");
+        for attribute in &index.search {
+            let mut entry = schema.object();
+            entry.string("AttributeName", &attribute.name);
+            entry.string("SearchSchemaElementType", attribute.role());
+            entry.close();
+        }
+        schema.close();
+    }
+    element.integer("Dimensions", index.dimensions as i64);
+    element.string("DistanceFunction", index.distance.name());
 }
 
 fn local_indexes(object: &mut Object<'_>, table: &Table, definition: &Definition) {
@@ -287,13 +370,22 @@ fn global_indexes(object: &mut Object<'_>, table: &Table, shape: &Shape, settled
     let mut list = object.list("GlobalSecondaryIndexes");
     for (index, contents, job) in all {
         index_head(&mut list, table, index, contents.count(), |element| {
-            global_index(element, shape, index, job, settled, look);
+            let billed = (shape.definition.billing, index.throughput);
+            let there = grown(table, Some(&index.name), index.warm, billed, look);
+            global_index(element, shape, (index, there), job, settled, look);
         });
     }
     list.close();
 }
 
-fn global_index(element: &mut Object<'_>, shape: &Shape, index: &Index, job: Option<&Job>, settled: bool, look: Look) {
+fn global_index(
+    element: &mut Object<'_>,
+    shape: &Shape,
+    (index, there): (&Index, Throughput),
+    job: Option<&Job>,
+    settled: bool,
+    look: Look,
+) {
     let mut old = None;
     let mut status = if settled { "ACTIVE" } else { "CREATING" };
     match job.map(|job| &job.work) {
@@ -314,13 +406,7 @@ fn global_index(element: &mut Object<'_>, shape: &Shape, index: &Index, job: Opt
     on_demand(element, index.on_demand.as_ref());
     if settled && status != "CREATING" {
         let changing = old_warm(&shape.jobs, Some(&index.name), look);
-        warm(
-            element,
-            &shape.definition,
-            (index.warm, index.throughput),
-            changing,
-            true,
-        );
+        warm(element, there, changing, true);
     }
 }
 
@@ -336,17 +422,6 @@ fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
     description.close();
 }
 
-/// What a table or index with these units serves at once, if nothing else is known of it.
-pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
-    match billing {
-        BillingMode::Provisioned => provisioned,
-        BillingMode::PayPerRequest => Throughput {
-            read: limits::ON_DEMAND_READ_UNITS,
-            write: limits::ON_DEMAND_WRITE_UNITS,
-        },
-    }
-}
-
 /// What served at once before a change that is on its way.
 fn old_warm(jobs: &[Job], of: Option<&Name>, look: Look) -> Option<Throughput> {
     let mut shown = jobs.iter().filter(|job| look.shows(job));
@@ -356,16 +431,30 @@ fn old_warm(jobs: &[Job], of: Option<&Name>, look: Look) -> Option<Throughput> {
     })
 }
 
-fn warm(
-    object: &mut Object<'_>,
-    definition: &Definition,
-    (warm, provisioned): (Option<Throughput>, Throughput),
-    changing: Option<Throughput>,
-    settled: bool,
-) {
+/// What the table or an index serves at once: on demand it grows with use.
+fn grown(
+    table: &Table,
+    index: Option<&str>,
+    warm: Option<Throughput>,
+    (billing, provisioned): (BillingMode, Throughput),
+    look: Look,
+) -> Throughput {
+    let warm = warm.unwrap_or_else(|| initial_warm(billing, provisioned));
+    let Look::At(now) = look else { return warm };
+    if billing == BillingMode::Provisioned || !table.capacity.is_counted() {
+        return warm;
+    }
+    let mut ledger = table.capacity.lock();
+    let mut rate = |direction| ledger.as_mut()?.rate(index, direction, now);
+    Throughput {
+        read: warm.read.max(rate(Direction::Read).unwrap_or(0)),
+        write: warm.write.max(rate(Direction::Write).unwrap_or(0)),
+    }
+}
+
+fn warm(object: &mut Object<'_>, there: Throughput, changing: Option<Throughput>, settled: bool) {
     let settled = settled && changing.is_none();
-    let warm = changing.or(warm);
-    let warm = warm.unwrap_or_else(|| initial_warm(definition.billing, provisioned));
+    let warm = changing.unwrap_or(there);
     let mut description = object.object("WarmThroughput");
     description.integer("ReadUnitsPerSecond", warm.read as i64);
     description.integer("WriteUnitsPerSecond", warm.write as i64);

@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::request::WriteRequest;
+use crate::request::{BatchStatement, WriteRequest};
 use crate::value::{AttributeValue, Map, Text};
 
 /// How long a dump may become: the service's error is as long as the request, ours need not be.
@@ -17,6 +17,13 @@ pub fn request_items(tables: &[(Text, Vec<WriteRequest>)]) -> String {
         tables.iter().map(|(name, writes)| (name.as_str(), writes)),
         |dump, writes| dump.list(writes, Dump::write_request),
     );
+    dump.0
+}
+
+/// `Statements` of BatchExecuteStatement, or `TransactStatements`.
+pub fn statements(statements: &[BatchStatement], of_batch: bool) -> String {
+    let mut dump = Dump(String::new());
+    let _ = dump.list(statements, |dump, sent| dump.statement(sent, of_batch));
     dump.0
 }
 
@@ -79,6 +86,32 @@ impl Dump {
             }
             None => self.write_str("null")?,
         }
+        self.write_str(")")
+    }
+
+    fn statement(&mut self, sent: &BatchStatement, of_batch: bool) -> fmt::Result {
+        let class = if of_batch {
+            "BatchStatementRequest"
+        } else {
+            "ParameterizedStatement"
+        };
+        write!(self, "{class}(statement=")?;
+        self.write_str(sent.statement.as_deref().unwrap_or("null"))?;
+        self.write_str(", parameters=")?;
+        match &sent.parameters {
+            Some(parameters) => self.list(parameters, Dump::value)?,
+            None => self.write_str("null")?,
+        }
+        if of_batch {
+            self.write_str(", consistentRead=")?;
+            match sent.consistent_read {
+                Some(flag) => write!(self, "{flag}")?,
+                None => self.write_str("null")?,
+            }
+        }
+        self.write_str(", returnValuesOnConditionCheckFailure=")?;
+        let on_failure = sent.return_values_on_condition_check_failure.as_deref();
+        self.write_str(on_failure.unwrap_or("null"))?;
         self.write_str(")")
     }
 

@@ -2,12 +2,11 @@
 
 use super::check::{self, Report};
 use super::{output, reading};
-use crate::capacity::{Consumed, units};
+use crate::capacity::Consumed;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context};
 use crate::plan;
 use crate::request::GetItem;
-use crate::value::Item;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -46,8 +45,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     }
     if report != Report::None {
         let mut consumed = Consumed::new(get.target.table.name.clone());
-        let size = item.as_ref().map_or(0, Item::size);
-        consumed.table = units::read(size, get.consistent);
+        consumed.table = get.units(item.as_ref());
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, report);
     }
     answer.close();

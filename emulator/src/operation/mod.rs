@@ -1,6 +1,7 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
 mod arn;
+mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
 mod check;
@@ -15,19 +16,25 @@ mod describe_global_table;
 mod describe_global_table_settings;
 mod describe_kinesis_streaming_destination;
 mod describe_limits;
+mod describe_stream;
 mod describe_table;
 mod describe_time_to_live;
 mod description;
 mod disable_kinesis_streaming_destination;
 mod dump;
 mod enable_kinesis_streaming_destination;
+mod execute_statement;
+mod execute_transaction;
 mod get_item;
+mod get_records;
 mod get_resource_policy;
+mod get_shard_iterator;
 mod insights;
 mod kinesis;
 mod legacy_global_tables;
 mod list_contributor_insights;
 mod list_global_tables;
+mod list_streams;
 mod list_tables;
 mod list_tags_of_resource;
 mod output;
@@ -37,11 +44,15 @@ mod put_resource_policy;
 mod query;
 mod reading;
 mod scan;
+mod search_vectors;
 mod single_write;
+mod statement;
+mod streams;
 mod tag_resource;
 mod tags;
 mod transact_get_items;
 mod transact_write_items;
+mod transaction;
 mod untag_resource;
 mod update_contributor_insights;
 mod update_global_table;
@@ -82,9 +93,11 @@ pub struct Operation {
 }
 
 macro_rules! operations {
-    ($($name:literal $access:ident $action:literal => $module:ident,)*) => {
+    (@service) => { Service::DynamoDb };
+    (@service $service:ident) => { Service::$service };
+    ($($name:literal $access:ident $action:literal => $module:ident $(of $service:ident)?,)*) => {
         &[$(Operation {
-            service: Service::DynamoDb,
+            service: operations!(@service $($service)?),
             name: $name,
             access: Access::$access,
             action: $action,
@@ -101,6 +114,7 @@ macro_rules! operations {
 /// assert!(OPERATIONS.iter().any(|operation| operation.name == "PutItem"));
 /// ```
 pub static OPERATIONS: &[Operation] = operations! {
+    "BatchExecuteStatement" Write "dynamodb:PartiQLSelect" => batch_execute_statement,
     "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
     "CreateGlobalTable" Control "dynamodb:CreateGlobalTable" => create_global_table,
@@ -114,20 +128,27 @@ pub static OPERATIONS: &[Operation] = operations! {
     "DescribeGlobalTableSettings" Control "dynamodb:DescribeGlobalTableSettings" => describe_global_table_settings,
     "DescribeKinesisStreamingDestination" Control "dynamodb:DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
+    "DescribeStream" Control "dynamodb:DescribeStream" => describe_stream of Streams,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
     "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
+    "ExecuteStatement" Write "dynamodb:PartiQLSelect" => execute_statement,
+    "ExecuteTransaction" Write "dynamodb:PartiQLSelect" => execute_transaction,
     "GetItem" Read "dynamodb:GetItem" => get_item,
+    "GetRecords" Read "dynamodb:GetRecords" => get_records of Streams,
     "GetResourcePolicy" Control "dynamodb:GetResourcePolicy" => get_resource_policy,
+    "GetShardIterator" Read "dynamodb:GetShardIterator" => get_shard_iterator of Streams,
     "ListContributorInsights" Control "dynamodb:ListContributorInsights" => list_contributor_insights,
     "ListGlobalTables" Control "dynamodb:ListGlobalTables" => list_global_tables,
+    "ListStreams" Control "dynamodb:ListStreams" => list_streams of Streams,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
     "PutItem" Write "dynamodb:PutItem" => put_item,
     "PutResourcePolicy" Control "dynamodb:PutResourcePolicy" => put_resource_policy,
     "Query" Read "dynamodb:Query" => query,
     "Scan" Read "dynamodb:Scan" => scan,
+    "SearchVectors" Read "dynamodb:SearchVectors" => search_vectors,
     "TagResource" Control "dynamodb:TagResource" => tag_resource,
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,
@@ -147,6 +168,12 @@ pub fn find(service: Service, name: &str) -> Option<&'static Operation> {
     Some(&OPERATIONS[at]).filter(|operation| operation.service == service)
 }
 
+/// The service that has an operation of this name: no name is in both.
+pub fn service_of(name: &str) -> Service {
+    let at = OPERATIONS.binary_search_by(|operation| operation.name.cmp(name));
+    at.map_or(Service::DynamoDb, |at| OPERATIONS[at].service)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,7 +183,12 @@ mod tests {
         for operation in OPERATIONS {
             let found = find(operation.service, operation.name).map(|found| found.name);
             assert_eq!(found, Some(operation.name));
-            assert!(find(Service::Streams, operation.name).is_none());
+            let other = match operation.service {
+                Service::DynamoDb => Service::Streams,
+                Service::Streams => Service::DynamoDb,
+            };
+            assert!(find(other, operation.name).is_none());
+            assert_eq!(service_of(operation.name), operation.service);
         }
         assert!(find(Service::DynamoDb, "putItem").is_none());
     }

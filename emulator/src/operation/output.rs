@@ -42,6 +42,15 @@ pub fn consumed_capacity(out: &mut Writer, consumed: &Consumed, report: Report) 
                 indexes(&mut object, member, arms, consumed.direction);
             }
         }
+        if !consumed.vectors.is_empty() {
+            let mut list = object.object("VectorIndexes");
+            for (name, bytes) in &consumed.vectors {
+                let mut arm = list.object(name);
+                arm.double("VectorWriteRequestBytes", *bytes as f64);
+                arm.close();
+            }
+            list.close();
+        }
     }
     object.close();
 }
@@ -72,6 +81,14 @@ pub fn consumed_capacities<'c>(answer: &mut Object<'_>, consumed: impl Iterator<
         consumed_capacity(list.element(), each, report);
     }
     list.close();
+}
+
+/// Adds what a part of a request cost to what the request cost on the same table.
+pub fn merge(consumed: &mut Vec<Consumed>, cost: Consumed) {
+    match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
+        Some(sum) => sum.merge(cost),
+        None => consumed.push(cost),
+    }
 }
 
 /// `ItemCollectionMetrics` of a write: its collection, and a size in whole gigabytes.

@@ -3,12 +3,13 @@
 use super::check;
 use super::reading::{self, PageRead};
 use crate::error::{ApiError, Violations};
-use crate::execute::{Context, Entry};
+use crate::execute::Context;
 use crate::expression::{Condition, ExpressionKind, KeyCondition, Projection, Scope, legacy};
 use crate::key::Key;
 use crate::plan::{self, KeySelection, Target};
 use crate::request::Query;
 use crate::schema::{Index, KeySchema};
+use crate::value::AttributeValue;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -61,7 +62,6 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         plan::check_projected(target.definition(), index, projection)?;
     }
     scope.check_all_used()?;
-    judge(context, &target, index, schema, &keys)?;
     let range = match start {
         Some(key) => selection.range.starting_after(key, forward),
         None => selection.range,
@@ -78,9 +78,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         projection,
         select,
         report,
+        partition: partition(schema, &keys),
     }
-    .run(context, out);
-    Ok(())
+    .run(context, out)
 }
 
 /// The framework's checks: the older words first, one fault of each group at a time.
@@ -155,12 +155,10 @@ fn check_filter(
 ) -> Result<(), ApiError> {
     let Some(filter) = filter else { return Ok(()) };
     for path in filter.paths() {
-        if !schema.contains(path.name()) {
-            continue;
-        }
+        reading::check_below_keys(target, index, path)?;
         let name = path.name();
-        if path.is_nested() {
-            return Err(ApiError::path_below_key(index.is_some(), name));
+        if !schema.contains(name) {
+            continue;
         }
         let what = if legacy { "QueryFilter" } else { "Filter Expression" };
         return Err(ApiError::validation(format!(
@@ -178,28 +176,12 @@ fn check_filter(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(format_args!(
-        "Secondary index {} does not project one or more filter attributes: [{}]",
-        index.name,
-        missing.join(", ")
-    )))
+    Err(ApiError::filter_not_projected(&index.name, &missing))
 }
 
-/// The fault rules, held against the partition that is queried.
-fn judge(
-    context: &Context<'_>,
-    target: &Target,
-    index: Option<&Index>,
-    schema: &KeySchema,
-    keys: &KeyCondition<'_>,
-) -> Result<(), ApiError> {
-    let hash = schema.hash.first().map(|attribute| attribute.name.as_str());
-    let partition = keys.clauses.iter().find(|clause| Some(clause.name.as_str()) == hash);
-    context.judge(&Entry {
-        table: &target.table,
-        shape: &target.shape,
-        index: index.map(|index| index.name.as_str()),
-        partition: partition.and_then(|clause| clause.operator.values().next()),
-        writes: false,
-    })
+/// The value of the partition key that is queried.
+fn partition<'v>(schema: &KeySchema, keys: &KeyCondition<'v>) -> Option<&'v AttributeValue> {
+    let hash = schema.hash.first()?;
+    let clause = keys.clauses.iter().find(|clause| clause.name == hash.name)?;
+    clause.operator.values().next()
 }

@@ -4,14 +4,14 @@ use super::check::{self, Report, words};
 use super::output;
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context, Source};
-use crate::expression::{Cache, Condition, ExpressionKind, Projection, Scope, legacy};
+use crate::execute::{self, Context, Entry, Source};
+use crate::expression::{Cache, Condition, ExpressionKind, Path, Projection, Scope, legacy};
 use crate::key::{self, Key};
 use crate::plan::{self, Target};
 use crate::request::{LegacyCondition, Substitutions};
-use crate::schema::{Index, Projection as IndexProjection};
-use crate::storage::{KeyRange, PageLimit, Walk};
-use crate::value::{Item, Map, Name, Text};
+use crate::schema::{Definition, Index, Projection as IndexProjection};
+use crate::storage::{KeyRange, Page, PageLimit, Walk};
+use crate::value::{AttributeValue, Item, Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -174,6 +174,21 @@ pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Selec
     Ok(())
 }
 
+/// A filter's path that goes on below a key attribute, of the table or of the index that is read.
+pub fn check_below_keys(target: &Target, index: Option<&Index>, path: Path<'_>) -> Result<(), ApiError> {
+    let name = path.name();
+    if !path.is_nested() {
+        return Ok(());
+    }
+    if target.definition().key.contains(name) {
+        return Err(ApiError::path_below_key(false, name));
+    }
+    match index {
+        Some(index) if index.key.contains(name) => Err(ApiError::path_below_key(true, name)),
+        _ => Ok(()),
+    }
+}
+
 /// The place that an `ExclusiveStartKey` names, which must be a key of what is read.
 pub fn start_key(target: &Target, index: Option<&Index>, start: Option<&Map>) -> Result<Option<Key>, ApiError> {
     let Some(start) = start else { return Ok(None) };
@@ -207,6 +222,8 @@ pub struct PageRead<'t, 'r> {
     pub select: Option<Select>,
     /// `ReturnConsumedCapacity`.
     pub report: Report,
+    /// The value of the partition key, if one is read.
+    pub partition: Option<&'r AttributeValue>,
 }
 
 impl PageRead<'_, '_> {
@@ -225,8 +242,19 @@ impl PageRead<'_, '_> {
         }
     }
 
+    /// The page as the fault rules see it, and as it is paid for.
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            table: &self.target.table,
+            shape: &self.target.shape,
+            index: self.index.map(|index| index.name.as_str()),
+            partition: self.partition,
+            writes: false,
+        }
+    }
+
     /// Reads the page and appends the answer.
-    pub fn run(self, context: &Context<'_>, out: &mut Writer) {
+    pub fn run(self, context: &Context<'_>, out: &mut Writer) -> Result<(), ApiError> {
         let limit = PageLimit::new(self.limit.and_then(|limit| usize::try_from(limit).ok()));
         let table_key = &self.target.definition().key;
         let fetch = self.fetches().then_some(table_key);
@@ -236,9 +264,19 @@ impl PageRead<'_, '_> {
             limit,
             fetch,
         };
-        let page = execute::page(context, self.target, self.source, &walk, self.consistent);
+        let page = page(
+            context,
+            &self.entry(),
+            self.target,
+            (self.source, self.index),
+            &walk,
+            self.consistent,
+        )?;
         let last = page.items.last().filter(|_| page.cut).cloned();
-        let consumed = (self.report != Report::None).then(|| self.consumed(page.bytes, &page.bases));
+        let consumed = (self.report != Report::None).then(|| {
+            let table = &self.target.table.name;
+            consumed(table, self.index, self.consistent, page.bytes, &page.bases)
+        });
         let scanned = page.items.len();
         let bytes = page.bytes;
         let shown = if fetch.is_some() { page.bases } else { page.items };
@@ -266,10 +304,11 @@ impl PageRead<'_, '_> {
         if let Some(last) = last {
             answer.map("LastEvaluatedKey", &key::key_attributes(&last, table_key, self.index));
         }
-        if let Some(consumed) = consumed {
+        if let Some(consumed) = consumed.filter(|_| self.report != Report::None) {
             output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, self.report);
         }
         answer.close();
+        Ok(())
     }
 
     fn keeps(&self, item: &Item) -> bool {
@@ -277,21 +316,60 @@ impl PageRead<'_, '_> {
             .as_ref()
             .is_none_or(|filter| filter.matches(Some(item.attributes())))
     }
+}
 
-    fn consumed(&self, bytes: usize, fetched: &[Item]) -> Consumed {
-        let mut consumed = Consumed::new(self.target.table.name.clone());
-        let units = units::read(bytes, self.consistent);
-        match self.index {
-            None => consumed.table = units,
-            Some(index) if index.local => {
-                consumed.add_local(index.name.clone(), units);
-                consumed.table = fetched
-                    .iter()
-                    .map(|item| units::read(item.size(), self.consistent))
-                    .sum();
-            }
-            Some(index) => consumed.add_global(index.name.clone(), units),
-        }
-        consumed
+/// Reads a page under the fault rules and, where capacity is enforced, if there is some, and pays for it afterwards.
+pub fn page(
+    context: &Context<'_>,
+    entry: &Entry<'_>,
+    target: &Target,
+    (source, index): (Source, Option<&Index>),
+    walk: &Walk<'_>,
+    consistent: bool,
+) -> Result<Page, ApiError> {
+    context.judge(entry)?;
+    if !target.table.capacity.is_counted() {
+        return Ok(execute::page(context, target, source, walk, consistent));
     }
+    // A local index lives on the table's capacity.
+    let global = index.filter(|index| !index.local);
+    let name = global.map(|index| index.name.as_str());
+    execute::admit_page(context, &target.table, name, walk.range.tokens().0)?;
+    let page = execute::page(context, target, source, walk, consistent);
+    let last = page.items.last().filter(|_| page.cut);
+    let consumed = consumed(&target.table.name, index, consistent, page.bytes, &page.bases);
+    execute::spend_page(
+        context,
+        entry,
+        walked(target.definition(), global, walk.range, last),
+        &consumed,
+    );
+    Ok(page)
+}
+
+/// The tokens that a page has touched: those of its range, or those up to its last item.
+fn walked(definition: &Definition, global: Option<&Index>, range: &KeyRange, last: Option<&Item>) -> (u64, u64) {
+    let token = last.and_then(|item| {
+        let base = Key::read(&definition.key, item.attributes())?;
+        match global {
+            None => Some(base.token),
+            Some(index) => Key::of_entry(index, item.attributes(), &base).map(|key| key.token),
+        }
+    });
+    (range.tokens().0, token.unwrap_or(range.last_token()))
+}
+
+/// What a page of so many bytes cost, with what was fetched from the table for a local index.
+pub fn consumed(table: &Name, index: Option<&Index>, consistent: bool, bytes: usize, fetched: &[Item]) -> Consumed {
+    let mut consumed = Consumed::new(table.clone());
+    let units = units::read(bytes, consistent);
+    match index {
+        None => consumed.table = units,
+        Some(index) if index.local => {
+            consumed.add_local(index.name.clone(), units);
+            consumed.table = fetched.iter().map(|item| units::read(item.size(), consistent)).sum();
+        }
+        Some(index) => consumed.add_global(index.name.clone(), units),
+    }
+    consumed
 }

@@ -3,7 +3,7 @@
 use super::check;
 use super::reading::{self, PageRead};
 use crate::error::{ApiError, Violations};
-use crate::execute::{Context, Entry};
+use crate::execute::Context;
 use crate::expression::{Condition, ExpressionKind, Projection, Scope};
 use crate::plan;
 use crate::request::Scan;
@@ -49,13 +49,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         }
         range = range.starting_after(key, true);
     }
-    let schema = index.map_or(&target.definition().key, |index| &index.key);
-    if let Some(path) = filter.as_ref().and_then(|filter| {
-        filter
-            .paths()
-            .find(|path| path.is_nested() && schema.contains(path.name()))
-    }) {
-        return Err(ApiError::path_below_key(index.is_some(), path.name()));
+    if let Some(filter) = &filter {
+        let mut paths = filter.paths();
+        paths.try_for_each(|path| reading::check_below_keys(&target, index, path))?;
     }
     let projection = match &request.projection_expression {
         Some(text) => Some(scope.projection(text)?),
@@ -65,13 +61,6 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         plan::check_projected(target.definition(), index, projection)?;
     }
     scope.check_all_used()?;
-    context.judge(&Entry {
-        table: &target.table,
-        shape: &target.shape,
-        index: index.map(|index| index.name.as_str()),
-        partition: None,
-        writes: false,
-    })?;
     PageRead {
         target: &target,
         source,
@@ -84,9 +73,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         projection,
         select,
         report,
+        partition: None,
     }
-    .run(context, out);
-    Ok(())
+    .run(context, out)
 }
 
 fn check_members(request: &Scan) -> Result<check::Report, ApiError> {

@@ -1,12 +1,11 @@
 //! [TransactGetItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
 
 use super::check::{self, Report};
+use super::transaction::{self, Items};
 use super::{output, reading};
-use crate::capacity::{Consumed, Direction, units};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Get, cancellation_reason};
 use crate::expression::Projection;
-use crate::key::Key;
 use crate::limits;
 use crate::plan;
 use crate::request::{TransactGet, TransactGetItems};
@@ -32,12 +31,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         .collect::<Result<Vec<_>, _>>()?;
     let gets = plan_all(context, &asked)?;
     let items = execute::transact_get(context, &gets)?;
-    let total: usize = items.iter().flatten().map(Item::size).sum();
-    if total > limits::TRANSACTION_SIZE {
-        return Err(ApiError::validation(format!(
-            "Payload in response is too large.{total}"
-        )));
-    }
+    transaction::check_response(&items)?;
     encode(out, &gets, &items, &projections, report);
     Ok(())
 }
@@ -78,26 +72,18 @@ fn check_members(request: &TransactGetItems) -> Result<Report, ApiError> {
 fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<Get<'r>>, ApiError> {
     static NO_KEY: Map = Map::new();
     let mut targets = Vec::with_capacity(asked.len());
-    let mut seen: Vec<(u64, Key)> = Vec::with_capacity(asked.len());
+    let mut seen = Items::default();
     for get in asked {
         let target = plan::table(context, get.table_name.as_deref().unwrap_or_default())?;
-        if let Some(key) = get
-            .key
-            .as_ref()
-            .and_then(|key| Key::read(&target.definition().key, key))
-        {
-            let item = (target.table.ordinal, key);
-            if seen.contains(&item) {
-                return Err(ApiError::duplicate_transaction_item());
-            }
-            seen.push(item);
+        if !seen.add(&target, get.key.as_ref().unwrap_or(&NO_KEY)) {
+            return Err(ApiError::duplicate_transaction_item());
         }
         targets.push(target);
     }
     let planned = asked
         .iter()
         .zip(targets)
-        .map(|(get, target)| plan::get(target, get.key.as_ref().unwrap_or(&NO_KEY)));
+        .map(|(get, target)| plan::transact_get(target, get.key.as_ref().unwrap_or(&NO_KEY)));
     let planned: Vec<Result<Get<'r>, ApiError>> = planned.collect();
     if planned.iter().all(Result::is_ok) {
         return Ok(planned.into_iter().flatten().collect());
@@ -128,16 +114,7 @@ fn encode(
     }
     responses.close();
     if report != Report::None {
-        let mut consumed: Vec<Consumed> = Vec::new();
-        for (get, item) in gets.iter().zip(items) {
-            let mut cost = Consumed::new(get.target.table.name.clone());
-            cost.table = units::read(item.as_ref().map_or(0, Item::size), true).times(2);
-            cost.direction = Some(Direction::Read);
-            match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
-                Some(sum) => sum.merge(cost),
-                None => consumed.push(cost),
-            }
-        }
+        let consumed = transaction::read(gets, items);
         output::consumed_capacities(&mut answer, consumed.iter(), report);
     }
     answer.close();

@@ -1,14 +1,14 @@
 //! [TransactWriteItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
 
 use super::check::{self, Report};
+use super::transaction::{self, Items, Turn};
 use super::{output, single_write};
-use crate::capacity::{Consumed, Direction, units};
-use crate::chance::StableHash;
+use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Action, Context, Known, Write};
+use crate::execute::{self, Action, Context, Write};
 use crate::expression::{Condition, Scope, Update};
-use crate::key::{self, Key};
+use crate::key;
 use crate::limits;
 use crate::plan::{self, Guard, Target};
 use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
@@ -59,37 +59,20 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         .zip(&targets)
         .try_for_each(|(step, target)| check_empty_keys(step, target))?;
     check_size(&steps)?;
-    let Some(token) = &request.client_request_token else {
-        let (writes, changes) = carry_out(context, steps, &targets)?;
-        answer(out, &writes, &changes, report, metrics);
-        return Ok(());
-    };
-    let tokens = context.engine.tokens();
-    match tokens.begin(&context.scope, token, fingerprint(actions), context.now) {
-        Known::Running => Err(ApiError::transaction_in_progress()),
-        Known::Mismatch => Err(ApiError::idempotent_mismatch()),
-        Known::Done => replay(context, &steps, &targets, report, out),
-        Known::New => {
-            let result = carry_out(context, steps, &targets);
-            tokens.end(&context.scope, token, result.is_ok(), context.done_at());
-            let (writes, changes) = result?;
-            answer(out, &writes, &changes, report, metrics);
-            Ok(())
-        }
+    let token = request.client_request_token.as_ref();
+    if transaction::begin(context, token, || fingerprint(actions))? == Turn::Again {
+        return replay(context, &steps, &targets, report, out);
     }
+    let result = carry_out(context, steps, &targets);
+    transaction::end(context, token, result.is_ok());
+    let (writes, changes) = result?;
+    answer(out, &writes, &changes, report, metrics);
+    Ok(())
 }
 
 fn check_members(request: &TransactWriteItems) -> Result<(Report, bool), ApiError> {
     // What the moved layer says stands alone.
-    let mut faults = Violations::new();
-    if let Some(token) = &request.client_request_token {
-        match token.chars().count() {
-            0 => faults.silent_value("ClientRequestToken", constraint::min_length(1)),
-            1..=36 => {}
-            _ => faults.silent_value("ClientRequestToken", constraint::max_length(36)),
-        }
-    }
-    faults.finish()?;
+    transaction::check_token(request.client_request_token.as_ref())?;
     let mut faults = Violations::new();
     let length = request.transact_items.as_ref().map_or(1, Vec::len);
     output::list_length(&mut faults, length, "TransactItems", limits::TRANSACTION_ACTIONS);
@@ -264,19 +247,15 @@ impl<'r> Members<'r> {
 /// The tables, and no item twice: action by action, so that the first fault met wins.
 fn find_targets(context: &Context<'_>, steps: &[Step<'_>]) -> Result<Vec<Target>, ApiError> {
     let mut targets: Vec<Target> = Vec::with_capacity(steps.len());
-    let mut seen: Vec<(u64, Key)> = Vec::with_capacity(steps.len());
+    let mut seen = Items::default();
     for step in steps {
         let target = plan::table(context, step.table)?;
         let attributes = match &step.kind {
             Kind::Put(item) => item.attributes(),
             Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key,
         };
-        if let Some(key) = Key::read(&target.definition().key, attributes) {
-            let item = (target.table.ordinal, key);
-            if seen.contains(&item) {
-                return Err(ApiError::duplicate_transaction_item());
-            }
-            seen.push(item);
+        if !seen.add(&target, attributes) {
+            return Err(ApiError::duplicate_transaction_item());
         }
         targets.push(target);
     }
@@ -377,7 +356,7 @@ fn answer(out: &mut Writer, writes: &[Write<'_>], changes: &[Change], report: Re
         let name = &write.target.table.name;
         let mut cost = change.consumed(name, 2);
         cost.direction = Some(Direction::Write);
-        merge(&mut consumed, cost);
+        output::merge(&mut consumed, cost);
         if metrics && !write.target.definition().locals.is_empty() {
             let collection = single_write::collection_key(write);
             match collections.iter_mut().find(|(table, _)| table == name) {
@@ -395,13 +374,6 @@ fn answer(out: &mut Writer, writes: &[Write<'_>], changes: &[Change], report: Re
     answer.close();
 }
 
-fn merge(consumed: &mut Vec<Consumed>, cost: Consumed) {
-    match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
-        Some(sum) => sum.merge(cost),
-        None => consumed.push(cost),
-    }
-}
-
 /// The same request again: success, nothing done, and charged as the reads that found that out.
 fn replay(
     context: &Context<'_>,
@@ -417,12 +389,7 @@ fn replay(
             Kind::Put(item) => key::key_attributes(item, schema, None),
             Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => Map::clone(key),
         };
-        let get = plan::get(target.clone(), &key)?;
-        let size = execute::get(context, &get)?.as_ref().map_or(0, Item::size);
-        let mut cost = Consumed::new(target.table.name.clone());
-        cost.table = units::read(size, true).times(2);
-        cost.direction = Some(Direction::Read);
-        merge(&mut consumed, cost);
+        output::merge(&mut consumed, transaction::replayed(context, target, &key)?);
     }
     let mut answer = Object::open(out);
     if report != Report::None {
@@ -434,13 +401,6 @@ fn replay(
 
 /// What a token stands for: the actions, whatever the order of their members was.
 fn fingerprint(actions: &[TransactWriteItem]) -> u64 {
-    struct Hashed(StableHash);
-    impl std::fmt::Write for Hashed {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            self.0 = self.0.bytes(text.as_bytes());
-            Ok(())
-        }
-    }
     let mut sorted = actions.to_vec();
     for action in &mut sorted {
         let substitutions = [
@@ -458,8 +418,5 @@ fn fingerprint(actions: &[TransactWriteItem]) -> u64 {
             }
         }
     }
-    let mut hashed = Hashed(StableHash::new(0));
-    // Writing to a hash does not fail.
-    let _ = std::fmt::Write::write_fmt(&mut hashed, format_args!("{sorted:?}"));
-    hashed.0.finish()
+    transaction::fingerprint(&sorted)
 }

@@ -3,7 +3,9 @@
 mod indexes;
 mod request;
 mod settings;
+mod stream;
 mod throughput;
+mod vectors;
 mod warm;
 
 use std::sync::Arc;
@@ -69,7 +71,9 @@ impl Edit<'_> {
         self.throughput()?;
         self.on_demand()?;
         self.warm()?;
-        self.indexes()
+        self.indexes()?;
+        self.vectors()?;
+        self.stream()
     }
 
     fn definition(&mut self) -> &mut Definition {
@@ -105,7 +109,7 @@ impl Edit<'_> {
 
     /// The indexes that are going.
     fn deleting(&self) -> Option<String> {
-        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. }))
+        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. } | Work::DeleteVectorIndex { .. }))
     }
 }
 

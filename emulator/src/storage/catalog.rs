@@ -1,13 +1,17 @@
 //! All tables, by account and region, then by name.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use compact_str::CompactString;
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::stream::Stream;
 use super::table::Table;
+use crate::clock::Moment;
 use crate::sync::{AtomicU64, Ordering, RwLock};
 use crate::value::Name;
 
@@ -25,6 +29,69 @@ pub struct Scope {
 pub struct Region {
     /// By name, in the order in which ListTables names them.
     pub tables: RwLock<BTreeMap<Name, Arc<Table>>>,
+    /// The streams of tables that stand or stood, by ARN. Nothing else is locked under this lock but a stream's own.
+    streams: RwLock<BTreeMap<String, Arc<Stream>>>,
+}
+
+impl Region {
+    /// Notes a stream. It is known until it has been closed for a day.
+    pub fn add_stream(&self, stream: &Arc<Stream>) {
+        self.streams.write().insert(stream.arn.clone(), Arc::clone(stream));
+    }
+
+    /// The moment of the label of a new stream of a table: now, or the next one that no stream of the table has. A clock may
+    /// stand still.
+    pub fn stream_label(&self, table_arn: &str, now: Moment) -> Moment {
+        let prefix = format!("{table_arn}/stream/");
+        let streams = self.streams.read();
+        let there = streams.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+        there
+            .take_while(|(arn, _)| arn.starts_with(&prefix))
+            .map(|(_, stream)| stream.created.plus(Duration::from_millis(1)))
+            .fold(now, Moment::max)
+    }
+
+    /// The stream of this ARN.
+    pub fn stream(&self, arn: &str, now: Moment) -> Option<Arc<Stream>> {
+        self.streams
+            .read()
+            .get(arn)
+            .filter(|stream| !stream.is_gone(now))
+            .cloned()
+    }
+
+    /// The streams whose ARNs come after this one, in order.
+    pub fn streams_after(&self, arn: Option<&str>, now: Moment) -> Vec<Arc<Stream>> {
+        let lower = arn.map_or(Bound::Unbounded, Bound::Excluded);
+        let streams = self.streams.read();
+        let there = streams.range::<str, _>((lower, Bound::Unbounded));
+        there
+            .map(|(_, stream)| stream)
+            .filter(|stream| !stream.is_gone(now))
+            .cloned()
+            .collect()
+    }
+
+    /// Lets go of records, shards and streams that are too old to be read.
+    pub fn trim_streams(&self, now: Moment) {
+        let next = self.next_trim();
+        if next > now {
+            return;
+        }
+        let mut streams = self.streams.write();
+        streams.retain(|_, stream| !stream.is_gone(now));
+        streams.values().for_each(|stream| stream.trim(now));
+    }
+
+    /// When something of a stream is too old to be read next.
+    pub fn next_trim(&self) -> Moment {
+        let streams = self.streams.read();
+        streams
+            .values()
+            .map(|stream| stream.next_trim())
+            .min()
+            .unwrap_or(Moment::NEVER)
+    }
 }
 
 /// The tables of an engine. Its hasher has a fixed key: the engine has no entropy.

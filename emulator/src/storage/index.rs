@@ -1,11 +1,12 @@
-//! A global index: a table of its own, fed by a queue.
+//! A global index, or a vector index: a table of its own, fed by a queue.
 //!
 //! A write appends to the queue under its base partition's lock; whoever reads the index first applies what is due. So no
 //! lock of one table nests inside another's, and an index can lag or stand still.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::range::{Page, Walk};
+use super::range::{KeyRange, Page, Walk};
+use crate::change::vector;
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock};
@@ -14,43 +15,82 @@ use crate::value::Item;
 /// Entries after which a writer applies what is due itself, so that the queue of an index that nobody reads stays short.
 const LONG_QUEUE: usize = 64;
 
-#[derive(Debug)]
-struct Arrival {
-    due: Moment,
-    remove: Option<Key>,
-    insert: Option<(Key, Item)>,
+/// What an index keeps: an entry that has a size.
+pub trait Kept: Clone {
+    /// The bytes it counts for.
+    fn bytes(&self) -> usize;
 }
 
-/// The entries of a global index, and those on their way to it.
-#[derive(Debug, Default)]
-pub struct GlobalIndex {
-    entries: RwLock<Entries>,
-    queue: Mutex<Queue>,
+impl Kept for Item {
+    fn bytes(&self) -> usize {
+        self.size()
+    }
+}
+
+impl Kept for vector::Entry {
+    fn bytes(&self) -> usize {
+        self.size()
+    }
+}
+
+#[derive(Debug)]
+struct Arrival<E> {
+    due: Moment,
+    remove: Option<Key>,
+    insert: Option<(Key, E)>,
+}
+
+/// The entries of an index that is fed by a queue, and those on their way to it.
+#[derive(Debug)]
+pub struct Fed<E> {
+    entries: RwLock<Entries<E>>,
+    queue: Mutex<Queue<E>>,
     /// The queue's length, to be asked without its lock.
     waiting: AtomicUsize,
 }
 
-#[derive(Debug, Default)]
-struct Queue {
-    arrivals: VecDeque<Arrival>,
+/// A global index.
+pub type GlobalIndex = Fed<Item>;
+/// What a vector index holds.
+pub type VectorEntries = Fed<vector::Entry>;
+
+#[derive(Debug)]
+struct Queue<E> {
+    arrivals: VecDeque<Arrival<E>>,
     /// Whether nothing arrives, however long it waits.
     paused: bool,
 }
 
-#[derive(Debug, Default)]
-struct Entries {
-    map: BTreeMap<Key, Item>,
+#[derive(Debug)]
+struct Entries<E> {
+    map: BTreeMap<Key, E>,
     bytes: usize,
 }
 
-impl GlobalIndex {
+impl<E: Kept> Default for Fed<E> {
+    fn default() -> Fed<E> {
+        Fed::new()
+    }
+}
+
+impl<E: Kept> Fed<E> {
     /// An empty index.
-    pub fn new() -> GlobalIndex {
-        GlobalIndex::default()
+    pub fn new() -> Fed<E> {
+        Fed {
+            entries: RwLock::new(Entries {
+                map: BTreeMap::new(),
+                bytes: 0,
+            }),
+            queue: Mutex::new(Queue {
+                arrivals: VecDeque::new(),
+                paused: false,
+            }),
+            waiting: AtomicUsize::new(0),
+        }
     }
 
     /// Fills a new index, before anybody else knows of it.
-    pub fn fill(&self, entries: impl Iterator<Item = (Key, Item)>) {
+    pub fn fill(&self, entries: impl Iterator<Item = (Key, E)>) {
         let mut there = self.entries.write();
         for insert in entries {
             there.apply(Arrival {
@@ -63,7 +103,7 @@ impl GlobalIndex {
 
     /// Puts a change of the index in the queue, to arrive at `due` and not before those in front of it.
     /// The caller holds the lock of the item's partition.
-    pub fn push(&self, due: Moment, remove: Option<Key>, insert: Option<(Key, Item)>) {
+    pub fn push(&self, due: Moment, remove: Option<Key>, insert: Option<(Key, E)>) {
         let mut queue = self.queue.lock();
         let due = queue.arrivals.back().map_or(due, |last| last.due.max(due));
         queue.arrivals.push_back(Arrival { due, remove, insert });
@@ -80,7 +120,7 @@ impl GlobalIndex {
 
     /// Applies what is due by `now`. The queue stays locked while its front is applied, so that two drains cannot change
     /// places.
-    fn arrive(&self, queue: &mut Queue, now: Moment) {
+    fn arrive(&self, queue: &mut Queue<E>, now: Moment) {
         if queue.paused || queue.arrivals.front().is_none_or(|arrival| arrival.due > now) {
             return;
         }
@@ -120,17 +160,22 @@ impl GlobalIndex {
             .map(|arrival| arrival.due)
     }
 
-    /// Reads a page of what has arrived by `now`.
-    pub fn page(&self, walk: &Walk<'_>, now: Moment) -> Page {
+    /// Reads what has arrived by `now`.
+    fn arrived<R>(&self, now: Moment, read: impl FnOnce(&BTreeMap<Key, E>) -> R) -> R {
         self.drain(now);
-        Page::of(&self.entries.read().map, walk)
+        read(&self.entries.read().map)
     }
 
     /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
     ///
     /// What is due is known before it can be seen here, and done before it is known no more: so with the queue locked, what
     /// `is_due` does not know is in the queue or has arrived.
-    pub fn settled_page(&self, walk: &Walk<'_>, now: Moment, is_due: impl FnOnce() -> bool) -> Option<Page> {
+    fn settled<R>(
+        &self,
+        now: Moment,
+        is_due: impl FnOnce() -> bool,
+        read: impl FnOnce(&BTreeMap<Key, E>) -> R,
+    ) -> Option<R> {
         let entries = {
             let mut queue = self.queue.lock();
             self.arrive(&mut queue, now);
@@ -139,7 +184,7 @@ impl GlobalIndex {
             }
             self.entries.read()
         };
-        Some(Page::of(&entries.map, walk))
+        Some(read(&entries.map))
     }
 
     /// How many entries have arrived, and their sizes together.
@@ -149,24 +194,62 @@ impl GlobalIndex {
     }
 
     /// The entries that have arrived, in order.
-    pub fn entries(&self) -> Vec<(Key, Item)> {
+    pub fn entries(&self) -> Vec<(Key, E)> {
         self.entries
             .read()
             .map
             .iter()
-            .map(|(key, item)| (key.clone(), item.clone()))
+            .map(|(key, entry)| (key.clone(), entry.clone()))
             .collect()
     }
 }
 
-impl Entries {
-    fn apply(&mut self, arrival: Arrival) {
+impl GlobalIndex {
+    /// Reads a page of what has arrived by `now`.
+    pub fn page(&self, walk: &Walk<'_>, now: Moment) -> Page {
+        self.arrived(now, |map| Page::of(map, walk))
+    }
+
+    /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
+    pub fn settled_page(&self, walk: &Walk<'_>, now: Moment, is_due: impl FnOnce() -> bool) -> Option<Page> {
+        self.settled(now, is_due, |map| Page::of(map, walk))
+    }
+}
+
+impl VectorEntries {
+    /// The entries of a range of keys that have arrived by `now`, as they are at one moment: clones of what is shared, so
+    /// that the lock is not held while they are measured.
+    pub fn within(&self, range: &KeyRange, now: Moment) -> Vec<vector::Entry> {
+        self.arrived(now, |map| clones(map, range))
+    }
+
+    /// The same if nothing of the table that feeds the index is due and not done; `None` if something is.
+    pub fn settled_within(
+        &self,
+        range: &KeyRange,
+        now: Moment,
+        is_due: impl FnOnce() -> bool,
+    ) -> Option<Vec<vector::Entry>> {
+        self.settled(now, is_due, |map| clones(map, range))
+    }
+}
+
+fn clones(map: &BTreeMap<Key, vector::Entry>, range: &KeyRange) -> Vec<vector::Entry> {
+    if range.is_empty() {
+        return Vec::new();
+    }
+    let found = map.range((range.lower.as_ref(), range.upper.as_ref()));
+    found.map(|(_, entry)| entry.clone()).collect()
+}
+
+impl<E: Kept> Entries<E> {
+    fn apply(&mut self, arrival: Arrival<E>) {
         let gone = arrival.remove.and_then(|key| self.map.remove(&key));
-        self.bytes -= gone.map_or(0, |item| item.size());
-        if let Some((key, item)) = arrival.insert {
-            self.bytes += item.size();
-            let replaced = self.map.insert(key, item);
-            self.bytes -= replaced.map_or(0, |item| item.size());
+        self.bytes -= gone.map_or(0, |entry| entry.bytes());
+        if let Some((key, entry)) = arrival.insert {
+            self.bytes += entry.bytes();
+            let replaced = self.map.insert(key, entry);
+            self.bytes -= replaced.map_or(0, |entry| entry.bytes());
         }
     }
 }

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use super::index::GlobalIndex;
+use super::index::{GlobalIndex, VectorEntries};
 use crate::clock::Moment;
-use crate::schema::{Index, Throughput};
+use crate::schema::{Index, Throughput, VectorIndex};
 use crate::value::Name;
 
 /// A change on its way.
@@ -47,6 +47,13 @@ pub enum Work {
         /// The units before.
         was: Throughput,
     },
+    /// The table's stream, which is switched on or off.
+    Stream {
+        /// Its label.
+        label: String,
+        /// Whether it is switched on.
+        enables: bool,
+    },
     /// An index that is being made and filled.
     CreateIndex {
         /// Its name.
@@ -62,6 +69,15 @@ pub enum Work {
         index: Box<Index>,
         /// What was in it.
         contents: Arc<GlobalIndex>,
+    },
+    /// A vector index that is going; the definition has it no more.
+    DeleteVectorIndex {
+        /// The place it had.
+        at: usize,
+        /// What it was.
+        index: Box<VectorIndex>,
+        /// What was in it.
+        contents: Arc<VectorEntries>,
     },
     /// An index's throughput.
     UpdateIndex {
@@ -85,6 +101,7 @@ impl Job {
         match &self.work {
             Work::CreateIndex { index, .. } | Work::UpdateIndex { index, .. } => Some(index),
             Work::DeleteIndex { index, .. } => Some(&index.name),
+            Work::DeleteVectorIndex { index, .. } => Some(&index.name),
             _ => None,
         }
     }

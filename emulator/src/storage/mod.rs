@@ -1,21 +1,28 @@
 //! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
 //!
-//! Knows no requests. Lock order: partitions by (table, token); index queues and index partitions are leaves.
+//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions, the shards of streams, and
+//! ledgers are leaves.
 
 mod attached;
+mod capacity;
 mod catalog;
 mod history;
 mod index;
 mod job;
 mod partition;
 mod range;
+mod stream;
 mod table;
 
 pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
+pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope};
 pub use history::{History, Past};
-pub use index::GlobalIndex;
+pub use index::{Fed, GlobalIndex, Kept, VectorEntries};
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Landing, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
-pub use table::{Shape, Stage, Table};
+pub use stream::{
+    Event, Position, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,
+};
+pub use table::{PARTITIONS, Shape, Stage, Table};

@@ -119,13 +119,13 @@ impl Partition {
         self.next_due.fetch_min(contents.next_due().micros(), Ordering::AcqRel);
     }
 
-    /// Applies a change that happens at `now` to the items, the local indexes and what is due, and hands its global arms on.
-    /// This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
+    /// Applies a change, at `now`, to the items, the local indexes and what is due, and hands its global arms and its record
+    /// on. This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
     pub fn apply(&self, contents: &mut Contents, shape: &Shape, change: &Change, now: Moment) {
         if shape.time_to_live.is_none() {
             return contents.apply(shape, change, now);
         }
-        contents.reschedule(shape, change, now);
+        contents.reschedule(shape, change, change.happened(now));
         // What comes is known to be due before an index can show the item, and what goes until no index can.
         self.lower_due(contents);
         contents.apply(shape, change, now);
@@ -244,10 +244,11 @@ impl Contents {
         !self.marks.is_empty() && self.marks.contains_key(key)
     }
 
-    /// Applies a change to the items and the local indexes, and hands its global arms on.
+    /// Applies a change to the items and the local indexes, and hands its global arms and its record on.
     fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
+        let happened = change.happened(now);
         if let Some(history) = &mut self.history {
-            history.record(&change.key, change.old.as_ref(), now);
+            history.record(&change.key, change.old.as_ref(), happened);
         }
         self.bytes += change.new.as_ref().map_or(0, Item::size);
         self.bytes -= change.old.as_ref().map_or(0, Item::size);
@@ -270,8 +271,18 @@ impl Contents {
             let Some(index) = shape.indexes.get(arm.index) else {
                 continue;
             };
-            let due = shape.arrival(&change.key, arm.index, now);
+            let due = shape.arrival(&change.key, arm.index, happened);
             index.push(due, arm.remove.clone(), arm.insert.clone());
+        }
+        for arm in &change.vectors {
+            let Some(index) = shape.vectors.get(arm.index) else {
+                continue;
+            };
+            let due = shape.vector_arrival(&change.key, arm.index, happened);
+            index.push(due, arm.remove.clone(), arm.insert.clone());
+        }
+        if let Some(stream) = &shape.stream {
+            stream.record(change, now);
         }
     }
 

@@ -77,6 +77,40 @@ impl KeyRange {
         }
     }
 
+    /// The highest token of which a key can lie inside.
+    pub fn last_token(&self) -> u64 {
+        match &self.upper {
+            Bound::Excluded(key) if key.bytes.is_empty() => key.token.saturating_sub(1),
+            _ => self.tokens().1,
+        }
+    }
+
+    /// The keys that lie in both.
+    pub fn intersection(self, other: KeyRange) -> KeyRange {
+        KeyRange {
+            lower: tighter(self.lower, other.lower, Ordering::is_lt),
+            upper: tighter(self.upper, other.upper, Ordering::is_gt),
+        }
+    }
+
+    /// Which of two ranges begins first.
+    pub fn compare_lower(&self, other: &KeyRange) -> Ordering {
+        match (&self.lower, &other.lower) {
+            (Bound::Unbounded, Bound::Unbounded) => Ordering::Equal,
+            (Bound::Unbounded, _) => Ordering::Less,
+            (_, Bound::Unbounded) => Ordering::Greater,
+            (Bound::Included(left) | Bound::Excluded(left), Bound::Included(right) | Bound::Excluded(right)) => {
+                let excluded = |range: &KeyRange| matches!(range.lower, Bound::Excluded(_));
+                left.cmp(right).then(excluded(self).cmp(&excluded(other)))
+            }
+        }
+    }
+
+    /// Whether a key can lie in both.
+    pub fn overlaps(&self, other: &KeyRange) -> bool {
+        !self.clone().intersection(other.clone()).is_empty()
+    }
+
     /// The lowest and highest token that the range touches.
     pub fn tokens(&self) -> (u64, u64) {
         let token = |bound: &Bound<Key>, otherwise: u64| match bound {
@@ -84,6 +118,22 @@ impl KeyRange {
             Bound::Unbounded => otherwise,
         };
         (token(&self.lower, 0), token(&self.upper, u64::MAX))
+    }
+}
+
+/// The bound that leaves less; `looser` says how a looser one compares with a tighter one.
+fn tighter(one: Bound<Key>, two: Bound<Key>, looser: fn(Ordering) -> bool) -> Bound<Key> {
+    match (&one, &two) {
+        (Bound::Unbounded, _) => two,
+        (_, Bound::Unbounded) => one,
+        (Bound::Included(left) | Bound::Excluded(left), Bound::Included(right) | Bound::Excluded(right)) => {
+            let order = left.cmp(right);
+            if looser(order) || (order.is_eq() && matches!(two, Bound::Excluded(_))) {
+                two
+            } else {
+                one
+            }
+        }
     }
 }
 

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::attached::Attached;
+use super::capacity::TableCapacity;
 use super::history::Past;
-use super::index::GlobalIndex;
+use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
+use super::stream::Stream;
 use crate::chance;
+use crate::change::vector;
 use crate::clock::Moment;
 use crate::conditions::{Conditions, Lag, TimeToLive};
 use crate::key::Key;
@@ -21,7 +24,13 @@ use crate::value::{AttributeValue, Item, Name};
 
 /// Partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units a second, which is what four
 /// partitions can serve.
-const PARTITIONS: usize = 4;
+pub const PARTITIONS: usize = 4;
+
+/// The number of the partition, of so many, that a token belongs to.
+pub(super) fn place_of(token: u64, partitions: usize) -> usize {
+    // The ring is divided evenly: the high half of a product is at most `len - 1`.
+    ((u128::from(token) * partitions as u128) >> 64) as usize
+}
 
 /// What may change about a table while it stands. A plan is made for one shape, and made again if the epoch has moved.
 #[derive(Debug, Clone)]
@@ -32,6 +41,12 @@ pub struct Shape {
     pub definition: Arc<Definition>,
     /// The global indexes' contents, in the definition's order.
     pub indexes: Vec<Arc<GlobalIndex>>,
+    /// The vector indexes' contents, in the definition's order.
+    pub vectors: Vec<Arc<VectorEntries>>,
+    /// The stream that takes the records of changes, while there is one.
+    pub stream: Option<Arc<Stream>>,
+    /// The latest stream there was, open or closed.
+    pub latest_stream: Option<Arc<Stream>>,
     /// The attribute that says when an item expires, while time to live is on.
     pub time_to_live: Option<Name>,
     /// When time to live was last changed.
@@ -147,13 +162,25 @@ impl Shape {
         self.jobs.iter().filter(move |job| job.runs(now))
     }
 
+    /// When a write made at `now` reaches a vector index.
+    pub fn vector_arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
+        // What lags is the same; only the numbers of the two kinds of index must not be.
+        self.arrival(key, limits::GLOBAL_INDEXES + index, now)
+    }
+
     /// Whether an index is still being made, and cannot be read.
     pub fn is_creating(&self, index: &str, now: Moment) -> bool {
         self.running(now)
             .any(|job| matches!(&job.work, Work::CreateIndex { index: made, .. } if made == index))
     }
 
-    /// Fills the global indexes that `before` did not have with what they keep of these items.
+    /// Whether the service is still looking for room for an index.
+    pub fn is_allocating(&self, index: &str, now: Moment) -> bool {
+        self.running(now)
+            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, allocated } if made == index && *allocated > now))
+    }
+
+    /// Fills the global and vector indexes that `before` did not have with what they keep of these items.
     fn fill_new_indexes(&self, before: &Shape, contents: &[RwLockWriteGuard<'_, Arc<Contents>>]) {
         let definition = &self.definition;
         for (index, made) in definition.globals.iter().zip(&self.indexes) {
@@ -165,6 +192,28 @@ impl Shape {
                 let entry = Key::of_entry(index, item.attributes(), key)?;
                 Some((entry, index.project(item, &definition.key)))
             }));
+        }
+        for (index, made) in definition.vectors.iter().zip(&self.vectors) {
+            if before.vectors.iter().any(|there| Arc::ptr_eq(there, made)) {
+                continue;
+            }
+            let items = contents.iter().flat_map(|contents| contents.items());
+            made.fill(items.filter_map(|(key, item)| vector::entry(index, item, &definition.key, key)));
+        }
+    }
+
+    /// Gives the table a stream.
+    pub fn open_stream(&mut self, stream: Stream) -> Arc<Stream> {
+        let stream = Arc::new(stream);
+        self.latest_stream = Some(Arc::clone(&stream));
+        self.stream = Some(Arc::clone(&stream));
+        stream
+    }
+
+    /// Closes the table's stream, under all partition locks; `settled` is from when on it is `DISABLED`.
+    pub fn close_stream(&mut self, now: Moment, settled: Moment) {
+        if let Some(stream) = self.stream.take() {
+            stream.close(now, settled);
         }
     }
 
@@ -189,6 +238,8 @@ pub struct Table {
     pub created: Moment,
     shape: RwLock<Arc<Shape>>,
     partitions: Vec<Partition>,
+    /// What it has to spend.
+    pub capacity: TableCapacity,
     /// Deletions that time to live has made.
     pub expired: AtomicU64,
 }
@@ -203,9 +254,18 @@ impl Table {
             id,
             ordinal,
             created,
+            capacity: TableCapacity::new(&shape, created),
             shape: RwLock::new(Arc::new(shape)),
             partitions,
             expired: AtomicU64::new(0),
+        }
+    }
+
+    /// The ARN of the table, or of its index of this name.
+    pub fn resource_arn(&self, index: Option<&str>) -> String {
+        match index {
+            Some(index) => format!("{}/index/{index}", self.arn),
+            None => self.arn.clone(),
         }
     }
 
@@ -227,8 +287,7 @@ impl Table {
 
     /// The number of the partition that a token belongs to.
     pub fn partition_of(&self, token: u64) -> usize {
-        // The ring is divided evenly: the high half of a product is at most `len - 1`.
-        ((u128::from(token) * self.partitions.len() as u128) >> 64) as usize
+        place_of(token, self.partitions.len())
     }
 
     /// A partition.
@@ -239,6 +298,13 @@ impl Table {
     /// All partitions in the order of their tokens, which is also the order of their locks.
     pub fn partitions(&self) -> &[Partition] {
         &self.partitions
+    }
+
+    /// Begins or ends to watch what the table's capacity is spent on.
+    pub fn watch(&self, watches: bool, now: Moment) {
+        self.capacity.set_watched(watches);
+        let unchanged: Result<_, std::convert::Infallible> = self.reshape(now, |_| Ok(()));
+        drop(unchanged);
     }
 
     /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds is
@@ -262,8 +328,21 @@ impl Table {
                 partition.publish_due(contents);
             }
         }
+        let items = contents.iter().flat_map(|contents| contents.items());
+        self.capacity.adapt(&shape, items, now);
         *current = Arc::new(shape);
         Ok(Arc::clone(&current))
+    }
+
+    /// Splits the shard of the table's stream that takes the records of the token `at`, which is the first one of the second
+    /// half. Says whether that was done: the table may have no stream, or the shard its border there already.
+    pub fn split_stream(&self, at: u64, now: Moment) -> bool {
+        let partition = self.partition(self.partition_of(at));
+        let locked = partition.write();
+        let stream = self.shape().stream.clone();
+        let split = stream.is_some_and(|stream| stream.split(at, now));
+        drop(locked);
+        split
     }
 
     /// When something is due in a partition or a global index next.
@@ -271,8 +350,14 @@ impl Table {
         let partitions = self.partitions.iter().map(Partition::next_due);
         let shape = self.shape();
         let arrivals = shape.indexes.iter().filter_map(|index| index.next_due());
+        let vectors = shape.vectors.iter().filter_map(|index| index.next_due());
         let gone = shape.deleted_at;
-        partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
+        partitions
+            .chain(arrivals)
+            .chain(vectors)
+            .chain(gone)
+            .min()
+            .unwrap_or(Moment::NEVER)
     }
 
     /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `look` takes by the

@@ -176,6 +176,14 @@ impl Writer {
         self
     }
 
+    /// A number of 32 bits, in the shortest decimals that stand for it.
+    pub fn float(&mut self, number: f32) -> &mut Writer {
+        self.separate();
+        let number = if number.is_finite() { number } else { 0.0 };
+        self.0.extend_from_slice(format!("{number:?}").as_bytes());
+        self
+    }
+
     /// `true` or `false`.
     pub fn boolean(&mut self, flag: bool) -> &mut Writer {
         self.separate();

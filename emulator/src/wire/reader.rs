@@ -83,6 +83,13 @@ impl<'a> Reader<'a> {
         Ok(Reader { text, at: 0 })
     }
 
+    /// Line and column of what was read last, counted from one, columns in bytes.
+    pub fn position(&self) -> (usize, usize) {
+        let read = self.text.as_bytes().get(..self.at).unwrap_or_default();
+        let line = memchr::memrchr(b'\n', read).map_or(0, |end| end + 1);
+        (memchr::memchr_iter(b'\n', read).count() + 1, self.at - line)
+    }
+
     #[inline]
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()

@@ -1,6 +1,8 @@
 //! What tests of many requests share: a twin on a settable clock, and a seeded choice.
 #![allow(dead_code)]
 
+pub mod replay;
+
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};

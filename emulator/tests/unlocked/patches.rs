@@ -39,9 +39,13 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, from the condition to the change's application",
         file: "src/execute/write.rs",
-        locked: "    let change = write.change(&shape, &guard)?;\n    if write",
+        locked: "    let change = change?;\n    if write",
         unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen)? };\n    let mut guard = partition.write();\n    if write",
-        models: &["a_conditional_put_has_one_winner", "a_counter_loses_no_step"],
+        models: &[
+            "a_conditional_put_has_one_winner",
+            "a_counter_loses_no_step",
+            "a_stream_tells_an_item_in_order",
+        ],
     },
     Patch {
         what: "a transaction's locks, before it has applied everything",
@@ -79,10 +83,11 @@ pub const PATCHES: &[Patch] = &[
         models: &[
             "a_read_of_an_index_sees_the_writes_before_it",
             "an_index_ends_up_as_its_item",
+            "a_vector_index_ends_up_as_its_item",
         ],
     },
     Patch {
-        what: "the partition's lock, before what is due next is published",
+        what: "the word of what is due, before the partition is unlocked",
         file: "src/storage/partition.rs",
         locked: "        self.lower_due(contents);\n        contents.apply(shape, change, now);\n        self.publish_due(contents);\n",
         unlocked: "        contents.apply(shape, change, now);\n",
@@ -131,10 +136,31 @@ pub const PATCHES: &[Patch] = &[
         models: &["a_table_is_created_once"],
     },
     Patch {
+        what: "the lock of a table's ledger, between looking and spending",
+        file: "src/execute/capacity.rs",
+        locked: "    let Some(ledger) = ledger.as_mut() else { return Ok(()) };\n    ledger\n        .reserve(demands, context.now)\n",
+        unlocked: "    let Some(mut copied) = ledger.as_ref().cloned() else { return Ok(()) };\n    drop(ledger);\n    let reserved = copied.reserve(demands, context.now);\n    *table.capacity.lock() = Some(copied);\n    reserved\n",
+        models: &["no_unit_of_capacity_is_spent_twice"],
+    },
+    Patch {
         what: "the lock of the fault rules, between counting and judging",
         file: "src/fault.rs",
         locked: "        let mut installed = self.rules.lock();\n        for report in &mut installed.rules {\n            if !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
         unlocked: "        let mut copied = self.rules.lock().rules.clone();\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            if !report.rule.matches(subject) {\n                continue;\n            }\n",
         models: &["a_fault_rule_is_spent_once"],
+    },
+    Patch {
+        what: "the partition's lock, while a shard of its stream is read",
+        file: "src/execute/stream.rs",
+        locked: "        .map(|(table, shape)| due::read(table, shape, table.partition(place), now));\n",
+        unlocked: "        .map(|(table, shape)| due::run_partition(table, shape, table.partition(place), now));\n",
+        models: &["a_transaction_is_told_as_a_whole"],
+    },
+    Patch {
+        what: "the atomicity of the next sequence number",
+        file: "src/storage/stream/sequence.rs",
+        locked: "        Sequence(self.sequence.fetch_add(1, Ordering::Relaxed))\n",
+        unlocked: "        let number = self.sequence.load(Ordering::Relaxed);\n        self.sequence.store(number + 1, Ordering::Relaxed);\n        Sequence(number)\n",
+        models: &["a_sequence_number_is_given_once"],
     },
 ];

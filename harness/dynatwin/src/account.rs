@@ -9,11 +9,35 @@ use aws_sdk_dynamodb::config::{
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_async::time::SharedTimeSource;
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::Caller;
+use dynatwin_engine::capacity::Heat;
+use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::engine::{Caller, NotThere};
 
 use crate::convert;
 use crate::twin::Twin;
+
+/// What all clients of an account have in common; the SDK has a type of its own for each service's configuration.
+macro_rules! configured {
+    ($account:expr, $builder:expr) => {{
+        let clock = $account.twin.clock();
+        let key = $account.caller.access_key.as_str();
+        let builder = $builder
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new($account.caller.region.to_string()))
+            .credentials_provider(Credentials::new(key, "dynatwin", None, None, "dynatwin"))
+            .identity_cache(IdentityCache::no_cache())
+            .retry_partition(RetryPartition::custom("dynatwin").build())
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .http_client($account.twin.http_client())
+            .sleep_impl(SharedAsyncSleep::new(clock.clone()))
+            .time_source(SharedTimeSource::new(clock.clone()));
+        if clock.is_settable() {
+            builder.retry_config(RetryConfig::standard().with_use_static_exponential_base(true))
+        } else {
+            builder
+        }
+    }};
+}
 
 /// The tables of one access key and region, and the clients that see them.
 ///
@@ -53,23 +77,23 @@ impl Account {
 
     /// The configuration of [`client`](Account::client), to be changed before it is built.
     pub fn config(&self) -> config::Builder {
-        let clock = self.twin.clock();
-        let credentials = Credentials::new(self.caller.access_key.as_str(), "dynatwin", None, None, "dynatwin");
-        let builder = config::Builder::new()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new(self.caller.region.to_string()))
-            .credentials_provider(credentials)
-            .identity_cache(IdentityCache::no_cache())
-            .retry_partition(RetryPartition::custom("dynatwin").build())
-            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-            .http_client(self.twin.http_client())
-            .sleep_impl(SharedAsyncSleep::new(clock.clone()))
-            .time_source(SharedTimeSource::new(clock.clone()));
-        if clock.is_settable() {
-            builder.retry_config(RetryConfig::standard().with_use_static_exponential_base(true))
-        } else {
-            builder
-        }
+        configured!(self, config::Builder::new())
+    }
+
+    /// A client of DynamoDB Streams that sees the streams of these tables.
+    pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
+        aws_sdk_dynamodbstreams::Client::from_conf(self.streams_config().build())
+    }
+
+    /// The configuration of [`streams`](Account::streams), to be changed before it is built.
+    pub fn streams_config(&self) -> aws_sdk_dynamodbstreams::config::Builder {
+        configured!(self, aws_sdk_dynamodbstreams::config::Builder::new())
+    }
+
+    /// Splits each open shard of a table's stream in two, as DynamoDB does with partitions that are hot or full: for tests of
+    /// readers, which have to follow. Says whether the table has a stream.
+    pub fn split_shards(&self, table: &str) -> bool {
+        self.twin.engine().split_shards(&self.caller, table)
     }
 
     /// The names of the tables.
@@ -97,6 +121,37 @@ impl Account {
                 .all(|(name, asked)| item.get(name).is_some_and(|stored| convert::same_key(stored, asked)))
         })?;
         Some(convert::item(found))
+    }
+
+    /// Lets no write reach a global index of a table from now on, until [`resume_index`](Account::resume_index).
+    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+        self.twin.engine().pause_index(&self.caller, table, index)
+    }
+
+    /// Lets a paused index catch up.
+    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+        self.twin.engine().resume_index(&self.caller, table, index)
+    }
+
+    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotThere> {
+        let engine = self.twin.engine();
+        engine.set_index_lag(&self.caller, table, index, lag.into())
+    }
+
+    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
+    pub fn expire_now(&self, table: &str) -> Result<u64, NotThere> {
+        self.twin.engine().expire_now(&self.caller, table)
+    }
+
+    /// What a table's capacity was spent on: see [`Twin::heat`](crate::Twin::heat).
+    pub fn heat(&self, table: &str) -> Option<Heat> {
+        self.twin.engine().heat(&self.caller, table)
+    }
+
+    /// Begins or ends to watch that: see [`Twin::watch_heat`](crate::Twin::watch_heat).
+    pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
+        self.twin.engine().watch_heat(&self.caller, table, watches)
     }
 
     /// Sets the conditions of one table, now or later there; `None` lets it follow the twin's again.

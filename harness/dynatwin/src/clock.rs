@@ -88,6 +88,33 @@ impl TwinClock {
         ahead
     }
 
+    /// Lets time stand until [`unfreeze`](TwinClock::unfreeze), on any clock: nothing but [`advance`](TwinClock::advance) and
+    /// [`set`](TwinClock::set) moves it. Who sleeps meanwhile sleeps until then.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// let clock = Twin::new().clock();
+    /// clock.freeze();
+    /// assert_eq!(clock.now(), clock.now());
+    /// clock.unfreeze();
+    /// ```
+    pub fn freeze(&self) {
+        self.clock().freeze();
+        self.moved();
+    }
+
+    /// Lets time go on from where it stood.
+    pub fn unfreeze(&self) {
+        self.clock().unfreeze();
+        self.wake(Moment::NEVER);
+    }
+
+    /// Whether time stands by [`freeze`](TwinClock::freeze).
+    pub fn is_frozen(&self) -> bool {
+        self.clock().is_frozen()
+    }
+
     /// Whether the clock stands still unless it is moved.
     pub fn is_settable(&self) -> bool {
         self.clock().is_settable()
@@ -127,7 +154,11 @@ impl TwinClock {
     fn moved(&self) {
         self.0.engine.run_due();
         // On a clock that runs by itself all sleepers look again how much is left.
-        let until = if self.is_settable() { self.now() } else { Moment::NEVER };
+        self.wake(if self.is_settable() { self.now() } else { Moment::NEVER });
+    }
+
+    /// Lets sleepers look again whose sleep ends by `until`.
+    fn wake(&self, until: Moment) {
         let awake: Vec<Waker> = {
             let sleepers = self.0.sleepers.lock();
             let awake = sleepers.waiting.range(..=(until, u64::MAX));
@@ -218,7 +249,7 @@ impl Sleeping {
     /// A settable clock: moves it if it is this sleeper's turn. Says whether to look at the clock again.
     fn take_turn(&mut self, context: &mut Context<'_>) -> bool {
         let (earliest, first) = self.register(context.waker());
-        if !self.clock.0.moves {
+        if !self.clock.0.moves || self.clock.is_frozen() {
             return false;
         }
         if !first {
@@ -239,6 +270,13 @@ impl Sleeping {
         self.clock.now() >= earliest
     }
 
+    /// Any other clock, frozen: waits until it is moved or goes on. Says whether it has gone on meanwhile.
+    fn stand(&mut self, context: &mut Context<'_>) -> bool {
+        self.register(context.waker());
+        self.timer = None;
+        !self.clock.is_frozen()
+    }
+
     /// Any other clock: waits for what is left of the time. Says whether to look at the clock again.
     fn wait(&mut self, speed: f64, context: &mut Context<'_>) -> bool {
         self.register(context.waker());
@@ -254,7 +292,8 @@ impl Future for Sleeping {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         while self.clock.now() < self.deadline {
             let again = match self.clock.clock().speed() {
-                None => self.take_turn(context),
+                None if self.clock.is_settable() => self.take_turn(context),
+                None => self.stand(context),
                 Some(speed) => self.wait(speed, context),
             };
             if !again {

@@ -41,6 +41,19 @@ impl Faults {
         self.0.faults().report()
     }
 
+    /// The rules that have never acted, also those whose guards were dropped before.
+    ///
+    /// ```
+    /// use dynatwin::{Rule, Twin, Verdict};
+    ///
+    /// let twin = Twin::seeded(7);
+    /// drop(twin.faults().add(Rule::new(Verdict::Reset).operation("GetItm")));
+    /// assert_eq!(twin.faults().never_fired().len(), 1);
+    /// ```
+    pub fn never_fired(&self) -> Vec<RuleReport> {
+        self.0.faults().never_fired()
+    }
+
     /// Takes all rules out, whoever holds them.
     pub fn clear(&self) {
         self.0.faults().clear();
@@ -84,6 +97,26 @@ impl FaultGuard {
     /// How many of those it made fail, wait or lose their answer.
     pub fn fired(&self) -> u64 {
         self.report().map_or(0, |report| report.fired)
+    }
+
+    /// Checks how many requests, or entries, the rule has made fail, wait or lose their answer.
+    ///
+    /// # Panics
+    ///
+    /// If they were not `times`; the message says what the rule is and what it matched.
+    #[track_caller]
+    pub fn assert_fired(&self, times: u64) {
+        match self.report() {
+            Some(RuleReport {
+                fired, matched, rule, ..
+            }) => {
+                assert!(
+                    fired == times,
+                    "{rule}: fired {fired} times of {matched} that matched, not {times}"
+                );
+            }
+            None => assert!(times == 0, "the rule was taken out, and had to fire {times} times"),
+        }
     }
 
     /// Leaves the rule in, for as long as the twin lives.

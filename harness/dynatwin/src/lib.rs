@@ -2,7 +2,8 @@
 //!
 //! [`Twin`] holds a complete DynamoDB in the test's own process. [`Twin::client`] gives a real
 //! [`aws_sdk_dynamodb::Client`]: serialization, retries and errors are the SDK's, and no socket is opened. Time,
-//! throttling and failure are under the test's control, seeded and repeatable.
+//! throttling and failure are under the test's control, seeded and repeatable. [`Twin::streams`] gives an
+//! [`aws_sdk_dynamodbstreams::Client`] over the same twin.
 //!
 //! ```
 //! use aws_sdk_dynamodb::types::{AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType};
@@ -50,6 +51,11 @@
 //! [`Twin::config`] gives the builder to those who want to change more; [`Twin::http_client`] is for those whose
 //! application builds its own configuration.
 //!
+//! # Capacity
+//!
+//! Under [`Conditions::CALM`] nothing is throttled. With [`Capacity::Enforced`] tables have what they were given and no
+//! more; [`Twin::heat`] shows what it was spent on.
+//!
 //! # Answers that come late, broken or never
 //!
 //! A fault rule can do to an answer what a network does. The client sees what it would see over a socket:
@@ -73,7 +79,8 @@ pub use clock::{TwinClock, system_clock};
 pub use faults::{FaultGuard, Faults};
 pub use twin::{Builder, Twin};
 
+pub use dynatwin_engine::capacity::Heat;
 pub use dynatwin_engine::clock::{Clock, Moment};
-pub use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
-pub use dynatwin_engine::engine::Engine;
+pub use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+pub use dynatwin_engine::engine::{Engine, NotThere};
 pub use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, RuleReport, Verdict};

@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
+use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::engine::{Engine, NotThere, Settings};
 
 use crate::account::Account;
 use crate::clock::{TwinClock, system_clock};
@@ -81,6 +82,29 @@ impl Twin {
         self.home().config()
     }
 
+    /// A client of DynamoDB Streams, of the default region.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// let listed = twin.streams().list_streams().send().await?;
+    /// assert!(listed.streams().is_empty());
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
+        self.home().streams()
+    }
+
+    /// Splits each open shard of a table's stream in two, as DynamoDB does with partitions that are hot or full: for tests of
+    /// readers, which have to follow. Says whether the table has a stream.
+    pub fn split_shards(&self, table: &str) -> bool {
+        self.home().split_shards(table)
+    }
+
     /// The twin as an HTTP client of the SDK, for configurations that are built elsewhere. Give them
     /// [`clock`](Twin::clock) too, as `sleep_impl` and as `time_source`, and credentials and a region: those decide which
     /// tables are seen.
@@ -140,6 +164,38 @@ impl Twin {
     /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
     pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
         self.home().set_table_conditions(table, conditions);
+    }
+
+    /// Lets no write reach a global index of a table from now on, until [`resume_index`](Twin::resume_index): it can be read,
+    /// and stays as it is.
+    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+        self.home().pause_index(table, index)
+    }
+
+    /// Lets a paused index catch up, with all that would have reached it by now.
+    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+        self.home().resume_index(table, index)
+    }
+
+    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotThere> {
+        self.home().set_index_lag(table, index, lag)
+    }
+
+    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
+    pub fn expire_now(&self, table: &str) -> Result<u64, NotThere> {
+        self.home().expire_now(table)
+    }
+
+    /// What a table's capacity was spent on, and what was throttled, by partition and by key. Counted while capacity is
+    /// [enforced](dynatwin_engine::conditions::Capacity::Enforced), or [watched](Twin::watch_heat); keys only while watched.
+    pub fn heat(&self, table: &str) -> Option<Heat> {
+        self.home().heat(table)
+    }
+
+    /// Begins or ends to watch what a table's capacity is spent on, keys included. Says whether there is such a table.
+    pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
+        self.home().watch_heat(table, watches)
     }
 
     /// Removes all tables and fault rules.

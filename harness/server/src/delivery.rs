@@ -67,7 +67,7 @@ impl Body for Payload {
     }
 }
 
-/// Waits until it is `at`. Who sleeps on a clock that stands still moves it.
+/// Waits until it is `at`. Who sleeps on a clock that stands still moves it, and waits for one that is frozen.
 pub(crate) async fn wait_until(clock: &Clock, at: Moment) {
     loop {
         let left = at.since(clock.now());
@@ -76,6 +76,7 @@ pub(crate) async fn wait_until(clock: &Clock, at: Moment) {
         }
         match clock.speed() {
             Some(speed) => tokio::time::sleep(real(left, speed).min(NAP)).await,
+            None if clock.is_frozen() => tokio::time::sleep(NAP).await,
             None => {
                 clock.set(at);
             }

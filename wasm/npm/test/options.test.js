@@ -47,11 +47,70 @@ test('conditions have names, and members that replace them', () => {
   assert.equal(twin.conditions.throttles, 0);
   assert.equal(twin.conditions.internalErrors, 0.01);
   assert.deepEqual(new Dynatwin().conditions, {
-    timeToLive: 0, indexPropagation: 0, readStaleness: 0, monotonicReads: false, tableStatus: 0, internalErrors: 0, throttles: 0,
+    timeToLive: 0, indexPropagation: 0, readStaleness: 0, monotonicReads: false, transactionTime: 0, tableStatus: 0, capacity: 'reported', internalErrors: 0, throttles: 0,
   });
-  const own = { timeToLive: 60, indexPropagation: { typical: 1, longest: 2 }, readStaleness: 3, monotonicReads: true, tableStatus: 0, internalErrors: 1, throttles: 0.5 };
+  const own = { timeToLive: 60, indexPropagation: { typical: 1, longest: 2 }, readStaleness: 3, monotonicReads: true, transactionTime: 4, tableStatus: 0, capacity: 'reported', internalErrors: 1, throttles: 0.5 };
   assert.deepEqual(new Dynatwin({ conditions: own }).conditions, own);
   assert.equal(new Dynatwin({ conditions: { timeToLive: 'off' } }).conditions.timeToLive, 'off');
+  const rules = { burst: 300, adaptive: true, partitionRead: 3000, partitionWrite: 1000, partitionSize: 2 ** 30 * 10, heatSplit: 600, growth: 1800 };
+  const capacity = (given) => new Dynatwin({ conditions: { capacity: given } }).conditions.capacity;
+  assert.deepEqual(capacity('enforced'), rules);
+  assert.deepEqual(capacity({ burst: 1.5, heatSplit: 'never' }), { ...rules, burst: 1.5, heatSplit: 'never' });
+  assert.throws(() => capacity('tight'), /capacity is "reported", "enforced" or an object, and not "tight"/);
+  assert.throws(() => capacity({ partitionRead: 0 }), /capacity.partitionRead is a whole number from 1 on/);
+});
+
+test('nobody who sleeps moves a frozen clock', async () => {
+  for (const option of ['settable', 'system']) {
+    const { clock } = new Dynatwin({ clock: option });
+    clock.freeze();
+    const stood = clock.now().getTime();
+    let woken = false;
+    const sleeper = clock.sleep(1000).then(() => (woken = true));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual([woken, clock.frozen, clock.now().getTime()], [false, true, stood]);
+    clock.advance(1);
+    await sleeper;
+    assert.equal(clock.now().getTime(), stood + 1000);
+    clock.unfreeze();
+    assert.equal(clock.frozen, false);
+    await clock.sleep(2);
+    assert.ok(clock.now().getTime() >= stood + 1001);
+  }
+});
+
+test('an index can be paused, and what has expired deleted now', () => {
+  const twin = new Dynatwin({ clock: 'settable', conditions: { timeToLive: 'off' } });
+  const send = (operation, body) => {
+    const answer = twin.dispatch(operation, JSON.stringify({ TableName: 'tab', ...body }));
+    assert.equal(answer.status, 200);
+    return JSON.parse(new TextDecoder().decode(answer.body));
+  };
+  const keys = (name) => [{ AttributeName: name, KeyType: 'HASH' }];
+  send('CreateTable', {
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: ['pk', 'g'].map((name) => ({ AttributeName: name, AttributeType: 'S' })),
+    KeySchema: keys('pk'),
+    GlobalSecondaryIndexes: [{ IndexName: 'by-g', KeySchema: keys('g'), Projection: { ProjectionType: 'ALL' } }],
+  });
+  send('UpdateTimeToLive', { TimeToLiveSpecification: { Enabled: true, AttributeName: 'ttl' } });
+  const put = (pk) => send('PutItem', { Item: { pk: { S: pk }, g: { S: 'x' }, ttl: { N: '1767225600' } } });
+  const count = () => send('Scan', { IndexName: 'by-g' }).Count;
+  put('a');
+  twin.pauseIndex('tab', 'by-g');
+  put('b');
+  assert.equal(count(), 1);
+  twin.resumeIndex('tab', 'by-g');
+  assert.equal(count(), 2);
+  twin.setIndexLag('tab', 'by-g', 10);
+  put('c');
+  assert.equal(count(), 2);
+  twin.setIndexLag('tab', 'by-g', undefined);
+  twin.clock.advance(10);
+  assert.equal(count(), 3);
+  assert.equal(twin.expireNow('tab'), 3);
+  assert.equal(count(), 0);
+  assert.throws(() => twin.pauseIndex('tab', 'by-x'), /Table tab has no global index by-x\./);
 });
 
 test('what is not known is refused in a sentence', () => {

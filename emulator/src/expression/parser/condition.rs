@@ -16,6 +16,7 @@ enum Open {
         jump: usize,
     },
     Or {
+        left: u32,
         jump: usize,
     },
 }
@@ -44,7 +45,7 @@ impl Builder {
         let (op, open) = if is_and {
             (Op::JumpIfFalse(0), Open::And { left, jump })
         } else {
-            (Op::JumpIfTrue(0), Open::Or { jump })
+            (Op::JumpIfTrue(0), Open::Or { left, jump })
         };
         self.program.push(op);
         self.open.push(open);
@@ -56,15 +57,15 @@ impl Builder {
             node = match self.open.last().copied() {
                 Some(Open::Not) => {
                     self.program.push(Op::Not);
-                    self.node(Node::Not)
+                    self.node(Node::Not(node))
                 }
                 Some(Open::And { left, jump }) if and => {
                     self.program[jump] = Op::JumpIfFalse(self.program.len() as u32);
                     self.node(Node::And(left, node))
                 }
-                Some(Open::Or { jump }) if or => {
+                Some(Open::Or { left, jump }) if or => {
                     self.program[jump] = Op::JumpIfTrue(self.program.len() as u32);
-                    self.node(Node::Or)
+                    self.node(Node::Or(left, node))
                 }
                 _ => return node,
             };

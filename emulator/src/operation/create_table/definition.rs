@@ -3,18 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use super::one_of;
+use super::{one_of, vector};
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::limits;
 use crate::operation::tags;
 use crate::request::{
-    AttributeDefinition, CreateTable, KeySchemaElement, OnDemandThroughput as OnDemandRequest, ProvisionedThroughput,
-    SecondaryIndex, SseSpecification,
+    AttributeDefinition, CreateTable, KeySchemaElement, OnDemandThroughput as OnDemandRequest,
+    Projection as ProjectionRequest, ProvisionedThroughput, SecondaryIndex, SseSpecification, WarmThroughput,
 };
 use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput, Projection,
-    ScalarType, Throughput,
+    ScalarType, StreamView, Throughput, VectorIndex, initial_warm,
 };
 use crate::value::{Name, Text};
 
@@ -31,20 +31,22 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
     };
     let throughput = table_throughput(request, billing)?;
     let on_demand = on_demand(request.on_demand_throughput.as_ref(), billing, "table")?;
-    let warm = warm(request, billing, throughput)?;
+    let warm = warm(request.warm_throughput.as_ref(), "table", billing, throughput)?;
     let types = attribute_types(request.attribute_definitions.as_deref().unwrap_or_default())?;
     let elements = request.key_schema.as_deref().unwrap_or_default();
     let key = table_key(elements, &types)?;
     let locals = local_indexes(request, &key, &types)?;
     let globals = global_indexes(request, &types, billing)?;
-    check_indexes_together(&globals, &locals)?;
-    check_all_used(&types, &key, &globals, &locals)?;
-    check_stream(request)?;
+    let vectors = vector::read(request.vector_indexes.as_deref(), &types, billing)?;
+    check_indexes_together(&globals, &locals, &vectors)?;
+    check_all_used(&types, &key, &globals, &locals, &vectors)?;
+    stream(request)?;
     Ok(Definition {
         key,
         attributes: types,
         locals,
         globals,
+        vectors,
         billing,
         throughput,
         adjustments: Adjustments::default(),
@@ -118,17 +120,17 @@ fn on_demand(
     }))
 }
 
-fn warm(request: &CreateTable, billing: BillingMode, throughput: Throughput) -> Result<Option<Throughput>, ApiError> {
-    let Some(asked) = &request.warm_throughput else {
+/// What is to be served at once; `of` is `table`, or the index as in `index by-date`.
+fn warm(
+    asked: Option<&WarmThroughput>,
+    of: &str,
+    billing: BillingMode,
+    throughput: Throughput,
+) -> Result<Option<Throughput>, ApiError> {
+    let Some(asked) = asked else {
         return Ok(None);
     };
-    let initial = match billing {
-        BillingMode::PayPerRequest => Throughput {
-            read: limits::ON_DEMAND_READ_UNITS,
-            write: limits::ON_DEMAND_WRITE_UNITS,
-        },
-        BillingMode::Provisioned => throughput,
-    };
+    let initial = initial_warm(billing, throughput);
     for (value, least, name, provisioned) in [
         (
             asked.read_units_per_second,
@@ -148,10 +150,10 @@ fn warm(request: &CreateTable, billing: BillingMode, throughput: Throughput) -> 
         }
         return Err(match billing {
             BillingMode::PayPerRequest => ApiError::invalid(format_args!(
-                "Requested {name} for WarmThroughput for table is lower than initial throughput for OnDemand. See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html"
+                "Requested {name} for WarmThroughput for {of} is lower than initial throughput for OnDemand. See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html"
             )),
             BillingMode::Provisioned => ApiError::invalid(format_args!(
-                "Requested {name} for WarmThroughput for table is lower than {provisioned} of ProvisionedThroughput"
+                "Requested {name} for WarmThroughput for {of} is lower than {provisioned} of ProvisionedThroughput"
             )),
         });
     }
@@ -303,7 +305,7 @@ fn local_indexes(request: &CreateTable, table: &KeySchema, types: &Types) -> Res
                 shown(table.hash.iter().map(|attribute| &attribute.name))
             )));
         }
-        let projection = projection(asked)?;
+        let projection = projection(asked.projection.as_ref())?;
         Ok(Index {
             name,
             key,
@@ -352,13 +354,19 @@ pub(in crate::operation) fn global_index(
 ) -> Result<Index, ApiError> {
     let name = asked.index_name.clone().unwrap_or_default();
     let key = global_key(asked.key_schema.as_deref().unwrap_or_default(), types)?;
-    let projection = projection(asked)?;
+    let projection = projection(asked.projection.as_ref())?;
     check(asked)?;
     let throughput = match &asked.provisioned_throughput {
         None => Throughput::default(),
         Some(asked) => throughput_of(asked)?,
     };
     let on_demand = on_demand(asked.on_demand_throughput.as_ref(), billing, &format!("index : {name}"))?;
+    let warm = warm(
+        asked.warm_throughput.as_ref(),
+        &format!("index {name}"),
+        billing,
+        throughput,
+    )?;
     Ok(Index {
         name,
         key,
@@ -367,12 +375,12 @@ pub(in crate::operation) fn global_index(
         throughput,
         adjustments: Adjustments::default(),
         on_demand,
-        warm: None,
+        warm,
     })
 }
 
-fn projection(index: &SecondaryIndex) -> Result<Projection, ApiError> {
-    let asked = index.projection.clone().unwrap_or_default();
+pub(super) fn projection(asked: Option<&ProjectionRequest>) -> Result<Projection, ApiError> {
+    let asked = asked.cloned().unwrap_or_default();
     let word = one_of(asked.projection_type.as_ref());
     match (word, asked.non_key_attributes) {
         (Some("INCLUDE"), Some(mut names)) => {
@@ -396,11 +404,12 @@ fn projection(index: &SecondaryIndex) -> Result<Projection, ApiError> {
     }
 }
 
-fn check_indexes_together(globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
+fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[VectorIndex]) -> Result<(), ApiError> {
     let mut names = BTreeSet::new();
-    for index in globals.iter().chain(locals) {
-        if !names.insert(&index.name) {
-            return Err(ApiError::invalid(format_args!("Duplicate index name: {}", index.name)));
+    let keyed = globals.iter().chain(locals).map(|index| &index.name);
+    for name in keyed.chain(vectors.iter().map(|index| &index.name)) {
+        if !names.insert(name) {
+            return Err(ApiError::invalid(format_args!("Duplicate index name: {name}")));
         }
     }
     if globals.len() > limits::GLOBAL_INDEXES {
@@ -412,6 +421,9 @@ fn check_indexes_together(globals: &[Index], locals: &[Index]) -> Result<(), Api
         return Err(ApiError::invalid(
             "Number of LocalSecondaryIndexes exceeds per-table limit of 5",
         ));
+    }
+    if vectors.len() > limits::VECTOR_INDEXES {
+        return Err(ApiError::invalid("VectorIndex count exceeds the per-table limit of 5"));
     }
     check_projected(globals, locals)
 }
@@ -438,17 +450,25 @@ pub(in crate::operation) fn check_projected(globals: &[Index], locals: &[Index])
     Ok(())
 }
 
-fn check_all_used(types: &Types, key: &KeySchema, globals: &[Index], locals: &[Index]) -> Result<(), ApiError> {
+fn check_all_used(
+    types: &Types,
+    key: &KeySchema,
+    globals: &[Index],
+    locals: &[Index],
+    vectors: &[VectorIndex],
+) -> Result<(), ApiError> {
     let indexes = || globals.iter().chain(locals);
+    let searched = vectors.iter().flat_map(|index| &index.search);
     let used: BTreeSet<&Name> = key
         .attributes()
         .chain(indexes().flat_map(|index| index.key.attributes()))
         .map(|each| &each.name)
+        .chain(searched.map(|each| &each.name))
         .collect();
     if used.len() == types.len() {
         return Ok(());
     }
-    if indexes().next().is_none() {
+    if indexes().next().is_none() && vectors.is_empty() {
         return Err(ApiError::invalid(
             "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions",
         ));
@@ -460,22 +480,21 @@ fn check_all_used(types: &Types, key: &KeySchema, globals: &[Index], locals: &[I
     )))
 }
 
-fn check_stream(request: &CreateTable) -> Result<(), ApiError> {
+/// The stream that the table begins with.
+pub(super) fn stream(request: &CreateTable) -> Result<Option<StreamView>, ApiError> {
     let Some(stream) = &request.stream_specification else {
-        return Ok(());
+        return Ok(None);
     };
     let view = one_of(stream.stream_view_type.as_ref());
     match (stream.stream_enabled, view) {
         (Some(true), None) => Err(ApiError::invalid(
             "Table is being created with a stream enabled, UpdateViewType is required",
         )),
-        (Some(true), Some(_)) => Err(ApiError::invalid(
-            "StreamSpecification: streams are not served by this endpoint yet",
-        )),
+        (Some(true), Some(view)) => Ok(StreamView::from_name(view)),
         (_, Some(_)) => Err(ApiError::invalid(
             "Table is being created with a stream disabled, UpdateViewType should not be specified",
         )),
-        (_, None) => Ok(()),
+        (_, None) => Ok(None),
     }
 }
 

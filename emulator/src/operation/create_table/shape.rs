@@ -1,12 +1,13 @@
 //! The framework's checks on a CreateTable: names, lengths, words and bounds, collected.
 
-use super::{one_of, words};
+use super::{one_of, vector, words};
 use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check;
 use crate::request::{
     AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex,
+    StreamSpecification,
 };
-use crate::schema::ScalarType;
+use crate::schema::{ScalarType, StreamView};
 use crate::value::Text;
 
 /// A bad table name stands alone; all other faults are said together.
@@ -40,7 +41,26 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
             index(&mut faults, each, &format!("{path}.{}.member", at + 1), most);
         }
     }
+    for (at, each) in request.vector_indexes.iter().flatten().enumerate() {
+        vector::shape(&mut faults, each, &format!("vectorIndexes.{}.member", at + 1));
+    }
+    stream(&mut faults, request.stream_specification.as_ref());
     faults.finish()
+}
+
+/// The words that a stream can show, in the model's order; the service's own is not recorded.
+const VIEWS: &str = "[NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES, KEYS_ONLY]";
+
+pub(in crate::operation) fn stream(faults: &mut Violations, asked: Option<&StreamSpecification>) {
+    let Some(asked) = asked else { return };
+    if asked.stream_enabled.is_none() {
+        faults.missing("streamSpecification.streamEnabled");
+    }
+    if let Some(word) = one_of(asked.stream_view_type.as_ref())
+        && StreamView::from_name(word).is_none()
+    {
+        faults.value(word, "streamSpecification.streamViewType", constraint::one_of(VIEWS));
+    }
 }
 
 pub(in crate::operation) fn billing_mode(faults: &mut Violations, word: Option<&Text>, path: &str) {
@@ -66,7 +86,7 @@ pub(in crate::operation) fn definitions(faults: &mut Violations, definitions: &[
     }
 }
 
-fn attribute_name(faults: &mut Violations, name: Option<&str>, path: &str) {
+pub(super) fn attribute_name(faults: &mut Violations, name: Option<&str>, path: &str) {
     let path = format!("{path}.attributeName");
     match name {
         None => faults.missing(path),
@@ -133,8 +153,8 @@ pub(in crate::operation) fn throughput(
     }
 }
 
-pub(in crate::operation) fn index_name(faults: &mut Violations, index: &SecondaryIndex, path: &str) {
-    match one_of(index.index_name.as_ref()) {
+pub(in crate::operation) fn index_name(faults: &mut Violations, name: Option<&Text>, path: &str) {
+    match one_of(name) {
         None => faults.missing(format_args!("{path}.indexName")),
         Some("") => faults.value("", format_args!("{path}.indexName"), constraint::min_length(3)),
         Some(name) => check::name(faults, name, &format!("{path}.indexName")),
@@ -142,7 +162,7 @@ pub(in crate::operation) fn index_name(faults: &mut Violations, index: &Secondar
 }
 
 pub(in crate::operation) fn index(faults: &mut Violations, index: &SecondaryIndex, path: &str, most_keys: usize) {
-    index_name(faults, index, path);
+    index_name(faults, index.index_name.as_ref(), path);
     match &index.key_schema {
         None => faults.missing(format_args!("{path}.keySchema")),
         Some(elements) => key_schema(faults, elements, &format!("{path}.keySchema"), most_keys),
@@ -158,7 +178,7 @@ pub(in crate::operation) fn index(faults: &mut Violations, index: &SecondaryInde
     );
 }
 
-fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
+pub(super) fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
     if let Some(word) = one_of(projection.projection_type.as_ref())
         && !matches!(word, "ALL" | "INCLUDE" | "KEYS_ONLY")
     {

@@ -8,16 +8,17 @@ use super::throughput::{Of, check_changes, raise_warm};
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
 use crate::operation::create_table::definition::{self, Types};
+use crate::operation::create_table::vector;
 use crate::request::SecondaryIndex;
 use crate::schema::{BillingMode, Definition, Index, KeyAttribute, KeySchema};
 use crate::storage::{GlobalIndex, Work};
 
 /// Measured: 24 to 56 s in which the service looks for room.
-const ALLOCATION: f64 = 6.0;
+pub(super) const ALLOCATION: f64 = 6.0;
 /// Measured: about 8.5 or 16.5 minutes until the index is `ACTIVE`, even on an empty table.
-const CREATION: f64 = 85.0;
+pub(super) const CREATION: f64 = 85.0;
 /// Measured: 2.6 to 6 s.
-const DELETION: f64 = 0.7;
+pub(super) const DELETION: f64 = 0.7;
 /// Measured: 2 to 4 s.
 const UNITS: f64 = 0.5;
 
@@ -46,22 +47,47 @@ impl Edit<'_> {
             Some(_) => Err(ApiError::validation(format!(
                 "Cannot {verb} an index that is not a GlobalSecondaryIndex: {name}"
             ))),
-            None => Err(ApiError::new(
-                ErrorKind::ResourceNotFound,
-                format!(
-                    "Requested resource not found: Index {name} for table {}",
-                    self.table.name
-                ),
-            )),
+            None => Err(self.no_such_index(name)),
         }
     }
 
+    pub(super) fn no_such_index(&self, name: &str) -> ApiError {
+        let table = &self.table.name;
+        ApiError::new(
+            ErrorKind::ResourceNotFound,
+            format!("Requested resource not found: Index {name} for table {table}"),
+        )
+    }
+
+    /// Whether an index of this name is there already, of whatever kind.
+    pub(super) fn check_new(&self, name: &str) -> Result<(), ApiError> {
+        if self.shape.definition.has_index(name) {
+            return Err(ApiError::validation(
+                "Attempting to create an index which already exists",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses to remove an index for which the service is still looking for room.
+    pub(super) fn refuse_while_allocating(&self, name: &str) -> Result<(), ApiError> {
+        let (table, now) = (&self.table.name, self.context.now);
+        let allocates =
+            |work: &Work| matches!(work, Work::CreateIndex { index, allocated } if index == name && *allocated > now);
+        if self.shape.jobs.iter().any(|job| allocates(&job.work)) {
+            return Err(ApiError::in_use(format_args!(
+                "Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: {table} Index: {name}"
+            )));
+        }
+        Ok(())
+    }
+
     /// Refuses to make or remove an index while the table or another index is being changed.
-    fn check_online(&self, own: &str) -> Result<(), ApiError> {
+    pub(super) fn check_online(&self, own: &str) -> Result<(), ApiError> {
         let table = &self.table.name;
         let busy = |work: &Work| match work {
             Work::CreateIndex { index, .. } => index != own,
-            Work::DeleteIndex { .. } => true,
+            Work::DeleteIndex { .. } | Work::DeleteVectorIndex { .. } => true,
             _ => false,
         };
         if self.shape.jobs.iter().any(|job| busy(&job.work)) {
@@ -75,6 +101,11 @@ impl Edit<'_> {
                 "Can't create or delete indexes while table IOPS are being updated. Table: {table}"
             )));
         }
+        if self.stream_switches() {
+            return Err(ApiError::in_use(
+                "Can't create or delete an index when stream status is being updated.",
+            ));
+        }
         if jobs().any(|job| matches!(job.work, Work::Class { .. })) {
             return Err(ApiError::in_use(
                 "Can't create or delete an index when a table class update is in progress.",
@@ -86,11 +117,7 @@ impl Edit<'_> {
     fn create_index(&mut self, asked: &SecondaryIndex) -> Result<(), ApiError> {
         let name = asked.index_name.clone().unwrap_or_default();
         self.check_online("")?;
-        if self.shape.definition.index(&name).is_some() {
-            return Err(ApiError::validation(
-                "Attempting to create an index which already exists",
-            ));
-        }
+        self.check_new(&name)?;
         if self.shape.definition.globals.len() >= limits::GLOBAL_INDEXES {
             return Err(ApiError::subscriber_limit(
                 "Number of global secondary indexes exceeds per-table limit of 20",
@@ -105,6 +132,9 @@ impl Edit<'_> {
         let types = definition::attribute_types(types)?;
         let billing = self.shape.definition.billing;
         let index = definition::global_index(asked, &types, billing, &|asked| check_units(asked, billing))?;
+        for vectors in &self.shape.definition.vectors {
+            vector::check_not_defined(&vectors.attribute, &index.key.attributes().cloned().collect())?;
+        }
         check_types(&self.shape.definition, &index)?;
         self.check_most(index.throughput, &Of::Index(&name))?;
         let until = self.after("index", CREATION);
@@ -120,25 +150,12 @@ impl Edit<'_> {
 
     fn delete_index(&mut self, asked: &SecondaryIndex) -> Result<(), ApiError> {
         let name = asked.index_name.as_deref().unwrap_or_default();
-        let table = &self.table.name;
         self.check_online(name)?;
         let at = self.find(name, "delete")?;
-        let now = self.context.now;
-        for job in self
-            .shape
-            .jobs
-            .iter()
-            .filter(|job| job.index().is_some_and(|index| index == name))
-        {
-            match &job.work {
-                Work::CreateIndex { allocated, .. } if *allocated > now => {
-                    return Err(ApiError::in_use(format_args!(
-                        "Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: {table} Index: {name}"
-                    )));
-                }
-                Work::UpdateIndex { .. } => return Err(self.being_updated(name)),
-                _ => {}
-            }
+        self.refuse_while_allocating(name)?;
+        let updates = |work: &Work| matches!(work, Work::UpdateIndex { index, .. } if index == name);
+        if self.shape.jobs.iter().any(|job| updates(&job.work)) {
+            return Err(self.being_updated(name));
         }
         self.shape
             .jobs
@@ -275,10 +292,14 @@ fn add_types(types: &mut Types, key: &KeySchema) {
 }
 
 /// Forgets the types of attributes that are in no key any more.
-fn prune_types(definition: &mut Definition) {
-    let keys: Vec<KeySchema> = definition.indexes().map(|index| index.key.clone()).collect();
-    let table = &definition.key;
-    definition
-        .attributes
-        .retain(|attribute| table.contains(&attribute.name) || keys.iter().any(|key| key.contains(&attribute.name)));
+pub(super) fn prune_types(definition: &mut Definition) {
+    let mut types = std::mem::take(&mut definition.attributes);
+    types.retain(|attribute| {
+        let name = &attribute.name;
+        let mut vectors = definition.vectors.iter();
+        definition.key.contains(name)
+            || definition.indexes().any(|index| index.key.contains(name))
+            || vectors.any(|index| index.search_attribute(name).is_some())
+    });
+    definition.attributes = types;
 }

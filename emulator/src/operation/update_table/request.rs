@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use super::stream;
 use crate::error::{ApiError, Violations};
-use crate::operation::create_table::shape;
-use crate::request::{IndexUpdate, UpdateTable};
+use crate::operation::create_table::{shape, vector};
+use crate::request::{IndexUpdate, UpdateTable, VectorIndexUpdate};
 
 /// What can be asked for, as the service lists it.
 const CHANGES: [&str; 12] = [
@@ -29,7 +30,13 @@ pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
     check_members(request)?;
     check_something(request)?;
     check_together(request)?;
-    check_indexes(request.global_secondary_index_updates.as_deref())
+    stream::check(request.stream_specification.as_ref())?;
+    check_indexes(request.global_secondary_index_updates.as_deref())?;
+    check_vectors(request.vector_index_updates.as_deref())?;
+    if online(request).count() > 1 {
+        return Err(ApiError::subscriber_limit(ONE_ONLINE_INDEX));
+    }
+    Ok(())
 }
 
 fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
@@ -41,12 +48,13 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
         &mut faults,
         request.attribute_definitions.as_deref().unwrap_or_default(),
     );
+    shape::stream(&mut faults, request.stream_specification.as_ref());
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {
         let path = format!("globalSecondaryIndexUpdates.{}.member", at + 1);
         if let Some(update) = &update.update {
             let path = format!("{path}.update");
-            shape::index_name(&mut faults, update, &path);
+            shape::index_name(&mut faults, update.index_name.as_ref(), &path);
             let units = update.provisioned_throughput.as_ref();
             shape::throughput(&mut faults, units, &format!("{path}.provisionedThroughput"));
         }
@@ -54,7 +62,16 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
             shape::index(&mut faults, create, &format!("{path}.create"), 8);
         }
         if let Some(delete) = &update.delete {
-            shape::index_name(&mut faults, delete, &format!("{path}.delete"));
+            shape::index_name(&mut faults, delete.index_name.as_ref(), &format!("{path}.delete"));
+        }
+    }
+    for (at, update) in request.vector_index_updates.iter().flatten().enumerate() {
+        let path = format!("vectorIndexUpdates.{}.member", at + 1);
+        if let Some(create) = &update.create {
+            vector::shape(&mut faults, create, &format!("{path}.create"));
+        }
+        if let Some(delete) = &update.delete {
+            shape::index_name(&mut faults, delete.index_name.as_ref(), &format!("{path}.delete"));
         }
     }
     faults.finish()
@@ -63,6 +80,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
 /// The changes that a request asks for, by the names of its members.
 fn asked(request: &UpdateTable) -> Vec<&'static str> {
     let indexes = request.global_secondary_index_updates.as_ref();
+    let vectors = request.vector_index_updates.as_ref();
     [
         ("ProvisionedThroughput", request.provisioned_throughput.is_some()),
         ("BillingMode", request.billing_mode.is_some()),
@@ -80,6 +98,7 @@ fn asked(request: &UpdateTable) -> Vec<&'static str> {
         ("OnDemandThroughput", request.on_demand_throughput.is_some()),
         ("WarmThroughput", request.warm_throughput.is_some()),
         ("TableClass", request.table_class.is_some()),
+        ("VectorIndexUpdates", vectors.is_some_and(|each| !each.is_empty())),
     ]
     .into_iter()
     .filter_map(|(name, there)| there.then_some(name))
@@ -92,10 +111,11 @@ fn check_something(request: &UpdateTable) -> Result<(), ApiError> {
         .as_ref()
         .is_some_and(Vec::is_empty);
     if !asked(request).is_empty() {
-        return if empty_indexes {
-            Err(ApiError::invalid("List of GlobalSecondaryIndexUpdates is empty"))
-        } else {
-            Ok(())
+        let empty_vectors = request.vector_index_updates.as_ref().is_some_and(Vec::is_empty);
+        return match (empty_indexes, empty_vectors) {
+            (true, _) => Err(ApiError::invalid("List of GlobalSecondaryIndexUpdates is empty")),
+            (_, true) => Err(ApiError::invalid("List of VectorIndexUpdates is empty")),
+            _ => Ok(()),
         };
     }
     // What was sent without being a change is not in the list.
@@ -165,15 +185,13 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
     }
     let units = has("ProvisionedThroughput");
     let stream = has("StreamSpecification");
-    let online = request.global_secondary_index_updates.iter().flatten().any(is_online);
+    let online = online(request).next().is_some();
     let text = if stream && (units || request.billing_mode.as_deref() == Some("PROVISIONED")) {
         "You cannot modify stream status while updating table IOPS"
     } else if online && units {
         "You cannot create or delete index while updating table IOPS"
     } else if online && stream {
         "You cannot create or delete index while changing stream status"
-    } else if stream {
-        "StreamSpecification: streams are not served by this endpoint yet"
     } else if has("ReplicaUpdates") {
         "ReplicaUpdates: replicas are not served by this endpoint yet"
     } else {
@@ -182,9 +200,12 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
     Err(ApiError::invalid(text))
 }
 
-/// Whether an element makes or removes an index.
-fn is_online(update: &IndexUpdate) -> bool {
-    update.create.is_some() || update.delete.is_some()
+/// The indexes of all kinds that are made or removed.
+fn online(request: &UpdateTable) -> impl Iterator<Item = ()> {
+    let keyed = request.global_secondary_index_updates.iter().flatten();
+    let keyed = keyed.filter(|update| update.create.is_some() || update.delete.is_some());
+    let vectors = request.vector_index_updates.iter().flatten();
+    keyed.map(drop).chain(vectors.map(drop))
 }
 
 fn check_indexes(updates: Option<&[IndexUpdate]>) -> Result<(), ApiError> {
@@ -211,8 +232,24 @@ fn check_indexes(updates: Option<&[IndexUpdate]>) -> Result<(), ApiError> {
             )));
         }
     }
-    if updates.iter().filter(|update| is_online(update)).count() > 1 {
-        return Err(ApiError::subscriber_limit(ONE_ONLINE_INDEX));
+    Ok(())
+}
+
+fn check_vectors(updates: Option<&[VectorIndexUpdate]>) -> Result<(), ApiError> {
+    for element in updates.unwrap_or_default() {
+        match (&element.create, &element.delete) {
+            (None, None) => {
+                return Err(ApiError::invalid(
+                    "One of VectorIndexUpdate.Create, VectorIndexUpdate.Delete must not be null",
+                ));
+            }
+            (Some(_), Some(_)) => {
+                return Err(ApiError::invalid(
+                    "Only one vector index action is allowed per VectorIndexUpdate object",
+                ));
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

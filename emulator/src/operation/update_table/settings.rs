@@ -64,6 +64,8 @@ impl Edit<'_> {
             )));
         }
         self.refuse_while_units_change()?;
+        // That it is refused was measured; the sentence is the one that other changes get.
+        self.refuse_while_stream_switches("update table class")?;
         let spent = self
             .shape
             .recent

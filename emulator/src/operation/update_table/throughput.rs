@@ -7,9 +7,8 @@ use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
 use crate::operation::create_table::definition::throughput_of;
-use crate::operation::description::initial_warm;
 use crate::request::OnDemandThroughput as OnDemandRequest;
-use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput};
+use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput, initial_warm};
 use crate::storage::Work;
 
 /// Measured: 1 to 2 s.
@@ -122,6 +121,7 @@ impl Edit<'_> {
 
     fn check_free(&self) -> Result<(), ApiError> {
         self.refuse_while_units_change()?;
+        self.refuse_while_stream_switches("change table IOPS")?;
         let name = &self.table.name;
         let created = self.allocating().map(|indexes| ("created", indexes));
         match created.or_else(|| self.deleting().map(|indexes| ("deleted", indexes))) {
@@ -262,6 +262,9 @@ impl Edit<'_> {
         let switched = self.request.billing_mode.is_some();
         let busy = if !switched && self.shape.jobs.iter().any(super::Job::is_throughput) {
             Some("BillingMode update is in progress".to_owned())
+        } else if self.stream_switches() {
+            // That it is refused was measured; the sentence is made like the others.
+            Some("stream status update is in progress".to_owned())
         } else {
             let created = self.allocating().map(|indexes| ("creation", indexes));
             let busy = created.or_else(|| self.deleting().map(|indexes| ("deletion", indexes)));

@@ -4,9 +4,8 @@ use super::Edit;
 use super::throughput::Of;
 use crate::error::ApiError;
 use crate::limits;
-use crate::operation::description::initial_warm;
 use crate::request::WarmThroughput;
-use crate::schema::Throughput;
+use crate::schema::{Throughput, initial_warm};
 use crate::storage::Work;
 use crate::value::Name;
 

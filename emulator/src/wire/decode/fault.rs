@@ -67,6 +67,13 @@ pub(super) struct Faults {
 /// What was noted before an expression's value.
 pub(super) struct SetAside(Option<Box<Fault>>);
 
+impl SetAside {
+    /// Whether anything was noted.
+    pub(super) fn is_fault(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
 impl Faults {
     pub(super) fn new(layer: ValueLayer) -> Faults {
         Faults {
@@ -136,7 +143,8 @@ impl Faults {
         self.restore(before);
     }
 
-    fn restore(&mut self, before: SetAside) {
+    /// Brings back what was laid aside.
+    pub(super) fn restore(&mut self, before: SetAside) {
         let worst = self.worst();
         if let Some(before) = before.0
             && worst.as_ref().is_none_or(|found| before.order <= found.order)

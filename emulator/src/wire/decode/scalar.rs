@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine as _};
 
 use super::{Decoder, Read, Stop};
+use crate::clock::Moment;
 use crate::value::Text;
 use crate::wire::reader::Token;
 
@@ -64,6 +65,19 @@ impl<'a> Decoder<'a> {
                     .unwrap_or(0))
             }
             other => Err(self.mismatch(other, expected, class)?),
+        }
+    }
+
+    /// A moment: seconds since the epoch, with a fraction.
+    pub(super) fn timestamp(&mut self) -> Read<Moment> {
+        match self.reader.peek()? {
+            Token::Number => {
+                let text = self.reader.number()?;
+                // What is too large becomes the largest: `as` does that.
+                let seconds = text.parse::<f64>().unwrap_or(0.0);
+                Ok(Moment::from_micros((seconds * 1e6).round() as i64))
+            }
+            other => Err(self.mismatch(other, "Date", "class java.util.Date")?),
         }
     }
 

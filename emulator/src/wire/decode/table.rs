@@ -5,8 +5,9 @@ use super::shape::{requests, structures};
 use super::{Decoder, Place};
 use crate::request::{
     AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
-    OnDemandThroughput, Projection, ProvisionedThroughput, SecondaryIndex, SseSpecification, StreamSpecification,
-    TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource, UpdateTable, UpdateTimeToLive, WarmThroughput,
+    OnDemandThroughput, Projection, ProvisionedThroughput, SearchSchemaElement, SecondaryIndex, SseSpecification,
+    StreamSpecification, TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource, UpdateTable,
+    UpdateTimeToLive, VectorAttribute, VectorIndex, VectorIndexUpdate, WarmThroughput,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -20,6 +21,9 @@ struct IndexThroughput;
 
 /// The member of an index that goes.
 struct IndexName;
+
+/// The member of a vector index that goes.
+struct VectorIndexName;
 
 requests! {
     CreateTable: NO_VALUES,
@@ -49,6 +53,7 @@ structures! {
         "Tags" => tags = Decoder::structure_list::<Tag>,
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
+        "VectorIndexes" => vector_indexes = Decoder::structure_list::<VectorIndex>,
         "ResourcePolicy" => resource_policy = Decoder::text,
     }
 
@@ -75,6 +80,33 @@ structures! {
         "IndexName" => index_name = Decoder::text,
         "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
         "Projection" => projection = |decoder| decoder.structure::<Projection>(Place::Member),
+    }
+
+    VectorIndex => VectorIndex, "VectorIndex" {
+        "IndexName" => index_name = Decoder::text,
+        "VectorAttribute" => vector_attribute = |decoder| decoder.structure::<VectorAttribute>(Place::Member),
+        "SearchSchema" => search_schema = Decoder::structure_list::<SearchSchemaElement>,
+        "Projection" => projection = |decoder| decoder.structure::<Projection>(Place::Member),
+        "Dimensions" => dimensions = Decoder::long,
+        "DistanceFunction" => distance_function = Decoder::text,
+    }
+
+    VectorAttribute => VectorAttribute, "VectorAttributeDefinition" {
+        "AttributeName" => attribute_name = Decoder::text,
+    }
+
+    SearchSchemaElement => SearchSchemaElement, "SearchSchemaElement" {
+        "AttributeName" => attribute_name = Decoder::text,
+        "SearchSchemaElementType" => search_schema_element_type = Decoder::text,
+    }
+
+    VectorIndexName => VectorIndex, "DeleteVectorIndexAction" {
+        "IndexName" => index_name = Decoder::text,
+    }
+
+    VectorIndexUpdate => VectorIndexUpdate, "VectorIndexUpdate" {
+        "Create" => create = |decoder| decoder.structure::<VectorIndex>(Place::Member),
+        "Delete" => delete = |decoder| decoder.structure::<VectorIndexName>(Place::Member),
     }
 
     Projection => Projection, "Projection" {
@@ -144,6 +176,7 @@ structures! {
         "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
+        "VectorIndexUpdates" => vector_index_updates = Decoder::structure_list::<VectorIndexUpdate>,
     }
 
     TagResource => TagResource, "TagResourceInput" {

@@ -1,10 +1,14 @@
 //! What a test sees of the twin: one binary, since linking the SDK is what costs.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod capacity;
 mod concurrency;
 mod delivery;
+mod lag;
 mod regions;
 mod retries;
+mod statements;
+mod streams;
 mod time;
 
 use aws_sdk_dynamodb::Client;

@@ -175,3 +175,31 @@ async fn moving_the_systems_clock_wakes_its_sleepers() {
         .unwrap()
         .unwrap();
 }
+
+#[tokio::test]
+async fn nobody_who_sleeps_moves_a_frozen_clock() {
+    for twin in [Twin::seeded(7), Twin::new()] {
+        let clock = twin.clock();
+        clock.freeze();
+        let stood = clock.now();
+        let sleeper = tokio::spawn({
+            let clock = clock.clone();
+            async move {
+                clock.sleep(Duration::from_millis(20)).await;
+                clock.now()
+            }
+        });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!sleeper.is_finished());
+        assert_eq!(clock.now(), stood);
+        if clock.is_settable() {
+            clock.advance(Duration::from_millis(20));
+        } else {
+            clock.unfreeze();
+        }
+        let woken = tokio::time::timeout(Duration::from_secs(10), sleeper).await;
+        assert!(woken.unwrap().unwrap() >= stood.plus(Duration::from_millis(20)));
+        clock.unfreeze();
+        clock.sleep(Duration::from_millis(5)).await;
+    }
+}

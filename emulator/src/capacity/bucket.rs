@@ -1,0 +1,244 @@
+//! A token bucket: units that come at a rate, are kept up to a limit, and can be spent once.
+
+use std::time::Duration;
+
+use super::units::Units;
+use crate::clock::Moment;
+
+/// Grains in half a unit: what a rate of one unit a second brings in a microsecond is a whole number of them.
+const GRAINS: i128 = 1_000_000;
+
+/// Units of one resource in one direction. It is computed when it is looked at; nothing happens meanwhile.
+///
+/// A request that costs more than the bucket can ever hold is let through when the bucket is full, and what a page cost is
+/// known only after it was read: so a bucket can be in debt, and then nothing is let through until that is paid.
+///
+/// ```
+/// use dynatwin_engine::capacity::{Bucket, units::Units};
+/// use dynatwin_engine::clock::Moment;
+/// use std::time::Duration;
+///
+/// let mut bucket = Bucket::new(5, Duration::from_secs(300), Moment::START);
+/// bucket.settle(Moment::START.plus(Duration::from_secs(1)));
+/// assert!(bucket.has(Units::whole(10)));
+/// assert!(!bucket.has(Units::whole(11)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Units a second.
+    rate: u64,
+    /// In grains.
+    most: i128,
+    /// In grains; below zero in debt.
+    level: i128,
+    at: Moment,
+    asked: Asked,
+}
+
+/// What one request asks of a bucket: its entries ask together, and are answered one by one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Asked {
+    round: u64,
+    sum: i128,
+    seen: i128,
+}
+
+fn grains(units: Units) -> i128 {
+    i128::from(units.in_halves()) * GRAINS
+}
+
+/// What a rate brings in so long a time.
+fn brought(rate: u64, time: Duration) -> i128 {
+    i128::from(rate) * 2 * i128::try_from(time.as_micros()).unwrap_or(i128::from(i64::MAX))
+}
+
+impl Bucket {
+    /// A bucket that keeps what `keeps` brings, one second's at least. It starts with one second's: nothing has been left
+    /// unused yet.
+    pub fn new(rate: u64, keeps: Duration, now: Moment) -> Bucket {
+        Bucket {
+            rate,
+            most: brought(rate, keeps.max(Duration::from_secs(1))),
+            level: brought(rate, Duration::from_secs(1)),
+            at: now,
+            asked: Asked::default(),
+        }
+    }
+
+    /// Takes in what has come by `now`. A moment before the last one brings nothing.
+    pub fn settle(&mut self, now: Moment) {
+        if now > self.at {
+            let come = brought(self.rate, now.since(self.at));
+            self.level = (self.level + come).min(self.most);
+            self.at = now;
+        }
+    }
+
+    /// Changes the rate from `now` on. What is there stays, as far as it can be kept.
+    pub fn change(&mut self, rate: u64, keeps: Duration, now: Moment) {
+        self.settle(now);
+        self.rate = rate;
+        self.most = brought(rate, keeps.max(Duration::from_secs(1)));
+        self.level = self.level.min(self.most);
+    }
+
+    /// The same where the rate has grown evenly until `now`.
+    pub fn grow(&mut self, rate: u64, keeps: Duration, now: Moment) {
+        let average = u64::midpoint(self.rate, rate);
+        self.rate = average;
+        self.most = brought(rate, keeps.max(Duration::from_secs(1)));
+        self.settle(now);
+        self.rate = rate;
+        self.level = self.level.min(self.most);
+    }
+
+    /// Units a second.
+    pub fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    /// Whole units that are there.
+    pub fn left(&self) -> Units {
+        Units::halves(u64::try_from(self.level.max(0) / GRAINS).unwrap_or(u64::MAX))
+    }
+
+    /// Whether so much can be spent.
+    pub fn has(&self, units: Units) -> bool {
+        self.level >= grains(units).min(self.most)
+    }
+
+    /// Whether anything can be spent: what a request of unknown cost needs.
+    pub fn has_any(&self) -> bool {
+        self.level > 0
+    }
+
+    /// An entry of the request of this round asks for so much.
+    pub fn ask(&mut self, units: Units, round: u64) {
+        if self.asked.round != round {
+            self.asked = Asked {
+                round,
+                ..Asked::default()
+            };
+        }
+        self.asked.sum += grains(units);
+    }
+
+    /// After all entries have asked, in their order: whether there is enough for this one. If not for all, then for those
+    /// that come first.
+    pub fn grants(&mut self, units: Units) -> bool {
+        self.asked.seen += grains(units);
+        self.level >= self.asked.sum.min(self.most) || self.asked.seen <= self.level
+    }
+
+    /// Spends, into debt if need be.
+    pub fn spend(&mut self, units: Units) {
+        self.level -= grains(units);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(seconds: f64) -> Moment {
+        Moment::START.plus(Duration::from_secs_f64(seconds))
+    }
+
+    /// A bucket of 10 units a second that keeps 30; each step waits, then spends halves of units.
+    fn left(steps: &[(f64, u64)]) -> f64 {
+        let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
+        let mut now = 0.0;
+        for (wait, halves) in steps {
+            now += wait;
+            bucket.settle(after(now));
+            bucket.spend(Units::halves(*halves));
+        }
+        bucket.level as f64 / GRAINS as f64 / 2.0
+    }
+
+    #[test]
+    fn levels() {
+        for (steps, expect) in [
+            (&[][..], 10.0),
+            (&[(0.0, 1)], 9.5),
+            (&[(0.1, 0)], 11.0),
+            (&[(1.0, 0)], 20.0),
+            (&[(100.0, 0)], 30.0),
+            (&[(100.0, 80)], -10.0),
+            (&[(100.0, 80), (0.5, 0)], -5.0),
+            (&[(100.0, 80), (3.0, 0)], 20.0),
+            (&[(0.0, 20), (0.000_001, 0)], 0.000_01),
+        ] {
+            assert_eq!(left(steps), expect, "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn time_that_steps_back_brings_nothing() {
+        let mut bucket = Bucket::new(10, Duration::ZERO, after(5.0));
+        bucket.spend(Units::whole(10));
+        bucket.settle(after(1.0));
+        assert_eq!(bucket.left(), Units::ZERO);
+        bucket.settle(after(5.5));
+        assert_eq!(bucket.left(), Units::whole(5));
+    }
+
+    #[test]
+    fn what_is_larger_than_the_bucket_needs_it_full() {
+        let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
+        assert!(!bucket.has(Units::whole(100)));
+        bucket.settle(after(2.0));
+        assert!(bucket.has(Units::whole(100)));
+        bucket.spend(Units::whole(100));
+        bucket.settle(after(9.0));
+        assert!(!bucket.has_any());
+        bucket.settle(after(9.1));
+        assert!(bucket.has_any());
+    }
+
+    #[test]
+    fn entries_ask_together_and_the_first_are_served() {
+        let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
+        let asked = [4, 4, 4].map(Units::whole);
+        asked.iter().for_each(|units| bucket.ask(*units, 1));
+        assert_eq!(asked.map(|units| bucket.grants(units)), [true, true, false]);
+        let asked = [6, 6].map(Units::whole);
+        asked[..1].iter().for_each(|units| bucket.ask(*units, 2));
+        assert!(bucket.grants(asked[0]), "a new round has forgotten the last");
+        let mut full = Bucket::new(10, Duration::ZERO, Moment::START);
+        let asked = [8, 8].map(Units::whole);
+        asked.iter().for_each(|units| full.ask(*units, 1));
+        assert_eq!(
+            asked.map(|units| full.grants(units)),
+            [true, true],
+            "it can never hold more"
+        );
+    }
+
+    #[test]
+    fn a_rate_that_grows_fills_a_bucket_that_grows() {
+        let mut bucket = Bucket::new(10, Duration::ZERO, Moment::START);
+        bucket.spend(Units::whole(40));
+        bucket.grow(30, Duration::ZERO, after(2.0));
+        assert_eq!((bucket.left(), bucket.rate()), (Units::whole(10), 30));
+        bucket.grow(40, Duration::ZERO, after(9.0));
+        assert_eq!(bucket.left(), Units::whole(40));
+    }
+
+    #[test]
+    fn a_change_of_the_rate_keeps_what_fits() {
+        let mut bucket = Bucket::new(10, Duration::from_mins(5), Moment::START);
+        bucket.settle(after(100.0));
+        bucket.change(1, Duration::from_mins(5), after(101.0));
+        assert_eq!((bucket.left(), bucket.rate()), (Units::whole(300), 1));
+        bucket.spend(Units::whole(300));
+        bucket.change(20, Duration::from_mins(5), after(103.0));
+        assert_eq!(
+            bucket.left(),
+            Units::whole(2),
+            "what came before the change came at the old rate"
+        );
+        bucket.settle(after(104.0));
+        assert_eq!(bucket.left(), Units::whole(22));
+    }
+}

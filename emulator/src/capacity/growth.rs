@@ -1,0 +1,168 @@
+//! What an on-demand table or index serves: twice its previous peak, and how that grows.
+
+use std::time::Duration;
+
+use super::units::Units;
+use crate::clock::Moment;
+
+/// Units a second that are served now, and what they are growing to.
+///
+/// "Up to twice the previous peak at once; more than double within 30 minutes may throttle" (Developer Guide). A new peak
+/// begins to raise what is served, evenly over that time, to twice that peak; a later peak counts when this is done. So
+/// what is served at most doubles in that time.
+///
+/// ```
+/// use dynatwin_engine::capacity::Growth;
+/// use dynatwin_engine::clock::Moment;
+///
+/// let growth = Growth::new(4000, Moment::START);
+/// assert_eq!(growth.rate(Moment::START), 4000);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Growth {
+    from: u64,
+    to: u64,
+    since: Moment,
+    takes: Duration,
+    /// The second that is counted, what it has seen, and when the last one that saw anything was over.
+    second: i64,
+    spent: Units,
+    counted: Moment,
+    /// The most that a second has seen since the last growth began, in units.
+    peak: u64,
+}
+
+impl Growth {
+    /// So much is served, and no peak was higher than half of it.
+    pub fn new(serves: u64, now: Moment) -> Growth {
+        Growth {
+            from: serves,
+            to: serves,
+            since: now,
+            takes: Duration::ZERO,
+            second: now.seconds(),
+            spent: Units::ZERO,
+            counted: now,
+            peak: 0,
+        }
+    }
+
+    /// Units a second that are served now.
+    pub fn rate(&self, now: Moment) -> u64 {
+        let gone = now.since(self.since);
+        if gone >= self.takes {
+            return self.to;
+        }
+        let grown = u128::from(self.to - self.from) * gone.as_micros() / self.takes.as_micros().max(1);
+        self.from + u64::try_from(grown).unwrap_or(u64::MAX)
+    }
+
+    /// Serves at least so much from now on: it was asked to be warm.
+    pub fn raise(&mut self, serves: u64, now: Moment) {
+        if serves > self.rate(now) {
+            self.to = self.to.max(serves);
+            self.from = serves;
+            self.since = self.since.max(now);
+            if self.to == serves {
+                self.takes = Duration::ZERO;
+            }
+        }
+    }
+
+    /// Counts what is spent in the second of `now`.
+    pub fn note(&mut self, units: Units) {
+        self.spent += units;
+    }
+
+    /// Ends the second that is over by `now`, and grows if its peak was higher. Growth takes `takes`, and ends at `quota`.
+    pub fn settle(&mut self, takes: Duration, quota: u64, now: Moment) {
+        if now.seconds() > self.second {
+            self.end_second();
+            self.second = now.seconds();
+        }
+        let to = (self.peak * 2).min(quota);
+        let begins = self.since.plus(self.takes).max(self.counted);
+        if to > self.to && begins <= now {
+            self.from = self.to;
+            self.to = to;
+            self.since = begins;
+            self.takes = takes;
+            self.peak = 0;
+        }
+    }
+
+    fn end_second(&mut self) {
+        if self.spent.is_zero() {
+            return;
+        }
+        self.counted = Moment::from_seconds(self.second + 1);
+        // A second can spend what the one before has left as well; that is no peak.
+        let spent = self.spent.in_halves() / 2;
+        self.peak = self.peak.max(spent.min(self.rate(self.counted)));
+        self.spent = Units::ZERO;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TAKES: Duration = Duration::from_mins(30);
+    const QUOTA: u64 = 40_000;
+
+    /// Spends so many units at each of these seconds, and says what is served at the end.
+    fn served(spends: &[(u64, u64)], end: u64) -> u64 {
+        let at = |second: u64| Moment::START.plus(Duration::from_secs(second));
+        let mut growth = Growth::new(4000, Moment::START);
+        for (second, units) in spends {
+            growth.settle(TAKES, QUOTA, at(*second));
+            growth.note(Units::whole(*units));
+        }
+        growth.settle(TAKES, QUOTA, at(end));
+        growth.rate(at(end))
+    }
+
+    #[test]
+    fn what_is_served() {
+        for (spends, end, expect) in [
+            (&[][..], 9000, 4000),
+            // Half of what is served is the peak it was made for.
+            (&[(0, 2000)], 9000, 4000),
+            // A peak of 3,000 lets 6,000 be served, after half an hour.
+            (&[(0, 3000)], 0, 4000),
+            (&[(0, 3000)], 1, 4000),
+            (&[(0, 3000)], 901, 5000),
+            (&[(0, 3000)], 1801, 6000),
+            (&[(0, 3000)], 9000, 6000),
+            // Two requests of one second are one peak.
+            (&[(0, 1500), (0, 1500)], 1801, 6000),
+            // What is spent while it grows counts when it has grown.
+            (&[(0, 4000), (1, 4000), (2, 4000)], 1801, 8000),
+            (&[(0, 4000), (901, 6000)], 1801, 8000),
+            (&[(0, 4000), (901, 6000)], 2701, 10_000),
+            (&[(0, 4000), (901, 6000)], 3601, 12_000),
+            // More than the rate in one second is no higher a peak.
+            (&[(0, 9000)], 1801, 8000),
+        ] {
+            assert_eq!(served(spends, end), expect, "{spends:?} {end}");
+        }
+    }
+
+    #[test]
+    fn growth_ends_at_the_quota() {
+        let mut growth = Growth::new(30_000, Moment::START);
+        growth.note(Units::whole(30_000));
+        let later = Moment::START.plus(TAKES * 2);
+        growth.settle(TAKES, QUOTA, later);
+        assert_eq!(growth.rate(later), QUOTA);
+    }
+
+    #[test]
+    fn warmth_raises_at_once() {
+        let mut growth = Growth::new(4000, Moment::START);
+        growth.raise(3000, Moment::START);
+        assert_eq!(growth.rate(Moment::START), 4000);
+        growth.raise(9000, Moment::START);
+        assert_eq!(growth.rate(Moment::START), 9000);
+    }
+}

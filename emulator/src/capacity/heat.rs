@@ -1,0 +1,108 @@
+//! What a table's capacity was spent on.
+
+use super::Exceeded;
+use super::units::Units;
+use crate::value::{AttributeValue, Name};
+
+/// Units spent, and requests throttled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// What was spent.
+    pub units: Units,
+    /// The entries that were refused.
+    pub throttles: u64,
+}
+
+/// Units spent, and requests throttled, by what they exceeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThrottleCounts {
+    /// What was spent.
+    pub units: Units,
+    throttles: [u64; 4],
+}
+
+impl ThrottleCounts {
+    pub(super) fn note(&mut self, exceeded: Exceeded) {
+        self.throttles[exceeded.place()] += 1;
+    }
+
+    /// The entries that were refused for this.
+    pub fn throttles(&self, exceeded: Exceeded) -> u64 {
+        self.throttles[exceeded.place()]
+    }
+
+    /// The entries that were refused.
+    pub fn all_throttles(&self) -> u64 {
+        self.throttles.iter().sum()
+    }
+}
+
+/// A capacity partition, and what it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartitionHeat {
+    /// Its first token.
+    pub first: u64,
+    /// Its last token.
+    pub last: u64,
+    /// Bytes of items; 0 for an index, which is not divided by size.
+    pub bytes: u64,
+    /// What was read.
+    pub read: Counts,
+    /// What was written.
+    pub write: Counts,
+}
+
+/// A table, or one of its global indexes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceHeat {
+    /// The index; `None`: the table.
+    pub index: Option<Name>,
+    /// What was read.
+    pub read: ThrottleCounts,
+    /// What was written.
+    pub write: ThrottleCounts,
+    /// Units that are left at this moment: for reading, and for writing.
+    pub left: [Units; 2],
+    /// Its partitions, in the order of their tokens.
+    pub partitions: Vec<PartitionHeat>,
+}
+
+/// What a table's capacity was spent on since it began to be counted.
+///
+/// ```
+/// use dynatwin_engine::capacity::Heat;
+///
+/// assert!(Heat::default().keys.is_empty());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heat {
+    /// The table, then its global indexes.
+    pub resources: Vec<ResourceHeat>,
+    /// The partition keys that cost most, hottest first, while somebody watches.
+    pub keys: Vec<(AttributeValue, Units)>,
+}
+
+/// Keys that are remembered.
+const MOST_KEYS: usize = 128;
+
+/// The partition keys that cost most. When it is full, the coldest makes room and leaves its cost behind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HotKeys(Vec<(AttributeValue, Units)>);
+
+impl HotKeys {
+    pub(super) fn note(&mut self, key: &AttributeValue, units: Units) {
+        if let Some((_, sum)) = self.0.iter_mut().find(|(seen, _)| seen == key) {
+            *sum += units;
+        } else if self.0.len() < MOST_KEYS {
+            self.0.push((key.clone(), units));
+        } else if let Some(coldest) = self.0.iter_mut().min_by_key(|(_, sum)| *sum) {
+            *coldest = (key.clone(), coldest.1 + units);
+        }
+    }
+
+    pub(super) fn hottest(&self) -> Vec<(AttributeValue, Units)> {
+        let mut keys = self.0.clone();
+        keys.sort_by_key(|(_, units)| std::cmp::Reverse(*units));
+        keys
+    }
+}

@@ -1,0 +1,275 @@
+//! The capacity of a table and its global indexes together: a request is granted all that it needs of them, or nothing.
+
+use smallvec::SmallVec;
+
+use super::heat::HotKeys;
+use super::meter::{Limits, Meter, Splits};
+use super::units::Units;
+use super::{Direction, Exceeded, Heat, ResourceHeat};
+use crate::clock::Moment;
+use crate::conditions::{Capacity, Enforcement};
+use crate::schema::{BillingMode, Definition};
+use crate::value::{AttributeValue, Name};
+
+/// What an entry of a request needs of one resource.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand<'a> {
+    /// The entry's number.
+    pub entry: usize,
+    /// The global index; `None`: the table.
+    pub index: Option<&'a str>,
+    /// Reading or writing.
+    pub direction: Direction,
+    /// How much.
+    pub units: Units,
+    /// Of which key.
+    pub token: u64,
+    /// The value of the table's partition key, for those who watch which keys are hot.
+    pub key: Option<&'a AttributeValue>,
+}
+
+/// What an entry lacked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// The entry's number.
+    pub entry: usize,
+    /// The global index; `None`: the table.
+    pub index: Option<Name>,
+    /// Reading or writing.
+    pub direction: Direction,
+    /// How the resource is paid for.
+    pub billing: BillingMode,
+    /// What was exceeded.
+    pub exceeded: Exceeded,
+}
+
+/// The capacity of a table and its global indexes.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    enforced: bool,
+    round: u64,
+    table: Meter,
+    indexes: Vec<(Name, Meter)>,
+    hot: Option<HotKeys>,
+    /// Where the table's partitions were split, until somebody asks.
+    splits: Splits,
+}
+
+/// By what rules capacity is counted, and whether it is enforced.
+fn rules(capacity: Capacity) -> (bool, Enforcement) {
+    match capacity {
+        Capacity::Reported => (false, Enforcement::AWS),
+        Capacity::Enforced(rules) => (true, rules),
+    }
+}
+
+impl Ledger {
+    /// The capacity of a table that nobody has used yet.
+    pub fn new(definition: &Definition, capacity: Capacity, now: Moment) -> Ledger {
+        let (enforced, rules) = rules(capacity);
+        let index = |index: &crate::schema::Index| {
+            let limits = Limits::of_index(definition, index);
+            (index.name.clone(), Meter::new(limits, rules, now))
+        };
+        Ledger {
+            enforced,
+            round: 0,
+            table: Meter::new(Limits::of_table(definition), rules, now),
+            indexes: definition.globals.iter().map(index).collect(),
+            hot: None,
+            splits: Splits::new(),
+        }
+    }
+
+    /// Goes by another definition and other rules. `from` says from when on a resource's new limits hold.
+    pub fn adapt(
+        &mut self,
+        definition: &Definition,
+        capacity: Capacity,
+        from: impl Fn(Option<&str>) -> Moment,
+        now: Moment,
+    ) {
+        let (enforced, rules) = rules(capacity);
+        self.enforced = enforced;
+        self.table.set_rules(rules, now);
+        self.table.set_limits(Limits::of_table(definition), from(None), now);
+        let mut before = std::mem::take(&mut self.indexes);
+        self.indexes = definition
+            .globals
+            .iter()
+            .map(|index| {
+                let limits = Limits::of_index(definition, index);
+                let there = before.iter().position(|(name, _)| *name == index.name);
+                let Some(at) = there else {
+                    return (index.name.clone(), Meter::new(limits, rules, now));
+                };
+                let (name, mut meter) = before.swap_remove(at);
+                meter.set_rules(rules, now);
+                meter.set_limits(limits, from(Some(&name)), now);
+                (name, meter)
+            })
+            .collect();
+    }
+
+    /// Begins or ends to watch which keys are hot.
+    pub fn watch(&mut self, watches: bool) {
+        if watches != self.hot.is_some() {
+            self.hot = watches.then(HotKeys::default);
+        }
+    }
+
+    fn meter(&mut self, index: Option<&str>) -> Option<&mut Meter> {
+        match index {
+            None => Some(&mut self.table),
+            Some(name) => self
+                .indexes
+                .iter_mut()
+                .find(|(there, _)| there == name)
+                .map(|(_, meter)| meter),
+        }
+    }
+
+    /// What the demands of one request lack, all of them together. Nothing is spent, and what is refused is not counted.
+    pub fn check(&mut self, demands: &[Demand<'_>], now: Moment) -> Vec<Shortage> {
+        self.round += 1;
+        let (round, enforced) = (self.round, self.enforced);
+        for demand in demands {
+            if let Some(meter) = self.meter(demand.index) {
+                meter.ask(demand.direction, demand.token, demand.units, round, now);
+            }
+        }
+        let mut shortages = Vec::new();
+        for demand in demands.iter().filter(|_| enforced) {
+            let Some(meter) = self.meter(demand.index) else {
+                continue;
+            };
+            if let Some(exceeded) = meter.exceeds(demand.direction, demand.token, demand.units) {
+                shortages.push(shortage(demand, meter, exceeded));
+            }
+        }
+        shortages
+    }
+
+    /// Spends what was [checked](Ledger::check).
+    pub fn spend(&mut self, demands: &[Demand<'_>], now: Moment) {
+        for demand in demands {
+            if let Some(meter) = self.meter(demand.index) {
+                meter.spend(demand.direction, demand.token, demand.units, now);
+            }
+            self.note(demand);
+        }
+    }
+
+    /// Spends all demands of a request, or none: then it says what is lacking.
+    pub fn reserve(&mut self, demands: &[Demand<'_>], now: Moment) -> Result<(), Vec<Shortage>> {
+        let shortages = self.check(demands, now);
+        if shortages.is_empty() {
+            self.spend(demands, now);
+            return Ok(());
+        }
+        self.refuse(demands, &shortages, now);
+        Err(shortages)
+    }
+
+    /// Counts what was refused.
+    pub fn refuse(&mut self, demands: &[Demand<'_>], shortages: &[Shortage], now: Moment) {
+        for shortage in shortages {
+            let index = shortage.index.as_deref();
+            let of = |demand: &&Demand<'_>| demand.entry == shortage.entry && demand.index == index;
+            let Some(demand) = demands.iter().find(of) else {
+                continue;
+            };
+            let (direction, token, units) = (demand.direction, demand.token, demand.units);
+            let Some(meter) = self.meter(index) else { continue };
+            let split = meter.refuse(direction, token, units, shortage.exceeded, now);
+            self.splits.extend(split.filter(|_| index.is_none()));
+        }
+    }
+
+    /// What a read lacks of which nobody knows yet what it will cost: it needs something to be there.
+    pub fn admit(&mut self, demand: &Demand<'_>, now: Moment) -> Result<(), Shortage> {
+        let enforced = self.enforced;
+        let Some(meter) = self.meter(demand.index).filter(|_| enforced) else {
+            return Ok(());
+        };
+        let Some(exceeded) = meter.exceeds_any(demand.direction, demand.token, now) else {
+            return Ok(());
+        };
+        let shortage = shortage(demand, meter, exceeded);
+        self.refuse(&[*demand], std::slice::from_ref(&shortage), now);
+        Err(shortage)
+    }
+
+    /// Spends what a page has cost that was [admitted](Ledger::admit) and walked from the demand's token to `last`.
+    pub fn spend_page(&mut self, demand: &Demand<'_>, last: u64, now: Moment) {
+        if let Some(meter) = self.meter(demand.index) {
+            meter.spend_page(demand.direction, (demand.token, last), demand.units, now);
+        }
+        self.note(demand);
+    }
+
+    fn note(&mut self, demand: &Demand<'_>) {
+        if let (Some(hot), Some(key)) = (&mut self.hot, demand.key) {
+            hot.note(key, demand.units);
+        }
+    }
+
+    /// Whether requests for which there is no capacity are refused.
+    pub fn is_enforced(&self) -> bool {
+        self.enforced
+    }
+
+    /// An item of the table is there from the beginning.
+    pub fn weigh(&mut self, token: u64, bytes: usize) {
+        self.table.weigh(token, bytes);
+    }
+
+    /// An item of the table has come, grown, shrunk or gone.
+    pub fn resize(&mut self, token: u64, before: usize, after: usize, now: Moment) {
+        let split = self.table.resize(token, before, after, now);
+        self.splits.extend(split);
+    }
+
+    /// The tokens at which the table's partitions were split for heat or size since this was last asked.
+    pub fn take_splits(&mut self) -> Splits {
+        std::mem::take(&mut self.splits)
+    }
+
+    /// Units a second that the table, or an index, serves: on demand they grow.
+    pub fn rate(&mut self, index: Option<&str>, direction: Direction, now: Moment) -> Option<u64> {
+        let meter = self.meter(index)?;
+        meter.settle(now);
+        Some(meter.rate(direction))
+    }
+
+    /// What has been spent and refused, by resource and partition, and by key while somebody watches.
+    pub fn heat(&mut self, now: Moment) -> Heat {
+        let mut resources: SmallVec<[ResourceHeat; 4]> = SmallVec::new();
+        let table = std::iter::once((None, &mut self.table));
+        let indexes = self.indexes.iter_mut().map(|(name, meter)| (Some(name.clone()), meter));
+        for (index, meter) in table.chain(indexes) {
+            meter.settle(now);
+            resources.push(ResourceHeat {
+                index,
+                read: meter.counts(Direction::Read),
+                write: meter.counts(Direction::Write),
+                left: Direction::BOTH.map(|direction| meter.left(direction)),
+                partitions: meter.partitions(),
+            });
+        }
+        Heat {
+            resources: resources.into_vec(),
+            keys: self.hot.as_ref().map(HotKeys::hottest).unwrap_or_default(),
+        }
+    }
+}
+
+fn shortage(demand: &Demand<'_>, meter: &Meter, exceeded: Exceeded) -> Shortage {
+    Shortage {
+        entry: demand.entry,
+        index: demand.index.map(Name::new),
+        direction: demand.direction,
+        billing: meter.billing(),
+        exceeded,
+    }
+}

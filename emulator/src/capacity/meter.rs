@@ -1,0 +1,457 @@
+//! The capacity of one resource: a table or a global index.
+
+use std::time::Duration;
+
+use super::bucket::Bucket;
+use super::growth::Growth;
+use super::partition::{MOST_PARTITIONS, Partition, limit};
+use super::units::Units;
+use super::{Direction, Exceeded, PartitionHeat, ThrottleCounts};
+use crate::clock::Moment;
+use crate::conditions::Enforcement;
+use crate::limits;
+use crate::schema::{BillingMode, Definition, Index, OnDemandThroughput, Throughput, initial_warm};
+
+/// What a resource was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How it is paid for.
+    pub billing: BillingMode,
+    /// Provisioned units.
+    pub throughput: Throughput,
+    /// What it serves at once.
+    pub warm: Throughput,
+    /// On-demand limits.
+    pub most: OnDemandThroughput,
+}
+
+impl Limits {
+    /// Those of a table.
+    pub fn of_table(definition: &Definition) -> Limits {
+        let (throughput, warm) = (definition.throughput, definition.warm);
+        Limits::of(definition.billing, throughput, warm, definition.on_demand)
+    }
+
+    /// Those of a global index of a table.
+    pub fn of_index(definition: &Definition, index: &Index) -> Limits {
+        Limits::of(definition.billing, index.throughput, index.warm, index.on_demand)
+    }
+
+    fn of(
+        billing: BillingMode,
+        throughput: Throughput,
+        warm: Option<Throughput>,
+        most: Option<OnDemandThroughput>,
+    ) -> Limits {
+        Limits {
+            billing,
+            throughput,
+            warm: warm.unwrap_or_else(|| initial_warm(billing, throughput)),
+            most: most.unwrap_or_default(),
+        }
+    }
+
+    fn most(&self, direction: Direction) -> Option<u64> {
+        let most = match direction {
+            Direction::Read => self.most.max_read,
+            Direction::Write => self.most.max_write,
+        };
+        u64::try_from(most?).ok()
+    }
+}
+
+/// Units in one direction.
+fn of(throughput: Throughput, direction: Direction) -> u64 {
+    match direction {
+        Direction::Read => throughput.read,
+        Direction::Write => throughput.write,
+    }
+}
+
+/// What a resource has in one direction.
+#[derive(Clone, Debug)]
+struct Side {
+    /// All of it.
+    total: Bucket,
+    /// On demand: how what it serves grows.
+    growth: Option<Growth>,
+    /// On demand: the maximum that was configured.
+    most: Option<Bucket>,
+    counts: ThrottleCounts,
+}
+
+/// One resource's capacity, by direction and partition.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    limits: Limits,
+    /// A change on its way, and from when on it holds.
+    coming: Option<(Moment, Limits)>,
+    rules: Enforcement,
+    sides: [Side; 2],
+    partitions: Vec<Partition>,
+}
+
+/// A pause of this part of the time after which heat splits a partition lets it cool.
+const PAUSES: u32 = 10;
+
+/// Tokens at which partitions were split.
+pub type Splits = Vec<u64>;
+
+impl Meter {
+    /// A resource that nobody has used yet.
+    pub fn new(limits: Limits, rules: Enforcement, now: Moment) -> Meter {
+        let side = |direction| Side::new(&limits, &rules, direction, now);
+        let mut meter = Meter {
+            sides: Direction::BOTH.map(side),
+            limits,
+            coming: None,
+            rules,
+            partitions: Vec::new(),
+        };
+        let count = meter.needed(now);
+        let start = |at: usize| ((at as u128) << 64).div_ceil(count as u128) as u64;
+        meter.partitions = (0..count).map(|at| Partition::new(start(at), &rules, now)).collect();
+        meter.share_evenly(now);
+        meter
+    }
+
+    /// How the resource is paid for.
+    pub fn billing(&self) -> BillingMode {
+        self.limits.billing
+    }
+
+    /// Lets other rules hold from `now` on.
+    pub fn set_rules(&mut self, rules: Enforcement, now: Moment) {
+        if rules != self.rules {
+            self.settle(now);
+            self.rules = rules;
+            if self.limits.billing == BillingMode::Provisioned {
+                for side in &mut self.sides {
+                    let rate = side.total.rate();
+                    side.total.change(rate, rules.burst, now);
+                }
+            }
+            self.grow_partitions(now);
+            self.share_evenly(now);
+        }
+    }
+
+    /// Lets other limits hold from `from` on. Of two changes on their way the later has the word, at the earlier time.
+    pub fn set_limits(&mut self, limits: Limits, from: Moment, now: Moment) {
+        self.settle(now);
+        let known = self.coming.as_ref().map_or(&self.limits, |(_, coming)| coming);
+        if *known != limits {
+            let from = self.coming.as_ref().map_or(from, |(there, _)| from.min(*there));
+            self.coming = Some((from, limits));
+            self.settle(now);
+        }
+    }
+
+    /// Takes in what has come by `now`, changes and growth included.
+    pub fn settle(&mut self, now: Moment) {
+        if let Some((from, limits)) = self.coming.filter(|(from, _)| *from <= now) {
+            self.coming = None;
+            self.adopt(limits, from.max(Moment::FIRST));
+        }
+        for side in &mut self.sides {
+            side.settle(self.rules.growth, now);
+        }
+        self.grow_partitions(now);
+    }
+
+    fn adopt(&mut self, limits: Limits, now: Moment) {
+        let switched = limits.billing != self.limits.billing;
+        for (side, direction) in self.sides.iter_mut().zip(Direction::BOTH) {
+            if switched {
+                let counts = side.counts;
+                *side = Side::new(&limits, &self.rules, direction, now);
+                side.counts = counts;
+            } else {
+                side.adopt(&limits, &self.rules, direction, now);
+            }
+        }
+        self.limits = limits;
+        self.grow_partitions(now);
+        self.share_evenly(now);
+    }
+
+    /// How many partitions the throughput needs.
+    fn needed(&self, now: Moment) -> usize {
+        let partition = Direction::BOTH.map(|direction| limit(&self.rules, direction));
+        let each = |units: [u64; 2]| units[0].div_ceil(partition[0]).max(units[1].div_ceil(partition[1]));
+        let serves = Direction::BOTH.map(|direction| {
+            let side = &self.sides[direction.place()];
+            let grown = side.growth.as_ref().map_or(0, |growth| growth.rate(now));
+            grown.max(of(self.limits.warm, direction))
+        });
+        // What is provisioned is divided by what a partition does of both together.
+        let both = Direction::BOTH.map(|direction| u128::from(of(self.limits.throughput, direction)));
+        let (read, write) = (u128::from(partition[0]), u128::from(partition[1]));
+        let together = both[0]
+            .saturating_mul(write)
+            .saturating_add(both[1].saturating_mul(read));
+        let together = together.div_ceil(read.saturating_mul(write));
+        let most = MOST_PARTITIONS as u64;
+        let needed = each(serves).max(u64::try_from(together).unwrap_or(most));
+        needed.clamp(1, most) as usize
+    }
+
+    /// Splits the widest partitions until there are as many as the throughput needs. None is ever merged.
+    fn grow_partitions(&mut self, now: Moment) {
+        let needed = self.needed(now);
+        if needed <= self.partitions.len() {
+            return;
+        }
+        while self.partitions.len() < needed {
+            let width = |at: usize| self.end(at) - u128::from(self.partitions[at].start);
+            let widest = (0..self.partitions.len()).max_by_key(|at| (width(*at), std::cmp::Reverse(*at)));
+            let Some(at) = widest.filter(|at| width(*at) > 1) else {
+                return;
+            };
+            let middle = u128::from(self.partitions[at].start) + width(at) / 2;
+            self.split(at, middle as u64, now);
+        }
+        self.share_evenly(now);
+    }
+
+    /// The token after the last one of a partition.
+    fn end(&self, at: usize) -> u128 {
+        self.partitions
+            .get(at + 1)
+            .map_or(1 << 64, |next| u128::from(next.start))
+    }
+
+    fn split(&mut self, at: usize, token: u64, now: Moment) {
+        self.partitions[at].settle(&self.rules, now);
+        let upper = self.partitions[at].split_off(token);
+        self.partitions.insert(at + 1, upper);
+    }
+
+    /// Without borrowing, each partition has its even share of what is provisioned.
+    fn share_evenly(&mut self, now: Moment) {
+        let lends = self.rules.adaptive || self.limits.billing == BillingMode::PayPerRequest;
+        let count = self.partitions.len() as u64;
+        for partition in &mut self.partitions {
+            for direction in Direction::BOTH {
+                let share = of(self.limits.throughput, direction).div_ceil(count);
+                partition.share(direction, (!lends).then_some((share, self.rules.burst)), now);
+            }
+        }
+    }
+
+    /// The place of the partition that a token belongs to.
+    fn place(&self, token: u64) -> usize {
+        let after = self.partitions.partition_point(|partition| partition.start <= token);
+        after.saturating_sub(1)
+    }
+
+    /// The buckets that a request for a token spends from, each with what is exceeded when it is empty.
+    fn buckets(&mut self, direction: Direction, token: u64) -> impl Iterator<Item = (&mut Bucket, Exceeded)> {
+        let at = self.place(token);
+        let side = &mut self.sides[direction.place()];
+        let total = match &side.growth {
+            None => Exceeded::ProvisionedThroughput,
+            Some(_) if side.total.rate() >= limits::TABLE_UNITS as u64 => Exceeded::AccountLimit,
+            Some(_) => Exceeded::KeyRangeThroughput,
+        };
+        let most = side.most.iter_mut().map(|most| (most, Exceeded::MaxOnDemandThroughput));
+        let partition = self.partitions[at].buckets(direction);
+        most.chain(std::iter::once((&mut side.total, total)))
+            .chain(partition.map(|bucket| (bucket, Exceeded::KeyRangeThroughput)))
+    }
+
+    /// An entry of the request of this round asks for units.
+    pub fn ask(&mut self, direction: Direction, token: u64, units: Units, round: u64, now: Moment) {
+        self.settle(now);
+        let at = self.place(token);
+        self.partitions[at].settle(&self.rules, now);
+        self.buckets(direction, token)
+            .for_each(|(bucket, _)| bucket.ask(units, round));
+    }
+
+    /// After all entries have asked, in their order: what this one exceeds.
+    pub fn exceeds(&mut self, direction: Direction, token: u64, units: Units) -> Option<Exceeded> {
+        let mut exceeded = None;
+        for (bucket, what) in self.buckets(direction, token) {
+            if !bucket.grants(units) {
+                exceeded = exceeded.or(Some(what));
+            }
+        }
+        exceeded
+    }
+
+    /// What a request of unknown cost exceeds.
+    pub fn exceeds_any(&mut self, direction: Direction, token: u64, now: Moment) -> Option<Exceeded> {
+        self.settle(now);
+        let at = self.place(token);
+        self.partitions[at].settle(&self.rules, now);
+        let mut buckets = self.buckets(direction, token);
+        let empty = buckets.find(|(bucket, _)| !bucket.has_any());
+        empty.map(|(_, what)| what)
+    }
+
+    /// Spends what was asked for.
+    pub fn spend(&mut self, direction: Direction, token: u64, units: Units, now: Moment) {
+        self.spend_total(direction, units);
+        self.spend_partition(self.place(token), direction, token, units, now);
+    }
+
+    /// Spends what a page has cost, evenly from the partitions it walked over: tokens are hashes.
+    pub fn spend_page(&mut self, direction: Direction, (first, last): (u64, u64), units: Units, now: Moment) {
+        self.settle(now);
+        self.spend_total(direction, units);
+        let (from, to) = (self.place(first), self.place(last.max(first)));
+        let count = (to - from + 1) as u64;
+        let halves = units.in_halves();
+        for at in from..=to {
+            let place = (at - from) as u64;
+            let part = Units::halves(halves * (place + 1) / count - halves * place / count);
+            let token = self.partitions[at].start.max(first);
+            self.spend_partition(at, direction, token, part, now);
+        }
+    }
+
+    fn spend_total(&mut self, direction: Direction, units: Units) {
+        let side = &mut self.sides[direction.place()];
+        side.total.spend(units);
+        side.most.iter_mut().for_each(|most| most.spend(units));
+        side.growth.iter_mut().for_each(|growth| growth.note(units));
+        side.counts.units += units;
+    }
+
+    fn spend_partition(&mut self, at: usize, direction: Direction, token: u64, units: Units, now: Moment) {
+        let partition = &mut self.partitions[at];
+        partition.settle(&self.rules, now);
+        partition.buckets(direction).for_each(|bucket| bucket.spend(units));
+        partition.note(direction, token, units);
+    }
+
+    /// Counts an entry that was throttled. Heat that lasts splits its partition, unless it is one key's.
+    pub fn refuse(
+        &mut self,
+        direction: Direction,
+        token: u64,
+        units: Units,
+        exceeded: Exceeded,
+        now: Moment,
+    ) -> Option<u64> {
+        self.sides[direction.place()].counts.note(exceeded);
+        let at = self.place(token);
+        // On demand the whole table says the same when it is empty.
+        let partition = self.partitions[at].buckets(direction).any(|bucket| !bucket.has(units));
+        if exceeded != Exceeded::KeyRangeThroughput || !partition {
+            return None;
+        }
+        let after = self.rules.heat_split.unwrap_or(Duration::MAX);
+        let since = self.partitions[at].refuse(direction, token, units, after / PAUSES, now);
+        let lasts = self.rules.heat_split.is_some() && since.plus(after) <= now;
+        let token = self.partitions[at].hot_token().filter(|_| lasts)?;
+        self.split_at(at, token, now)
+    }
+
+    fn split_at(&mut self, at: usize, token: u64, now: Moment) -> Option<u64> {
+        let inside = self.partitions[at].start < token && u128::from(token) < self.end(at);
+        if !inside || self.partitions.len() >= MOST_PARTITIONS {
+            return None;
+        }
+        self.split(at, token, now);
+        self.share_evenly(now);
+        Some(token)
+    }
+
+    /// An item of so many bytes is there from the beginning.
+    pub fn weigh(&mut self, token: u64, bytes: usize) {
+        let at = self.place(token);
+        self.partitions[at].bytes += bytes as u64;
+    }
+
+    /// An item has come, grown, shrunk or gone. A partition that is too large is split in the middle of its tokens.
+    pub fn resize(&mut self, token: u64, before: usize, after: usize, now: Moment) -> Option<u64> {
+        let at = self.place(token);
+        let partition = &mut self.partitions[at];
+        partition.bytes = (partition.bytes + after as u64).saturating_sub(before as u64);
+        if partition.bytes <= self.rules.partition_size {
+            return None;
+        }
+        let middle = u128::midpoint(u128::from(partition.start), self.end(at));
+        self.split_at(at, middle as u64, now)
+    }
+
+    /// What has been spent and refused.
+    pub fn counts(&self, direction: Direction) -> ThrottleCounts {
+        self.sides[direction.place()].counts
+    }
+
+    /// Whole units that are left now.
+    pub fn left(&self, direction: Direction) -> Units {
+        self.sides[direction.place()].total.left()
+    }
+
+    /// Units a second that are served.
+    pub fn rate(&self, direction: Direction) -> u64 {
+        self.sides[direction.place()].total.rate()
+    }
+
+    /// The partitions, in the order of their tokens.
+    pub fn partitions(&self) -> Vec<PartitionHeat> {
+        let heat = |(at, partition): (usize, &Partition)| PartitionHeat {
+            first: partition.start,
+            last: (self.end(at) - 1) as u64,
+            bytes: partition.bytes,
+            read: partition.counts(Direction::Read),
+            write: partition.counts(Direction::Write),
+        };
+        self.partitions.iter().enumerate().map(heat).collect()
+    }
+}
+
+impl Side {
+    fn new(limits: &Limits, rules: &Enforcement, direction: Direction, now: Moment) -> Side {
+        let warm = of(limits.warm, direction);
+        let (total, growth) = match limits.billing {
+            BillingMode::Provisioned => (Bucket::new(of(limits.throughput, direction), rules.burst, now), None),
+            BillingMode::PayPerRequest => (Bucket::new(warm, Duration::ZERO, now), Some(Growth::new(warm, now))),
+        };
+        let mut side = Side {
+            total,
+            growth,
+            most: None,
+            counts: ThrottleCounts::default(),
+        };
+        side.set_most(limits.most(direction), now);
+        side
+    }
+
+    fn set_most(&mut self, most: Option<u64>, now: Moment) {
+        match (&mut self.most, most) {
+            (Some(bucket), Some(rate)) => bucket.change(rate, Duration::ZERO, now),
+            (none, Some(rate)) => *none = Some(Bucket::new(rate, Duration::ZERO, now)),
+            (bucket, None) => *bucket = None,
+        }
+    }
+
+    fn adopt(&mut self, limits: &Limits, rules: &Enforcement, direction: Direction, now: Moment) {
+        self.settle(rules.growth, now);
+        self.set_most(limits.most(direction), now);
+        match &mut self.growth {
+            None => self.total.change(of(limits.throughput, direction), rules.burst, now),
+            Some(growth) => {
+                growth.raise(of(limits.warm, direction), now);
+                self.total.change(growth.rate(now), Duration::ZERO, now);
+            }
+        }
+    }
+
+    fn settle(&mut self, takes: Duration, now: Moment) {
+        if let Some(most) = &mut self.most {
+            most.settle(now);
+        }
+        match &mut self.growth {
+            None => self.total.settle(now),
+            Some(growth) => {
+                growth.settle(takes, limits::TABLE_UNITS as u64, now);
+                self.total.grow(growth.rate(now), Duration::ZERO, now);
+            }
+        }
+    }
+}

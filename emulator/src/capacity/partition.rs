@@ -1,0 +1,131 @@
+//! A capacity partition: a range of tokens with limits of its own.
+
+use std::time::Duration;
+
+use super::bucket::Bucket;
+use super::sample::Sample;
+use super::units::Units;
+use super::{Counts, Direction};
+use crate::clock::Moment;
+use crate::conditions::Enforcement;
+
+/// Capacity partitions of a table or index at most.
+pub const MOST_PARTITIONS: usize = 1024;
+
+/// A range of tokens: from `start` up to the next partition's.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// Its first token.
+    pub start: u64,
+    /// Bytes of items.
+    pub bytes: u64,
+    sides: [Side; 2],
+    sample: Sample,
+}
+
+/// What a partition serves in one direction.
+#[derive(Clone, Debug)]
+struct Side {
+    /// What a partition can do.
+    limit: Bucket,
+    /// Its even share of the table's, where partitions do not lend.
+    share: Option<Bucket>,
+    /// Since when it has been asked for too much, and when it last was.
+    hot: Option<(Moment, Moment)>,
+    counts: Counts,
+}
+
+/// What a partition serves at most.
+pub fn limit(rules: &Enforcement, direction: Direction) -> u64 {
+    match direction {
+        Direction::Read => rules.partition_read,
+        Direction::Write => rules.partition_write,
+    }
+    .max(1)
+}
+
+impl Partition {
+    /// An empty partition.
+    pub fn new(start: u64, rules: &Enforcement, now: Moment) -> Partition {
+        let side = |direction| Side {
+            limit: Bucket::new(limit(rules, direction), Duration::ZERO, now),
+            share: None,
+            hot: None,
+            counts: Counts::default(),
+        };
+        Partition {
+            start,
+            bytes: 0,
+            sides: Direction::BOTH.map(side),
+            sample: Sample::default(),
+        }
+    }
+
+    /// The upper part, from `at` on; this keeps the lower. Each goes on with what was there: nothing is given away.
+    pub fn split_off(&mut self, at: u64) -> Partition {
+        let mut upper = self.clone();
+        upper.start = at;
+        upper.bytes /= 2;
+        self.bytes -= upper.bytes;
+        upper.sample = self.sample.part(|token| token >= at);
+        self.sample = self.sample.part(|token| token < at);
+        for side in upper.sides.iter_mut().chain(&mut self.sides) {
+            side.hot = None;
+        }
+        upper.sides.iter_mut().for_each(|side| side.counts = Counts::default());
+        upper
+    }
+
+    /// Takes in what has come, at the limits of these rules.
+    pub fn settle(&mut self, rules: &Enforcement, now: Moment) {
+        for (side, direction) in self.sides.iter_mut().zip(Direction::BOTH) {
+            side.limit.change(limit(rules, direction), Duration::ZERO, now);
+            if let Some(share) = &mut side.share {
+                share.settle(now);
+            }
+        }
+    }
+
+    /// Sets its even share, or lets it borrow.
+    pub fn share(&mut self, direction: Direction, share: Option<(u64, Duration)>, now: Moment) {
+        let side = &mut self.sides[direction.place()];
+        match (&mut side.share, share) {
+            (Some(bucket), Some((rate, keeps))) => bucket.change(rate, keeps, now),
+            (none, Some((rate, keeps))) => *none = Some(Bucket::new(rate, keeps, now)),
+            (bucket, None) => *bucket = None,
+        }
+    }
+
+    /// The buckets that a request spends from.
+    pub fn buckets(&mut self, direction: Direction) -> impl Iterator<Item = &mut Bucket> {
+        let side = &mut self.sides[direction.place()];
+        side.share.iter_mut().chain(std::iter::once(&mut side.limit))
+    }
+
+    /// Counts what a key of the partition has cost.
+    pub fn note(&mut self, direction: Direction, token: u64, units: Units) {
+        self.sample.note(token, units);
+        self.sides[direction.place()].counts.units += units;
+    }
+
+    /// Counts a request that it could not serve, and says since when there are such without a pause longer than `cools`.
+    pub fn refuse(&mut self, direction: Direction, token: u64, units: Units, cools: Duration, now: Moment) -> Moment {
+        self.sample.note(token, units);
+        let side = &mut self.sides[direction.place()];
+        side.counts.throttles += 1;
+        let since = side.hot.filter(|(_, last)| last.plus(cools) >= now);
+        let since = since.map_or(now, |(since, _)| since);
+        side.hot = Some((since, now));
+        since
+    }
+
+    /// Where its heat is best divided.
+    pub fn hot_token(&self) -> Option<u64> {
+        self.sample.split()
+    }
+
+    /// What it has served, and what not.
+    pub fn counts(&self, direction: Direction) -> Counts {
+        self.sides[direction.place()].counts
+    }
+}

@@ -1,0 +1,76 @@
+//! Where a partition's heat lies: the tokens that were asked for most, as a bounded sample.
+
+use super::units::Units;
+
+/// Tokens that are remembered.
+const MOST: usize = 32;
+
+/// The tokens of a partition that have cost most. When it is full, the coldest makes room and leaves its cost behind
+/// (the "space-saving" sketch): a token that has more than a 32nd of all is always in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample(Vec<(u64, Units)>);
+
+impl Sample {
+    /// Counts a token.
+    pub fn note(&mut self, token: u64, units: Units) {
+        if let Some((_, sum)) = self.0.iter_mut().find(|(seen, _)| *seen == token) {
+            *sum += units;
+        } else if self.0.len() < MOST {
+            self.0.push((token, units));
+        } else if let Some(coldest) = self.0.iter_mut().min_by_key(|(_, sum)| *sum) {
+            *coldest = (token, coldest.1 + units);
+        }
+    }
+
+    /// The token before which a split leaves the most even halves; `None` if all heat is one key's, which no split divides.
+    pub fn split(&self) -> Option<u64> {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable_by_key(|(token, _)| *token);
+        let total: Units = sorted.iter().map(|(_, units)| *units).sum();
+        let mut before = Units::ZERO;
+        let cuts = sorted.windows(2).map(|pair| {
+            before += pair[0].1;
+            (pair[1].0, before.max(total.without(before)))
+        });
+        cuts.min_by_key(|(_, larger)| *larger).map(|(token, _)| token)
+    }
+
+    /// What is left of it on one side of a split.
+    #[must_use]
+    pub fn part(&self, keep: impl Fn(u64) -> bool) -> Sample {
+        Sample(self.0.iter().filter(|(token, _)| keep(*token)).copied().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits() {
+        for (heat, expect) in [
+            (&[][..], None),
+            (&[(5, 9)], None),
+            (&[(5, 9), (7, 1)], Some(7)),
+            (&[(7, 9), (5, 1)], Some(7)),
+            (&[(1, 2), (2, 2), (3, 2), (4, 2)], Some(3)),
+            (&[(1, 1), (2, 9), (3, 1)], Some(2)),
+        ] {
+            let mut sample = Sample::default();
+            heat.iter()
+                .for_each(|(token, units)| sample.note(*token, Units::whole(*units)));
+            assert_eq!(sample.split(), expect, "{heat:?}");
+        }
+    }
+
+    #[test]
+    fn a_hot_token_stays_in_a_crowd() {
+        let mut sample = Sample::default();
+        for token in 0..10_000 {
+            sample.note(token, Units::whole(1));
+            sample.note(77_777, Units::whole(1));
+        }
+        assert!(sample.0.len() <= MOST);
+        assert!(sample.part(|token| token == 77_777).0[0].1 >= Units::whole(10_000));
+    }
+}

@@ -1,0 +1,267 @@
+//! The fourth step of every entry: capacity for all that it touches, or for none of it.
+
+use std::collections::BTreeMap;
+
+use smallvec::SmallVec;
+
+use super::transact::reason;
+use super::{Context, Entry};
+use crate::capacity::units::{self, Units};
+use crate::capacity::{Consumed, Demand, Direction, Shortage};
+use crate::change::Change;
+use crate::clock::Moment;
+use crate::error::{ApiError, Throttle};
+use crate::schema::BillingMode;
+use crate::storage::Table;
+use crate::value::{AttributeValue, Item};
+
+/// The demands of one request on one table.
+type Demands<'a> = SmallVec<[Demand<'a>; 4]>;
+
+/// What a change needs of the table and its global indexes; `factor` as in [`Change::consumed`].
+fn demands_of<'a>(
+    change: &'a Change,
+    key: Option<&'a AttributeValue>,
+    entry: usize,
+    factor: u64,
+    demands: &mut Demands<'a>,
+) {
+    let mut demand = |index, token, units| {
+        demands.push(Demand {
+            entry,
+            index,
+            direction: Direction::Write,
+            units,
+            token,
+            key,
+        });
+    };
+    // Local indexes live in the table's partition, and on its capacity.
+    let locals: Units = change.locals.iter().map(|arm| arm.units).sum();
+    demand(None, change.key.token, change.units.times(factor) + locals);
+    for arm in &change.globals {
+        let index = Some(arm.name.as_str());
+        let (gone, come) = match (&arm.remove, &arm.insert) {
+            (Some(key), Some((new, item))) => {
+                let come = units::write(item.size());
+                (Some((key.token, arm.units.without(come))), Some((new.token, come)))
+            }
+            (Some(key), None) => (Some((key.token, arm.units)), None),
+            (None, insert) => (None, insert.as_ref().map(|(new, _)| (new.token, arm.units))),
+        };
+        for (token, units) in gone.into_iter().chain(come) {
+            demand(index, token, units);
+        }
+    }
+}
+
+/// Spends what a write needs, or says what is lacking.
+pub(super) fn reserve_write(
+    context: &Context<'_>,
+    table: &Table,
+    change: &Change,
+    key: Option<&AttributeValue>,
+) -> Result<(), ApiError> {
+    let mut demands = Demands::new();
+    demands_of(change, key, 0, 1, &mut demands);
+    reserve(context, table, &demands)?;
+    // Nothing can fail any more.
+    resize(table, change, context.now);
+    Ok(())
+}
+
+/// What a transaction needs of the tables it touches: each table's demands together.
+#[derive(Default)]
+pub(super) struct Basket<'a>(BTreeMap<u64, (Option<&'a Table>, Demands<'a>)>);
+
+impl<'a> Basket<'a> {
+    fn demands(&mut self, table: &'a Table) -> &mut Demands<'a> {
+        let (there, demands) = self.0.entry(table.ordinal).or_default();
+        *there = Some(table);
+        demands
+    }
+
+    /// Adds a write. A transaction pays the table's part twice.
+    pub(super) fn add_write(
+        &mut self,
+        entry: usize,
+        table: &'a Table,
+        change: &'a Change,
+        key: Option<&'a AttributeValue>,
+    ) {
+        demands_of(change, key, entry, 2, self.demands(table));
+    }
+
+    /// Adds a read.
+    pub(super) fn add_read(
+        &mut self,
+        entry: usize,
+        table: &'a Table,
+        token: u64,
+        units: Units,
+        key: Option<&'a AttributeValue>,
+    ) {
+        self.demands(table).push(Demand {
+            entry,
+            index: None,
+            direction: Direction::Read,
+            units,
+            token,
+            key,
+        });
+    }
+
+    /// Spends everything, under the locks of all ledgers, or nothing: then the transaction, of so many entries, is
+    /// cancelled, and says which of them lacked what.
+    pub(super) fn reserve(self, entries: usize, now: Moment) -> Result<(), ApiError> {
+        let tables = self
+            .0
+            .into_values()
+            .filter_map(|(table, demands)| Some((table?, demands)));
+        let mut locked: Vec<_> = tables
+            .filter(|(table, _)| table.capacity.is_counted())
+            .map(|(table, demands)| (table, demands, table.capacity.lock()))
+            .collect();
+        let mut lacking: Vec<Option<ApiError>> = vec![None; entries];
+        for (table, demands, ledger) in &mut locked {
+            let Some(ledger) = ledger.as_mut() else { continue };
+            let shortages = ledger.check(demands, now);
+            ledger.refuse(demands, &shortages, now);
+            for of_entry in shortages.chunk_by(|left, right| left.entry == right.entry) {
+                lacking[of_entry[0].entry] = Some(throttled(table, of_entry.iter()));
+            }
+        }
+        if lacking.iter().any(Option::is_some) {
+            let reasons = lacking.into_iter().map(reason).collect();
+            return Err(ApiError::transaction_cancelled(reasons));
+        }
+        for (_, demands, ledger) in &mut locked {
+            if let Some(ledger) = ledger.as_mut() {
+                ledger.spend(demands, now);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Spends what a write costs whose condition has failed: as much as the item that is there.
+pub(super) fn reserve_failed(
+    context: &Context<'_>,
+    table: &Table,
+    token: u64,
+    size: usize,
+    key: Option<&AttributeValue>,
+) -> Result<(), ApiError> {
+    let demand = Demand {
+        entry: 0,
+        index: None,
+        direction: Direction::Write,
+        units: units::write(size),
+        token,
+        key,
+    };
+    reserve(context, table, &[demand])
+}
+
+/// Spends what a read of one item costs.
+#[cold]
+pub(super) fn reserve_read(
+    context: &Context<'_>,
+    table: &Table,
+    token: u64,
+    units: Units,
+    key: Option<&AttributeValue>,
+) -> Result<(), ApiError> {
+    let demand = Demand {
+        entry: 0,
+        index: None,
+        direction: Direction::Read,
+        units,
+        token,
+        key,
+    };
+    reserve(context, table, &[demand])
+}
+
+fn reserve(context: &Context<'_>, table: &Table, demands: &[Demand<'_>]) -> Result<(), ApiError> {
+    let mut ledger = table.capacity.lock();
+    let Some(ledger) = ledger.as_mut() else { return Ok(()) };
+    ledger
+        .reserve(demands, context.now)
+        .map_err(|shortages| throttled(table, shortages.iter()))
+}
+
+/// Whether a page can be read that begins at this token: it needs something to be there, and is paid for when it was read.
+#[cold]
+pub fn admit_page(context: &Context<'_>, table: &Table, index: Option<&str>, token: u64) -> Result<(), ApiError> {
+    let mut ledger = table.capacity.lock();
+    let Some(ledger) = ledger.as_mut() else { return Ok(()) };
+    let demand = page_demand(index, token, Units::ZERO, None);
+    ledger
+        .admit(&demand, context.now)
+        .map_err(|shortage| throttled(table, std::iter::once(&shortage)))
+}
+
+fn page_demand<'a>(index: Option<&'a str>, token: u64, units: Units, key: Option<&'a AttributeValue>) -> Demand<'a> {
+    Demand {
+        entry: 0,
+        index,
+        direction: Direction::Read,
+        units,
+        token,
+        key,
+    }
+}
+
+/// Spends what a page has cost.
+pub fn spend_page(context: &Context<'_>, entry: &Entry<'_>, (first, last): (u64, u64), consumed: &Consumed) {
+    let mut ledger = entry.table.capacity.lock();
+    let Some(ledger) = ledger.as_mut() else { return };
+    let locals: Units = consumed.locals.iter().map(|(_, units)| *units).sum();
+    let table = consumed.table + locals;
+    let globals = consumed
+        .globals
+        .iter()
+        .map(|(index, units)| (Some(index.as_str()), *units));
+    for (index, units) in globals.chain([(None, table)]).filter(|(_, units)| !units.is_zero()) {
+        ledger.spend_page(&page_demand(index, first, units, entry.partition), last, context.now);
+    }
+}
+
+/// Splits the shards of the table's stream where its partitions were split. Who calls this holds no lock of the table.
+#[cold]
+pub(super) fn follow_splits(context: &Context<'_>, table: &Table) {
+    let splits = table.capacity.lock().as_mut().map(|ledger| ledger.take_splits());
+    for token in splits.into_iter().flatten() {
+        table.split_stream(token, context.now);
+    }
+}
+
+/// Tells the partitions how large they are after a change.
+pub(super) fn resize(table: &Table, change: &Change, now: Moment) {
+    if !table.capacity.is_counted() {
+        return;
+    }
+    if let Some(ledger) = table.capacity.lock().as_mut() {
+        let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);
+        ledger.resize(change.key.token, size(&change.old), size(&change.new), now);
+    }
+}
+
+/// The service's error for what was lacking, table before indexes, each reason once.
+pub(super) fn throttled<'s>(table: &Table, shortages: impl Iterator<Item = &'s Shortage>) -> ApiError {
+    let mut throttles: Vec<Throttle> = Vec::new();
+    for shortage in shortages {
+        let throttle = Throttle {
+            exceeded: shortage.exceeded,
+            of_index: shortage.index.is_some(),
+            writes: shortage.direction == Direction::Write,
+            provisioned: shortage.billing == BillingMode::Provisioned,
+            resource: table.resource_arn(shortage.index.as_deref()),
+        };
+        if !throttles.contains(&throttle) {
+            throttles.push(throttle);
+        }
+    }
+    ApiError::throttled(throttles)
+}

@@ -1,0 +1,42 @@
+//! Reads of streams.
+
+use std::sync::Arc;
+
+use super::Context;
+use super::due;
+use crate::storage::{Sequence, Shape, Slice, Stream, Table, Unreadable};
+
+/// The table whose records a stream takes; a closed stream has none.
+fn table_of(context: &Context<'_>, stream: &Arc<Stream>) -> Option<(Arc<Table>, Arc<Shape>)> {
+    let table = context.engine.catalog().table(&context.scope, &stream.table)?;
+    let shape = table.shape();
+    let takes = shape.stream.as_ref().is_some_and(|there| Arc::ptr_eq(there, stream));
+    takes.then_some((table, shape))
+}
+
+/// What is due in the stream's table happens, so that the stream has its records.
+pub fn settle_stream(context: &Context<'_>, stream: &Arc<Stream>) {
+    if let Some((table, shape)) = table_of(context, stream) {
+        due::run_partitions(&table, &shape, context.now);
+    }
+}
+
+/// Reads a shard from a sequence number on. The partition is locked meanwhile: who sees one record of a transaction finds
+/// all the others, in whichever shard.
+pub fn read_stream(
+    context: &Context<'_>,
+    stream: &Arc<Stream>,
+    shard: &str,
+    from: Sequence,
+    most: usize,
+) -> Result<Slice, Unreadable> {
+    let now = context.now;
+    let place = stream.place_of_shard(shard, now).ok_or(Unreadable::NoShard)?;
+    let there = table_of(context, stream);
+    let locked = there
+        .as_ref()
+        .map(|(table, shape)| due::read(table, shape, table.partition(place), now));
+    let slice = stream.read(place, shard, from, most, now);
+    drop(locked);
+    slice
+}

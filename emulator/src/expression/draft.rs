@@ -1,0 +1,275 @@
+//! Expressions that are made by hand, not parsed: statements are lowered to these, and from here on they are the same as
+//! any other.
+
+use std::sync::Arc;
+
+use super::ast::{Action, Body, Clause, Element, Grammar, Node, Op, Operand, Operator, Parsed, Span, Step};
+use super::bind::Bound;
+use super::check;
+use super::condition::Condition;
+use super::path::{self, PathElement};
+use super::projection::Projection;
+use super::update::Update;
+use crate::error::ApiError;
+use crate::value::{AttributeValue, Name};
+
+/// An operand of a draft.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Term(Operand);
+
+impl Term {
+    /// The place of its value, if it is a constant.
+    pub fn constant(self) -> Option<u32> {
+        match self.0 {
+            Operand::Value(at) => Some(at),
+            _ => None,
+        }
+    }
+}
+
+/// A condition in a draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logic(u32);
+
+/// An expression in the making. Constants are named by their place among values that come later.
+///
+/// ```
+/// use dynatwin_engine::expression::{Draft, Operator, PathElement};
+/// use dynatwin_engine::value::{AttributeValue, Map};
+///
+/// let values = [AttributeValue::Bool(true)];
+/// let mut draft = Draft::condition();
+/// let operands = [draft.path(&[PathElement::Name("a")]), draft.value(0)];
+/// let test = draft.test(Operator::Eq, &operands);
+/// let drafted = draft.finish_condition(test, 1);
+/// let condition = drafted.condition(&values).unwrap();
+/// assert!(condition.matches(Some(&Map::from_entries(vec![("a".into(), AttributeValue::Bool(true))]))));
+/// assert!(!condition.matches(None));
+/// ```
+#[derive(Debug)]
+pub struct Draft {
+    parsed: Parsed,
+    nodes: Vec<Node>,
+    actions: Vec<Action>,
+    paths: Vec<Span>,
+}
+
+/// A finished draft, to be bound to its values.
+#[derive(Clone, Debug)]
+pub struct Drafted {
+    parsed: Arc<Parsed>,
+    /// How many values it takes.
+    values: usize,
+}
+
+impl Draft {
+    /// A condition of nothing yet.
+    pub fn condition() -> Draft {
+        Draft::new(Grammar::Condition)
+    }
+
+    /// An update of nothing yet.
+    pub fn update() -> Draft {
+        Draft::new(Grammar::Update)
+    }
+
+    /// A projection of nothing yet.
+    pub fn projection() -> Draft {
+        Draft::new(Grammar::Projection)
+    }
+
+    fn new(grammar: Grammar) -> Draft {
+        Draft {
+            parsed: Parsed::empty("", grammar),
+            nodes: Vec::new(),
+            actions: Vec::new(),
+            paths: Vec::new(),
+        }
+    }
+
+    /// A document path.
+    pub fn path(&mut self, elements: &[PathElement<'_>]) -> Term {
+        let start = self.parsed.elements.len();
+        for element in elements {
+            self.parsed.elements.push(match element {
+                PathElement::Index(index) => Element::Index(*index as u32),
+                PathElement::Name(name) => {
+                    self.parsed.literals.push(Name::new(name));
+                    Element::Literal((self.parsed.literals.len() - 1) as u32)
+                }
+            });
+        }
+        let span = Span::new(start, self.parsed.elements.len());
+        self.parsed.steps.push(Step::Path(span));
+        Term(Operand::Path(span))
+    }
+
+    /// A constant.
+    pub fn value(&mut self, at: u32) -> Term {
+        self.parsed.steps.push(Step::Value(at));
+        Term(Operand::Value(at))
+    }
+
+    fn applied(&mut self, operator: Operator, operands: &[Term]) -> u32 {
+        self.parsed.operators += 1;
+        self.parsed.apply(operator, operands.iter().map(|term| term.0))
+    }
+
+    /// The result of a function or of arithmetic.
+    pub fn result(&mut self, operator: Operator, operands: &[Term]) -> Term {
+        Term(Operand::Nested(self.applied(operator, operands)))
+    }
+
+    /// A comparison, or a function that is a condition.
+    pub fn test(&mut self, operator: Operator, operands: &[Term]) -> Logic {
+        let application = self.applied(operator, operands);
+        self.node(Node::Test(application))
+    }
+
+    /// Both.
+    pub fn and(&mut self, left: Logic, right: Logic) -> Logic {
+        self.parsed.operators += 1;
+        self.node(Node::And(left.0, right.0))
+    }
+
+    /// Either.
+    pub fn or(&mut self, left: Logic, right: Logic) -> Logic {
+        self.parsed.operators += 1;
+        self.node(Node::Or(left.0, right.0))
+    }
+
+    /// Not the other.
+    pub fn not(&mut self, inner: Logic) -> Logic {
+        self.parsed.operators += 1;
+        self.node(Node::Not(inner.0))
+    }
+
+    fn node(&mut self, node: Node) -> Logic {
+        self.nodes.push(node);
+        Logic((self.nodes.len() - 1) as u32)
+    }
+
+    /// Adds an action of an update; a target that is no path changes nothing.
+    pub fn act(&mut self, clause: Clause, target: Term, value: Option<Term>) {
+        let Operand::Path(target) = target.0 else { return };
+        let start = self.actions.last().map_or(0, |action| action.steps.end as usize);
+        self.actions.push(Action {
+            clause,
+            target,
+            value: value.map(|value| value.0),
+            steps: Span::new(start, self.parsed.steps.len()),
+        });
+    }
+
+    /// Adds a path to a projection.
+    pub fn show(&mut self, path: Term) {
+        if let Operand::Path(span) = path.0 {
+            self.paths.push(span);
+        }
+    }
+
+    /// The condition `root`, which takes so many values.
+    pub fn finish_condition(mut self, root: Logic, values: usize) -> Drafted {
+        let program = program(&self.nodes, root.0);
+        let nodes = std::mem::take(&mut self.nodes);
+        let root = root.0;
+        self.finish(Body::Condition { nodes, root, program }, values)
+    }
+
+    /// The update, which takes so many values. Its actions are judged as those of a statement are: the last one first.
+    pub fn finish_update(mut self, values: usize) -> Drafted {
+        let mut actions = std::mem::take(&mut self.actions);
+        actions.reverse();
+        self.finish(Body::Update(actions), values)
+    }
+
+    /// The projection.
+    pub fn finish_projection(mut self) -> Drafted {
+        let paths = std::mem::take(&mut self.paths);
+        self.finish(Body::Projection(paths), 0)
+    }
+
+    fn finish(self, body: Body, values: usize) -> Drafted {
+        let parsed = Arc::new(Parsed { body, ..self.parsed });
+        Drafted { parsed, values }
+    }
+}
+
+/// A tree as a program over one truth value. The tree may be as deep as it has nodes, so what is still to be done stands
+/// on a stack of its own.
+fn program(nodes: &[Node], root: u32) -> Vec<Op> {
+    enum Todo {
+        Visit(u32),
+        Negate,
+        /// The right side of an AND or OR, after the left one.
+        Right {
+            and: bool,
+            right: u32,
+        },
+        /// The jump over a right side, whose end this is.
+        End {
+            and: bool,
+            jump: usize,
+        },
+    }
+    let mut program = Vec::with_capacity(nodes.len());
+    let mut todo = vec![Todo::Visit(root)];
+    while let Some(step) = todo.pop() {
+        match step {
+            Todo::Visit(node) => match nodes[node as usize] {
+                Node::Test(application) => program.push(Op::Test(application)),
+                Node::Not(inner) => todo.extend([Todo::Negate, Todo::Visit(inner)]),
+                Node::And(left, right) => todo.extend([Todo::Right { and: true, right }, Todo::Visit(left)]),
+                Node::Or(left, right) => todo.extend([Todo::Right { and: false, right }, Todo::Visit(left)]),
+            },
+            Todo::Negate => program.push(Op::Not),
+            Todo::Right { and, right } => {
+                let jump = program.len();
+                program.push(Op::Not); // becomes the jump, whose end is not known yet
+                todo.extend([Todo::End { and, jump }, Todo::Visit(right)]);
+            }
+            Todo::End { and, jump } => {
+                let end = program.len() as u32;
+                program[jump] = if and { Op::JumpIfFalse(end) } else { Op::JumpIfTrue(end) };
+            }
+        }
+    }
+    program
+}
+
+impl Drafted {
+    /// Binds and checks; texts have no `Invalid …Expression: ` before them, since there is no such member.
+    fn bind<'r>(&self, values: &'r [AttributeValue]) -> Result<Bound<'r>, ApiError> {
+        let bound = Bound {
+            parsed: Arc::clone(&self.parsed),
+            names: smallvec::SmallVec::new(),
+            values: (0..self.values).map(|at| values.get(at)).collect(),
+        };
+        match &bound.parsed.body {
+            Body::Condition { .. } => check::condition(&bound),
+            Body::Update(actions) => check::update(&bound, actions),
+            Body::Projection(paths) => check::projection(&bound, paths),
+        }
+        .map_err(ApiError::validation)?;
+        Ok(bound)
+    }
+
+    /// The condition.
+    pub fn condition<'r>(&self, values: &'r [AttributeValue]) -> Result<Condition<'r>, ApiError> {
+        self.bind(values).map(Condition::new)
+    }
+
+    /// The update.
+    pub fn update<'r>(&self, values: &'r [AttributeValue]) -> Result<Update<'r>, ApiError> {
+        self.bind(values).map(Update::new)
+    }
+
+    /// The projection. Of two paths at odds the later one is named first, as a statement's are.
+    pub fn projection<'r>(&self) -> Result<Projection<'r>, ApiError> {
+        let bound = self.bind(&[])?;
+        if let Body::Projection(paths) = &bound.parsed.body {
+            path::sorted(&bound, paths.iter().rev().copied()).map_err(ApiError::validation)?;
+        }
+        Projection::new(bound).map_err(ApiError::validation)
+    }
+}

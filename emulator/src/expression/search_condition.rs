@@ -1,0 +1,85 @@
+//! Search conditions: what a SearchVectors asks of the attributes that its index can be narrowed by.
+
+use smallvec::SmallVec;
+
+use super::ast::{Body, Node, Operand, Operator};
+use super::bind::Bound;
+use super::path::Path;
+use crate::error::ApiError;
+use crate::value::{AttributeValue, Map, Name};
+
+/// Equalities that all hold of what a search brings back; whether they fit the index is for others to say.
+///
+/// ```
+/// use dynatwin_engine::expression::{Cache, Scope};
+/// use dynatwin_engine::request::Substitutions;
+/// use dynatwin_engine::value::AttributeValue;
+///
+/// let values = vec![(":t".into(), AttributeValue::string("acme"))];
+/// let substitutions = Substitutions { names: None, values: Some(values) };
+/// let cache = Cache::new();
+/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let condition = scope.search_condition("tenant = :t").unwrap();
+/// assert_eq!(condition.value_of("tenant"), Some(&AttributeValue::string("acme")));
+/// assert!(scope.search_condition("tenant > :t").is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchCondition<'r> {
+    /// The attributes and their values, in the order written; no two have the same name.
+    pub clauses: SmallVec<[(Name, &'r AttributeValue); 2]>,
+}
+
+impl<'r> SearchCondition<'r> {
+    /// Walks the condition from its root, left before right; the first clause that is none ends it.
+    pub(super) fn new(bound: &Bound<'r>) -> Result<SearchCondition<'r>, ApiError> {
+        let mut clauses: SmallVec<[(Name, &'r AttributeValue); 2]> = SmallVec::new();
+        let Body::Condition { nodes, root, .. } = &bound.parsed.body else {
+            return Ok(SearchCondition { clauses });
+        };
+        let mut pending: SmallVec<[u32; 8]> = SmallVec::from_slice(&[*root]);
+        while let Some(node) = pending.pop() {
+            match nodes[node as usize] {
+                Node::And(left, right) => pending.extend([right, left]),
+                Node::Or(..) | Node::Not(_) => return Err(ApiError::search_comparator()),
+                Node::Test(application) => {
+                    let clause = clause(bound, application)?;
+                    if clauses.iter().any(|(other, _)| *other == clause.0) {
+                        return Err(ApiError::search_twice());
+                    }
+                    clauses.push(clause);
+                }
+            }
+        }
+        Ok(SearchCondition { clauses })
+    }
+
+    /// The value that an attribute must have, if it is named.
+    pub fn value_of(&self, name: &str) -> Option<&'r AttributeValue> {
+        self.clauses
+            .iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, value)| *value)
+    }
+
+    /// Whether all hold of an item.
+    pub fn matches(&self, item: &Map) -> bool {
+        self.clauses.iter().all(|(name, value)| item.get(name) == Some(*value))
+    }
+}
+
+/// An equality of an attribute and a value, whichever comes first.
+fn clause<'r>(bound: &Bound<'r>, application: u32) -> Result<(Name, &'r AttributeValue), ApiError> {
+    if bound.parsed.application(application).operator != Operator::Eq {
+        return Err(ApiError::search_comparator());
+    }
+    match *bound.parsed.operands(application) {
+        [Operand::Path(span), Operand::Value(value)] | [Operand::Value(value), Operand::Path(span)] => {
+            let path = Path::new(bound, span);
+            if path.is_nested() {
+                return Err(ApiError::search_path_nested());
+            }
+            Ok((Name::new(path.name()), bound.value(value)))
+        }
+        _ => Err(ApiError::search_comparator()),
+    }
+}

@@ -1,0 +1,165 @@
+//! Vector indexes as CreateTable and UpdateTable define them (facts: file 04, section 14.1).
+
+use std::collections::BTreeSet;
+
+use super::definition::{self, Types};
+use super::one_of;
+use super::shape;
+use crate::error::{ApiError, Violations, constraint};
+use crate::limits;
+use crate::request::{SearchSchemaElement, VectorIndex as Asked};
+use crate::schema::{BillingMode, Distance, SearchAttribute, VectorIndex};
+
+const DISTANCES: &str = "[COSINE, DOT_PRODUCT, EUCLIDEAN]";
+const ROLES: &str = "[HASH, INLINE_FILTER]";
+
+/// The framework's checks on one index.
+pub(in crate::operation) fn shape(faults: &mut Violations, index: &Asked, path: &str) {
+    shape::index_name(faults, index.index_name.as_ref(), path);
+    match &index.vector_attribute {
+        None => faults.missing(format_args!("{path}.vectorAttribute")),
+        Some(attribute) => {
+            let path = format!("{path}.vectorAttribute");
+            shape::attribute_name(faults, attribute.attribute_name.as_deref(), &path);
+        }
+    }
+    if let Some(elements) = &index.search_schema {
+        search_schema(faults, elements, &format!("{path}.searchSchema"));
+    }
+    match &index.projection {
+        None => faults.missing(format_args!("{path}.projection")),
+        Some(each) => shape::projection(faults, each, &format!("{path}.projection")),
+    }
+    let dimensions = format!("{path}.dimensions");
+    match index.dimensions {
+        None => faults.missing(dimensions),
+        Some(count) if count < 1 => faults.value(count, dimensions, constraint::min_value(1)),
+        Some(_) => {}
+    }
+    let function = format!("{path}.distanceFunction");
+    match one_of(index.distance_function.as_ref()) {
+        None => faults.missing(function),
+        Some(word) if Distance::from_name(word).is_none() => {
+            faults.value(word, function, constraint::one_of(DISTANCES));
+        }
+        Some(_) => {}
+    }
+}
+
+fn search_schema(faults: &mut Violations, elements: &[SearchSchemaElement], path: &str) {
+    if elements.is_empty() {
+        faults.value("[]", path, constraint::min_length(1));
+    }
+    for (at, element) in elements.iter().enumerate() {
+        let path = format!("{path}.{}.member", at + 1);
+        shape::attribute_name(faults, element.attribute_name.as_deref(), &path);
+        let path = format!("{path}.searchSchemaElementType");
+        match one_of(element.search_schema_element_type.as_ref()) {
+            None => faults.missing(path),
+            Some("HASH" | "INLINE_FILTER") => {}
+            Some(word) => faults.value(word, path, constraint::one_of(ROLES)),
+        }
+    }
+}
+
+pub(super) fn read(asked: Option<&[Asked]>, types: &Types, billing: BillingMode) -> Result<Vec<VectorIndex>, ApiError> {
+    let Some(asked) = asked else {
+        return Ok(Vec::new());
+    };
+    if asked.is_empty() {
+        return Err(ApiError::invalid("List of VectorIndexes is empty"));
+    }
+    let mut indexes = Vec::with_capacity(asked.len());
+    for each in asked {
+        let made = index(each, types, billing)?;
+        check_dimensions(&made, &indexes)?;
+        indexes.push(made);
+    }
+    Ok(indexes)
+}
+
+/// An index, given the attributes that are defined.
+pub(in crate::operation) fn index(asked: &Asked, types: &Types, billing: BillingMode) -> Result<VectorIndex, ApiError> {
+    if billing == BillingMode::Provisioned {
+        return Err(ApiError::invalid(
+            "Vector indexes are only supported for PAY_PER_REQUEST tables",
+        ));
+    }
+    let dimensions = asked.dimensions.unwrap_or_default();
+    if !(1..=limits::VECTOR_DIMENSIONS).contains(&dimensions) {
+        return Err(ApiError::invalid(
+            "Number of dimensions must be between 1 and 4096 inclusive.",
+        ));
+    }
+    let attribute = asked
+        .vector_attribute
+        .as_ref()
+        .and_then(|each| each.attribute_name.clone());
+    let attribute = attribute.unwrap_or_default();
+    check_not_defined(&attribute, types)?;
+    Ok(VectorIndex {
+        name: asked.index_name.clone().unwrap_or_default(),
+        attribute,
+        search: search_attributes(asked.search_schema.as_deref().unwrap_or_default(), types)?,
+        projection: definition::projection(asked.projection.as_ref())?,
+        dimensions: dimensions as usize,
+        distance: one_of(asked.distance_function.as_ref())
+            .and_then(Distance::from_name)
+            .unwrap_or(Distance::Cosine),
+    })
+}
+
+/// An attribute that has vectors is no key's.
+pub(in crate::operation) fn check_not_defined(attribute: &str, types: &Types) -> Result<(), ApiError> {
+    if types.iter().any(|each| each.name == attribute) {
+        return Err(ApiError::invalid(format_args!(
+            "Conflicting attribute definition for '{attribute}'. An attribute cannot be defined in AttributeDefinitions when used as a VectorAttribute."
+        )));
+    }
+    Ok(())
+}
+
+/// All indexes over one attribute have vectors of one length.
+pub(in crate::operation) fn check_dimensions(index: &VectorIndex, others: &[VectorIndex]) -> Result<(), ApiError> {
+    let differs = |other: &VectorIndex| other.attribute == index.attribute && other.dimensions != index.dimensions;
+    if others.iter().any(differs) {
+        return Err(ApiError::invalid(format_args!(
+            "Conflicting attribute definition for '{}'. All VectorIndexes on the same vector attribute must use the same dimensions.",
+            index.attribute
+        )));
+    }
+    Ok(())
+}
+
+fn search_attributes(elements: &[SearchSchemaElement], types: &Types) -> Result<Vec<SearchAttribute>, ApiError> {
+    let is_hash = |element: &SearchSchemaElement| one_of(element.search_schema_element_type.as_ref()) == Some("HASH");
+    let hashes = elements.iter().filter(|element| is_hash(element)).count();
+    for (count, most, role) in [
+        (hashes, 1, "HASH"),
+        (elements.len() - hashes, limits::INLINE_FILTERS, "INLINE_FILTER"),
+    ] {
+        if count > most {
+            return Err(ApiError::invalid(format_args!(
+                "Value '{count}' at 'SearchSchema' failed to satisfy constraint: Member must have {role} count less than or equal to {most}"
+            )));
+        }
+    }
+    let names: BTreeSet<&str> = elements
+        .iter()
+        .filter_map(|each| each.attribute_name.as_deref())
+        .collect();
+    if names.len() < elements.len() {
+        return Err(ApiError::invalid("SearchSchema contains a duplicate AttributeName"));
+    }
+    let find = |element: &SearchSchemaElement| {
+        let mut types = types.iter();
+        let found = types.find(|each| Some(&each.name) == element.attribute_name.as_ref())?;
+        Some(SearchAttribute {
+            name: found.name.clone(),
+            kind: found.kind,
+            hash: is_hash(element),
+        })
+    };
+    let found: Option<Vec<SearchAttribute>> = elements.iter().map(find).collect();
+    found.ok_or_else(|| ApiError::invalid("One element in SearchSchema is not defined in attribute definitions"))
+}

@@ -1,0 +1,84 @@
+//! [GetRecords](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html).
+
+use std::time::Duration;
+
+use super::streams::{self, ShardIterator};
+use crate::error::{ApiError, Violations};
+use crate::execute::{self, Context};
+use crate::limits;
+use crate::request::GetRecords;
+use crate::storage::{Record, Sequence, Stream};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::{List, Object};
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = GetRecords::decode(body)?;
+    let mut faults = Violations::new();
+    streams::required(&mut faults, request.shard_iterator.as_ref(), "shardIterator", 1, 2048);
+    streams::limit(&mut faults, request.limit);
+    faults.finish()?;
+    let most = request.limit.unwrap_or(limits::STREAM_RECORDS);
+    if most > limits::STREAM_RECORDS {
+        return Err(ApiError::invalid("Limit should be less than or equal to 1000"));
+    }
+    let iterator = request.shard_iterator.as_deref().and_then(ShardIterator::decode);
+    let iterator = iterator.ok_or_else(|| ApiError::validation("Invalid ShardIterator"))?;
+    let stream = streams::find(context, &iterator.stream)?;
+    let life = Duration::from_secs(limits::ITERATOR_SECONDS);
+    if iterator.created.plus(life) < context.now {
+        return Err(ApiError::expired_iterator());
+    }
+    let slice = execute::read_stream(context, &stream, &iterator.shard, iterator.from, most as usize)
+        .map_err(streams::unreadable)?;
+    let mut answer = Object::open(out);
+    let mut list = answer.list("Records");
+    let region = stream.arn.split(':').nth(3).unwrap_or_default();
+    for record in &slice.records {
+        write_record(&mut list, &stream, region, record);
+    }
+    list.close();
+    if let Some(from) = slice.next {
+        let next = next(context, iterator, from);
+        answer.string("NextShardIterator", &next.encode());
+    }
+    answer.close();
+    Ok(())
+}
+
+fn next(context: &Context<'_>, iterator: ShardIterator, from: Sequence) -> ShardIterator {
+    ShardIterator {
+        from,
+        created: context.now,
+        ..iterator
+    }
+}
+
+fn write_record(list: &mut List<'_>, stream: &Stream, region: &str, record: &Record) {
+    let mut object = list.object();
+    object.string("eventID", &stream.event_id(record));
+    object.string("eventName", record.event.name());
+    object.string("eventVersion", "1.1");
+    object.string("eventSource", "aws:dynamodb");
+    object.string("awsRegion", region);
+    let mut change = object.object("dynamodb");
+    change.double("ApproximateCreationDateTime", record.created.seconds() as f64);
+    change.item("Keys", &record.keys);
+    if let Some(new) = &record.new {
+        change.item("NewImage", new);
+    }
+    if let Some(old) = &record.old {
+        change.item("OldImage", old);
+    }
+    change.string("SequenceNumber", &record.sequence.to_string());
+    change.integer("SizeBytes", record.size() as i64);
+    change.string("StreamViewType", stream.view.name());
+    change.close();
+    if record.expired {
+        let mut identity = object.object("userIdentity");
+        identity.string("PrincipalId", "dynamodb.amazonaws.com");
+        identity.string("Type", "Service");
+        identity.close();
+    }
+    object.close();
+}

@@ -1,0 +1,84 @@
+//! [GetShardIterator](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetShardIterator.html).
+
+use super::streams::{self, ShardIterator};
+use crate::clock::Moment;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Context};
+use crate::request::GetShardIterator;
+use crate::storage::{Position, Sequence, Unreadable};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// In the model's order; the service's own is not recorded.
+const TYPES: &str = "[TRIM_HORIZON, LATEST, AT_SEQUENCE_NUMBER, AFTER_SEQUENCE_NUMBER, AT_TIMESTAMP]";
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = GetShardIterator::decode(body)?;
+    check_members(&request)?;
+    let position = position(&request, context.now)?;
+    let stream = streams::find(context, &request.stream_arn.clone().unwrap_or_default())?;
+    execute::settle_stream(context, &stream);
+    let shard = request.shard_id.as_deref().unwrap_or_default();
+    let place = stream.place_of_shard(shard, context.now);
+    let place = place.ok_or_else(|| streams::unreadable(Unreadable::NoShard))?;
+    let position = position.ok_or_else(|| streams::unreadable(Unreadable::NotOfShard))?;
+    let from = stream.position(place, shard, position, context.now);
+    let iterator = ShardIterator {
+        stream: stream.arn.as_str().into(),
+        shard: shard.to_owned(),
+        from: from.map_err(streams::unreadable)?,
+        created: context.now,
+    };
+    let mut answer = Object::open(out);
+    answer.string("ShardIterator", &iterator.encode());
+    answer.close();
+    Ok(())
+}
+
+fn check_members(request: &GetShardIterator) -> Result<(), ApiError> {
+    let mut faults = Violations::new();
+    streams::stream_arn(&mut faults, request.stream_arn.as_ref());
+    streams::required(&mut faults, request.shard_id.as_ref(), "shardId", 28, 65);
+    match request.shard_iterator_type.as_deref() {
+        None => faults.missing("shardIteratorType"),
+        Some("TRIM_HORIZON" | "LATEST" | "AT_SEQUENCE_NUMBER" | "AFTER_SEQUENCE_NUMBER" | "AT_TIMESTAMP") => {}
+        Some(word) => faults.value(word, "shardIteratorType", constraint::one_of(TYPES)),
+    }
+    streams::length(&mut faults, request.sequence_number.as_ref(), "sequenceNumber", 21, 40);
+    faults.finish()
+}
+
+/// Where the iterator is to stand; `None` if that is at a number that no shard has.
+fn position(request: &GetShardIterator, now: Moment) -> Result<Option<Position>, ApiError> {
+    let kind = request.shard_iterator_type.as_deref().unwrap_or_default();
+    let by_number = matches!(kind, "AT_SEQUENCE_NUMBER" | "AFTER_SEQUENCE_NUMBER");
+    let number = match (by_number, request.sequence_number.as_deref()) {
+        (false, Some(_)) => {
+            return Err(ApiError::invalid(
+                "SequenceNumber should not be passed for this iterator type",
+            ));
+        }
+        (true, None) => return Err(ApiError::invalid("SequenceNumber cannot be null")),
+        (true, Some(text)) if text.bytes().any(|byte| !byte.is_ascii_digit()) => {
+            return Err(ApiError::invalid("Invalid SequenceNumber"));
+        }
+        (_, text) => text.and_then(|text| text.parse::<Sequence>().ok()),
+    };
+    Ok(match kind {
+        "TRIM_HORIZON" => Some(Position::TrimHorizon),
+        "LATEST" => Some(Position::Latest),
+        "AT_SEQUENCE_NUMBER" => number.map(Position::At),
+        "AFTER_SEQUENCE_NUMBER" => number.map(Position::After),
+        _ => Some(Position::AtTime(timestamp(request, now)?)),
+    })
+}
+
+/// That these are refused is documented; their sentences have not been captured.
+fn timestamp(request: &GetShardIterator, now: Moment) -> Result<Moment, ApiError> {
+    match request.timestamp {
+        None => Err(ApiError::invalid("Timestamp cannot be null")),
+        Some(moment) if moment > now => Err(ApiError::invalid("Timestamp cannot be in the future")),
+        Some(moment) => Ok(moment),
+    }
+}

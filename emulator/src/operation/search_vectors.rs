@@ -1,0 +1,242 @@
+//! [SearchVectors](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SearchVectors.html).
+
+use super::check::{self, Report};
+use super::reading;
+use crate::capacity::units;
+use crate::change::vector::{self, Entry as VectorEntry};
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Context, Entry, Found, Search};
+use crate::expression::{ExpressionKind, Projection, Scope, SearchCondition};
+use crate::key;
+use crate::limits;
+use crate::plan;
+use crate::request::SearchVectors;
+use crate::schema::VectorIndex;
+use crate::storage::{KeyRange, Segment};
+use crate::value::{AttributeValue, Map};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::{List, Object};
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = SearchVectors::decode(body)?;
+    let report = check_members(&request)?;
+    let vector: Option<Vec<f32>> = request.search_vector.iter().copied().collect();
+    let vector = vector.ok_or_else(|| {
+        ApiError::validation(
+            "Search vector contains invalid values. All values in the search vector must be a 32-bit floating-point number attribute",
+        )
+    })?;
+    check_kinds(&request)?;
+    let mut scope = Scope::new(&request.substitutions, context.engine.expressions())?;
+    reading::check_not_empty(request.projection_expression.as_ref())?;
+    let condition = match &request.search_condition_expression {
+        Some(text) => Some(scope.search_condition(text)?),
+        None => None,
+    };
+    let projection = match &request.projection_expression {
+        Some(text) => Some(scope.projection(text)?),
+        None => None,
+    };
+    scope.check_all_used()?;
+    let target = plan::table(context, &request.table_name)?;
+    let (at, index) = plan::vector_index(context, &target, &request.index_name)?;
+    if vector.len() != index.dimensions {
+        return Err(ApiError::validation(format!(
+            "Input search vector dimension {} does not match vector index dimension {}",
+            vector.len(),
+            index.dimensions
+        )));
+    }
+    let partition = check_condition(index, condition.as_ref())?;
+    context.judge(&Entry {
+        table: &target.table,
+        shape: &target.shape,
+        index: Some(&index.name),
+        partition,
+        writes: false,
+    })?;
+    let search = Search {
+        at,
+        index,
+        range: range(partition),
+        vector: &vector,
+        most: request.top_k.max(0) as usize,
+    };
+    let keeps = |entry: &VectorEntry| {
+        condition
+            .as_ref()
+            .is_none_or(|condition| condition.matches(entry.item().attributes()))
+    };
+    let mut found = execute::search(context, &target, &search, keeps);
+    found.truncate(within_one_answer(&found));
+    write(out, index, &found, projection.as_ref(), report);
+    Ok(())
+}
+
+fn check_members(request: &SearchVectors) -> Result<Report, ApiError> {
+    let mut faults = Violations::new();
+    check::table_name(&mut faults, Some(&request.table_name))?;
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    check_index_name(&mut faults, &request.index_name);
+    let length = request.search_vector.len();
+    if length == 0 {
+        faults.silent_value("SearchVector", constraint::min_length(1));
+    }
+    if length > limits::VECTOR_DIMENSIONS as usize {
+        faults.silent_value(
+            "SearchVector",
+            constraint::max_length(limits::VECTOR_DIMENSIONS as usize),
+        );
+    }
+    if request.top_k < 1 {
+        faults.silent_value("TopK", constraint::min_value(1));
+    }
+    faults.finish()?;
+    if request.top_k > limits::SEARCH_RESULTS {
+        return Err(ApiError::validation(format!(
+            "Provided TopK value '{}' is out of valid range. The value must be between 1 and 100 inclusive",
+            request.top_k
+        )));
+    }
+    Ok(report)
+}
+
+fn check_index_name(faults: &mut Violations, name: &str) {
+    if !check::is_name(name) {
+        faults.silent_value("IndexName", constraint::NAME_PATTERN);
+    }
+    if name.len() < 3 {
+        faults.silent_value("IndexName", constraint::min_length(3));
+    }
+    if name.len() > 255 {
+        faults.silent_value("IndexName", constraint::max_length(255));
+    }
+}
+
+/// Substitutions need an expression, and values one that takes them.
+fn check_kinds(request: &SearchVectors) -> Result<(), ApiError> {
+    let has_values = request.search_condition_expression.is_some();
+    let has_any = has_values || request.projection_expression.is_some();
+    check::substitutions_need_expression(&request.substitutions, has_any, None)?;
+    if request.substitutions.values.is_some() && !has_values {
+        return Err(ApiError::values_without_expression(None));
+    }
+    match request.search_condition_expression.as_deref() {
+        Some(text) => Scope::check_not_empty(ExpressionKind::SearchCondition, text),
+        None => Ok(()),
+    }
+}
+
+/// Holds the condition against the attributes by which the index can be narrowed. Returns the value of the one that divides
+/// it, which must be named.
+fn check_condition<'r>(
+    index: &VectorIndex,
+    condition: Option<&SearchCondition<'r>>,
+) -> Result<Option<&'r AttributeValue>, ApiError> {
+    for (name, value) in condition.iter().flat_map(|condition| &condition.clauses) {
+        let Some(attribute) = index.search_attribute(name) else {
+            return Err(ApiError::validation(format!(
+                "SearchConditionExpression must not contain any attributes that is not in SearchSchema. Invalid attribute: {name}"
+            )));
+        };
+        if !attribute.kind.fits(value) {
+            return Err(ApiError::validation(format!(
+                "Type of '{name}' attribute in SearchConditionExpression ({}) does not match type in search schema ({})",
+                value.type_name(),
+                attribute.kind.name()
+            )));
+        }
+    }
+    let Some(hash) = index.hash() else { return Ok(None) };
+    match condition.and_then(|condition| condition.value_of(&hash.name)) {
+        None => Err(ApiError::validation(
+            "SearchConditionExpression must be provided when SearchSchema has a HASH key",
+        )),
+        Some(value) => match key::emptiness(value) {
+            Some(kind) => Err(ApiError::empty_key(&hash.name, kind)),
+            None => Ok(Some(value)),
+        },
+    }
+}
+
+/// The part of the index that a value of the dividing attribute names, or all of it.
+fn range(partition: Option<&AttributeValue>) -> KeyRange {
+    let Some(value) = partition else {
+        return KeyRange::of_segment(Segment { at: 0, total: 1 });
+    };
+    let prefix = vector::hash_prefix(value);
+    let upper = key::after_prefix(&prefix);
+    KeyRange::of_token(key::token(&prefix), prefix, upper)
+}
+
+/// How many of the results one answer can hold.
+fn within_one_answer(found: &[Found]) -> usize {
+    let mut size = 0;
+    let fits = |found: &&Found| {
+        size += found.entry.item().size();
+        size <= limits::SEARCH_SIZE
+    };
+    found.iter().take_while(fits).count()
+}
+
+fn write(out: &mut Writer, index: &VectorIndex, found: &[Found], projection: Option<&Projection<'_>>, report: Report) {
+    let mut answer = Object::open(out);
+    let mut results = answer.list("SearchResults");
+    for each in found {
+        let mut result = results.object();
+        let item = shown(index, &each.entry, projection);
+        let mut object = result.object("Item");
+        for (name, value) in &item {
+            match value {
+                AttributeValue::L(elements) if *name == index.attribute => floats(&mut object, name, elements),
+                value => drop(object.member(name).value(value)),
+            }
+        }
+        object.close();
+        result.member("Score").float(each.score);
+        result.close();
+    }
+    results.close();
+    if report != Report::None {
+        // The service says only that it is at least this and varies: here it is what is searched for and what is found.
+        let bytes: usize = found.iter().map(|found| found.entry.size()).sum();
+        let mut consumed = answer.object("ConsumedCapacity");
+        let sought = 4 * index.dimensions;
+        consumed.double("VectorSearchRequestBytes", units::vector_bytes(sought + bytes) as f64);
+        consumed.close();
+    }
+    answer.close();
+}
+
+/// What of an entry is shown: all but the vector, or what is asked for.
+fn shown(index: &VectorIndex, entry: &VectorEntry, projection: Option<&Projection<'_>>) -> Map {
+    let attributes = entry.item().attributes().iter();
+    let mut map: Map = attributes
+        .filter(|(name, _)| *name != index.attribute)
+        .cloned()
+        .collect();
+    let Some(projection) = projection else { return map };
+    if projection.top_level_names().any(|name| name == index.attribute) {
+        let element =
+            |element: &f32| AttributeValue::N(vector::shown(*element).parse().unwrap_or(crate::number::Number::ZERO));
+        let elements = entry.vector().iter().map(element).collect();
+        map.insert(index.attribute.clone(), AttributeValue::L(elements));
+    }
+    projection.apply(&map)
+}
+
+/// Numbers as the index has them.
+fn floats(object: &mut Object<'_>, name: &str, elements: &[AttributeValue]) {
+    let mut value = object.object(name);
+    let mut list: List<'_> = value.list("L");
+    for element in elements {
+        let mut entry = list.object();
+        if let AttributeValue::N(number) = element {
+            entry.string("N", &vector::shown(number.to_f32()));
+        }
+        entry.close();
+    }
+    list.close();
+    value.close();
+}

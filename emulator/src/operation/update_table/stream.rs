@@ -1,0 +1,129 @@
+//! A stream that is switched on or off (facts: file 04, sections 4.1 and 5.3).
+
+use super::Edit;
+use crate::error::ApiError;
+use crate::request::StreamSpecification;
+use crate::schema::StreamView;
+use crate::storage::{PARTITIONS, Stream, StreamSettings, Work};
+
+/// Measured: 4 to 5 s.
+const SWITCH: f64 = 0.75;
+
+/// What is asked for, as far as the request alone tells: a stream of this view, or none.
+fn view(asked: &StreamSpecification) -> Result<Option<StreamView>, ApiError> {
+    let view = asked.stream_view_type.as_deref();
+    match (asked.stream_enabled, view) {
+        (Some(true), None) => Err(ApiError::invalid(
+            "If stream is being enabled then UpdateViewType is required",
+        )),
+        (Some(true), Some(view)) => Ok(StreamView::from_name(view)),
+        (_, Some(_)) => Err(ApiError::invalid(
+            "If stream is being disabled, then UpdateViewType must not be specified",
+        )),
+        (_, None) => Ok(None),
+    }
+}
+
+pub(super) fn check(asked: Option<&StreamSpecification>) -> Result<(), ApiError> {
+    asked.map_or(Ok(()), |asked| view(asked).map(drop))
+}
+
+impl Edit<'_> {
+    /// The stream whose switch is on its way: how the service names the switch.
+    fn switching(&self) -> Option<String> {
+        self.shape.jobs.iter().find_map(|job| match &job.work {
+            Work::Stream { label, enables } => {
+                let operation = if *enables { "ENABLE" } else { "DISABLE" };
+                let table = &self.table.name;
+                Some(format!("Table: {table} Stream: {label} Operation: {operation}"))
+            }
+            _ => None,
+        })
+    }
+
+    /// Refuses to change `what` while the stream is being switched.
+    pub(super) fn refuse_while_stream_switches(&self, what: &str) -> Result<(), ApiError> {
+        match self.switching() {
+            None => Ok(()),
+            Some(switch) => Err(ApiError::in_use(format_args!(
+                "Can't {what} when stream status is being updated. {switch}"
+            ))),
+        }
+    }
+
+    /// Whether a switch is on its way.
+    pub(super) fn stream_switches(&self) -> bool {
+        self.switching().is_some()
+    }
+
+    /// Switches the stream, after everything that may refuse the request.
+    pub(super) fn stream(&mut self) -> Result<(), ApiError> {
+        let Some(asked) = &self.request.stream_specification else {
+            return Ok(());
+        };
+        let view = view(asked)?;
+        self.check_switch()?;
+        let name = &self.table.name;
+        match (&self.shape.stream, view) {
+            (Some(_), Some(_)) => {
+                return Err(ApiError::validation(format!(
+                    "Table already has an enabled stream: TableName: {name}"
+                )));
+            }
+            (None, None) => {
+                return Err(ApiError::validation(format!(
+                    "Table has no stream to disable: TableName: {name}"
+                )));
+            }
+            _ => {}
+        }
+        let until = self.after("stream", SWITCH);
+        match view {
+            None => self.shape.close_stream(self.context.now, until),
+            Some(view) => {
+                let region = self.context.engine.catalog().region_or_new(&self.context.scope);
+                let stream = Stream::new(StreamSettings {
+                    table: self.table.name.clone(),
+                    table_arn: &self.table.arn,
+                    key: self.shape.definition.key.clone(),
+                    view,
+                    created: region.stream_label(&self.table.arn, self.context.now),
+                    enabled_at: until,
+                    seed: self.shape.seed,
+                    partitions: PARTITIONS,
+                });
+                region.add_stream(&self.shape.open_stream(stream));
+            }
+        }
+        let label = self.shape.latest_stream.as_ref().map(|stream| stream.label.clone());
+        let work = Work::Stream {
+            label: label.unwrap_or_default(),
+            enables: view.is_some(),
+        };
+        self.begin(work, until);
+        Ok(())
+    }
+
+    fn check_switch(&self) -> Result<(), ApiError> {
+        if let Some(switch) = self.switching() {
+            return Err(ApiError::in_use(format_args!(
+                "A stream status change is currently in progress. {switch}"
+            )));
+        }
+        // What this request itself has begun on billing goes together with a stream.
+        let own = self.request.billing_mode.is_some();
+        let busy = |job: &super::Job| job.is_throughput() && !(own && matches!(job.work, Work::Billing));
+        if self.shape.jobs.iter().any(busy) {
+            return Err(ApiError::in_use(format_args!(
+                "Can't enable or disable stream while table IOPS are being updated. Table: {}",
+                self.table.name
+            )));
+        }
+        if self.allocating().is_some() {
+            return Err(ApiError::in_use(
+                "Can't change stream status when an index is being created",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! What a parsed statement is: flat arrays that refer to each other by index, so that no nesting, however deep, can
+//! overflow a stack. What an expression is made of stands before it in [`Tree::nodes`].
+
+use super::lexer::{Operator, Token};
+use crate::value::Name;
+
+/// The index of an expression in [`Tree::nodes`].
+pub(super) type Id = u32;
+
+/// A range of [`Tree::lists`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+/// An operator between two expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binary {
+    Or,
+    And,
+    Operator(Operator),
+    Multiply,
+    /// `LIKE` and `NOT LIKE`, which no condition takes.
+    Like,
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    Null,
+    Missing,
+    Bool(bool),
+    /// A number, as written but for its sign.
+    Number(Name),
+    String(Name),
+    /// A literal of Ion, by its type.
+    Ion(&'static str),
+    /// A question mark, by its place among them.
+    Parameter(u32),
+    Variable(Name),
+    Path {
+        base: Id,
+        /// A range of [`Tree::steps`].
+        steps: Span,
+    },
+    Call {
+        name: Name,
+        arguments: Span,
+    },
+    List(Span),
+    Bag(Span),
+    /// Names and values in turn.
+    Struct(Span),
+    Negative(Id),
+    Not(Id),
+    Binary(Binary, Id, Id),
+    Between {
+        negated: bool,
+        value: Id,
+        lower: Id,
+        upper: Id,
+    },
+    In {
+        negated: bool,
+        value: Id,
+        list: Id,
+    },
+    Is {
+        negated: bool,
+        value: Id,
+        kind: Name,
+    },
+    /// What the language has and DynamoDB does not: a subquery, CASE, CAST, an aggregate.
+    Foreign(Name),
+}
+
+/// An expression and the token that it is named by in errors.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub kind: Kind,
+    pub token: Token,
+}
+
+/// A step of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Step {
+    /// `.name`.
+    Name(Name),
+    /// `[expression]`.
+    Index(Id),
+    /// `[*]`.
+    Wildcard(Token),
+    /// `.*`.
+    Unpivot(Token),
+}
+
+/// The expressions of a statement.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub nodes: Vec<Node>,
+    pub lists: Vec<Id>,
+    pub steps: Vec<Step>,
+    /// How many question marks there are.
+    pub parameters: u32,
+}
+
+impl Tree {
+    pub(super) fn node(&self, id: Id) -> &Node {
+        &self.nodes[id as usize]
+    }
+
+    pub(super) fn list(&self, span: Span) -> &[Id] {
+        &self.lists[span.start as usize..span.end as usize]
+    }
+
+    pub(super) fn steps(&self, span: Span) -> &[Step] {
+        &self.steps[span.start as usize..span.end as usize]
+    }
+
+    pub(super) fn add(&mut self, kind: Kind, token: Token) -> Id {
+        self.nodes.push(Node { kind, token });
+        (self.nodes.len() - 1) as Id
+    }
+
+    pub(super) fn add_list(&mut self, ids: &[Id]) -> Span {
+        let start = self.lists.len() as u32;
+        self.lists.extend_from_slice(ids);
+        Span {
+            start,
+            end: self.lists.len() as u32,
+        }
+    }
+}
+
+/// What RETURNING asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returning {
+    /// `ALL OLD *`.
+    AllOld,
+    /// `ALL NEW *`.
+    AllNew,
+    /// `MODIFIED OLD *`.
+    ModifiedOld,
+    /// `MODIFIED NEW *`.
+    ModifiedNew,
+}
+
+impl Returning {
+    /// The words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Returning::AllOld => "ALL OLD",
+            Returning::AllNew => "ALL NEW",
+            Returning::ModifiedOld => "MODIFIED OLD",
+            Returning::ModifiedNew => "MODIFIED NEW",
+        }
+    }
+}
+
+/// A SELECT as it is written.
+#[derive(Debug)]
+pub(super) struct Select {
+    /// The columns; none for `*`.
+    pub columns: Vec<Id>,
+    pub from: Id,
+    pub condition: Option<Id>,
+    /// Each with whether it descends.
+    pub order: Vec<(Id, bool)>,
+}
+
+/// A part of an UPDATE.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Assignment {
+    Set(Id, Id),
+    Remove(Id),
+}
+
+/// A statement as it is written.
+#[derive(Debug)]
+pub(super) enum Statement {
+    Select(Select),
+    Insert {
+        target: Id,
+        value: Id,
+    },
+    Update {
+        target: Id,
+        assignments: Vec<Assignment>,
+        condition: Option<Id>,
+        returning: Option<Returning>,
+    },
+    Delete {
+        target: Id,
+        condition: Option<Id>,
+        returning: Option<Returning>,
+    },
+    Exists(Select),
+}

@@ -1,0 +1,317 @@
+//! WHERE clauses, and the right sides of SET, into drafts. Expressions are lowered in the order in which they stand in
+//! the tree, where each comes after what it is made of, so this needs no recursion.
+
+use super::ast::{Binary, Id, Kind, Node, Span};
+use super::error::{self, fault, fault_at};
+use super::lexer;
+use super::lower::Lowering;
+use crate::error::ApiError;
+use crate::expression::{Draft, Logic, Operator, Term};
+use crate::value::AttributeValue;
+
+/// What an expression has become.
+#[derive(Clone, Copy)]
+enum Lowered {
+    Term(Term),
+    Logic(Logic),
+}
+
+/// Where an expression stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Setting {
+    Condition,
+    Update,
+}
+
+impl Setting {
+    fn unsupported(self, operator: &str) -> ApiError {
+        let expression = match self {
+            Setting::Condition => "Condition",
+            Setting::Update => "Update",
+        };
+        fault(format!(
+            "Unsupported operator in {expression} Expression. Operator: {operator}"
+        ))
+    }
+}
+
+struct Expressions<'l, 's> {
+    lowering: &'l mut Lowering<'s>,
+    draft: &'l mut Draft,
+    setting: Setting,
+    /// What the expressions up to the current one have become; those that stand elsewhere are nothing.
+    lowered: Vec<Option<Lowered>>,
+}
+
+impl Lowering<'_> {
+    /// Lowers the condition of a WHERE clause.
+    pub(super) fn condition(&mut self, draft: &mut Draft, root: Id) -> Result<Logic, ApiError> {
+        match self.expressions(draft, root, Setting::Condition)? {
+            Lowered::Logic(logic) => Ok(logic),
+            Lowered::Term(_) => Err(fault(
+                "WHERE clause must contain an expression that resolves to a boolean",
+            )),
+        }
+    }
+
+    /// Lowers the right side of an assignment.
+    pub(super) fn right_side(&mut self, draft: &mut Draft, root: Id) -> Result<Term, ApiError> {
+        match self.expressions(draft, root, Setting::Update)? {
+            Lowered::Term(term) => Ok(term),
+            Lowered::Logic(_) => Err(Setting::Update.unsupported("=")),
+        }
+    }
+
+    fn expressions(&mut self, draft: &mut Draft, root: Id, setting: Setting) -> Result<Lowered, ApiError> {
+        let mut wanted = vec![false; root as usize + 1];
+        self.mark(root, &mut wanted);
+        let mut expressions = Expressions {
+            lowering: self,
+            draft,
+            setting,
+            lowered: vec![None; root as usize + 1],
+        };
+        for (at, _) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted) {
+            let lowered = expressions.lower(at as Id)?;
+            expressions.lowered[at] = Some(lowered);
+        }
+        expressions.get(root)
+    }
+
+    /// Marks what a root is made of: operands, but nothing inside of paths and literals.
+    fn mark(&self, root: Id, wanted: &mut [bool]) {
+        let mut todo = vec![root];
+        while let Some(id) = todo.pop() {
+            wanted[id as usize] = true;
+            match &self.tree.node(id).kind {
+                Kind::Binary(_, left, right) => todo.extend([*left, *right]),
+                Kind::Negative(inner) | Kind::Not(inner) => todo.push(*inner),
+                Kind::Between {
+                    value, lower, upper, ..
+                } => todo.extend([*value, *lower, *upper]),
+                Kind::In { value, list, .. } => {
+                    todo.push(*value);
+                    if let Some(members) = self.members(*list) {
+                        todo.extend(self.tree.list(members));
+                    }
+                }
+                Kind::Is { value, .. } => todo.push(*value),
+                Kind::Call { arguments, .. } => todo.extend(self.tree.list(*arguments)),
+                _ => {}
+            }
+        }
+    }
+
+    /// The members of what IN looks into.
+    fn members(&self, list: Id) -> Option<Span> {
+        match self.tree.node(list).kind {
+            Kind::List(members) | Kind::Bag(members) => Some(members).filter(|span| span.start < span.end),
+            _ => None,
+        }
+    }
+}
+
+impl<'s> Expressions<'_, 's> {
+    fn get(&self, id: Id) -> Result<Lowered, ApiError> {
+        // Whatever is asked for was lowered before.
+        self.lowered[id as usize].ok_or_else(ApiError::internal)
+    }
+
+    fn node(&self, id: Id) -> &'s Node {
+        self.lowering.tree.node(id)
+    }
+
+    fn lower(&mut self, id: Id) -> Result<Lowered, ApiError> {
+        let node = self.node(id);
+        let place = self.lowering.place(node.token);
+        match &node.kind {
+            Kind::Variable(_) | Kind::Path { .. } => self.lowering.path(self.draft, id).map(Lowered::Term),
+            Kind::Negative(_) if self.setting == Setting::Update => Err(error::operand_count("-", 1)),
+            Kind::Negative(_) => Err(self.setting.unsupported("-")),
+            Kind::Not(inner) => match self.get(*inner)? {
+                Lowered::Logic(inner) => Ok(Lowered::Logic(self.draft.not(inner))),
+                Lowered::Term(_) => Err(fault("The argument to NOT must be a Type or Expression")),
+            },
+            Kind::Binary(binary, left, right) => self.binary(*binary, *left, *right),
+            Kind::Between {
+                negated,
+                value,
+                lower,
+                upper,
+            } => {
+                let operands = [
+                    self.term(*value, "BETWEEN")?,
+                    self.term(*lower, "BETWEEN")?,
+                    self.term(*upper, "BETWEEN")?,
+                ];
+                Ok(self.test(*negated, Operator::Between, &operands))
+            }
+            Kind::In { negated, value, list } => self.within(*negated, *value, *list),
+            Kind::Is { negated, value, kind } => self.is(*negated, *value, kind, place),
+            Kind::Call { name, arguments } => self.call(name, *arguments, place),
+            Kind::Foreign(word) => Err(error::unsupported_token(word, place)),
+            _ => {
+                let value = self.lowering.constant(id)?;
+                Ok(Lowered::Term(self.lowering.value(self.draft, value)))
+            }
+        }
+    }
+
+    fn test(&mut self, negated: bool, operator: Operator, operands: &[Term]) -> Lowered {
+        let test = self.draft.test(operator, operands);
+        Lowered::Logic(if negated { self.draft.not(test) } else { test })
+    }
+
+    /// An operand of an operator or function, which takes no conditions.
+    fn term(&self, id: Id, operator: &str) -> Result<Term, ApiError> {
+        match self.get(id)? {
+            Lowered::Term(term) => Ok(term),
+            Lowered::Logic(_) => Err(fault(format!(
+                "Incorrect operand type for operator or function; operator or function: {operator}, operand type: BOOL"
+            ))),
+        }
+    }
+
+    fn binary(&mut self, binary: Binary, left: Id, right: Id) -> Result<Lowered, ApiError> {
+        let operator = match binary {
+            Binary::And | Binary::Or => return self.connected(binary == Binary::And, left, right),
+            Binary::Multiply => return Err(self.setting.unsupported("*")),
+            Binary::Like => return Err(self.setting.unsupported("like")),
+            Binary::Operator(operator) => operator,
+        };
+        let comparison = match operator {
+            lexer::Operator::Eq => Operator::Eq,
+            lexer::Operator::Ne => Operator::Ne,
+            lexer::Operator::Lt => Operator::Lt,
+            lexer::Operator::Le => Operator::Le,
+            lexer::Operator::Gt => Operator::Gt,
+            lexer::Operator::Ge => Operator::Ge,
+            lexer::Operator::Plus if self.setting == Setting::Update => Operator::Plus,
+            lexer::Operator::Minus if self.setting == Setting::Update => Operator::Minus,
+            _ => return Err(self.setting.unsupported(operator.name())),
+        };
+        if matches!(comparison, Operator::Plus | Operator::Minus) {
+            let operands = [self.term(left, operator.name())?, self.term(right, operator.name())?];
+            return Ok(Lowered::Term(self.draft.result(comparison, &operands)));
+        }
+        if self.setting == Setting::Update {
+            return Err(self.setting.unsupported(operator.name()));
+        }
+        match (self.get(left)?, self.get(right)?) {
+            (Lowered::Term(left), Lowered::Term(right)) => Ok(self.test(false, comparison, &[left, right])),
+            (Lowered::Logic(logic), Lowered::Term(term)) | (Lowered::Term(term), Lowered::Logic(logic)) => {
+                self.truth(comparison, logic, term)
+            }
+            (Lowered::Logic(_), Lowered::Logic(_)) => Err(self.setting.unsupported(operator.name())),
+        }
+    }
+
+    fn connected(&mut self, and: bool, left: Id, right: Id) -> Result<Lowered, ApiError> {
+        let (Lowered::Logic(left), Lowered::Logic(right)) = (self.get(left)?, self.get(right)?) else {
+            return Err(fault("The arguments to AND/OR must be Expressions"));
+        };
+        Ok(Lowered::Logic(if and {
+            self.draft.and(left, right)
+        } else {
+            self.draft.or(left, right)
+        }))
+    }
+
+    /// A condition compared with a constant: what is neither `true` nor `false` never equals it.
+    fn truth(&mut self, comparison: Operator, logic: Logic, term: Term) -> Result<Lowered, ApiError> {
+        if !matches!(comparison, Operator::Eq | Operator::Ne) {
+            return Err(fault(format!(
+                "Incorrect operand type for operator or function; operator or function: {}, operand type: BOOL",
+                comparison.name()
+            )));
+        }
+        let equal = comparison == Operator::Eq;
+        let constant = term.constant().and_then(|at| self.lowering.values.get(at as usize));
+        match constant {
+            Some(AttributeValue::Bool(flag)) if *flag == equal => Ok(Lowered::Logic(logic)),
+            Some(AttributeValue::Bool(_)) => Ok(Lowered::Logic(self.draft.not(logic))),
+            Some(_) => {
+                // The condition still counts: it is checked, and then left out.
+                let no = self.lowering.value(self.draft, AttributeValue::Bool(false));
+                let yes = self.lowering.value(self.draft, AttributeValue::Bool(true));
+                let never = self.draft.test(comparison, &[no, yes]);
+                Ok(Lowered::Logic(if equal {
+                    self.draft.and(never, logic)
+                } else {
+                    self.draft.or(never, logic)
+                }))
+            }
+            None => Err(self.setting.unsupported(comparison.name())),
+        }
+    }
+
+    fn within(&mut self, negated: bool, value: Id, list: Id) -> Result<Lowered, ApiError> {
+        let tree = self.lowering.tree;
+        let members = self.lowering.members(list).ok_or_else(error::in_operator)?;
+        let mut operands = vec![self.term(value, "IN")?];
+        for member in tree.list(members) {
+            operands.push(self.term(*member, "IN")?);
+        }
+        Ok(self.test(negated, Operator::In, &operands))
+    }
+
+    fn is(&mut self, negated: bool, value: Id, kind: &str, place: error::Place) -> Result<Lowered, ApiError> {
+        let letter = match kind {
+            "MISSING" => None,
+            "NULL" => Some("NULL"),
+            "BOOLEAN" => Some("BOOL"),
+            "BLOB" => Some("B"),
+            "STRING" => Some("S"),
+            "NUMERIC" => Some("N"),
+            "STRUCT" | "TUPLE" => Some("M"),
+            "LIST" => Some("L"),
+            other => {
+                return Err(fault_at(
+                    format_args!(
+                        "Unsupported data type for IS operator: {other}. Supported data types are [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST]"
+                    ),
+                    place,
+                ));
+            }
+        };
+        let simple = !matches!(self.node(value).kind, Kind::Call { .. });
+        let (true, Lowered::Term(term)) = (simple, self.get(value)?) else {
+            return Err(fault(
+                "The left hand side argument to IS must be a Variable Reference, Literal, or Path",
+            ));
+        };
+        let Some(letter) = letter else {
+            return Ok(self.test(negated, Operator::AttributeNotExists, &[term]));
+        };
+        let name = self.lowering.value(self.draft, AttributeValue::string(letter));
+        Ok(self.test(negated, Operator::AttributeType, &[term, name]))
+    }
+
+    fn call(&mut self, name: &str, arguments: Span, place: error::Place) -> Result<Lowered, ApiError> {
+        let lower_case = name.to_ascii_lowercase();
+        if matches!(lower_case.as_str(), "count" | "sum" | "min" | "max" | "avg") {
+            return Err(error::unsupported_token(name, place));
+        }
+        let function = Operator::function(&lower_case).ok_or_else(|| error::unknown_function(name, place))?;
+        if function.is_of_updates() != (self.setting == Setting::Update) {
+            let expression = match self.setting {
+                Setting::Condition => "a condition",
+                Setting::Update => "an update",
+            };
+            return Err(fault(format!(
+                "The function is not allowed in {expression} expression; function: {}",
+                function.name()
+            )));
+        }
+        let tree = self.lowering.tree;
+        let operands: Vec<Term> = tree
+            .list(arguments)
+            .iter()
+            .map(|argument| self.term(*argument, function.name()))
+            .collect::<Result<_, _>>()?;
+        if function.is_predicate() {
+            return Ok(self.test(false, function, &operands));
+        }
+        Ok(Lowered::Term(self.draft.result(function, &operands)))
+    }
+}

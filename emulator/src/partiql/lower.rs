@@ -1,0 +1,163 @@
+//! What lowers the expressions of a statement: its parameters and constants, its paths and what it is about.
+
+use super::ast::{Id, Kind, Step, Tree};
+use super::error::{self, Place, fault, fault_at};
+use super::lexer::Token;
+use crate::error::ApiError;
+use crate::expression::{Draft, PathElement, Term};
+use crate::value::{AttributeValue, Name};
+
+/// A statement that is being lowered.
+pub(super) struct Lowering<'s> {
+    pub statement: &'s str,
+    pub tree: &'s Tree,
+    /// What the question marks stand for, until it is taken.
+    pub parameters: Vec<Option<AttributeValue>>,
+    /// The constants of the statement's expressions.
+    pub values: Vec<AttributeValue>,
+}
+
+/// One element of a path, owned.
+#[derive(PartialEq)]
+pub(super) enum Element {
+    Name(Name),
+    Index(usize),
+}
+
+impl<'s> Lowering<'s> {
+    pub(super) fn new(statement: &'s str, tree: &'s Tree, parameters: Vec<AttributeValue>) -> Lowering<'s> {
+        Lowering {
+            statement,
+            tree,
+            parameters: parameters.into_iter().map(Some).collect(),
+            values: Vec::new(),
+        }
+    }
+
+    pub(super) fn place(&self, token: Token) -> Place {
+        Place::of(self.statement, token)
+    }
+
+    /// A constant as an operand.
+    pub(super) fn value(&mut self, draft: &mut Draft, value: AttributeValue) -> Term {
+        self.values.push(value);
+        draft.value((self.values.len() - 1) as u32)
+    }
+
+    /// The elements of a document path, or what is wrong about it.
+    pub(super) fn elements(&self, id: Id) -> Result<Vec<Element>, ApiError> {
+        let node = self.tree.node(id);
+        let (base, steps) = match &node.kind {
+            Kind::Variable(_) => (id, &[][..]),
+            Kind::Path { base, steps } => (*base, self.tree.steps(*steps)),
+            _ => return Err(error::path_component(self.place(node.token))),
+        };
+        let Kind::Variable(name) = &self.tree.node(base).kind else {
+            return Err(error::path_component(self.place(node.token)));
+        };
+        let mut elements = vec![named(name)?];
+        for step in steps {
+            elements.push(self.element(step)?);
+        }
+        Ok(elements)
+    }
+
+    fn element(&self, step: &Step) -> Result<Element, ApiError> {
+        let index = match step {
+            Step::Name(name) => return named(name),
+            Step::Wildcard(token) => {
+                let text = "Wildcard path component like a[*].b are not supported";
+                return Err(fault_at(text, self.place(*token)));
+            }
+            Step::Unpivot(token) => {
+                let text = "Unpivot path component like a.*.b are not supported";
+                return Err(fault_at(text, self.place(*token)));
+            }
+            Step::Index(index) => self.tree.node(*index),
+        };
+        let place = self.place(index.token);
+        match &index.kind {
+            Kind::String(name) | Kind::Variable(name) => named(name),
+            Kind::Number(text)
+                if text
+                    .strip_prefix('-')
+                    .unwrap_or(text)
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit()) =>
+            {
+                match text.parse::<i32>().map(usize::try_from) {
+                    Ok(Ok(index)) => Ok(Element::Index(index)),
+                    _ => Err(error::list_index(text, place)),
+                }
+            }
+            _ => Err(error::path_component(place)),
+        }
+    }
+
+    /// A document path as an operand.
+    pub(super) fn path(&self, draft: &mut Draft, id: Id) -> Result<Term, ApiError> {
+        let elements = self.elements(id)?;
+        let elements: Vec<PathElement<'_>> = elements.iter().map(Element::borrowed).collect();
+        Ok(draft.path(&elements))
+    }
+
+    /// The table and the index that a statement names.
+    pub(super) fn target(&self, id: Id) -> Result<(Name, Option<Name>), ApiError> {
+        let node = self.tree.node(id);
+        let (base, steps) = match &node.kind {
+            Kind::Variable(_) => (id, &[][..]),
+            Kind::Path { base, steps } => (*base, self.tree.steps(*steps)),
+            _ => return Err(fault("Unexpected from source")),
+        };
+        let Kind::Variable(table) = &self.tree.node(base).kind else {
+            return Err(fault("Unexpected from source"));
+        };
+        let mut index = None;
+        for (at, step) in steps.iter().enumerate() {
+            let name = match step {
+                Step::Name(name) => name,
+                Step::Index(index) => match &self.tree.node(*index).kind {
+                    Kind::String(name) | Kind::Variable(name) => name,
+                    _ => return Err(fault("Invalid list expression in source.")),
+                },
+                Step::Wildcard(_) | Step::Unpivot(_) => return Err(fault("Unexpected from source")),
+            };
+            if at > 0 {
+                return Err(fault("A path may contain at most 2 components in the FROM clause"));
+            }
+            index = Some(name.clone());
+        }
+        if table.is_empty() || index.as_ref().is_some_and(Name::is_empty) {
+            return Err(error::empty_component());
+        }
+        check_table_name(table)?;
+        Ok((table.clone(), index))
+    }
+}
+
+impl Element {
+    fn borrowed(&self) -> PathElement<'_> {
+        match self {
+            Element::Name(name) => PathElement::Name(name),
+            Element::Index(index) => PathElement::Index(*index),
+        }
+    }
+}
+
+fn named(name: &Name) -> Result<Element, ApiError> {
+    if name.is_empty() {
+        return Err(error::empty_component());
+    }
+    Ok(Element::Name(name.clone()))
+}
+
+/// A name that no table can have, unless it is an ARN.
+fn check_table_name(name: &str) -> Result<(), ApiError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if name.starts_with("arn:") || ((3..=255).contains(&name.len()) && name.bytes().all(plain)) {
+        return Ok(());
+    }
+    Err(fault(
+        "Table name should be within the length [3, 255] and only contain 'a-z', 'A-Z', '0-9', '-', '_', '.'.",
+    ))
+}

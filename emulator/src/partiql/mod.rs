@@ -1,0 +1,31 @@
+//! PartiQL: statements into the same plans and the same expressions that the other operations have.
+//!
+//! ```text
+//! text ─ lexer, parser ─► tree ─ lower: literals, paths, operators ─► Prepared ─ bind ─► Statement
+//!                                                                                        │ with a table
+//!                                            Get, Write, ranges of keys ◄─ keys, reads ──┘
+//! ```
+//!
+//! Nothing here reads or changes an item. Trees are flat and walked without recursion, so that no statement, however
+//! deeply nested, can overflow a stack; what recurs is bounded by the depth of values or by the operators of an expression.
+
+mod ast;
+mod condition;
+mod error;
+mod keys;
+mod lexer;
+mod literal;
+mod lower;
+mod next_token;
+mod parser;
+mod prepared;
+mod reads;
+
+pub use ast::Returning;
+pub use keys::{check_key_value, only_key, written_key};
+pub use next_token::NextToken;
+pub use prepared::{Columns, Prepared, Select, Statement};
+pub use reads::{Range, Reads};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! `NextToken`: where a SELECT goes on. It says for which statement it was given, and nobody else can read it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::chance::StableHash;
+use crate::error::ApiError;
+use crate::key::{Key, KeyBytes};
+use crate::limits;
+
+/// Told apart from what a later version gives.
+const VERSION: u8 = 1;
+const SEED: u64 = 0x6e65_7874_746f_6b65;
+
+/// Where a SELECT goes on: after a key of one of its ranges.
+///
+/// ```
+/// use dynatwin_engine::key::{Key, KeyBytes};
+/// use dynatwin_engine::partiql::NextToken;
+///
+/// let key = Key { token: 7, bytes: KeyBytes::from_slice(b"key") };
+/// let token = NextToken { range: 2, key };
+/// let text = token.encode(99);
+/// assert_eq!(NextToken::decode(&text, 99).unwrap(), token);
+/// assert!(NextToken::decode(&text, 98).is_err());
+/// assert!(NextToken::decode("junk", 99).is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextToken {
+    /// The place of the range among those of the statement.
+    pub range: usize,
+    /// The last key that was read.
+    pub key: Key,
+}
+
+impl NextToken {
+    /// The token for the statement of this fingerprint.
+    pub fn encode(&self, statement: u64) -> String {
+        let mut bytes = Vec::with_capacity(self.key.bytes.len() + 29);
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&statement.to_be_bytes());
+        bytes.extend_from_slice(&(self.range as u32).to_be_bytes());
+        bytes.extend_from_slice(&self.key.token.to_be_bytes());
+        bytes.extend_from_slice(&self.key.bytes);
+        bytes.extend_from_slice(&seal(&bytes));
+        STANDARD.encode(bytes)
+    }
+
+    /// Reads a token, which must have been given for the statement of this fingerprint.
+    pub fn decode(text: &str, statement: u64) -> Result<NextToken, ApiError> {
+        let (given, token) = NextToken::read(text).ok_or_else(ApiError::next_token_invalid)?;
+        if given != statement {
+            return Err(ApiError::next_token_foreign());
+        }
+        Ok(token)
+    }
+
+    fn read(text: &str) -> Option<(u64, NextToken)> {
+        if text.len() > limits::NEXT_TOKEN_LENGTH {
+            return None;
+        }
+        let bytes = STANDARD.decode(text).ok()?;
+        let (body, sealed) = bytes.split_last_chunk::<8>()?;
+        if seal(body) != *sealed {
+            return None;
+        }
+        let (version, rest) = body.split_first()?;
+        let (statement, rest) = rest.split_first_chunk::<8>()?;
+        let (range, rest) = rest.split_first_chunk::<4>()?;
+        let (token, key) = rest.split_first_chunk::<8>()?;
+        let token = NextToken {
+            range: u32::from_be_bytes(*range) as usize,
+            key: Key {
+                token: u64::from_be_bytes(*token),
+                bytes: KeyBytes::from_slice(key),
+            },
+        };
+        (*version == VERSION).then_some((u64::from_be_bytes(*statement), token))
+    }
+}
+
+fn seal(bytes: &[u8]) -> [u8; 8] {
+    StableHash::new(SEED).bytes(bytes).finish().to_be_bytes()
+}

@@ -1,0 +1,482 @@
+//! Expressions, by the precedence of their operators. What is open around the term that is being read stands on a stack
+//! of frames.
+
+use super::super::ast::{Binary, Id, Kind as NodeKind, Span, Step};
+use super::super::error::{self, not_well_formed};
+use super::super::lexer::{Keyword, Kind, Operator, Token};
+use super::{Parse, Parser, unquoted};
+use crate::value::Name;
+
+const OR: u8 = 10;
+const AND: u8 = 20;
+const NOT: u8 = 30;
+const EQUALITY: u8 = 40;
+const COMPARISON: u8 = 50;
+const SUM: u8 = 60;
+const PRODUCT: u8 = 70;
+
+/// What is open to the left of the term that is being read.
+enum Frame {
+    /// A sign, which binds tighter than anything between terms.
+    Sign {
+        token: Token,
+        negative: bool,
+    },
+    Not(Token),
+    Infix {
+        operator: Binary,
+        token: Token,
+        left: Id,
+        precedence: u8,
+    },
+    Between {
+        negated: bool,
+        token: Token,
+        value: Id,
+        lower: Option<Id>,
+    },
+    In {
+        negated: bool,
+        token: Token,
+        value: Id,
+    },
+    /// A path's index.
+    Index {
+        base: Id,
+        steps: Vec<Step>,
+    },
+    Container {
+        kind: Container,
+        token: Token,
+        items: Vec<Id>,
+    },
+}
+
+#[derive(Clone, PartialEq)]
+enum Container {
+    Group,
+    List,
+    Bag,
+    Struct,
+    Call(Name),
+}
+
+impl Container {
+    fn close(&self) -> (Kind, &'static str) {
+        match self {
+            Container::Group | Container::Call(_) => (Kind::CloseParenthesis, "RIGHT_PAREN"),
+            Container::List => (Kind::CloseBracket, "RIGHT_BRACKET"),
+            Container::Bag => (Kind::CloseBag, "RIGHT_DOUBLE_ANGLE_BRACKET"),
+            Container::Struct => (Kind::CloseBrace, "RIGHT_CURLY"),
+        }
+    }
+}
+
+/// What comes after a term.
+enum Next {
+    /// Another term.
+    Term,
+    /// The expression is whole.
+    Done(Id),
+}
+
+impl Frame {
+    fn precedence(&self) -> Option<u8> {
+        match self {
+            Frame::Infix { precedence, .. } => Some(*precedence),
+            Frame::Between { .. } => Some(COMPARISON),
+            Frame::In { .. } => Some(EQUALITY),
+            Frame::Not(_) => Some(NOT),
+            Frame::Sign { .. } | Frame::Index { .. } | Frame::Container { .. } => None,
+        }
+    }
+}
+
+impl Parser<'_> {
+    pub(super) fn expression(&mut self) -> Parse<Id> {
+        let mut frames: Vec<Frame> = Vec::new();
+        loop {
+            let Some(term) = self.open(&mut frames)? else { continue };
+            if let Next::Done(id) = self.after(&mut frames, term)? {
+                return Ok(id);
+            }
+        }
+    }
+
+    /// Reads one token of what may begin a term: the term, or `None` if only something was opened.
+    fn open(&mut self, frames: &mut Vec<Frame>) -> Parse<Option<Id>> {
+        let token = self.advance();
+        let kind = match token.kind {
+            Kind::Operator(sign @ (Operator::Plus | Operator::Minus)) => {
+                let negative = sign == Operator::Minus;
+                frames.push(Frame::Sign { token, negative });
+                return Ok(None);
+            }
+            Kind::Operator(Operator::At) => return self.scoped().map(Some),
+            Kind::Operator(_) => return Err(not_well_formed("Unexpected operator")),
+            Kind::OpenParenthesis if self.head() == Kind::CloseParenthesis => {
+                return Err(not_well_formed("Expression group cannot be empty"));
+            }
+            Kind::OpenParenthesis => return Ok(self.container(frames, Container::Group, token)),
+            Kind::OpenBracket => return Ok(self.container(frames, Container::List, token)),
+            Kind::OpenBag => return Ok(self.container(frames, Container::Bag, token)),
+            Kind::OpenBrace => return Ok(self.container(frames, Container::Struct, token)),
+            Kind::Identifier | Kind::Quoted if self.head() == Kind::OpenParenthesis => {
+                return Ok(self.call(frames, token));
+            }
+            Kind::Identifier | Kind::Quoted => NodeKind::Variable(self.name_of(token)),
+            Kind::String => NodeKind::String(unquoted(token.text(self.text), "'")),
+            Kind::Number => NodeKind::Number(Name::new(token.text(self.text))),
+            Kind::Ion => NodeKind::Ion(ion_type(token.text(self.text))),
+            Kind::Parameter => {
+                self.tree.parameters += 1;
+                NodeKind::Parameter(self.tree.parameters - 1)
+            }
+            Kind::Keyword(keyword) => return self.keyword(frames, token, keyword),
+            _ => return Err(not_well_formed("Unexpected term")),
+        };
+        Ok(Some(self.tree.add(kind, token)))
+    }
+
+    fn keyword(&mut self, frames: &mut Vec<Frame>, token: Token, keyword: Keyword) -> Parse<Option<Id>> {
+        let kind = match keyword {
+            Keyword::Not => {
+                frames.push(Frame::Not(token));
+                return Ok(None);
+            }
+            Keyword::Null => NodeKind::Null,
+            Keyword::Missing => NodeKind::Missing,
+            Keyword::True => NodeKind::Bool(true),
+            Keyword::False => NodeKind::Bool(false),
+            Keyword::Function | Keyword::Exists | Keyword::Aggregate if self.head() == Kind::OpenParenthesis => {
+                if keyword == Keyword::Aggregate && self.peek(1).kind == Kind::Star {
+                    self.at += 2;
+                    self.close(Kind::CloseParenthesis, "RIGHT_PAREN")?;
+                    let name = Name::new(token.text(self.text));
+                    return Ok(Some(self.tree.add(NodeKind::Foreign(name), token)));
+                }
+                return Ok(self.call(frames, token));
+            }
+            Keyword::Select | Keyword::Case => {
+                let word = token.text(self.text).to_ascii_uppercase();
+                return Err(error::unsupported_token(&word, self.place(token)));
+            }
+            Keyword::Cast if self.head() == Kind::OpenParenthesis => {
+                let place = self.place(self.peek(0));
+                return Err(error::unsupported_token(token.text(self.text), place));
+            }
+            _ => return Err(not_well_formed("Unexpected keyword")),
+        };
+        Ok(Some(self.tree.add(kind, token)))
+    }
+
+    /// `@name`.
+    fn scoped(&mut self) -> Parse<Id> {
+        let token = self.advance();
+        if !matches!(token.kind, Kind::Identifier | Kind::Quoted) {
+            return Err(not_well_formed("Identifier must follow @-operator"));
+        }
+        let name = self.name_of(token);
+        Ok(self.tree.add(NodeKind::Variable(name), token))
+    }
+
+    fn call(&mut self, frames: &mut Vec<Frame>, token: Token) -> Option<Id> {
+        self.advance();
+        let name = self.name_of(token);
+        self.container(frames, Container::Call(name), token)
+    }
+
+    /// Opens what has elements, or makes it at once if it has none.
+    fn container(&mut self, frames: &mut Vec<Frame>, kind: Container, token: Token) -> Option<Id> {
+        if self.take(kind.close().0) {
+            return Some(self.contain(kind, token, &[]));
+        }
+        let items = Vec::new();
+        frames.push(Frame::Container { kind, token, items });
+        None
+    }
+
+    fn contain(&mut self, kind: Container, token: Token, items: &[Id]) -> Id {
+        let list = self.tree.add_list(items);
+        let kind = match kind {
+            Container::Group | Container::List => NodeKind::List(list),
+            Container::Bag => NodeKind::Bag(list),
+            Container::Struct => NodeKind::Struct(list),
+            Container::Call(name) => NodeKind::Call { name, arguments: list },
+        };
+        self.tree.add(kind, token)
+    }
+
+    /// Goes on after a term: its path, the signs before it, and the operators and brackets after it.
+    fn after(&mut self, frames: &mut Vec<Frame>, mut term: Id) -> Parse<Next> {
+        let mut steps: Vec<Step> = Vec::new();
+        loop {
+            if self.path_goes_on(frames, &mut term, &mut steps)? {
+                return Ok(Next::Term);
+            }
+            while let Some(Frame::Sign { token, negative }) = frames.pop_if(|frame| matches!(frame, Frame::Sign { .. }))
+            {
+                term = self.signed(token, negative, term);
+            }
+            if self.infix(frames, &mut term)? {
+                return Ok(Next::Term);
+            }
+            // Here everything that binds two terms is closed, and what is open has brackets.
+            match frames.pop() {
+                None => return Ok(Next::Done(term)),
+                Some(Frame::Index { base, steps: before }) => {
+                    self.close(Kind::CloseBracket, "RIGHT_BRACKET")?;
+                    steps = before;
+                    steps.push(Step::Index(term));
+                    term = base;
+                }
+                Some(Frame::Container { kind, token, mut items }) => {
+                    items.push(term);
+                    if kind == Container::Struct && items.len() % 2 == 1 {
+                        self.close(Kind::Colon, "COLON")?;
+                        frames.push(Frame::Container { kind, token, items });
+                        return Ok(Next::Term);
+                    }
+                    if self.take(Kind::Comma) {
+                        frames.push(Frame::Container { kind, token, items });
+                        return Ok(Next::Term);
+                    }
+                    let (close, name) = kind.close();
+                    self.close(close, name)?;
+                    let of_in = matches!(frames.last(), Some(Frame::In { .. }));
+                    term = match items[..] {
+                        // Parentheses around one term are no list, except for IN.
+                        [one] if kind == Container::Group && !of_in => one,
+                        _ => self.contain(kind, token, &items),
+                    };
+                }
+                // Nothing else is left by `infix`.
+                Some(_) => return Err(not_well_formed("Unexpected term")),
+            }
+        }
+    }
+
+    /// Reads steps of a path; whether an index was opened. What has been read becomes a path when no more comes.
+    fn path_goes_on(&mut self, frames: &mut Vec<Frame>, term: &mut Id, steps: &mut Vec<Step>) -> Parse<bool> {
+        loop {
+            if self.take(Kind::Dot) {
+                let token = self.advance();
+                steps.push(match token.kind {
+                    Kind::Identifier | Kind::Quoted => Step::Name(self.name_of(token)),
+                    Kind::Star => Step::Unpivot(token),
+                    _ => return Err(not_well_formed("Invalid path dot component")),
+                });
+            } else if self.head() == Kind::OpenBracket {
+                self.advance();
+                if self.head() != Kind::Star {
+                    let base = *term;
+                    let steps = std::mem::take(steps);
+                    frames.push(Frame::Index { base, steps });
+                    return Ok(true);
+                }
+                let token = self.advance();
+                steps.push(Step::Wildcard(token));
+                self.close(Kind::CloseBracket, "RIGHT_BRACKET")?;
+            } else {
+                *term = self.path(*term, std::mem::take(steps));
+                return Ok(false);
+            }
+        }
+    }
+
+    pub(super) fn path(&mut self, base: Id, steps: Vec<Step>) -> Id {
+        if steps.is_empty() {
+            return base;
+        }
+        let token = self.tree.node(base).token;
+        let start = self.tree.steps.len() as u32;
+        self.tree.steps.extend(steps);
+        let end = self.tree.steps.len() as u32;
+        let steps = Span { start, end };
+        self.tree.add(NodeKind::Path { base, steps }, token)
+    }
+
+    /// A term with a sign: of a number it becomes a part.
+    fn signed(&mut self, token: Token, negative: bool, term: Id) -> Id {
+        match &mut self.tree.nodes[term as usize].kind {
+            NodeKind::Number(number) if negative => {
+                *number = match number.strip_prefix('-') {
+                    Some(rest) => Name::new(rest),
+                    None => Name::from(format!("-{number}")),
+                };
+                term
+            }
+            NodeKind::Number(_) => term,
+            _ if negative => self.tree.add(NodeKind::Negative(term), token),
+            _ => term,
+        }
+    }
+
+    /// Closes what binds tighter than the operator that comes, and opens that; whether a term is to follow.
+    fn infix(&mut self, frames: &mut Vec<Frame>, term: &mut Id) -> Parse<bool> {
+        loop {
+            let token = self.peek(0);
+            let precedence = precedence(token.kind);
+            while let Some(open) = frames.last().and_then(Frame::precedence)
+                && precedence.is_none_or(|precedence| open >= precedence)
+            {
+                if self.reduce(frames, term)? {
+                    return Ok(true);
+                }
+            }
+            let Some(precedence) = precedence else { return Ok(false) };
+            self.advance();
+            if let Kind::Keyword(Keyword::Is | Keyword::IsNot) = token.kind {
+                let kind = self.type_name()?;
+                let negated = token.kind == Kind::Keyword(Keyword::IsNot);
+                let value = *term;
+                *term = self.tree.add(NodeKind::Is { negated, value, kind }, token);
+                continue;
+            }
+            if self.head() == Kind::End {
+                return Err(not_well_formed("Missing right-hand side expression of infix operator"));
+            }
+            frames.push(infix_frame(token, precedence, *term));
+            return Ok(true);
+        }
+    }
+
+    /// Closes the frame on top, whose last term is there; whether it needs another.
+    fn reduce(&mut self, frames: &mut Vec<Frame>, term: &mut Id) -> Parse<bool> {
+        let Some(frame) = frames.pop() else { return Ok(false) };
+        let last = *term;
+        let (kind, token) = match frame {
+            Frame::Not(token) => (NodeKind::Not(last), token),
+            Frame::Infix {
+                operator, token, left, ..
+            } => (NodeKind::Binary(operator, left, last), token),
+            Frame::In { negated, token, value } => {
+                let list = last;
+                (NodeKind::In { negated, value, list }, token)
+            }
+            Frame::Between {
+                negated,
+                token,
+                value,
+                lower: None,
+            } => {
+                self.expect_keyword(Keyword::And, "AND")?;
+                let lower = Some(last);
+                frames.push(Frame::Between {
+                    negated,
+                    token,
+                    value,
+                    lower,
+                });
+                return Ok(true);
+            }
+            Frame::Between {
+                negated,
+                token,
+                value,
+                lower: Some(lower),
+            } => {
+                let upper = last;
+                let kind = NodeKind::Between {
+                    negated,
+                    value,
+                    lower,
+                    upper,
+                };
+                (kind, token)
+            }
+            Frame::Sign { .. } | Frame::Index { .. } | Frame::Container { .. } => return Ok(false),
+        };
+        *term = self.tree.add(kind, token);
+        Ok(false)
+    }
+
+    /// A type after IS, by its own name.
+    fn type_name(&mut self) -> Parse<Name> {
+        let token = self.advance();
+        match token.kind {
+            Kind::Keyword(Keyword::Type | Keyword::Missing | Keyword::Null) => {}
+            _ => return Err(not_well_formed("Expected type name")),
+        }
+        if self.take(Kind::OpenParenthesis) {
+            while self.take(Kind::Number) || self.take(Kind::Comma) {}
+            self.close(Kind::CloseParenthesis, "RIGHT_PAREN")?;
+        }
+        let name = token.text(self.text).to_ascii_uppercase();
+        Ok(Name::new(match name.as_str() {
+            "INT" => "INTEGER",
+            "BOOL" => "BOOLEAN",
+            "CHAR" => "CHARACTER",
+            other => other,
+        }))
+    }
+}
+
+fn precedence(kind: Kind) -> Option<u8> {
+    match kind {
+        Kind::Star => Some(PRODUCT),
+        Kind::Operator(operator) => match operator {
+            Operator::Slash | Operator::Percent => Some(PRODUCT),
+            Operator::Plus | Operator::Minus | Operator::Concat => Some(SUM),
+            Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge => Some(COMPARISON),
+            Operator::Eq | Operator::Ne => Some(EQUALITY),
+            Operator::At => None,
+        },
+        Kind::Keyword(keyword) => match keyword {
+            Keyword::Or => Some(OR),
+            Keyword::And => Some(AND),
+            Keyword::Is | Keyword::IsNot | Keyword::In | Keyword::NotIn => Some(EQUALITY),
+            Keyword::Between | Keyword::NotBetween | Keyword::Like | Keyword::NotLike => Some(COMPARISON),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn infix_frame(token: Token, precedence: u8, left: Id) -> Frame {
+    let value = left;
+    let operator = match token.kind {
+        Kind::Keyword(word @ (Keyword::Between | Keyword::NotBetween)) => {
+            return Frame::Between {
+                negated: word == Keyword::NotBetween,
+                token,
+                value,
+                lower: None,
+            };
+        }
+        Kind::Keyword(word @ (Keyword::In | Keyword::NotIn)) => {
+            let negated = word == Keyword::NotIn;
+            return Frame::In { negated, token, value };
+        }
+        Kind::Keyword(Keyword::Or) => Binary::Or,
+        Kind::Keyword(Keyword::And) => Binary::And,
+        Kind::Keyword(_) => Binary::Like,
+        Kind::Operator(operator) => Binary::Operator(operator),
+        _ => Binary::Multiply,
+    };
+    Frame::Infix {
+        operator,
+        token,
+        left,
+        precedence,
+    }
+}
+
+/// The type of a literal of Ion, roughly: it is only named in the refusal.
+fn ion_type(text: &str) -> &'static str {
+    let text = text.trim_matches('`').trim();
+    match text.bytes().next() {
+        Some(b'"') => "STRING",
+        Some(b'[') => "LIST",
+        Some(b'(') => "SEXP",
+        Some(b'{') if text.starts_with("{{") => "BLOB",
+        Some(b'{') => "STRUCT",
+        Some(b'0'..=b'9' | b'-') if text.contains(['e', 'E']) => "FLOAT",
+        Some(b'0'..=b'9' | b'-') if text.contains('T') => "TIMESTAMP",
+        Some(b'0'..=b'9' | b'-') if text.contains('.') => "DECIMAL",
+        Some(b'0'..=b'9' | b'-') => "INT",
+        _ if matches!(text, "true" | "false") => "BOOL",
+        _ if text.starts_with("null") => "NULL",
+        _ => "SYMBOL",
+    }
+}

@@ -1,0 +1,399 @@
+//! A statement with its parameters: all that can be known and checked before any table is looked at.
+
+use std::fmt::Write;
+
+use super::ast::{self, Assignment, Id, Kind, Returning, Statement as Written};
+use super::error::{fault, fault_at};
+use super::lower::{Element, Lowering};
+use super::parser;
+use crate::error::ApiError;
+use crate::expression::{Clause, Condition, Draft, Drafted, Projection, Update};
+use crate::value::{AttributeValue, Item, Map, Name};
+
+/// A statement, parsed and lowered.
+///
+/// ```
+/// use dynatwin_engine::partiql::{Prepared, Statement};
+/// use dynatwin_engine::value::AttributeValue;
+///
+/// let parameters = vec![AttributeValue::string("a")];
+/// let prepared = Prepared::new("SELECT * FROM Music WHERE Artist = ?", parameters).unwrap();
+/// assert_eq!(prepared.table, "Music");
+/// assert!(matches!(prepared.bind().unwrap(), Statement::Select(_)));
+/// let error = Prepared::new("SELECT * FROM", Vec::new()).unwrap_err();
+/// assert_eq!(error.message(), Some("Statement wasn't well formed, can't be processed: Unexpected term"));
+/// ```
+#[derive(Debug)]
+pub struct Prepared {
+    /// The table.
+    pub table: Name,
+    /// The index.
+    pub index: Option<Name>,
+    values: Vec<AttributeValue>,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Select {
+        columns: Option<(Drafted, Vec<Name>)>,
+        condition: Option<Drafted>,
+        order: Vec<(Name, bool)>,
+        exists: bool,
+    },
+    Insert(Item),
+    Update {
+        update: Drafted,
+        condition: Option<Drafted>,
+        returning: Option<Returning>,
+    },
+    Delete {
+        condition: Option<Drafted>,
+        returning: Option<Returning>,
+    },
+}
+
+/// A statement whose expressions are bound.
+pub enum Statement<'r> {
+    /// SELECT.
+    Select(Select<'r>),
+    /// EXISTS.
+    Exists(Select<'r>),
+    /// INSERT.
+    Insert(&'r Item),
+    /// UPDATE.
+    Update {
+        /// What it changes.
+        update: Update<'r>,
+        /// Of which item, and on which condition.
+        condition: Option<Condition<'r>>,
+        /// What it gives back.
+        returning: Option<Returning>,
+    },
+    /// DELETE.
+    Delete {
+        /// Of which item, and on which condition.
+        condition: Option<Condition<'r>>,
+        /// What it gives back.
+        returning: Option<Returning>,
+    },
+}
+
+/// A SELECT.
+pub struct Select<'r> {
+    /// The columns; none for `*`.
+    pub columns: Option<Columns<'r>>,
+    /// The WHERE clause.
+    pub condition: Option<Condition<'r>>,
+    /// The ORDER BY clause: attributes, each with whether it descends.
+    pub order: &'r [(Name, bool)],
+}
+
+/// What a SELECT shows of an item: paths, each under its last name.
+pub struct Columns<'r> {
+    /// The paths.
+    pub projection: Projection<'r>,
+    names: &'r [Name],
+}
+
+impl Columns<'_> {
+    /// What is shown of an item.
+    pub fn apply(&self, item: &Map) -> Map {
+        let names = self.names.iter().cloned();
+        names
+            .zip(self.projection.values(item))
+            .filter_map(|(name, value)| Some((name, value?.clone())))
+            .collect()
+    }
+}
+
+impl Prepared {
+    /// Parses and lowers a statement. Parameters it has no question marks for are passed over.
+    pub fn new(statement: &str, parameters: Vec<AttributeValue>) -> Result<Prepared, ApiError> {
+        let (written, tree) = parser::parse(statement)?;
+        let mut lowering = Lowering::new(statement, &tree, parameters);
+        let (target, body) = match &written {
+            Written::Select(select) => (select.from, lowering.select(select, false)?),
+            Written::Exists(select) => (select.from, lowering.select(select, true)?),
+            Written::Insert { target, value } => (*target, lowering.insert(*target, *value)?),
+            Written::Update {
+                target,
+                assignments,
+                condition,
+                returning,
+            } => {
+                lowering.no_index(*target)?;
+                let body = lowering.update(assignments, *condition, *returning)?;
+                (*target, body)
+            }
+            Written::Delete {
+                target,
+                condition,
+                returning,
+            } => {
+                lowering.no_index(*target)?;
+                (*target, lowering.delete(*condition, *returning)?)
+            }
+        };
+        let (table, index) = lowering.target(target)?;
+        Ok(Prepared {
+            table,
+            index,
+            values: lowering.values,
+            body,
+        })
+    }
+
+    /// Whether the statement reads; the others write, or stand beside writes.
+    pub fn reads(&self) -> bool {
+        matches!(self.body, Body::Select { exists: false, .. })
+    }
+
+    /// Whether the statement is an EXISTS.
+    pub fn is_exists(&self) -> bool {
+        matches!(self.body, Body::Select { exists: true, .. })
+    }
+
+    /// What the statement gives back of what it writes.
+    pub fn returning(&self) -> Option<Returning> {
+        match self.body {
+            Body::Update { returning, .. } | Body::Delete { returning, .. } => returning,
+            _ => None,
+        }
+    }
+
+    /// Binds the statement's expressions to its values, with every check that needs no table.
+    pub fn bind(&self) -> Result<Statement<'_>, ApiError> {
+        let values = &self.values;
+        let bound =
+            |condition: &Option<Drafted>| condition.as_ref().map(|drafted| drafted.condition(values)).transpose();
+        Ok(match &self.body {
+            Body::Select {
+                columns,
+                condition,
+                order,
+                exists,
+            } => {
+                let columns = columns.as_ref().map(|(drafted, names)| {
+                    let projection = drafted.projection()?;
+                    Ok(Columns { projection, names })
+                });
+                let select = Select {
+                    columns: columns.transpose()?,
+                    condition: bound(condition)?,
+                    order,
+                };
+                if *exists {
+                    Statement::Exists(select)
+                } else {
+                    Statement::Select(select)
+                }
+            }
+            Body::Insert(item) => Statement::Insert(item),
+            Body::Update {
+                update,
+                condition,
+                returning,
+            } => Statement::Update {
+                update: update.update(values)?,
+                condition: bound(condition)?,
+                returning: *returning,
+            },
+            Body::Delete { condition, returning } => Statement::Delete {
+                condition: bound(condition)?,
+                returning: *returning,
+            },
+        })
+    }
+}
+
+impl Lowering<'_> {
+    fn filter(&mut self, condition: Option<Id>) -> Result<Option<Drafted>, ApiError> {
+        let Some(root) = condition else { return Ok(None) };
+        let mut draft = Draft::condition();
+        let logic = self.condition(&mut draft, root)?;
+        Ok(Some(draft.finish_condition(logic, self.values.len())))
+    }
+
+    fn select(&mut self, select: &ast::Select, exists: bool) -> Result<Body, ApiError> {
+        let columns = if select.columns.is_empty() {
+            None
+        } else {
+            Some(self.columns(&select.columns)?)
+        };
+        let order = self.order(select)?;
+        let condition = self.filter(select.condition)?;
+        Ok(Body::Select {
+            columns,
+            condition,
+            order,
+            exists,
+        })
+    }
+
+    fn columns(&self, ids: &[Id]) -> Result<(Drafted, Vec<Name>), ApiError> {
+        let mut draft = Draft::projection();
+        let mut names: Vec<Name> = Vec::with_capacity(ids.len());
+        for id in ids {
+            if let Kind::Path { steps, .. } = &self.tree.node(*id).kind
+                && let Some(ast::Step::Unpivot(_)) = self.tree.steps(*steps).last()
+            {
+                return Err(fault("Changing item's hierarchy while reading isn't supported"));
+            }
+            let name = label(&self.elements(*id)?);
+            if names.contains(&name) {
+                return Err(fault(format!("Duplicate identifiers in select clause: {name}")));
+            }
+            names.push(name);
+            let path = self.path(&mut draft, *id)?;
+            draft.show(path);
+        }
+        Ok((draft.finish_projection(), names))
+    }
+
+    fn order(&self, select: &ast::Select) -> Result<Vec<(Name, bool)>, ApiError> {
+        if select.order.is_empty() {
+            return Ok(Vec::new());
+        }
+        if select.condition.is_none() {
+            return Err(fault(
+                "Must have WHERE clause in the statement when using ORDER BY clause.",
+            ));
+        }
+        let keys = select.order.iter().map(|(id, descending)| {
+            let node = self.tree.node(*id);
+            let kind = match &node.kind {
+                Kind::Variable(name) => return Ok((name.clone(), *descending)),
+                Kind::Path { .. } => "PATH",
+                Kind::Number(text) | Kind::String(text) => text,
+                Kind::Parameter(_) => "PARAMETER",
+                Kind::Call { .. } | Kind::Foreign(_) => "FUNCTION",
+                _ => "EXPRESSION",
+            };
+            Err(fault_at(
+                format_args!("Argument to ORDER BY must be of type VariableReference. Type: {kind}"),
+                self.place(node.token),
+            ))
+        });
+        keys.collect()
+    }
+
+    /// A statement that writes names a table, not an index.
+    fn no_index(&self, target: Id) -> Result<(), ApiError> {
+        match self.target(target)? {
+            (_, Some(_)) => Err(fault("This operation is not supported on an index")),
+            _ => Ok(()),
+        }
+    }
+
+    fn insert(&mut self, target: Id, value: Id) -> Result<Body, ApiError> {
+        if let (_, Some(_)) = self.target(target)? {
+            let place = self.place(self.tree.node(target).token);
+            return Err(fault_at(
+                "FROM clause may only contain a single table name in data manipulation statements",
+                place,
+            ));
+        }
+        self.item(value).map(|item| Body::Insert(Item::new(item)))
+    }
+
+    fn update(
+        &mut self,
+        assignments: &[Assignment],
+        condition: Option<Id>,
+        returning: Option<Returning>,
+    ) -> Result<Body, ApiError> {
+        let mut draft = Draft::update();
+        for assignment in assignments {
+            match *assignment {
+                Assignment::Remove(path) => {
+                    let target = self.path(&mut draft, path)?;
+                    draft.act(Clause::Remove, target, None);
+                }
+                Assignment::Set(path, value) => {
+                    let target = self.path(&mut draft, path)?;
+                    let (clause, value) = match self.set_function(path, value)? {
+                        Some((clause, set)) => (clause, self.value(&mut draft, set)),
+                        None => (Clause::Set, self.right_side(&mut draft, value)?),
+                    };
+                    draft.act(clause, target, Some(value));
+                }
+            }
+        }
+        // Values of the update come before those of the condition; both know all up to their own.
+        let update = draft.finish_update(self.values.len());
+        let condition = self.filter(condition)?;
+        Ok(Body::Update {
+            update,
+            condition,
+            returning,
+        })
+    }
+
+    /// `set_add(path, set)` and `set_delete(path, set)`, which change the path that they are assigned to.
+    fn set_function(&mut self, path: Id, value: Id) -> Result<Option<(Clause, AttributeValue)>, ApiError> {
+        let node = self.tree.node(value);
+        let Kind::Call { name, arguments } = &node.kind else {
+            return Ok(None);
+        };
+        let name = name.to_ascii_uppercase();
+        let clause = match name.as_str() {
+            "SET_ADD" => Clause::Add,
+            "SET_DELETE" => Clause::Delete,
+            _ => return Ok(None),
+        };
+        let place = self.place(node.token);
+        let &[first, second] = self.tree.list(*arguments) else {
+            return Err(fault_at(format_args!("{name} must have exactly two arguments"), place));
+        };
+        let target = self.elements(path)?;
+        let same = self
+            .elements(first)
+            .is_ok_and(|elements| elements.iter().eq(target.iter()));
+        if !same {
+            let text = format!("The first argument to {name} must equal the assignment value");
+            return Err(fault_at(text, place));
+        }
+        let constant = matches!(self.tree.node(second).kind, Kind::Bag(_) | Kind::Parameter(_));
+        let set = if constant { Some(self.constant(second)?) } else { None };
+        match set {
+            Some(set @ (AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_))) => {
+                Ok(Some((clause, set)))
+            }
+            _ => Err(fault_at(
+                format_args!("The second argument to {name} must be a value with type SET"),
+                self.place(self.tree.node(first).token),
+            )),
+        }
+    }
+
+    fn delete(&mut self, condition: Option<Id>, returning: Option<Returning>) -> Result<Body, ApiError> {
+        if let Some(other) = returning.filter(|returning| *returning != Returning::AllOld) {
+            return Err(fault(format!(
+                "Invalid returning clause: RETURNING {} *. Only RETURNING ALL OLD * is allowed in DELETE statements.",
+                other.name()
+            )));
+        }
+        let condition = self.filter(condition)?;
+        Ok(Body::Delete { condition, returning })
+    }
+}
+
+/// The name of a column: its last name, with the positions after it.
+fn label(elements: &[Element]) -> Name {
+    let last = elements
+        .iter()
+        .rposition(|element| matches!(element, Element::Name(_)))
+        .unwrap_or(0);
+    let mut label = String::new();
+    for element in &elements[last..] {
+        match element {
+            Element::Name(name) => label.push_str(name),
+            Element::Index(index) => {
+                // Writing to a string does not fail.
+                let _ = write!(label, "[{index}]");
+            }
+        }
+    }
+    Name::from(label)
+}

@@ -1,0 +1,226 @@
+//! What a SELECT reads: ranges of keys, one after the other, or everything.
+
+use super::keys::{self, Branch};
+use super::prepared::Select;
+use crate::error::ApiError;
+use crate::expression::{Condition, KeyClause, KeyCondition, KeyOperator, Part};
+use crate::key::{self, KeyBytes};
+use crate::plan;
+use crate::schema::{Definition, Index, KeyAttribute, KeySchema};
+use crate::storage::{KeyRange, Segment};
+use crate::value::{AttributeValue, Name};
+
+/// The plan of a SELECT.
+pub struct Reads<'r> {
+    /// The ranges, in the order in which they are read.
+    pub ranges: Vec<Range<'r>>,
+    /// Whether keys ascend within a range.
+    pub forward: bool,
+}
+
+/// A range of keys.
+pub struct Range<'r> {
+    /// Which keys.
+    pub keys: KeyRange,
+    /// The value of their partition key, if they have one in common.
+    pub partition: Option<&'r AttributeValue>,
+}
+
+impl<'r> Reads<'r> {
+    /// Plans a SELECT of a table or index.
+    pub fn plan(definition: &Definition, index: Option<&Index>, select: &Select<'r>) -> Result<Reads<'r>, ApiError> {
+        let schema = index.map_or(&definition.key, |index| &index.key);
+        let branches = match &select.condition {
+            Some(condition) => keys::branches(schema, condition)?,
+            None => None,
+        };
+        let Some(branches) = branches else {
+            if !select.order.is_empty() {
+                return Err(ApiError::validation(
+                    "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.",
+                ));
+            }
+            return Ok(Reads::everything());
+        };
+        let direction = Direction::new(schema, select.order)?;
+        check_values(schema, &branches)?;
+        if let (Some(index), Some(condition)) = (index, &select.condition) {
+            check_filters(definition, index, condition, &branches)?;
+        }
+        let mut partitions = partitions(schema, &branches)?;
+        if partitions.len() > 1 && direction.orders_partitions.is_none() && !select.order.is_empty() {
+            return Err(ApiError::validation(
+                "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause.",
+            ));
+        }
+        if direction.orders_partitions == Some(false) {
+            partitions.reverse();
+        }
+        if !direction.forward {
+            partitions.iter_mut().for_each(|(_, ranges)| ranges.reverse());
+        }
+        let ranges = partitions.into_iter().flat_map(|(partition, ranges)| {
+            ranges.into_iter().map(move |keys| Range {
+                keys,
+                partition: Some(partition),
+            })
+        });
+        Ok(Reads {
+            ranges: ranges.collect(),
+            forward: direction.forward,
+        })
+    }
+
+    fn everything() -> Reads<'r> {
+        let keys = KeyRange::of_segment(Segment::ALL);
+        Reads {
+            ranges: vec![Range { keys, partition: None }],
+            forward: true,
+        }
+    }
+}
+
+/// Which way ORDER BY goes.
+struct Direction {
+    /// Whether partitions ascend by their keys, if that is asked for.
+    orders_partitions: Option<bool>,
+    forward: bool,
+}
+
+impl Direction {
+    fn new(schema: &KeySchema, order: &[(Name, bool)]) -> Result<Direction, ApiError> {
+        if let Some((name, _)) = order.iter().find(|(name, _)| !schema.contains(name)) {
+            return Err(ApiError::validation(format!(
+                "Attribute {name} in ORDER BY clause must be part of the primary key"
+            )));
+        }
+        let ascends = |attribute: Option<&KeyAttribute>| {
+            let attribute = attribute?;
+            let found = order.iter().find(|(name, _)| *name == attribute.name);
+            found.map(|(_, descending)| !descending)
+        };
+        // By the partition key alone, even ascending, the sort key descends (recorded, eu-west-2, September 2026).
+        let forward = ascends(schema.range.first()).unwrap_or(order.is_empty());
+        Ok(Direction {
+            orders_partitions: ascends(schema.hash.first()),
+            forward,
+        })
+    }
+}
+
+fn check_values(schema: &KeySchema, branches: &[Branch<'_>]) -> Result<(), ApiError> {
+    let (hash, range) = (schema.hash.first(), schema.range.first());
+    for branch in branches {
+        if let (Some(attribute), Some(value)) = (hash, branch.hash) {
+            keys::check_key_value(attribute, value)?;
+        }
+        if let Some(attribute) = range {
+            for value in branch.range.iter().flat_map(|operator| operator.values()) {
+                keys::check_key_value(attribute, value)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A keyed read of an index does not filter by what the index has not: said if every branch does.
+fn check_filters(
+    definition: &Definition,
+    index: &Index,
+    condition: &Condition<'_>,
+    branches: &[Branch<'_>],
+) -> Result<(), ApiError> {
+    let mut missing: Vec<Name> = Vec::new();
+    for branch in branches {
+        let before = missing.len();
+        let mut any = false;
+        let mut todo: Vec<u32> = branch.filters.to_vec();
+        while let Some(part) = todo.pop() {
+            match condition.part(part) {
+                Part::And(left, right) | Part::Or(left, right) => todo.extend([right, left]),
+                Part::Not(inner) => todo.push(inner),
+                Part::Clause(_) | Part::Member(..) | Part::Test => {
+                    for path in condition.paths_of(part) {
+                        if index.projects(path.name(), &definition.key) {
+                            continue;
+                        }
+                        any = true;
+                        if !missing.iter().any(|name| name == path.name()) {
+                            missing.push(Name::new(path.name()));
+                        }
+                    }
+                }
+            }
+        }
+        if !any {
+            missing.truncate(before);
+            return Ok(());
+        }
+    }
+    let missing: Vec<&str> = missing.iter().map(Name::as_str).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::filter_not_projected(&index.name, &missing))
+}
+
+type Partition<'r> = (&'r AttributeValue, Vec<KeyRange>);
+
+/// The ranges of each partition key, in the order of the keys.
+fn partitions<'r>(schema: &KeySchema, branches: &[Branch<'r>]) -> Result<Vec<Partition<'r>>, ApiError> {
+    let mut sorted: Vec<(KeyBytes, &AttributeValue, &Branch<'r>)> = branches
+        .iter()
+        .filter(|branch| !branch.contradicts)
+        .filter_map(|branch| {
+            let value = branch.hash?;
+            let mut bytes = KeyBytes::new();
+            key::push_component(&mut bytes, value);
+            Some((bytes, value, branch))
+        })
+        .collect();
+    sorted.sort_by(|left, right| left.0.cmp(&right.0));
+    let groups = sorted.chunk_by(|left, right| left.0 == right.0);
+    groups
+        .map(|group| {
+            let value = group[0].1;
+            let whole = selection(schema, value, None)?;
+            if group.len() > 1 && group.iter().any(|(_, _, branch)| branch.negated) {
+                // What denies a sort key may overlap: the partition is read once, and filtered.
+                return Ok((value, vec![whole]));
+            }
+            let mut ranges = group
+                .iter()
+                .map(|(_, _, branch)| {
+                    branch.range.iter().try_fold(whole.clone(), |range, operator| {
+                        Ok(range.intersection(selection(schema, value, Some(*operator))?))
+                    })
+                })
+                .collect::<Result<Vec<KeyRange>, ApiError>>()?;
+            ranges.retain(|range| !range.is_empty());
+            ranges.sort_by(KeyRange::compare_lower);
+            if ranges.windows(2).any(|pair| pair[0].overlaps(&pair[1])) {
+                return Err(ApiError::overlapping_conditions());
+            }
+            Ok((value, ranges))
+        })
+        .collect()
+}
+
+/// The keys of one partition that satisfy one condition on the sort key.
+fn selection<'r>(
+    schema: &KeySchema,
+    hash: &'r AttributeValue,
+    range: Option<KeyOperator<'r>>,
+) -> Result<KeyRange, ApiError> {
+    let name = |attribute: Option<&KeyAttribute>| attribute.map(|attribute| attribute.name.clone());
+    let hash = name(schema.hash.first()).map(|name| KeyClause {
+        name,
+        operator: KeyOperator::Eq(hash),
+    });
+    let range = range.and_then(|operator| {
+        let name = name(schema.range.first())?;
+        Some(KeyClause { name, operator })
+    });
+    let clauses = hash.into_iter().chain(range).collect();
+    plan::key_selection(schema, &KeyCondition { clauses }).map(|selection| selection.range)
+}

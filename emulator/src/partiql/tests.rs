@@ -1,0 +1,5 @@
+//! Tables of statements: what is wrong about them, and what becomes of them.
+
+mod faults;
+mod meaning;
+mod properties;

@@ -1,0 +1,270 @@
+//! What statements become.
+
+use crate::partiql::{Prepared, Reads, Statement, only_key, written_key};
+use crate::schema::{
+    Adjustments, BillingMode, Definition, Index, KeyAttribute, KeySchema, Projection, ScalarType, Throughput,
+};
+use crate::value::{AttributeValue, Map};
+
+fn attribute(name: &str) -> KeyAttribute {
+    KeyAttribute {
+        name: name.into(),
+        kind: ScalarType::S,
+    }
+}
+
+fn schema() -> KeySchema {
+    KeySchema::new([attribute("pk")], [attribute("sk")])
+}
+
+fn index() -> Index {
+    Index {
+        name: "idx".into(),
+        key: KeySchema::new([attribute("g")], []),
+        projection: Projection::KeysOnly,
+        local: false,
+        throughput: Throughput::default(),
+        adjustments: Adjustments::default(),
+        on_demand: None,
+        warm: None,
+    }
+}
+
+fn definition() -> Definition {
+    Definition {
+        key: schema(),
+        attributes: vec![attribute("g"), attribute("pk"), attribute("sk")],
+        locals: Vec::new(),
+        vectors: Vec::new(),
+        globals: vec![index()],
+        billing: BillingMode::PayPerRequest,
+        throughput: Throughput::default(),
+        adjustments: Adjustments::default(),
+        on_demand_since: None,
+        on_demand: None,
+        warm: None,
+        class: None,
+        class_changed: None,
+        deletion_protection: false,
+        encryption: None,
+        tags: Vec::new(),
+    }
+}
+
+/// What a SELECT with this clause reads: `scan`, or its partitions in order and `>` or `<` for the way through each; or
+/// what is wrong.
+fn reads(clause: &str) -> String {
+    let statement = format!("SELECT * FROM tab WHERE {clause}");
+    let prepared = Prepared::new(&statement, Vec::new()).unwrap();
+    let Statement::Select(select) = prepared.bind().unwrap() else {
+        panic!("{statement}")
+    };
+    let definition = definition();
+    let index = index();
+    let index = prepared.index.as_ref().map(|_| &index);
+    match Reads::plan(&definition, index, &select) {
+        Err(error) => error.message().unwrap().to_owned(),
+        Ok(reads) => {
+            let partitions: Vec<&str> = reads
+                .ranges
+                .iter()
+                .map(|range| match range.partition {
+                    Some(AttributeValue::S(text)) => text.as_str(),
+                    _ => "scan",
+                })
+                .collect();
+            format!("{}{}", partitions.join(" "), if reads.forward { " >" } else { " <" })
+        }
+    }
+}
+
+fn check(cases: &[(&str, &str)]) {
+    for (clause, expect) in cases {
+        assert_eq!(reads(clause), *expect, "{clause}");
+    }
+}
+
+const OVERLAP: &str = "Overlapping conditions with range keys are not supported in where clause";
+const TYPE: &str = "Key attribute's data type should match its data type in table's schema: Key ";
+
+#[test]
+fn queries_and_scans_are_told_apart() {
+    check(&[
+        ("pk = 'a'", "a >"),
+        ("'a' = pk", "a >"),
+        ("pk = 'a' AND sk > '1' AND sk < '3'", "a >"),
+        ("pk = 'a' AND (x = 1 OR y = 2)", "a >"),
+        ("pk = 'a' AND begins_with(sk, 'x')", "a >"),
+        ("pk IN ['b', 'a']", "a b >"),
+        ("pk = 'b' OR pk = 'a'", "a b >"),
+        ("pk IN ['b', 'a'] AND sk IN ['2', '1']", "a a b b >"),
+        ("(pk = 'a' AND sk = '1') OR (pk = 'a' AND sk = '2')", "a a >"),
+        ("pk = 'a' AND pk = 'a'", "a >"),
+        ("pk = 'a' AND pk = 'b'", " >"),
+        ("pk = 'a' AND sk = '1' AND sk = '2'", " >"),
+        ("pk = 'a' OR x = 1", "scan >"),
+        ("pk > 'a'", "scan >"),
+        ("pk <> 'a'", "scan >"),
+        ("NOT pk = 'a'", "scan >"),
+        ("pk = sk", "scan >"),
+        ("sk = '1'", "scan >"),
+        ("x = 1", "scan >"),
+        ("begins_with(pk, 'a')", "scan >"),
+    ]);
+}
+
+#[test]
+fn no_item_is_read_twice() {
+    check(&[
+        ("pk IN ['a', 'a']", OVERLAP),
+        ("pk = 'a' OR pk = 'a'", OVERLAP),
+        ("(pk = 'a' AND sk > '1') OR (pk = 'a' AND sk < '3')", OVERLAP),
+        ("(pk = 'a' AND sk = '1') OR (pk = 'a' AND x = 2)", OVERLAP),
+        ("pk = 'a' AND (sk = '1' OR x = 2)", OVERLAP),
+        ("(pk = 'a' AND sk < '2') OR (pk = 'a' AND sk >= '2')", "a a >"),
+        ("(pk = 'a' AND NOT sk = '1') OR (pk = 'a' AND sk = '1')", "a >"),
+        ("(pk = 'a' AND sk <> '1') OR (pk = 'a' AND sk = '2')", "a >"),
+    ]);
+}
+
+#[test]
+fn lists_of_keys_are_bounded() {
+    let list = |count: usize| (0..count).map(|at| format!("'{at}'")).collect::<Vec<_>>().join(",");
+    let many = "Too many decomposed read operations for a given query.";
+    check(&[
+        (&format!("pk IN [{}]", list(51)), many),
+        (&format!("pk IN [{}] AND sk IN [{}]", list(26), list(2)), many),
+        (&format!("x IN [{}]", list(100)), "scan >"),
+    ]);
+    let wide = vec!["(sk = 'a' OR x = 1)"; 20].join(" AND ");
+    check(&[(&wide, "scan >"), (&format!("pk = 'a' AND {wide}"), many)]);
+}
+
+#[test]
+fn keys_are_of_their_types() {
+    check(&[
+        ("pk = 1", &format!("{TYPE}pk")),
+        ("pk IN ['a', 1]", &format!("{TYPE}pk")),
+        ("pk = 'a' AND sk > 1", &format!("{TYPE}sk")),
+        (
+            "pk = null",
+            "Key value must be of type S, N, or B. Key name: pk, Key type: NULL",
+        ),
+        (
+            "pk = ''",
+            "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk",
+        ),
+        ("pk > 1", "scan >"),
+    ]);
+}
+
+#[test]
+fn orders() {
+    check(&[
+        ("pk = 'a' ORDER BY sk", "a >"),
+        ("pk = 'a' ORDER BY sk DESC", "a <"),
+        ("pk = 'a' ORDER BY pk", "a <"),
+        ("pk = 'a' ORDER BY pk, sk", "a >"),
+        ("pk IN ['b', 'a'] ORDER BY pk", "a b <"),
+        ("pk IN ['b', 'a'] ORDER BY pk DESC, sk ASC", "b a >"),
+        ("pk IN ['b', 'a'] ORDER BY sk, pk DESC", "b a >"),
+        (
+            "pk IN ['b', 'a'] ORDER BY sk",
+            "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause.",
+        ),
+        (
+            "x = 1 ORDER BY pk",
+            "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.",
+        ),
+        (
+            "pk = 'a' ORDER BY x",
+            "Attribute x in ORDER BY clause must be part of the primary key",
+        ),
+    ]);
+}
+
+fn condition_key(clause: &str, read: bool) -> Result<Option<Map>, String> {
+    let statement = format!("SELECT * FROM tab WHERE {clause}");
+    let prepared = Prepared::new(&statement, Vec::new()).unwrap();
+    let Statement::Select(select) = prepared.bind().unwrap() else {
+        panic!("{statement}")
+    };
+    if read {
+        return Ok(only_key(&schema(), select.condition.as_ref().unwrap()));
+    }
+    let key = written_key(&schema(), select.condition.as_ref());
+    key.map(|(key, _)| Some(key))
+        .map_err(|error| error.message().unwrap().to_owned())
+}
+
+#[test]
+fn the_key_of_one_item() {
+    let key: Map = [("pk", "a"), ("sk", "1")]
+        .into_iter()
+        .map(|(name, value)| (name.into(), AttributeValue::string(value)))
+        .collect();
+    let missing = Err("Where clause does not contain a mandatory equality on all key attributes".to_owned());
+    let several =
+        Err("Multiple conditions on same key pk. Only single item Update/Insert/Delete are supported".to_owned());
+    let whole = Ok(Some(key));
+    for (clause, read, written) in [
+        ("pk = 'a' AND sk = '1'", &whole, &whole),
+        ("sk = '1' AND ('a' = pk)", &whole, &whole),
+        ("pk = 'a' AND sk = '1' AND pk = 'a'", &whole, &whole),
+        ("pk = 'a' AND sk = '1' AND x = 1", &Ok(None), &whole),
+        ("pk = 'a' AND sk IN ['1']", &whole, &missing),
+        ("pk = 'a' AND sk IN ['1', '2']", &Ok(None), &missing),
+        ("pk = 'a'", &Ok(None), &missing),
+        ("pk = 'a' AND sk > '1'", &Ok(None), &missing),
+        ("pk = 'a' AND sk = '1' OR x = 1", &Ok(None), &missing),
+        ("pk = 'a' AND pk = 'b' AND sk = '1'", &Ok(None), &several),
+        ("NOT (pk = 'a' AND sk = '1')", &Ok(None), &missing),
+    ] {
+        assert_eq!(condition_key(clause, true), *read, "{clause}");
+        assert_eq!(condition_key(clause, false), *written, "{clause}");
+    }
+}
+
+#[test]
+fn an_index_is_not_filtered_by_what_it_lacks() {
+    let statement = |clause: &str| {
+        let prepared = Prepared::new(&format!("SELECT * FROM tab.idx WHERE {clause}"), Vec::new()).unwrap();
+        let Statement::Select(select) = prepared.bind().unwrap() else {
+            panic!("{clause}")
+        };
+        let reads = Reads::plan(&definition(), Some(&index()), &select);
+        reads.err().and_then(|error| error.message().map(str::to_owned))
+    };
+    let lacks = "One or more parameter values were invalid: Secondary index idx does not project one or more filter attributes: [np]";
+    for (clause, expect) in [
+        ("g = 'a' AND np = 1", Some(lacks)),
+        ("g IN ['a', 'b'] AND np = 1", Some(lacks)),
+        ("g = 'a' AND (NOT size(np) > 1 OR pk = 'x')", Some(lacks)),
+        ("g = 'a' AND pk = 'x'", None),
+        ("np = 1", None),
+        ("(g = 'a' AND np = 1) OR g = 'b'", None),
+        ("(g = 'a' AND np = 1) OR (g = 'b' AND np = 2)", Some(lacks)),
+    ] {
+        assert_eq!(statement(clause).as_deref(), expect, "{clause}");
+    }
+}
+
+#[test]
+fn columns_have_their_last_names() {
+    let prepared = Prepared::new("SELECT a, m.k, m.l[1], m.\"x y\" FROM tab", Vec::new()).unwrap();
+    let Statement::Select(select) = prepared.bind().unwrap() else {
+        panic!()
+    };
+    let inner = [
+        ("k", AttributeValue::Null),
+        (
+            "l",
+            AttributeValue::L(vec![AttributeValue::Null, AttributeValue::Bool(true)]),
+        ),
+    ];
+    let inner: Map = inner.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    let item: Map = [("m".into(), AttributeValue::M(inner))].into_iter().collect();
+    let shown = select.columns.unwrap().apply(&item);
+    let names: Vec<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["k", "l[1]"]);
+}

@@ -1,0 +1,98 @@
+//! Vector indexes as they are defined.
+
+use super::{KeySchema, Projection, ScalarType};
+use crate::value::Name;
+
+/// How near two vectors are to each other.
+///
+/// ```
+/// use dynatwin_engine::schema::Distance;
+///
+/// assert_eq!(Distance::from_name("COSINE"), Some(Distance::Cosine));
+/// assert_eq!(Distance::Euclidean.name(), "EUCLIDEAN");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// One less the cosine of the angle between them.
+    Cosine,
+    /// The sum of the products of their elements.
+    DotProduct,
+    /// The length of their difference.
+    Euclidean,
+}
+
+impl Distance {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Distance::Cosine => "COSINE",
+            Distance::DotProduct => "DOT_PRODUCT",
+            Distance::Euclidean => "EUCLIDEAN",
+        }
+    }
+
+    /// The distance of this name.
+    pub fn from_name(name: &str) -> Option<Distance> {
+        [Distance::Cosine, Distance::DotProduct, Distance::Euclidean]
+            .into_iter()
+            .find(|distance| distance.name() == name)
+    }
+}
+
+/// An attribute by which a search can be narrowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchAttribute {
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub kind: ScalarType,
+    /// Whether it divides the index, so that each search names its value (`HASH`); if not it is an `INLINE_FILTER`.
+    pub hash: bool,
+}
+
+impl SearchAttribute {
+    /// `SearchSchemaElementType`.
+    pub const fn role(&self) -> &'static str {
+        if self.hash { "HASH" } else { "INLINE_FILTER" }
+    }
+}
+
+/// A vector index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VectorIndex {
+    /// Its name.
+    pub name: Name,
+    /// The attribute with the vector.
+    pub attribute: Name,
+    /// The attributes that searches can name, in the order given.
+    pub search: Vec<SearchAttribute>,
+    /// What it keeps besides.
+    pub projection: Projection,
+    /// The elements of its vectors.
+    pub dimensions: usize,
+    /// How near is measured.
+    pub distance: Distance,
+}
+
+impl VectorIndex {
+    /// The attribute that divides the index, if one does.
+    pub fn hash(&self) -> Option<&SearchAttribute> {
+        self.search.iter().find(|attribute| attribute.hash)
+    }
+
+    /// The search attribute of this name.
+    pub fn search_attribute(&self, name: &str) -> Option<&SearchAttribute> {
+        self.search.iter().find(|attribute| attribute.name == name)
+    }
+
+    /// Whether the index keeps this attribute beside the vector, given the table's key.
+    pub fn projects(&self, name: &str, table: &KeySchema) -> bool {
+        match &self.projection {
+            Projection::All => true,
+            Projection::Include(names) if names.binary_search_by(|each| each.as_str().cmp(name)).is_ok() => true,
+            Projection::Include(_) | Projection::KeysOnly => {
+                table.contains(name) || self.search_attribute(name).is_some()
+            }
+        }
+    }
+}

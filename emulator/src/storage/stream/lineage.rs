@@ -1,0 +1,291 @@
+//! The shards of one partition: one after the other, or side by side where the partition was split.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::sequence::Numbers;
+use super::{RETENTION, Record, Sequence};
+use crate::clock::Moment;
+use crate::limits;
+
+/// How long a shard takes records before another one goes on.
+const LIFE: Duration = Duration::from_secs(limits::SHARD_LIFE_SECONDS);
+
+/// A shard, as DescribeStream shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardView {
+    /// Its id.
+    pub id: String,
+    /// The shard that it goes on from.
+    pub parent: Option<String>,
+    /// Its first number.
+    pub start: Sequence,
+    /// Its last number, if it takes no more records.
+    pub end: Option<Sequence>,
+}
+
+/// Where a reader begins in a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// At the oldest record that is kept.
+    TrimHorizon,
+    /// After the newest.
+    Latest,
+    /// At this number.
+    At(Sequence),
+    /// After this number.
+    After(Sequence),
+    /// At the first record of this moment, or of a later one.
+    AtTime(Moment),
+}
+
+/// What was read of a shard.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// The records, in order.
+    pub records: Vec<Record>,
+    /// Where the next reading goes on; `None` if the shard is closed and was read to its end.
+    pub next: Option<Sequence>,
+}
+
+/// Why a shard cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// There is none of this id.
+    NoShard,
+    /// The number is none of its numbers.
+    NotOfShard,
+    /// What stood there is too old, and gone.
+    Trimmed,
+}
+
+#[derive(Debug)]
+struct Shard {
+    id: String,
+    parent: Option<String>,
+    /// The tokens whose records it takes, the last one included.
+    tokens: (u64, u64),
+    start: Sequence,
+    opened: Moment,
+    end: Option<(Sequence, Moment)>,
+    records: VecDeque<Record>,
+    /// The last record that has gone.
+    trimmed: Option<Sequence>,
+}
+
+impl Shard {
+    fn open(tokens: (u64, u64), parent: Option<&Shard>, numbers: &Numbers, now: Moment) -> Shard {
+        Shard {
+            id: numbers.shard_id(now),
+            parent: parent.map(|parent| parent.id.clone()),
+            tokens,
+            start: numbers.sequence(),
+            opened: now,
+            end: None,
+            records: VecDeque::new(),
+            trimmed: None,
+        }
+    }
+
+    fn close(&mut self, numbers: &Numbers, now: Moment) {
+        if self.end.is_none() {
+            self.end = Some((numbers.sequence(), now));
+        }
+    }
+
+    fn takes(&self, token: u64) -> bool {
+        self.end.is_none() && (self.tokens.0..=self.tokens.1).contains(&token)
+    }
+
+    fn trim(&mut self, now: Moment) {
+        while let Some(record) = self
+            .records
+            .pop_front_if(|record| record.arrived.plus(RETENTION) <= now)
+        {
+            self.trimmed = Some(record.sequence);
+        }
+        if self.records.is_empty() && self.trimmed.is_some() {
+            self.records = VecDeque::new();
+        }
+    }
+
+    fn is_gone(&self, now: Moment) -> bool {
+        self.end.is_some_and(|(_, closed)| closed.plus(RETENTION) <= now)
+    }
+
+    /// The number after its last record.
+    fn after_last(&self) -> Sequence {
+        let last = self.records.back().map(|record| record.sequence).or(self.trimmed);
+        last.map_or(self.start, Sequence::next)
+    }
+
+    fn check(&self, number: Sequence) -> Result<(), Unreadable> {
+        let beyond = match self.end {
+            Some((end, _)) => number > end,
+            None => number >= self.after_last() && number != self.start,
+        };
+        if number < self.start || beyond {
+            return Err(Unreadable::NotOfShard);
+        }
+        match self.trimmed {
+            Some(trimmed) if number <= trimmed => Err(Unreadable::Trimmed),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The shards of one partition. The open ones share its tokens among themselves.
+#[derive(Debug)]
+pub(super) struct Lineage {
+    shards: Vec<Shard>,
+}
+
+impl Lineage {
+    /// The lineage of one of so many partitions.
+    pub(super) fn new(place: usize, partitions: usize, numbers: &Numbers, now: Moment) -> Lineage {
+        // The first token of a place, the inverse of `place_of`.
+        let first = |place: usize| ((place as u128) << 64).div_ceil(partitions.max(1) as u128);
+        let tokens = (first(place) as u64, (first(place + 1) - 1) as u64);
+        Lineage {
+            shards: vec![Shard::open(tokens, None, numbers, now)],
+        }
+    }
+
+    /// Appends a record to the open shard of a token. The lineage of a closed stream has none.
+    pub(super) fn push(&mut self, token: u64, mut record: Record, numbers: &Numbers, now: Moment) {
+        self.settle(numbers, now);
+        let Some(shard) = self.shards.iter_mut().rev().find(|shard| shard.takes(token)) else {
+            return;
+        };
+        record.sequence = numbers.sequence();
+        if let Some(last) = shard.records.back() {
+            record.arrived = record.arrived.max(last.arrived);
+        }
+        shard.records.push_back(record);
+    }
+
+    pub(super) fn split(&mut self, at: u64, numbers: &Numbers, now: Moment) -> bool {
+        self.settle(numbers, now);
+        let Some(place) = self.shards.iter().position(|shard| shard.takes(at)) else {
+            return false;
+        };
+        let (first, last) = self.shards[place].tokens;
+        if first == at {
+            return false;
+        }
+        self.shards[place].close(numbers, now);
+        for tokens in [(first, at - 1), (at, last)] {
+            let child = Shard::open(tokens, Some(&self.shards[place]), numbers, now);
+            self.shards.push(child);
+        }
+        true
+    }
+
+    pub(super) fn close(&mut self, numbers: &Numbers, now: Moment) {
+        self.settle(numbers, now);
+        self.shards.iter_mut().for_each(|shard| shard.close(numbers, now));
+    }
+
+    /// Brings the lineage to `now`: shards whose time is over are followed by others, and what is too old goes.
+    pub(super) fn settle(&mut self, numbers: &Numbers, now: Moment) {
+        let mut at = 0;
+        while at < self.shards.len() {
+            if let Some(child) = self.follow(at, numbers, now) {
+                // It is looked at in its turn: it may be over as well.
+                self.shards.push(child);
+            }
+            at += 1;
+        }
+        self.shards.iter_mut().for_each(|shard| shard.trim(now));
+        self.shards.retain(|shard| !shard.is_gone(now));
+    }
+
+    /// Closes a shard whose time was over by `now`, and opens the one after it.
+    fn follow(&mut self, at: usize, numbers: &Numbers, now: Moment) -> Option<Shard> {
+        let shard = &mut self.shards[at];
+        let over = shard.opened.plus(LIFE);
+        if shard.end.is_some() || over > now {
+            return None;
+        }
+        shard.close(numbers, over);
+        // Of those that came and went unseen only the last are made: the others are gone by now.
+        let unseen = now.since(over).saturating_sub(RETENTION).as_micros() / LIFE.as_micros();
+        let skipped = LIFE.saturating_mul(u32::try_from(unseen).unwrap_or(u32::MAX));
+        let shard = &self.shards[at];
+        Some(Shard::open(shard.tokens, Some(shard), numbers, over.plus(skipped)))
+    }
+
+    pub(super) fn open_tokens(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.shards
+            .iter()
+            .filter(|shard| shard.end.is_none())
+            .map(|shard| shard.tokens)
+    }
+
+    pub(super) fn next_trim(&self) -> Option<Moment> {
+        let of = |shard: &Shard| {
+            let record = shard.records.front().map(|record| record.arrived);
+            let closed = shard.end.map(|(_, closed)| closed);
+            record.into_iter().chain(closed).min()
+        };
+        let oldest = self.shards.iter().filter_map(of).min()?;
+        Some(oldest.plus(RETENTION))
+    }
+
+    pub(super) fn views(&self) -> impl Iterator<Item = ShardView> {
+        self.shards.iter().map(|shard| ShardView {
+            id: shard.id.clone(),
+            parent: shard.parent.clone(),
+            start: shard.start,
+            end: shard.end.map(|(end, _)| end),
+        })
+    }
+
+    fn find(&self, id: &str) -> Result<&Shard, Unreadable> {
+        self.shards
+            .iter()
+            .find(|shard| shard.id == id)
+            .ok_or(Unreadable::NoShard)
+    }
+
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.find(id).is_ok()
+    }
+
+    pub(super) fn position(&self, id: &str, position: Position) -> Result<Sequence, Unreadable> {
+        let shard = self.find(id)?;
+        match position {
+            Position::TrimHorizon => Ok(shard.trimmed.map_or(shard.start, Sequence::next)),
+            Position::Latest => Ok(shard.after_last()),
+            Position::At(number) => shard.check(number).map(|()| number),
+            Position::After(number) => shard.check(number).map(|()| number.next()),
+            Position::AtTime(moment) => {
+                let first = shard.records.iter().find(|record| record.created >= moment);
+                Ok(first.map_or(shard.after_last(), |record| record.sequence))
+            }
+        }
+    }
+
+    pub(super) fn read(&self, id: &str, from: Sequence, most: usize) -> Result<Slice, Unreadable> {
+        let shard = self.find(id)?;
+        if shard.trimmed.is_some_and(|trimmed| from <= trimmed) {
+            return Err(Unreadable::Trimmed);
+        }
+        let first = shard.records.partition_point(|record| record.sequence < from);
+        let mut bytes = 0;
+        let mut records = Vec::new();
+        for record in shard.records.range(first..).take(most) {
+            bytes += record.size();
+            if bytes > limits::STREAM_PAGE_SIZE && !records.is_empty() {
+                break;
+            }
+            records.push(record.clone());
+        }
+        let next = records.last().map_or(from, |record| record.sequence.next());
+        let ended = shard.end.is_some() && next >= shard.after_last();
+        Ok(Slice {
+            records,
+            next: (!ended).then_some(next),
+        })
+    }
+}

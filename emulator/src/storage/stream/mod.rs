@@ -1,0 +1,278 @@
+//! A table's stream: what changed, item by item, kept for a day in shards.
+//!
+//! Each partition of the table has a lineage of shards, so the records of an item stand in one line of descent, in the
+//! order in which they happened. A stream outlives its table: closed, it can be read for another day.
+
+mod lineage;
+mod record;
+mod sequence;
+
+use std::time::Duration;
+
+pub use lineage::{Position, ShardView, Slice, Unreadable};
+pub use record::{Event, Record};
+pub use sequence::Sequence;
+
+use super::table::place_of;
+use crate::chance;
+use crate::change::Change;
+use crate::clock::Moment;
+use crate::limits;
+use crate::schema::{KeySchema, StreamView};
+use crate::sync::Mutex;
+use crate::value::Name;
+use lineage::Lineage;
+use sequence::Numbers;
+
+/// How long a record can be read, and a closed stream.
+const RETENTION: Duration = Duration::from_secs(limits::STREAM_RETENTION_SECONDS);
+
+/// What a stream is made with.
+#[derive(Clone, Debug)]
+pub struct StreamSettings<'a> {
+    /// The table's name.
+    pub table: Name,
+    /// The table's ARN.
+    pub table_arn: &'a str,
+    /// The table's key.
+    pub key: KeySchema,
+    /// What the records show.
+    pub view: StreamView,
+    /// When the stream was asked for. Its label is this moment, so no two streams of a table share it.
+    pub created: Moment,
+    /// From when on it is `ENABLED`.
+    pub enabled_at: Moment,
+    /// What its decisions are made of.
+    pub seed: u64,
+    /// How many partitions the table has.
+    pub partitions: usize,
+}
+
+/// What state a stream is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamStatus {
+    /// It has been asked for.
+    Enabling,
+    /// It takes records.
+    Enabled,
+    /// Its end has been asked for.
+    Disabling,
+    /// It takes no more records.
+    Disabled,
+}
+
+impl StreamStatus {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StreamStatus::Enabling => "ENABLING",
+            StreamStatus::Enabled => "ENABLED",
+            StreamStatus::Disabling => "DISABLING",
+            StreamStatus::Disabled => "DISABLED",
+        }
+    }
+}
+
+/// The end of a stream: when it came, and from when on it shows.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    at: Moment,
+    settled: Moment,
+}
+
+/// A stream of a table that stands, or stood.
+///
+/// ```
+/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::schema::{KeyAttribute, KeySchema, ScalarType, StreamView};
+/// use dynatwin_engine::storage::{Stream, StreamSettings, StreamStatus};
+///
+/// let now = Moment::START;
+/// let stream = Stream::new(StreamSettings {
+///     table: "Orders".into(),
+///     table_arn: "arn:aws:dynamodb:us-east-1:000000000000:table/Orders",
+///     key: KeySchema::new([KeyAttribute { name: "pk".into(), kind: ScalarType::S }], []),
+///     view: StreamView::NewImage,
+///     created: now,
+///     enabled_at: now,
+///     seed: 7,
+///     partitions: 4,
+/// });
+/// assert!(stream.arn.ends_with(":table/Orders/stream/2026-01-01T00:00:00.000"));
+/// assert_eq!((stream.status(now), stream.shards(now).len()), (StreamStatus::Enabled, 4));
+/// ```
+#[derive(Debug)]
+pub struct Stream {
+    /// Its ARN.
+    pub arn: String,
+    /// Its label: when it was made.
+    pub label: String,
+    /// The table's name.
+    pub table: Name,
+    /// The table's key.
+    pub key: KeySchema,
+    /// What the records show.
+    pub view: StreamView,
+    /// When it was asked for.
+    pub created: Moment,
+    enabled_at: Moment,
+    seed: u64,
+    end: Mutex<Option<End>>,
+    numbers: Numbers,
+    /// By partition. Writers come with the partition's lock; these are leaves below it.
+    lineages: Vec<Mutex<Lineage>>,
+}
+
+impl Stream {
+    /// A stream with an open shard for each partition of its table.
+    pub fn new(settings: StreamSettings<'_>) -> Stream {
+        let label = label_of(settings.created);
+        let seed = chance::decide(settings.seed, "stream", label.as_bytes(), 0);
+        let numbers = Numbers::new(seed);
+        let lineages = (0..settings.partitions)
+            .map(|place| Mutex::new(Lineage::new(place, settings.partitions, &numbers, settings.created)))
+            .collect();
+        Stream {
+            arn: format!("{}/stream/{label}", settings.table_arn),
+            label,
+            table: settings.table,
+            key: settings.key,
+            view: settings.view,
+            created: settings.created,
+            enabled_at: settings.enabled_at,
+            seed,
+            end: Mutex::new(None),
+            numbers,
+            lineages,
+        }
+    }
+
+    /// Takes the record of a change that is applied at `now`, if it changes anything. The caller holds the lock of the
+    /// item's partition for writing.
+    pub fn record(&self, change: &Change, now: Moment) {
+        let Some(record) = Record::of(change, self.view, &self.key, now) else {
+            return;
+        };
+        let mut lineage = self.lineages[place_of(change.key.token, self.lineages.len())].lock();
+        lineage.push(change.key.token, record, &self.numbers, now);
+    }
+
+    /// Splits the open shard that the token `at` lies in, as its partition is split: the parent is closed, and two children
+    /// take its place, the second of which begins at `at`. Says whether there was anything to split: a shard that begins at
+    /// `at` has its border already. The caller holds the lock of the token's partition for writing.
+    pub fn split(&self, at: u64, now: Moment) -> bool {
+        let mut lineage = self.lineages[place_of(at, self.lineages.len())].lock();
+        lineage.split(at, &self.numbers, now)
+    }
+
+    /// The tokens that each open shard takes, the last one included.
+    pub fn open_tokens(&self, now: Moment) -> Vec<(u64, u64)> {
+        let mut tokens = Vec::new();
+        for lineage in &self.lineages {
+            let mut lineage = lineage.lock();
+            lineage.settle(&self.numbers, now);
+            tokens.extend(lineage.open_tokens());
+        }
+        tokens
+    }
+
+    /// Closes every shard. `settled` is from when on the stream is `DISABLED`. The caller holds the locks of all partitions
+    /// for writing.
+    pub fn close(&self, now: Moment, settled: Moment) {
+        *self.end.lock() = Some(End { at: now, settled });
+        for lineage in &self.lineages {
+            lineage.lock().close(&self.numbers, now);
+        }
+    }
+
+    /// Its status.
+    pub fn status(&self, now: Moment) -> StreamStatus {
+        match *self.end.lock() {
+            Some(end) if now < end.settled => StreamStatus::Disabling,
+            Some(_) => StreamStatus::Disabled,
+            None if now < self.enabled_at => StreamStatus::Enabling,
+            None => StreamStatus::Enabled,
+        }
+    }
+
+    /// Whether it was closed so long ago that nobody knows it any more.
+    pub fn is_gone(&self, now: Moment) -> bool {
+        self.end.lock().is_some_and(|end| end.at.plus(RETENTION) <= now)
+    }
+
+    /// Lets go of what is too old to be read.
+    pub fn trim(&self, now: Moment) {
+        for lineage in &self.lineages {
+            lineage.lock().settle(&self.numbers, now);
+        }
+    }
+
+    /// When something is too old to be read next.
+    pub fn next_trim(&self) -> Moment {
+        let end = (*self.end.lock()).map(|end| end.at.plus(RETENTION));
+        let oldest = self.lineages.iter().filter_map(|lineage| lineage.lock().next_trim());
+        oldest.chain(end).min().unwrap_or(Moment::NEVER)
+    }
+
+    /// Its shards, parents before children.
+    pub fn shards(&self, now: Moment) -> Vec<ShardView> {
+        let mut shards = Vec::new();
+        for lineage in &self.lineages {
+            let mut lineage = lineage.lock();
+            lineage.settle(&self.numbers, now);
+            shards.extend(lineage.views());
+        }
+        // An id begins with a number that rises with every shard.
+        shards.sort_by(|left, right| left.id.cmp(&right.id));
+        shards
+    }
+
+    /// The number of the partition whose lineage has this shard.
+    pub fn place_of_shard(&self, shard: &str, now: Moment) -> Option<usize> {
+        self.lineages.iter().position(|lineage| {
+            let mut lineage = lineage.lock();
+            lineage.settle(&self.numbers, now);
+            lineage.has(shard)
+        })
+    }
+
+    /// The sequence number from which a reader goes on that begins at `position` of a shard in this place.
+    pub fn position(&self, place: usize, shard: &str, position: Position, now: Moment) -> Result<Sequence, Unreadable> {
+        let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
+        let mut lineage = lineage.lock();
+        lineage.settle(&self.numbers, now);
+        lineage.position(shard, position)
+    }
+
+    /// Reads a shard in this place from a sequence number on. The caller holds the lock of the partition, if the table is
+    /// still there: so what a transaction has written is seen as a whole.
+    pub fn read(
+        &self,
+        place: usize,
+        shard: &str,
+        from: Sequence,
+        most: usize,
+        now: Moment,
+    ) -> Result<Slice, Unreadable> {
+        let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
+        let mut lineage = lineage.lock();
+        lineage.settle(&self.numbers, now);
+        lineage.read(shard, from, most)
+    }
+
+    /// The id of a record's event: 32 hexadecimal digits.
+    pub fn event_id(&self, record: &Record) -> String {
+        let half = |which: u8| chance::decide(self.seed, "event", &[which], record.sequence.ordinal());
+        format!("{:016x}{:016x}", half(0), half(1))
+    }
+}
+
+/// A stream's label: a moment to the millisecond.
+fn label_of(created: Moment) -> String {
+    let mut label = created.to_string();
+    label.pop(); // the Z
+    label
+}
+
+#[cfg(test)]
+mod tests;

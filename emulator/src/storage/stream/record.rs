@@ -1,0 +1,79 @@
+//! What a stream tells of a change.
+
+use super::Sequence;
+use crate::change::{Cause, Change};
+use crate::clock::Moment;
+use crate::schema::{KeySchema, StreamView};
+use crate::value::Item;
+
+/// What happened to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// There was none before.
+    Insert,
+    /// It is another one now.
+    Modify,
+    /// There is none any more.
+    Remove,
+}
+
+impl Event {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Event::Insert => "INSERT",
+            Event::Modify => "MODIFY",
+            Event::Remove => "REMOVE",
+        }
+    }
+}
+
+/// A record of a stream.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its number.
+    pub sequence: Sequence,
+    /// What happened.
+    pub event: Event,
+    /// When it happened: for what time to live has deleted, and a transaction in flight has written, when that was due.
+    pub created: Moment,
+    /// When it could be read first, which is what its life is counted from. Not before its neighbour in the shard.
+    pub(super) arrived: Moment,
+    /// The item's key, and nothing else.
+    pub keys: Item,
+    /// The item before, if the stream shows it.
+    pub old: Option<Item>,
+    /// The item after, if the stream shows it.
+    pub new: Option<Item>,
+    /// Whether time to live has done it.
+    pub expired: bool,
+}
+
+impl Record {
+    /// The record of a change, unless it changes nothing. Its number comes later.
+    pub(super) fn of(change: &Change, view: StreamView, key: &KeySchema, now: Moment) -> Option<Record> {
+        let (event, whole) = match (&change.old, &change.new) {
+            (None, None) => return None,
+            (Some(old), Some(new)) if old == new => return None,
+            (Some(_), Some(new)) => (Event::Modify, new),
+            (None, Some(new)) => (Event::Insert, new),
+            (Some(old), None) => (Event::Remove, old),
+        };
+        Some(Record {
+            sequence: Sequence::of(0),
+            event,
+            created: change.happened(now),
+            arrived: now,
+            keys: key.only(whole),
+            old: change.old.clone().filter(|_| view.shows_old()),
+            new: change.new.clone().filter(|_| view.shows_new()),
+            expired: change.cause == Cause::TimeToLive,
+        })
+    }
+
+    /// The sizes of what it shows together, as the service measures items.
+    pub fn size(&self) -> usize {
+        let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);
+        self.keys.size() + size(&self.old) + size(&self.new)
+    }
+}

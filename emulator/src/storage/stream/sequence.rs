@@ -1,0 +1,98 @@
+//! The numbers of a stream: of its records, and of its shards.
+
+use std::fmt;
+
+use crate::chance;
+use crate::clock::Moment;
+use crate::sync::{AtomicI64, AtomicU64, Ordering};
+
+/// What is added to an ordinal, so that every number has 21 digits.
+const BASE: u128 = 100_000_000_000_000_000_000;
+/// A stream's first ordinal is below this.
+const FIRST: u64 = 10_000_000_000;
+
+/// A sequence number: it rises from record to record of a table.
+///
+/// ```
+/// use dynatwin_engine::storage::Sequence;
+///
+/// let number: Sequence = "100000000003218256368".parse().unwrap();
+/// assert_eq!(number.to_string(), "100000000003218256368");
+/// assert!("3218256368".parse::<Sequence>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sequence(u64);
+
+/// A text that is no sequence number of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotASequence;
+
+impl Sequence {
+    /// The number without what makes it long.
+    pub const fn ordinal(self) -> u64 {
+        self.0
+    }
+
+    /// The number of an ordinal.
+    pub const fn of(ordinal: u64) -> Sequence {
+        Sequence(ordinal)
+    }
+
+    /// The number after this one.
+    pub const fn next(self) -> Sequence {
+        Sequence(self.0.saturating_add(1))
+    }
+}
+
+impl fmt::Display for Sequence {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (BASE + u128::from(self.0)).fmt(formatter)
+    }
+}
+
+impl std::str::FromStr for Sequence {
+    type Err = NotASequence;
+
+    fn from_str(text: &str) -> Result<Sequence, NotASequence> {
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse::<u128>().ok().filter(|_| digits).ok_or(NotASequence)?;
+        let ordinal = number.checked_sub(BASE).ok_or(NotASequence)?;
+        u64::try_from(ordinal).map(Sequence).map_err(|_| NotASequence)
+    }
+}
+
+/// Where a stream's numbers come from.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    seed: u64,
+    sequence: AtomicU64,
+    /// The number that the latest shard's id begins with: milliseconds since the epoch, or later.
+    shard: AtomicI64,
+}
+
+impl Numbers {
+    pub(super) fn new(seed: u64) -> Numbers {
+        Numbers {
+            seed,
+            sequence: AtomicU64::new(chance::decide(seed, "sequence", &[], 0) % FIRST),
+            shard: AtomicI64::new(0),
+        }
+    }
+
+    /// The next sequence number. The caller holds the lock of the lineage that it is for, so numbers rise along a lineage.
+    pub(super) fn sequence(&self) -> Sequence {
+        Sequence(self.sequence.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The id of a new shard, as `shardId-00000001795235021435-6daee84b`.
+    pub(super) fn shard_id(&self, now: Moment) -> String {
+        let millis = now.micros().div_euclid(1000).max(0);
+        let after = |last: i64| last.saturating_add(1).max(millis);
+        let last = self
+            .shard
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(after(last)));
+        let number = after(last.unwrap_or_else(|last| last));
+        let decision = chance::decide(self.seed, "shard", &[], number as u64);
+        format!("shardId-{number:020}-{:08x}", decision >> 32)
+    }
+}

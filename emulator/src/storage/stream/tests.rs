@@ -1,0 +1,287 @@
+use super::*;
+use crate::key::Key;
+use crate::schema::{Adjustments, BillingMode, Definition, KeyAttribute, ScalarType, Throughput};
+use crate::value::{AttributeValue, Item, Map};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+fn schema() -> KeySchema {
+    let attribute = |name: &str| KeyAttribute {
+        name: name.into(),
+        kind: ScalarType::S,
+    };
+    KeySchema::new([attribute("pk")], [])
+}
+
+fn stream(view: StreamView) -> Stream {
+    Stream::new(StreamSettings {
+        table: "tab".into(),
+        table_arn: "arn:aws:dynamodb:us-east-1:000000000000:table/tab",
+        key: schema(),
+        view,
+        created: Moment::START,
+        enabled_at: Moment::START,
+        seed: 7,
+        partitions: 4,
+    })
+}
+
+fn definition() -> Definition {
+    Definition {
+        key: schema(),
+        attributes: Vec::new(),
+        locals: Vec::new(),
+        globals: Vec::new(),
+        vectors: Vec::new(),
+        billing: BillingMode::PayPerRequest,
+        throughput: Throughput::default(),
+        adjustments: Adjustments::default(),
+        on_demand_since: None,
+        on_demand: None,
+        warm: None,
+        class: None,
+        class_changed: None,
+        deletion_protection: false,
+        encryption: None,
+        tags: Vec::new(),
+    }
+}
+
+fn item(pk: &str, v: &str) -> Item {
+    let entries = [("pk", pk), ("v", v)].map(|(name, value)| (name.into(), AttributeValue::string(value)));
+    Item::new(Map::from_entries(entries.to_vec()))
+}
+
+/// A change of the item under `pk`, as if its key had this token.
+fn change(token: u64, old: Option<&str>, new: Option<&str>) -> Change {
+    let item = |v: Option<&str>| v.map(|v| item("a", v));
+    let mut key = Key::of_item(&schema(), self::item("a", "").attributes()).unwrap();
+    key.token = token;
+    Change::new(&definition(), key, item(old), item(new))
+}
+
+/// The tokens that a stream's open shards begin with are these quarters of the ring.
+const QUARTER: u64 = 1 << 62;
+
+fn put(stream: &Stream, token: u64, v: &str, now: Moment) {
+    stream.record(&change(token, None, Some(v)), now);
+}
+
+/// The values that a shard tells of, from where a position lies.
+fn values(stream: &Stream, shard: &str, position: Position, now: Moment) -> Result<Vec<String>, Unreadable> {
+    let place = stream.place_of_shard(shard, now).ok_or(Unreadable::NoShard)?;
+    let from = stream.position(place, shard, position, now)?;
+    let slice = stream.read(place, shard, from, 1000, now)?;
+    let value = |record: &Record| match record.new.as_ref().and_then(|new| new.get("v")) {
+        Some(AttributeValue::S(text)) => text.to_string(),
+        _ => "-".to_owned(),
+    };
+    Ok(slice.records.iter().map(value).collect())
+}
+
+fn open(stream: &Stream, now: Moment) -> Vec<ShardView> {
+    let mut shards = stream.shards(now);
+    shards.retain(|shard| shard.end.is_none());
+    shards
+}
+
+#[test]
+fn what_a_record_shows() {
+    let (old, new, both) = (Some("x"), Some("yy"), StreamView::NewAndOldImages);
+    // A key of 3 bytes; items of 5 and 6.
+    for (view, old, new, expect) in [
+        (both, None, new, Some((Event::Insert, false, true, 9))),
+        (both, old, new, Some((Event::Modify, true, true, 14))),
+        (both, old, None, Some((Event::Remove, true, false, 8))),
+        (both, old, old, None),
+        (both, None, None, None),
+        (StreamView::KeysOnly, old, new, Some((Event::Modify, false, false, 3))),
+        (StreamView::NewImage, old, new, Some((Event::Modify, false, true, 9))),
+        (StreamView::NewImage, old, None, Some((Event::Remove, false, false, 3))),
+        (StreamView::OldImage, old, new, Some((Event::Modify, true, false, 8))),
+        (StreamView::OldImage, None, new, Some((Event::Insert, false, false, 3))),
+    ] {
+        let record = Record::of(&change(0, old, new), view, &schema(), Moment::START);
+        let found = record.map(|each| (each.event, each.old.is_some(), each.new.is_some(), each.size()));
+        assert_eq!(found, expect, "{view:?} {old:?} {new:?}");
+    }
+}
+
+#[test]
+fn a_token_has_its_shard() {
+    let stream = stream(StreamView::NewImage);
+    let now = Moment::START;
+    let tokens = [0, QUARTER - 1, QUARTER, 2 * QUARTER, 3 * QUARTER, u64::MAX];
+    for (token, v) in tokens.into_iter().zip(["a", "b", "c", "d", "e", "f"]) {
+        put(&stream, token, v, now);
+    }
+    let found: Vec<_> = stream
+        .shards(now)
+        .iter()
+        .map(|shard| values(&stream, &shard.id, Position::TrimHorizon, now).unwrap().concat())
+        .collect();
+    assert_eq!(found, ["ab", "c", "d", "ef"]);
+}
+
+#[test]
+fn a_split_closes_the_parent_and_opens_two_children() {
+    let stream = stream(StreamView::NewImage);
+    let now = Moment::START;
+    put(&stream, 10, "before", now);
+    let parent = stream.shards(now)[0].clone();
+    let middle = QUARTER / 2;
+    assert!(stream.split(middle, now));
+    assert!(!stream.split(middle, now), "there is a border already");
+    assert!(!stream.split(QUARTER, now), "and there was one from the beginning");
+    for (token, v) in [
+        (middle - 1, "left"),
+        (middle, "right"),
+        (10, "left"),
+        (QUARTER - 1, "right"),
+    ] {
+        put(&stream, token, v, now);
+    }
+    let shards = stream.shards(now);
+    assert_eq!(shards.len(), 6);
+    let children: Vec<_> = shards
+        .iter()
+        .filter(|shard| shard.parent.as_ref() == Some(&parent.id))
+        .collect();
+    let read = |shard: &ShardView| values(&stream, &shard.id, Position::TrimHorizon, now).unwrap();
+    assert_eq!(read(children[0]), ["left", "left"]);
+    assert_eq!(read(children[1]), ["right", "right"]);
+    let closed = shards.iter().find(|shard| shard.id == parent.id).unwrap();
+    assert_eq!(read(closed), ["before"]);
+    let end = closed.end.unwrap();
+    assert!(children.iter().all(|child| child.start > end && child.end.is_none()));
+    // A child is split like any other.
+    assert!(stream.split(middle + 5, now));
+    assert_eq!(open(&stream, now).len(), 6);
+}
+
+#[test]
+fn a_shard_is_followed_after_four_hours() {
+    let stream = stream(StreamView::NewImage);
+    let first = stream.shards(Moment::START)[0].clone();
+    let later = |hours: u32| Moment::START.plus(HOUR * hours);
+    put(&stream, 0, "early", later(3));
+    put(&stream, 0, "late", later(5));
+    assert_eq!(
+        values(&stream, &first.id, Position::TrimHorizon, later(5)).unwrap(),
+        ["early"]
+    );
+    let shards = stream.shards(later(5));
+    let child = shards
+        .iter()
+        .find(|shard| shard.parent.as_ref() == Some(&first.id))
+        .unwrap();
+    assert_eq!(
+        values(&stream, &child.id, Position::TrimHorizon, later(5)).unwrap(),
+        ["late"]
+    );
+    // Every shard but the first has a parent that is older; a year later as well, when most came and went unseen.
+    for now in [later(29), later(24 * 365)] {
+        let shards = stream.shards(now);
+        assert!((4 * 6..=4 * 8).contains(&shards.len()), "{}", shards.len());
+        assert_eq!(open(&stream, now).len(), 4);
+        for shard in &shards {
+            assert!(shard.parent.as_ref().is_some_and(|parent| *parent < shard.id));
+        }
+    }
+}
+
+#[test]
+fn what_is_a_day_old_goes() {
+    let stream = stream(StreamView::NewImage);
+    let later = |hours: u32| Moment::START.plus(HOUR * hours);
+    let first = stream.shards(Moment::START)[0].id.clone();
+    for (hour, v) in [(0, "a"), (1, "b"), (2, "c")] {
+        put(&stream, 0, v, later(hour));
+    }
+    assert_eq!(stream.next_trim(), later(24));
+    let place = stream.place_of_shard(&first, later(2)).unwrap();
+    let at = |v: &str| {
+        let slice = stream.read(place, &first, Sequence::of(0), 10, later(2)).unwrap();
+        let found = slice.records.iter().find(|record| record.new == Some(item("a", v)));
+        found.unwrap().sequence
+    };
+    let (a, b, c) = (at("a"), at("b"), at("c"));
+    assert!(a < b && b < c);
+    let now = later(25);
+    for (position, expect) in [
+        (Position::TrimHorizon, Ok(vec!["c"])),
+        (Position::At(a), Err(Unreadable::Trimmed)),
+        (Position::At(b), Err(Unreadable::Trimmed)),
+        (Position::At(c), Ok(vec!["c"])),
+        (Position::After(b), Err(Unreadable::Trimmed)),
+        (Position::After(c), Ok(vec![])),
+        (Position::Latest, Ok(vec![])),
+        (Position::AtTime(Moment::START), Ok(vec!["c"])),
+        (Position::AtTime(later(2)), Ok(vec!["c"])),
+        (Position::AtTime(later(3)), Ok(vec![])),
+        (Position::At(Sequence::of(0)), Err(Unreadable::NotOfShard)),
+        (Position::At(Sequence::of(u64::MAX)), Err(Unreadable::NotOfShard)),
+    ] {
+        let expect = expect.map(|values| values.into_iter().map(str::to_owned).collect());
+        assert_eq!(values(&stream, &first, position, now), expect, "{position:?}");
+    }
+    assert_eq!(stream.read(place, &first, b, 10, now).unwrap_err(), Unreadable::Trimmed);
+    // The shard was closed after four hours, and goes a day later.
+    assert!(stream.place_of_shard(&first, later(27)).is_some());
+    assert_eq!(stream.place_of_shard(&first, later(28)), None);
+}
+
+#[test]
+fn a_shard_is_read_in_pages() {
+    let stream = stream(StreamView::NewImage);
+    let now = Moment::START;
+    let shard = stream.shards(now)[0].id.clone();
+    let large = "x".repeat(300_000);
+    for _ in 0..5 {
+        put(&stream, 0, &large, now);
+    }
+    let place = stream.place_of_shard(&shard, now).unwrap();
+    let read = |from, most| stream.read(place, &shard, from, most, now).unwrap();
+    let first = read(Sequence::of(0), 1000);
+    assert_eq!(first.records.len(), 3, "a megabyte at most");
+    let second = read(first.next.unwrap(), 1);
+    assert_eq!(second.records.len(), 1);
+    let third = read(second.next.unwrap(), 1000);
+    assert_eq!(third.records.len(), 1);
+    let last = third.next.unwrap();
+    assert_eq!(read(last, 1000).next, Some(last), "an open shard has no end");
+    stream.close(now, now);
+    assert_eq!(read(last, 1000).next, None);
+    assert_eq!(read(second.next.unwrap(), 1000).next, None, "read to its end");
+    assert!(read(Sequence::of(0), 1000).next.is_some());
+    put(&stream, 0, "late", now);
+    assert!(read(last, 1000).records.is_empty(), "a closed stream takes nothing");
+}
+
+#[test]
+fn a_closed_stream_is_known_for_a_day() {
+    let stream = stream(StreamView::KeysOnly);
+    let later = |hours: u32| Moment::START.plus(HOUR * hours);
+    let settled = later(1).plus(Duration::from_secs(5));
+    stream.close(later(1), settled);
+    assert_eq!(stream.status(later(1)), StreamStatus::Disabling);
+    assert_eq!(stream.status(settled), StreamStatus::Disabled);
+    assert!(open(&stream, settled).is_empty());
+    assert!(!stream.is_gone(later(24)));
+    assert!(stream.is_gone(later(25)));
+}
+
+#[test]
+fn events_have_ids_of_their_own() {
+    let stream = stream(StreamView::KeysOnly);
+    let now = Moment::START;
+    (0..100).for_each(|_| put(&stream, 0, "v", now));
+    let shard = stream.shards(now)[0].id.clone();
+    let place = stream.place_of_shard(&shard, now).unwrap();
+    let slice = stream.read(place, &shard, Sequence::of(0), 1000, now).unwrap();
+    let mut ids: Vec<_> = slice.records.iter().map(|record| stream.event_id(record)).collect();
+    assert!(ids.iter().all(|id| id.len() == 32));
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 100);
+}

@@ -1,0 +1,161 @@
+//! SearchVectors, which the service reads by another reader than everything else: what it says of a missing member or one
+//! of the wrong type has that reader's words, and the place in the body.
+
+use super::fault::{Faults, ValueLayer};
+use super::{Decode, Decoder, Place, Read, Stop, not_json};
+use crate::error::{ApiError, ErrorKind};
+use crate::request::SearchVectors;
+use crate::value::AttributeValue;
+use crate::wire::reader::{Reader, Token, check_syntax};
+
+/// The members that must be there, in the order in which the first missing one is named.
+const REQUIRED: [&str; 4] = ["TableName", "IndexName", "SearchVector", "TopK"];
+
+/// What a member's value is to be.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Sequence,
+    Whole,
+    Map,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::Text => "a string",
+            Kind::Sequence => "a sequence",
+            Kind::Whole => "i32",
+            Kind::Map => "a map",
+        }
+    }
+}
+
+impl Decode for SearchVectors {
+    fn decode(body: &[u8]) -> Result<SearchVectors, ApiError> {
+        let mut decoder = Decoder {
+            reader: Reader::new(body).map_err(|_| not_json())?,
+            faults: Faults::new(ValueLayer::Current { enveloped: false }),
+            numbers: None,
+        };
+        let mut request = SearchVectors::default();
+        let mut there = [false; REQUIRED.len()];
+        match decoder.search_vectors(&mut request, &mut there) {
+            Ok(()) => {}
+            Err(Stop::Mismatch(text)) if check_syntax(body).is_ok() => {
+                return Err(ApiError::new(ErrorKind::Serialization, text));
+            }
+            Err(_) => return Err(not_json()),
+        }
+        if let Some(at) = there.iter().position(|there| !there) {
+            let (line, column) = decoder.reader.position();
+            return Err(ApiError::validation(format!(
+                "missing field `{}` at line {line} column {column}",
+                REQUIRED[at]
+            )));
+        }
+        decoder.faults.finish().map(|()| request)
+    }
+}
+
+impl Decoder<'_> {
+    fn search_vectors(&mut self, request: &mut SearchVectors, there: &mut [bool; REQUIRED.len()]) -> Read<()> {
+        if self.reader.peek()? != Token::Object {
+            return Err(Stop::Syntax);
+        }
+        self.reader.enter()?;
+        let mut first = true;
+        while let Some(name) = self.reader.member(first)? {
+            first = false;
+            if let Some(at) = REQUIRED.iter().position(|required| *required == name) {
+                there[at] = true;
+            }
+            match name.as_ref() {
+                "TableName" => request.table_name = self.required(Kind::Text, Decoder::text)?,
+                "IndexName" => request.index_name = self.required(Kind::Text, Decoder::text)?,
+                "SearchVector" => request.search_vector = self.required(Kind::Sequence, Decoder::vector)?,
+                "TopK" => request.top_k = self.required(Kind::Whole, Decoder::integer)?,
+                "SearchConditionExpression" => {
+                    request.search_condition_expression = self.maybe(Kind::Text, Decoder::text)?;
+                }
+                "ProjectionExpression" => request.projection_expression = self.maybe(Kind::Text, Decoder::text)?,
+                "ReturnConsumedCapacity" => request.return_consumed_capacity = self.maybe(Kind::Text, Decoder::text)?,
+                "ExpressionAttributeNames" => {
+                    request.substitutions.names = self.maybe(Kind::Map, Decoder::expression_names)?;
+                }
+                "ExpressionAttributeValues" => {
+                    request.substitutions.values = self.maybe(Kind::Map, Decoder::expression_values)?;
+                }
+                _ => self.reader.skip()?,
+            }
+        }
+        Ok(self.reader.end()?)
+    }
+
+    fn maybe<T>(&mut self, kind: Kind, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
+        if self.reader.null()? {
+            return Ok(None);
+        }
+        self.required(kind, read).map(Some)
+    }
+
+    fn required<T>(&mut self, kind: Kind, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        let fits = match (kind, self.reader.peek()?) {
+            (Kind::Text, Token::String) | (Kind::Sequence, Token::List) | (Kind::Map, Token::Object) => true,
+            (Kind::Whole, Token::Number) => {
+                let mut ahead = self.reader;
+                !ahead.number()?.contains(['.', 'e', 'E'])
+            }
+            _ => false,
+        };
+        if fits { read(self) } else { Err(self.wrong_type(kind)?) }
+    }
+
+    /// What the other reader says of the value that comes next.
+    fn wrong_type(&mut self, kind: Kind) -> Read<Stop> {
+        let found = match self.reader.peek()? {
+            Token::Object => "map".to_owned(),
+            Token::List => "sequence".to_owned(),
+            Token::Null => {
+                self.reader.null()?;
+                "null".to_owned()
+            }
+            Token::String => format!("string \"{}\"", self.reader.string()?),
+            Token::True | Token::False => {
+                let flag = self.boolean()?;
+                format!("boolean `{flag}`")
+            }
+            Token::Number => {
+                let text = self.reader.number()?;
+                if text.contains(['.', 'e', 'E']) {
+                    format!("floating point `{text}`")
+                } else {
+                    format!("integer `{text}`")
+                }
+            }
+        };
+        let (line, column) = self.reader.position();
+        Ok(Stop::Mismatch(
+            format!(
+                "invalid type: {found}, expected {} at line {line} column {column}",
+                kind.name()
+            )
+            .into(),
+        ))
+    }
+
+    /// The elements of a search vector; `None` for what is no 32-bit floating point number.
+    fn vector(&mut self) -> Read<Vec<Option<f32>>> {
+        self.list(Place::Member, |decoder| {
+            // What is wrong about an element is said of the whole vector, later.
+            let before = decoder.faults.set_aside();
+            let value = decoder.value_member()?;
+            let faulty = decoder.faults.set_aside().is_fault();
+            decoder.faults.restore(before);
+            Ok(match value {
+                AttributeValue::N(number) if !faulty => Some(number.to_f32()).filter(|number| number.is_finite()),
+                _ => None,
+            })
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! The requests of DynamoDB Streams.
+
+use super::fault::ValueLayer;
+use super::shape::{requests, structures};
+use super::{Decoder, Place};
+use crate::request::{DescribeStream, GetRecords, GetShardIterator, ListStreams, ShardFilter};
+
+/// No attribute value stands in these requests, so no layer judges them.
+const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
+
+requests! {
+    ListStreams: NO_VALUES,
+    DescribeStream: NO_VALUES,
+    GetShardIterator: NO_VALUES,
+    GetRecords: NO_VALUES,
+}
+
+structures! {
+    ListStreams => ListStreams, "ListStreamsInput" {
+        "TableName" => table_name = Decoder::text,
+        "Limit" => limit = Decoder::integer,
+        "ExclusiveStartStreamArn" => exclusive_start_stream_arn = Decoder::text,
+    }
+
+    ShardFilter => ShardFilter, "ShardFilter" {
+        "Type" => kind = Decoder::text,
+        "ShardId" => shard_id = Decoder::text,
+    }
+
+    DescribeStream => DescribeStream, "DescribeStreamInput" {
+        "StreamArn" => stream_arn = Decoder::text,
+        "Limit" => limit = Decoder::integer,
+        "ExclusiveStartShardId" => exclusive_start_shard_id = Decoder::text,
+        "ShardFilter" => shard_filter = |decoder| decoder.structure::<ShardFilter>(Place::Member),
+    }
+
+    GetShardIterator => GetShardIterator, "GetShardIteratorInput" {
+        "StreamArn" => stream_arn = Decoder::text,
+        "ShardId" => shard_id = Decoder::text,
+        "ShardIteratorType" => shard_iterator_type = Decoder::text,
+        "SequenceNumber" => sequence_number = Decoder::text,
+        "Timestamp" => timestamp = Decoder::timestamp,
+    }
+
+    GetRecords => GetRecords, "GetRecordsInput" {
+        "ShardIterator" => shard_iterator = Decoder::text,
+        "Limit" => limit = Decoder::integer,
+    }
+}

@@ -1,0 +1,359 @@
+//! Applications under what lags in production: what is right stays right, and what only seemed right shows.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, AttributeValue, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndexUpdate,
+    KeySchemaElement, KeyType, Projection, ProjectionType, ScalarAttributeType, TransactWriteItem, Update,
+};
+use dynatwin::{Conditions, Lag, Moment, Rule, TimeToLive, Twin, Verdict};
+
+use crate::{TABLE, create_table, n, s};
+
+type Item = HashMap<String, AttributeValue>;
+
+/// The table that all tests here use, with an index of the items by `dedupe`.
+async fn create_indexed(client: &Client) {
+    create_table(client).await;
+    let attribute = AttributeDefinition::builder()
+        .attribute_name("dedupe")
+        .attribute_type(ScalarAttributeType::S)
+        .build();
+    let key = KeySchemaElement::builder()
+        .attribute_name("dedupe")
+        .key_type(KeyType::Hash)
+        .build();
+    let index = CreateGlobalSecondaryIndexAction::builder()
+        .index_name("by-dedupe")
+        .key_schema(key.unwrap())
+        .projection(Projection::builder().projection_type(ProjectionType::All).build())
+        .build();
+    client
+        .update_table()
+        .table_name(TABLE)
+        .attribute_definitions(attribute.unwrap())
+        .global_secondary_index_updates(GlobalSecondaryIndexUpdate::builder().create(index.unwrap()).build())
+        .send()
+        .await
+        .unwrap();
+}
+
+fn number(item: &Item, name: &str) -> i64 {
+    item[name].as_n().unwrap().parse().unwrap()
+}
+
+/// A session as an application reads it that trusts time to live; `None` if there is none.
+async fn session(client: &Client, id: usize) -> Option<Item> {
+    let read = client.get_item().table_name(TABLE);
+    let read = read.key("PK", s(&format!("SESSION#{id}"))).key("SK", s("-"));
+    read.send().await.unwrap().item
+}
+
+/// The same by one that knows that it lags.
+async fn live_session(client: &Client, id: usize, now: Moment) -> Option<Item> {
+    let found = session(client, id).await;
+    found.filter(|item| number(item, "expiresAt") > now.seconds())
+}
+
+#[tokio::test]
+async fn a_session_is_read_back_after_it_expired_and_before_it_is_deleted() {
+    for conditions in [Conditions::AWS, Conditions::STORM] {
+        let twin = Twin::seeded(7);
+        let client = twin.client();
+        create_table(&client).await;
+        twin.set_conditions(Conditions {
+            time_to_live: conditions.time_to_live,
+            ..Conditions::CALM
+        });
+        let ends = twin.clock().now().plus(Duration::from_hours(1));
+        for id in 0..20 {
+            let put = client.put_item().table_name(TABLE).item("SK", s("-"));
+            let put = put.item("PK", s(&format!("SESSION#{id}")));
+            put.item("expiresAt", n(ends.seconds())).send().await.unwrap();
+        }
+        twin.clock().set(ends.plus(Duration::from_secs(1)));
+        let mut left = Vec::new();
+        for _ in 0..=48 {
+            let mut found = 0;
+            for id in 0..20 {
+                found += usize::from(session(&client, id).await.is_some());
+                assert_eq!(live_session(&client, id, twin.clock().now()).await, None);
+            }
+            left.push(found);
+            twin.clock().advance(Duration::from_hours(1));
+        }
+        assert!(left[0] > 10, "most are there right after their time: {left:?}");
+        assert!(left.is_sorted_by(|before, after| before >= after), "{left:?}");
+        assert!(left[36] > 0 && left[48] == 0, "the last goes within two days: {left:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_used_is_saved_from_its_late_deletion() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    twin.set_conditions(Conditions {
+        time_to_live: TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48))),
+        ..Conditions::CALM
+    });
+    let ends = twin.clock().now().plus(Duration::from_hours(1));
+    let put = client
+        .put_item()
+        .table_name(TABLE)
+        .item("PK", s("SESSION#0"))
+        .item("SK", s("-"));
+    put.item("expiresAt", n(ends.seconds())).send().await.unwrap();
+    twin.clock().advance(Duration::from_hours(40));
+    let again = twin.clock().now().plus(Duration::from_hours(1));
+    let touch = client
+        .update_item()
+        .table_name(TABLE)
+        .key("PK", s("SESSION#0"))
+        .key("SK", s("-"));
+    let touch = touch
+        .update_expression("SET expiresAt = :e")
+        .expression_attribute_values(":e", n(again.seconds()));
+    touch.send().await.unwrap();
+    twin.clock().set(ends.plus(Duration::from_hours(48)));
+    assert!(session(&client, 0).await.is_some());
+    assert_eq!(twin.expire_now(TABLE), Ok(1), "expired, and not deleted yet");
+    assert_eq!(session(&client, 0).await, None);
+}
+
+/// Enqueues a job unless the index shows one of the same name already: this only seems right.
+async fn enqueue_by_index(client: &Client, name: &str, id: usize) -> bool {
+    let query = client.query().table_name(TABLE).index_name("by-dedupe");
+    let query = query.key_condition_expression("dedupe = :d");
+    let found = query.expression_attribute_values(":d", s(name)).send().await.unwrap();
+    if found.count() > 0 {
+        return false;
+    }
+    let put = client
+        .put_item()
+        .table_name(TABLE)
+        .item("PK", s(&format!("JOB#{id}")))
+        .item("SK", s("-"));
+    put.item("dedupe", s(name)).send().await.unwrap();
+    true
+}
+
+/// Enqueues a job under the key that makes it one: the table decides.
+async fn enqueue_by_key(client: &Client, name: &str) -> bool {
+    let put = client
+        .put_item()
+        .table_name(TABLE)
+        .item("PK", s(&format!("JOB#{name}")))
+        .item("SK", s("-"));
+    let put = put
+        .item("dedupe", s(name))
+        .condition_expression("attribute_not_exists(PK)");
+    match put.send().await {
+        Ok(_) => true,
+        Err(error) if error.code() == Some("ConditionalCheckFailedException") => false,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_job_is_enqueued_once_though_the_index_is_behind() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_indexed(&client).await;
+    twin.set_index_lag(TABLE, "by-dedupe", Lag::Fixed(Duration::from_mins(1)))
+        .unwrap();
+    let mut accepted = [0, 0];
+    for id in 0..10 {
+        accepted[0] += usize::from(enqueue_by_index(&client, "seems", id).await);
+        accepted[1] += usize::from(enqueue_by_key(&client, "is").await);
+    }
+    assert_eq!(accepted, [10, 1]);
+    twin.clock().advance(Duration::from_mins(1));
+    assert!(!enqueue_by_index(&client, "seems", 11).await, "the index has caught up");
+
+    // The worker that looks for jobs by the index finds one late, and must not take it twice.
+    twin.set_index_lag(TABLE, "by-dedupe", None).unwrap();
+    twin.pause_index(TABLE, "by-dedupe").unwrap();
+    assert!(enqueue_by_key(&client, "later").await);
+    let find = || async {
+        let query = client.query().table_name(TABLE).index_name("by-dedupe");
+        let query = query.key_condition_expression("dedupe = :d");
+        query
+            .expression_attribute_values(":d", s("later"))
+            .send()
+            .await
+            .unwrap()
+            .count()
+    };
+    assert_eq!(find().await, 0);
+    twin.resume_index(TABLE, "by-dedupe").unwrap();
+    assert_eq!(find().await, 1);
+    assert!(twin.pause_index(TABLE, "by-name").is_err());
+}
+
+const LIMIT: i64 = 5;
+
+/// Lets a call through if a read says that there were fewer than the limit: this only seems right.
+async fn admit_by_reading(client: &Client) -> bool {
+    let read = client
+        .get_item()
+        .table_name(TABLE)
+        .key("PK", s("RATE#read"))
+        .key("SK", s("-"));
+    let item = read.send().await.unwrap().item;
+    let calls = item.map_or(0, |item| number(&item, "calls"));
+    if calls >= LIMIT {
+        return false;
+    }
+    let count = client
+        .update_item()
+        .table_name(TABLE)
+        .key("PK", s("RATE#read"))
+        .key("SK", s("-"));
+    let count = count
+        .update_expression("ADD calls :one")
+        .expression_attribute_values(":one", n(1));
+    count.send().await.unwrap();
+    true
+}
+
+/// Lets a call through if counting it succeeds.
+async fn admit_by_counting(client: &Client) -> bool {
+    let count = client
+        .update_item()
+        .table_name(TABLE)
+        .key("PK", s("RATE#count"))
+        .key("SK", s("-"));
+    let count = count
+        .update_expression("ADD calls :one")
+        .expression_attribute_values(":one", n(1));
+    let count = count.condition_expression("attribute_not_exists(calls) OR calls < :limit");
+    match count.expression_attribute_values(":limit", n(LIMIT)).send().await {
+        Ok(_) => true,
+        Err(error) if error.code() == Some("ConditionalCheckFailedException") => false,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_rate_limiter_holds_its_limit_though_reads_are_stale() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    twin.set_conditions(Conditions {
+        read_staleness: Lag::Fixed(Duration::from_secs(1)),
+        ..Conditions::CALM
+    });
+    let mut admitted = [0, 0];
+    for _ in 0..20 {
+        admitted[0] += i64::from(admit_by_reading(&client).await);
+        admitted[1] += i64::from(admit_by_counting(&client).await);
+        twin.clock().advance(Duration::from_millis(100));
+    }
+    assert!(admitted[0] > LIMIT, "{admitted:?}");
+    assert_eq!(admitted[1], LIMIT);
+    let read = client
+        .get_item()
+        .table_name(TABLE)
+        .key("PK", s("RATE#count"))
+        .key("SK", s("-"));
+    let now = read.consistent_read(true).send().await.unwrap().item.unwrap();
+    assert_eq!(number(&now, "calls"), LIMIT);
+}
+
+/// A transaction that counts once under this key.
+fn count(pk: &str) -> TransactWriteItem {
+    let update = Update::builder()
+        .table_name(TABLE)
+        .key("PK", s(pk))
+        .key("SK", s("-"))
+        .update_expression("ADD calls :one")
+        .expression_attribute_values(":one", n(1));
+    TransactWriteItem::builder().update(update.build().unwrap()).build()
+}
+
+async fn flying(flight: Duration) -> (Twin, Client) {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    twin.set_conditions(Conditions {
+        transaction_time: Lag::Fixed(flight),
+        ..Conditions::CALM
+    });
+    (twin, client)
+}
+
+#[tokio::test]
+async fn of_transactions_that_meet_the_losers_try_again() {
+    let (twin, client) = flying(Duration::from_millis(30)).await;
+    let conflicts = std::sync::atomic::AtomicUsize::new(0);
+    let worker = |id: u64| {
+        let (client, clock, conflicts) = (client.clone(), twin.clock(), &conflicts);
+        async move {
+            loop {
+                let actions = [count("SHARED"), count(&format!("OWN#{id}"))];
+                let request = client.transact_write_items().set_transact_items(Some(actions.into()));
+                match request.send().await {
+                    Ok(_) => return,
+                    Err(error) => {
+                        let error = error.into_service_error();
+                        assert!(error.is_transaction_canceled_exception(), "{error:?}");
+                        conflicts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
+                }
+                clock.sleep(Duration::from_millis(20 + 7 * id)).await;
+            }
+        }
+    };
+    tokio::join!(worker(1), worker(2), worker(3), worker(4));
+    assert!(conflicts.into_inner() > 0);
+    let shared = twin.item(TABLE, [("PK", s("SHARED")), ("SK", s("-"))]).unwrap();
+    assert_eq!(number(&shared, "calls"), 4);
+    assert_eq!(twin.items(TABLE).unwrap().len(), 5);
+}
+
+#[tokio::test]
+async fn a_transaction_that_is_sent_again_while_it_runs_happens_once() {
+    let (twin, _) = flying(Duration::from_secs(5)).await;
+    // The first attempt is given up before the transaction lands, and the next ones meet it: the token is the same.
+    let timeouts = TimeoutConfig::builder()
+        .operation_attempt_timeout(Duration::from_millis(100))
+        .build();
+    let retries = RetryConfig::standard().with_max_attempts(10);
+    let client = Client::from_conf(twin.config().timeout_config(timeouts).retry_config(retries).build());
+    client
+        .transact_write_items()
+        .transact_items(count("ONCE"))
+        .send()
+        .await
+        .unwrap();
+    let counted = twin.item(TABLE, [("PK", s("ONCE")), ("SK", s("-"))]).unwrap();
+    assert_eq!(number(&counted, "calls"), 1);
+    assert!(
+        twin.clock().now() >= Moment::START.plus(Duration::from_secs(5)),
+        "no attempt succeeds before"
+    );
+}
+
+#[tokio::test]
+async fn a_fault_that_never_happened_is_told() {
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    let rule = || Rule::new(Verdict::Throttle(None));
+    let throttle = twin
+        .faults()
+        .add(rule().operation("PutItem").caller("dynatwin").first(2));
+    drop(twin.faults().add(rule().operation("PutItem").caller("somebody")));
+    crate::put(&client, "a").await.unwrap();
+    throttle.assert_fired(2);
+    assert_eq!(throttle.matched(), 3, "the third attempt passes");
+    let idle = twin.faults().never_fired();
+    assert_eq!(idle.len(), 1);
+    assert!(idle[0].rule.to_string().contains("caller somebody"), "{}", idle[0].rule);
+}
