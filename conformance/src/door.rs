@@ -149,7 +149,7 @@ impl Door {
         let target = if operation.contains('.') {
             operation.to_owned()
         } else {
-            format!("DynamoDB_20120810.{operation}")
+            format!("{}.{operation}", service(operation))
         };
         match &self.0 {
             Kind::Twin(twin) => {
@@ -167,6 +167,14 @@ impl Door {
                 Ok(Reply::new(status, &body))
             }
         }
+    }
+}
+
+/// The target of the service that has this operation.
+fn service(operation: &str) -> &'static str {
+    match operation {
+        "DescribeStream" | "GetRecords" | "GetShardIterator" | "ListStreams" => "DynamoDBStreams_20120810",
+        _ => "DynamoDB_20120810",
     }
 }
 

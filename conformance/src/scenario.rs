@@ -14,6 +14,7 @@ mod outbox;
 mod session_ttl;
 mod single_table;
 mod sliding_window;
+mod stream_view;
 mod task_board;
 mod version_check;
 mod webhook_idempotency;
@@ -128,6 +129,11 @@ pub const ALL: &[Scenario] = &[
         name: "outbox",
         about: "an order and its event are written together or not at all, and relayed in order",
         run: |context| Box::pin(outbox::run(context)),
+    },
+    Scenario {
+        name: "stream_view",
+        about: "a view is rebuilt from a stream, by consumers that stop anywhere and count no change twice",
+        run: |context| Box::pin(stream_view::run(context)),
     },
 ];
 

@@ -58,7 +58,21 @@ pub(super) async fn run(context: &Context) -> Outcome {
         fifty(&limiter, BACKGROUND, busy).await?,
         1,
     )?;
-    equal("slots taken in the window", limiter.taken(busy).await?, SLOTS)
+    equal("slots taken in the window", limiter.taken(busy).await?, SLOTS)?;
+    while_the_index_stands(context, &limiter, busy + WINDOW + 1).await
+}
+
+/// While the index tells nothing new, everybody goes by the shares of quiet times, and the limit holds as well.
+async fn while_the_index_stands(context: &Context, limiter: &Limiter, now: i64) -> Outcome {
+    if !context.pause_index(&limiter.table, "gsi1")? {
+        return Ok(());
+    }
+    for priority in [USER, BACKGROUND] {
+        equal(priority, fifty(limiter, priority, now).await?, SLOTS / 2)?;
+    }
+    equal("slots taken meanwhile", limiter.taken(now).await?, SLOTS)?;
+    context.resume_index(&limiter.table, "gsi1")?;
+    settle(context, limiter, now, SLOTS / 2).await
 }
 
 /// How many of fifty who ask at once are admitted.
