@@ -4,6 +4,7 @@
 mod expression;
 mod generate;
 mod loose;
+mod pair;
 mod random;
 mod shrink;
 
@@ -14,14 +15,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::check::Outcome;
-use crate::door::{Door, Reply};
-use crate::target::{InProcess, Mood, Target};
+use crate::door::Reply;
+use crate::target::Target;
 
-use generate::Request;
+use generate::RECORDS;
+use pair::Pair;
 pub use random::Random;
-
-/// How many pages of a Query are followed.
-const PAGES: usize = 12;
 
 /// A mismatch, shrunk.
 #[derive(Clone, Debug)]
@@ -45,8 +44,12 @@ impl Mismatch {
         };
         let before: Vec<Value> = before
             .iter()
+            .filter(|(operation, _)| operation != RECORDS)
             .map(|(operation, request)| json!([operation, request]))
             .collect();
+        if last.0 == RECORDS {
+            return self.to_case_of_records(before, &last.1);
+        }
         let mut case = json!({
             "name": format!("history {}", self.seed),
             "before": before,
@@ -61,6 +64,27 @@ impl Mismatch {
         case
     }
 
+    /// The first records of the newest stream; `has` is to be filled in.
+    fn to_case_of_records(&self, mut before: Vec<Value>, request: &Value) -> Value {
+        let answer = |step: usize, path: &str| json!({"$answer": [step, path]});
+        let at = before.len();
+        let stream = answer(at, "/Table/LatestStreamArn");
+        before.push(json!(["DescribeTable", request]));
+        before.push(json!(["DescribeStream", {"StreamArn": stream}]));
+        before.push(json!(["GetShardIterator", {
+            "StreamArn": stream, "ShardIteratorType": "TRIM_HORIZON",
+            "ShardId": answer(at + 1, "/StreamDescription/Shards/0/ShardId"),
+        }]));
+        json!({
+            "name": format!("history {}", self.seed),
+            "before": before,
+            "operation": "GetRecords",
+            "request": {"ShardIterator": answer(at + 2, "/ShardIterator")},
+            "has": self.twin.body,
+            "evidence": "to be found",
+        })
+    }
+
     /// What is alike in mismatches that have one cause: the operation, and how each side answers.
     fn kind(&self) -> String {
         let side = |reply: &Reply| match reply.error() {
@@ -71,8 +95,36 @@ impl Mismatch {
                 .collect(),
             None => "success".to_owned(),
         };
+        let place = match (self.twin.error(), self.other.error()) {
+            (None, None) => place(&self.twin.body, &self.other.body),
+            _ => String::new(),
+        };
         let operation = self.requests.last().map_or("", |(operation, _)| operation);
-        format!("{operation}: {} against {}", side(&self.twin), side(&self.other))
+        format!(
+            "{operation}: {} against {} {place}",
+            side(&self.twin),
+            side(&self.other)
+        )
+    }
+}
+
+/// Where two answers differ first.
+fn place(one: &Value, other: &Value) -> String {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            let differs = names.into_iter().find(|name| one.get(*name) != other.get(*name));
+            let inner = |name: &String| match (one.get(name), other.get(name)) {
+                (Some(one), Some(other)) => place(one, other),
+                _ => String::new(),
+            };
+            differs.map_or(String::new(), |name| format!("/{name}{}", inner(name)))
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            let differs = one.iter().zip(other).find(|(one, other)| one != other);
+            differs.map_or(String::new(), |(one, other)| place(one, other))
+        }
+        _ => String::new(),
     }
 }
 
@@ -90,12 +142,19 @@ impl std::fmt::Display for Mismatch {
 
 /// Runs histories of this seed and those after it for so long; tells `found` of each new kind of mismatch. Gives how many
 /// histories were run.
-pub async fn fuzz(other: Arc<dyn Target>, seed: u64, time: Duration, mut found: impl FnMut(&Mismatch)) -> Outcome<u64> {
-    let start = Instant::now();
+///
+/// The other side is what `start` starts, which is done now and then.
+pub async fn fuzz(
+    start: impl AsyncFn() -> Outcome<Arc<dyn Target>>,
+    seed: u64,
+    time: Duration,
+    mut found: impl FnMut(&Mismatch),
+) -> Outcome<u64> {
+    let mut pair = Pair::new(start);
+    let begin = Instant::now();
     let mut kinds = BTreeSet::new();
-    let mut pair = Pair { other, ordinal: 0 };
     let mut count = 0;
-    while start.elapsed() < time {
+    while begin.elapsed() < time {
         let seed = seed.wrapping_add(count);
         count += 1;
         let Some(mut mismatch) = pair.compare(seed, generate::history(seed)).await? else {
@@ -110,117 +169,30 @@ pub async fn fuzz(other: Arc<dyn Target>, seed: u64, time: Duration, mut found: 
     Ok(count)
 }
 
-/// The twin and another DynamoDB.
-struct Pair {
-    other: Arc<dyn Target>,
-    ordinal: u64,
-}
-
-impl Pair {
-    /// Sends a history to both, each in an account that has nothing; gives the first answer in which they differ.
-    async fn compare(&mut self, seed: u64, history: Vec<Request>) -> Outcome<Option<Mismatch>> {
-        self.ordinal += 1;
-        let account = format!("FUZZ{}N{}", std::process::id(), self.ordinal);
-        let twin = InProcess::new(Mood::Calm, 1).door(&account);
-        let (Some(twin), Some(other)) = (twin, self.other.door(&account)) else {
-            return Ok(None);
-        };
-        let mut mismatch = None;
-        for (at, (operation, request)) in history.iter().enumerate() {
-            if let Some((request, twin, other)) = ask_both(&twin, &other, operation, request).await? {
-                let mut requests = history[..=at].to_vec();
-                requests[at].1 = request;
-                mismatch = Some(Mismatch {
-                    seed,
-                    requests,
-                    twin,
-                    other,
-                });
-                break;
-            }
-        }
-        for (operation, request) in &history {
-            if operation == "CreateTable" {
-                let body = json!({"TableName": request["TableName"]}).to_string();
-                other.send("DeleteTable", body.as_bytes()).await?;
-            }
-        }
-        Ok(mismatch)
-    }
-
-    async fn shrunk(&mut self, mismatch: Mismatch) -> Mismatch {
-        let kind = mismatch.kind();
-        let seed = mismatch.seed;
-        let best = Arc::new(tokio::sync::Mutex::new(mismatch.clone()));
-        let pair = Arc::new(tokio::sync::Mutex::new(self));
-        shrink::shrink(mismatch.requests, |history| {
-            let (best, pair, kind) = (Arc::clone(&best), Arc::clone(&pair), kind.clone());
-            async move {
-                match pair.lock().await.compare(seed, history).await {
-                    Ok(Some(smaller)) if smaller.kind() == kind => {
-                        *best.lock().await = smaller;
-                        true
-                    }
-                    _ => false,
-                }
-            }
-        })
-        .await;
-        let best = best.lock().await;
-        best.clone()
-    }
-}
-
-/// Sends a request to both, and all further pages of what it asks for; gives the request in whose answers they differ.
-async fn ask_both(
-    twin: &Door,
-    other: &Door,
-    operation: &str,
-    request: &Value,
-) -> Outcome<Option<(Value, Reply, Reply)>> {
-    let mut request = request.clone();
-    for _ in 0..PAGES {
-        let body = request.to_string();
-        let ours = twin.send(operation, body.as_bytes()).await?;
-        let theirs = other.send(operation, body.as_bytes()).await?;
-        let same = loose::is_known(&ours)
-            || loose::loose(operation, &request, &ours) == loose::loose(operation, &request, &theirs);
-        if !same {
-            return Ok(Some((request, ours, theirs)));
-        }
-        let next = &ours.body["LastEvaluatedKey"];
-        if !next.is_object() {
-            break;
-        }
-        request["ExclusiveStartKey"] = next.clone();
-    }
-    Ok(None)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::door::Door;
+    use crate::target::{InProcess, Mood};
 
     #[tokio::test]
     async fn a_difference_is_found_and_shrunk() {
-        // The same engine under another seed is the same; so a twin that fails by itself is another.
-        let storm: Arc<dyn Target> = Arc::new(Forgetful);
         let mut found = Vec::new();
-        fuzz(storm, 1, Duration::from_millis(300), |mismatch| {
-            found.push(mismatch.clone());
-        })
+        let time = Duration::from_secs(3);
+        fuzz(
+            async || Ok(Arc::new(Forgetful) as _),
+            1,
+            time,
+            |mismatch| {
+                found.push(mismatch.clone());
+            },
+        )
         .await
         .unwrap();
-        assert!(!found.is_empty());
-        assert!(
-            found.iter().any(|mismatch| mismatch.requests.len() <= 3),
-            "{}",
-            found[0]
-        );
-        let equal: Arc<dyn Target> = Arc::new(InProcess::new(Mood::Calm, 1));
-        let count = fuzz(equal, 1, Duration::from_millis(300), |mismatch| panic!("{mismatch}"))
-            .await
-            .unwrap();
+        let shortest = found.iter().min_by_key(|mismatch| mismatch.requests.len()).unwrap();
+        assert!(shortest.requests.len() <= 3, "{shortest}");
+        let equal = async || Ok(Arc::new(InProcess::new(Mood::Calm, 1)) as _);
+        let count = fuzz(equal, 1, time, |mismatch| panic!("{mismatch}")).await.unwrap();
         assert!(count > 0);
     }
 

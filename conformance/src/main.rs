@@ -231,8 +231,10 @@ impl Asked {
 fn run_fuzz(seconds: u64, seed: u64) -> Outcome<ExitCode> {
     let mut kinds = 0;
     let histories = tokio::runtime::Runtime::new()?.block_on(async {
-        let local = Kind::DynamoDbLocal.start(seed).await;
-        let local = local.map_err(|absence| Failure::new(absence.to_string()))?;
+        let local = async || {
+            let started = Kind::DynamoDbLocal.start(seed).await;
+            started.map_err(|absence| Failure::new(absence.to_string()))
+        };
         let found = |mismatch: &Mismatch| {
             kinds += 1;
             println!("{mismatch}\n");

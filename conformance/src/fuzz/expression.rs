@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Random;
-use super::generate::value;
+use super::generate::{key, number, value};
 
 /// Expressions of one request.
 pub(super) struct Expressions<'a> {
@@ -13,7 +13,8 @@ pub(super) struct Expressions<'a> {
     values: Map<String, Value>,
 }
 
-const PLAIN: [&str; 4] = ["a", "b", "c", "d"];
+const PLAIN: &[&str] = &["a", "b", "c", "d"];
+const OF_INDEXES: &[&str] = &["g", "l", "n"];
 
 impl<'a> Expressions<'a> {
     pub(super) fn new(random: &'a mut Random, ranged: bool) -> Expressions<'a> {
@@ -41,7 +42,7 @@ impl<'a> Expressions<'a> {
     }
 
     fn attribute(&mut self) -> String {
-        let name = self.random.pick(&PLAIN);
+        let name = self.random.pick(PLAIN);
         self.named(name)
     }
 
@@ -55,6 +56,15 @@ impl<'a> Expressions<'a> {
     }
 
     fn path(&mut self) -> String {
+        if self.random.percent(6) {
+            // Nothing is below an index's key.
+            let name = self.random.pick(OF_INDEXES);
+            return self.named(name);
+        }
+        self.path_of_plain()
+    }
+
+    fn path_of_plain(&mut self) -> String {
         let mut path = self.attribute();
         for _ in 0..self.random.below(3) {
             match self.random.below(4) {
@@ -80,7 +90,7 @@ impl<'a> Expressions<'a> {
 
     fn scalar(&mut self, kind: &str) -> String {
         let value = match kind {
-            "N" => self.random.pick(&["0", "1", "2", "-3", "1.5"]),
+            "N" => number(self.random),
             "S" => self.random.pick(&["x", "xy", "é"]),
             _ => "AQ==",
         };
@@ -174,8 +184,9 @@ impl<'a> Expressions<'a> {
                     let attribute = self.attribute();
                     clauses[3].push(format!("{attribute} {members}"));
                 }
+                3 if self.random.percent(50) => clauses[0].push(self.of_index()),
                 _ => {
-                    let (path, right) = (self.path(), self.right_side());
+                    let (path, right) = (self.path_of_plain(), self.right_side());
                     clauses[0].push(format!("{path} = {right}"));
                 }
             }
@@ -188,6 +199,14 @@ impl<'a> Expressions<'a> {
         let update = parts.join(" ");
         let nested = update.contains(['.', '[']);
         (update, nested)
+    }
+
+    /// Sets an index's key, to what it may be.
+    fn of_index(&mut self) -> String {
+        let name = self.random.pick(OF_INDEXES);
+        let value = key(self.random, if name == "n" { "N" } else { "S" });
+        let (name, value) = (self.named(name), self.placeholder(value));
+        format!("{name} = {value}")
     }
 
     fn right_side(&mut self) -> String {

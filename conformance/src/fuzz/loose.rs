@@ -7,11 +7,13 @@
 //!   request (`not-a-cancellation` in the known differences).
 //! - **`ConsumedCapacity`** that nobody asked for.
 //! - **How a number is written**: AWS keeps its value, and DynamoDB Local in lists and maps its text.
-//! - **`LastEvaluatedKey` of a Query by the whole key**, where there is no next item: not known of AWS.
+//! - **A `LastEvaluatedKey` after which nothing comes**: AWS gives it where a page stops at its limit.
+//! - **Pages**, where they follow an order that is not promised: all together are compared.
+//! - **A key twice in a BatchGetItem**, by numbers that are written differently: AWS returns the item once.
 //! - **Two actions on one item**: AWS always refuses such a transaction; DynamoDB Local does not see it of all keys.
 //! - **An `Attributes` with nothing in it**, which AWS leaves out.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::case::canonical;
 use crate::door::Reply;
@@ -22,23 +24,36 @@ pub(super) fn is_known(ours: &Reply) -> bool {
         .is_some_and(|error| error.contains("cannot include multiple operations on one item"))
 }
 
+/// Whether two answers are the same as far as they have to be.
+pub(super) fn same(operation: &str, request: &Value, ours: &Reply, theirs: &Reply) -> bool {
+    loose(operation, request, ours) == loose(operation, request, theirs)
+}
+
+/// A value with its numbers and sets in one form.
+pub(super) fn settled(value: &Value) -> Value {
+    let mut value = value.clone();
+    settle_numbers(&mut value);
+    canonical("", &value)
+}
+
 /// An answer as far as it has to be the same.
-pub(super) fn loose(operation: &str, request: &Value, reply: &Reply) -> Value {
+fn loose(operation: &str, request: &Value, reply: &Reply) -> Value {
     if reply.status != 200 {
         return refusal(operation, reply);
     }
     let mut answer = reply.body.clone();
     settle_numbers(&mut answer);
     let mut answer = canonical(operation, &answer);
+    match operation {
+        "CreateTable" | "UpdateTable" => return "done".into(),
+        "DescribeTable" => return description(&answer["Table"]),
+        "BatchGetItem" => once(&mut answer["Responses"]),
+        _ => {}
+    }
     if let Some(members) = answer.as_object_mut() {
         members.remove("ConsumedCapacity");
+        members.remove("LastEvaluatedKey");
         members.retain(|name, value| name != "Attributes" || value.as_object().is_none_or(|object| !object.is_empty()));
-        if request.get("Limit").is_some() && request["TableName"] == "plain" {
-            members.remove("LastEvaluatedKey");
-        }
-        if operation == "CreateTable" {
-            members.clear();
-        }
         if request.get("IndexName").is_some()
             && let Some(Value::Array(items)) = members.get_mut("Items")
         {
@@ -48,14 +63,50 @@ pub(super) fn loose(operation: &str, request: &Value, reply: &Reply) -> Value {
     answer
 }
 
+/// What has to be the same of a table's description.
+fn description(table: &Value) -> Value {
+    let list = |value: &Value, members: &[&str]| {
+        let elements = value.as_array().into_iter().flatten();
+        let element = |each: &Value| members.iter().map(|name| each[*name].clone()).collect();
+        let mut list: Vec<Value> = elements.map(element).collect();
+        list.sort_by_key(Value::to_string);
+        list
+    };
+    let index = ["IndexName", "KeySchema", "ItemCount"];
+    json!([
+        table["KeySchema"],
+        table["ItemCount"],
+        table["TableStatus"],
+        table["StreamSpecification"],
+        list(&table["AttributeDefinitions"], &["AttributeName", "AttributeType"]),
+        list(&table["GlobalSecondaryIndexes"], &index),
+        list(&table["LocalSecondaryIndexes"], &index),
+    ])
+}
+
+/// Takes out what comes again.
+fn once(tables: &mut Value) {
+    for items in tables
+        .as_object_mut()
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, items)| items.as_array_mut())
+    {
+        items.dedup();
+    }
+}
+
 fn refusal(operation: &str, reply: &Reply) -> Value {
     let error = reply.error().unwrap_or_default();
-    let kind = error.split(':').next().unwrap_or_default();
-    if operation.starts_with("Transact") {
+    let kind = match error.split(':').next().unwrap_or_default() {
+        "DuplicateItem" => "DuplicateItemException",
+        kind => kind,
+    };
+    if operation.starts_with("Transact") || operation == "ExecuteTransaction" {
         let reasons = reply.body["CancellationReasons"].as_array().into_iter().flatten();
         let codes: Vec<&str> = reasons.filter_map(|reason| reason["Code"].as_str()).collect();
         // One side says it of the action, the other of the request.
-        if kind == "ValidationException" || codes.contains(&"ValidationError") {
+        if kind == "ValidationException" || codes.contains(&"ValidationError") || codes.contains(&"DuplicateItem") {
             return "refused".into();
         }
         return codes.into();
