@@ -140,7 +140,7 @@ async fn a_consumer_reads_each_change_once_and_in_order() {
         }
         match round % 4 {
             0 => assert!(twin.split_shards(TABLE)),
-            1 => twin.clock().advance(Duration::from_secs(5 * 3600)),
+            1 => twin.clock().advance(Duration::from_hours(5)),
             _ => {}
         }
         if round % 3 == 0 {
@@ -172,7 +172,7 @@ async fn a_session_that_expires_is_told_as_the_services_own_doing() {
         .item("SK", s("-"));
     request.item("expiresAt", n(expires)).send().await.unwrap();
     put(&client, "b").await.unwrap();
-    twin.clock().advance(Duration::from_secs(3600));
+    twin.clock().advance(Duration::from_hours(1));
     let records = Consumer::new(twin.streams(), arn).poll().await;
     let removed: Vec<&Record> = records
         .iter()
