@@ -16,7 +16,7 @@ use crate::door::Reply;
 
 use compare::without_ids;
 pub use compare::{canonical, has};
-pub use expand::expand;
+pub use expand::{expand, filled};
 pub use lane::Lane;
 
 /// A file of cases.
@@ -62,6 +62,8 @@ pub struct Case {
     pub expect: Expect,
     /// Where the expectation is known from.
     pub evidence: String,
+    /// Whether throughput is enforced, as its file wants it.
+    pub enforces_capacity: bool,
     /// What it has that is not understood here, so that it runs in the engine's own test only.
     pub needs: Option<String>,
 }
@@ -137,7 +139,9 @@ impl File {
         let items = file["items"].as_object().cloned().unwrap_or_default();
         let cases: Outcome<Vec<Case>> = list("cases").iter().map(Case::read).collect();
         let mut cases = cases.map_err(|failure| wrong(failure.to_string()))?;
-        if let Some(odd) = others(file.as_object(), &["about", "tables", "items", "cases"]) {
+        let enforced = file["capacity"] == "enforced";
+        cases.iter_mut().for_each(|case| case.enforces_capacity = enforced);
+        if let Some(odd) = others(file.as_object(), &["about", "tables", "items", "capacity", "cases"]) {
             cases.iter_mut().for_each(|case| case.needs = Some(odd.clone()));
         }
         Ok(File {
@@ -175,6 +179,7 @@ impl Case {
             evidence: text("evidence")?,
             region: value["region"].as_str().map(str::to_owned),
             conditions: value["conditions"].as_str().map(str::to_owned),
+            enforces_capacity: false,
             before,
             needs,
             name,
@@ -183,7 +188,9 @@ impl Case {
 
     /// Whether only a twin in this process can carry it out: it needs the clock or other conditions.
     pub fn needs_twin(&self) -> bool {
-        self.conditions.is_some() || self.before.iter().any(|step| matches!(step, Step::Advance(_)))
+        self.conditions.is_some()
+            || self.enforces_capacity
+            || self.before.iter().any(|step| matches!(step, Step::Advance(_)))
     }
 
     /// All its requests, with their operations; its own is the last.
@@ -219,6 +226,14 @@ impl Expect {
             .or_else(|| member("answer").map(Expect::Answer))
             .or_else(|| member("body").map(Expect::Body))
             .or_else(|| member("has").map(Expect::Has))
+    }
+
+    /// With what it takes from the answers to the steps before.
+    pub fn filled(&self, answers: &[Value]) -> Outcome<Expect> {
+        Ok(match self {
+            Expect::Has(part) => Expect::Has(filled(part, answers)?),
+            other => other.clone(),
+        })
     }
 
     /// Whether a reply is what is expected of this operation.

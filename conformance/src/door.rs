@@ -125,9 +125,13 @@ impl Door {
         Ok(())
     }
 
-    /// Puts the twin under the conditions of this name.
-    pub fn set_conditions(&self, name: &str) -> Outcome {
-        let conditions = Conditions::named(name).ok_or_else(|| Failure::new(format!("no conditions {name}")))?;
+    /// Puts the twin under the conditions of this name, or under these with throughput enforced.
+    pub fn set_conditions(&self, name: &str, enforces_capacity: bool) -> Outcome {
+        let named = Conditions::named(name);
+        let mut conditions = named.ok_or_else(|| Failure::new(format!("there are no conditions {name}")))?;
+        if enforces_capacity {
+            conditions.capacity = Conditions::AWS.capacity;
+        }
         self.of_twin()?.set_conditions(conditions);
         Ok(())
     }

@@ -140,33 +140,41 @@ impl std::fmt::Display for Mismatch {
     }
 }
 
-/// Runs histories of this seed and those after it for so long; tells `found` of each new kind of mismatch. Gives how many
-/// histories were run.
+/// Runs histories of this seed and those after it for so long; tells of each new kind of mismatch.
 ///
 /// The other side is what `start` starts, which is done now and then.
 pub async fn fuzz(
     start: impl AsyncFn() -> Outcome<Arc<dyn Target>>,
     seed: u64,
     time: Duration,
-    mut found: impl FnMut(&Mismatch),
-) -> Outcome<u64> {
+    mut tell: impl FnMut(Told<'_>),
+) -> Outcome {
     let mut pair = Pair::new(start);
     let begin = Instant::now();
     let mut kinds = BTreeSet::new();
-    let mut count = 0;
-    while begin.elapsed() < time {
-        let seed = seed.wrapping_add(count);
-        count += 1;
-        let Some(mut mismatch) = pair.compare(seed, generate::history(seed)).await? else {
-            continue;
-        };
+    for seed in seed.. {
+        if begin.elapsed() >= time {
+            break;
+        }
+        let mismatch = pair.compare(seed, generate::history(seed)).await?;
+        tell(Told::History);
+        let Some(mut mismatch) = mismatch else { continue };
         if kinds.insert(mismatch.kind()) {
             mismatch = pair.shrunk(mismatch).await;
             kinds.insert(mismatch.kind());
-            found(&mismatch);
+            tell(Told::Mismatch(&mismatch));
         }
     }
-    Ok(count)
+    Ok(())
+}
+
+/// What comes of fuzzing.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// One more history was compared.
+    History,
+    /// A mismatch of a new kind.
+    Mismatch(&'a Mismatch),
 }
 
 #[cfg(test)]
@@ -177,22 +185,26 @@ mod tests {
 
     #[tokio::test]
     async fn a_difference_is_found_and_shrunk() {
-        let mut found = Vec::new();
+        let mut found: Vec<Mismatch> = Vec::new();
         let time = Duration::from_secs(3);
-        fuzz(
-            async || Ok(Arc::new(Forgetful) as _),
-            1,
-            time,
-            |mismatch| {
+        let forgetful = async || Ok(Arc::new(Forgetful) as _);
+        fuzz(forgetful, 1, time, |told| {
+            if let Told::Mismatch(mismatch) = told {
                 found.push(mismatch.clone());
-            },
-        )
+            }
+        })
         .await
         .unwrap();
         let shortest = found.iter().min_by_key(|mismatch| mismatch.requests.len()).unwrap();
         assert!(shortest.requests.len() <= 3, "{shortest}");
         let equal = async || Ok(Arc::new(InProcess::new(Mood::Calm, 1)) as _);
-        let count = fuzz(equal, 1, time, |mismatch| panic!("{mismatch}")).await.unwrap();
+        let mut count = 0;
+        fuzz(equal, 1, time, |told| match told {
+            Told::History => count += 1,
+            Told::Mismatch(mismatch) => panic!("{mismatch}"),
+        })
+        .await
+        .unwrap();
         assert!(count > 0);
     }
 

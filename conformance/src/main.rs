@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dynatwin_conformance::case;
 use dynatwin_conformance::check::{Failure, Outcome};
 use dynatwin_conformance::difference::{self, Differences};
-use dynatwin_conformance::fuzz::{Mismatch, fuzz};
+use dynatwin_conformance::fuzz::{Told, fuzz};
 use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario::{self, Scenario};
@@ -21,6 +21,7 @@ A scenario is a small store on DynamoDB, written with the SDK. A case is a reque
 what AWS answers to it, as data.
 
 usage: dynatwin-conformance [options]
+       dynatwin-conformance fuzz [--seconds N] [--seed N]
 
 What is asked:
   --target NAME         in-process, in-process-aws, in-process-storm (the twin, calm or under
@@ -35,9 +36,11 @@ What is asked:
   --cases FOLDER        where the files of cases are (emulator/tests/cases)
   --seed N              the seed of the targets that have one (1)
   --list                names the scenarios and the files of cases
-  --fuzz SECONDS        instead of all this, random histories of requests on the twin and on
-                        DynamoDB Local, from --seed on; what differs is shrunk and printed
-                        as a case, and is the exit code's concern
+
+With the word fuzz, instead of all this:
+  fuzz                  random histories of requests on the twin and on DynamoDB Local, from
+                        --seed on; what differs is shrunk and printed as a case
+  --seconds N           for how long (60)
 
 What is reported:
   --json FILE           the report as JSON
@@ -82,7 +85,7 @@ struct Asked {
     html: Option<PathBuf>,
     differences: Option<PathBuf>,
     record: bool,
-    fuzz: Option<u64>,
+    fuzz: Option<Duration>,
 }
 
 fn main() -> ExitCode {
@@ -127,6 +130,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
         ..Asked::default()
     };
     let mut list = false;
+    let (mut fuzzes, mut seconds) = (false, 60);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("help") | Short('h') => return Ok(Command::Help),
@@ -143,10 +147,12 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
             Long("html") => asked.html = Some(parser.value()?.into()),
             Long("differences") => asked.differences = Some(parser.value()?.into()),
             Long("record") => asked.record = true,
-            Long("fuzz") => asked.fuzz = Some(parser.value()?.parse()?),
+            Long("seconds") => seconds = parser.value()?.parse()?,
+            Value(command) if command == "fuzz" => fuzzes = true,
             _ => return Err(argument.unexpected()),
         }
     }
+    asked.fuzz = fuzzes.then(|| Duration::from_secs(seconds));
     Ok(if list {
         Command::List(asked.folder())
     } else {
@@ -227,24 +233,34 @@ impl Asked {
     }
 }
 
-/// Fuzzes; whatever differs is a failure.
-fn run_fuzz(seconds: u64, seed: u64) -> Outcome<ExitCode> {
-    let mut kinds = 0;
-    let histories = tokio::runtime::Runtime::new()?.block_on(async {
+/// Fuzzes until the time is over or somebody interrupts; whatever differs is a failure.
+fn run_fuzz(time: Duration, seed: u64) -> Outcome<ExitCode> {
+    let (mut histories, mut kinds) = (0, 0);
+    let begin = Instant::now();
+    tokio::runtime::Runtime::new()?.block_on(async {
         let local = async || {
             let started = Kind::DynamoDbLocal.start(seed).await;
             started.map_err(|absence| Failure::new(absence.to_string()))
         };
-        let found = |mismatch: &Mismatch| {
-            kinds += 1;
-            println!("{mismatch}\n");
+        let tell = |told: Told<'_>| match told {
+            Told::Mismatch(mismatch) => {
+                kinds += 1;
+                println!("{mismatch}\n");
+            }
+            Told::History => {
+                histories += 1;
+                if histories % 100 == 0 {
+                    eprintln!("{histories} histories, {kinds} kinds of mismatch");
+                }
+            }
         };
         tokio::select! {
-            histories = fuzz(local, seed, Duration::from_secs(seconds), found) => histories,
-            () = interrupted() => Err(Failure::new("interrupted")),
+            outcome = fuzz(local, seed, time, tell) => outcome,
+            () = interrupted() => Ok(()),
         }
     })?;
-    println!("{histories} histories from seed {seed} on, {kinds} kinds of mismatch");
+    let took = begin.elapsed().as_secs();
+    println!("{histories} histories from seed {seed} on in {took} s, {kinds} kinds of mismatch");
     Ok(if kinds == 0 {
         ExitCode::SUCCESS
     } else {
@@ -253,8 +269,8 @@ fn run_fuzz(seconds: u64, seed: u64) -> Outcome<ExitCode> {
 }
 
 fn run(asked: &Asked) -> Outcome<ExitCode> {
-    if let Some(seconds) = asked.fuzz {
-        return run_fuzz(seconds, asked.seed);
+    if let Some(time) = asked.fuzz {
+        return run_fuzz(time, asked.seed);
     }
     let plan = asked.plan()?;
     let runtime = tokio::runtime::Runtime::new()?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Case, File, Step, expand};
+use super::{Case, Expect, File, Step, expand, filled};
 use crate::check::{Failure, Outcome};
 use crate::door::{Door, Reply};
 use crate::target::Target;
@@ -59,8 +59,8 @@ impl Lane {
         (whole || named).then(|| "it is about a whole account, or names one, and this one is shared".to_owned())
     }
 
-    /// Carries a case out; gives what was answered to it, or why it could not be asked.
-    pub async fn run(&mut self, file: &File, case: &Case) -> Outcome<Reply> {
+    /// Carries a case out; gives what was answered to it and what is expected, or why it could not be asked.
+    pub async fn run(&mut self, file: &File, case: &Case) -> Outcome<(Reply, Expect)> {
         let stale = |stage: &Stage| stage.changed || stage.file != file.name;
         if self.stage.as_ref().is_some_and(stale) {
             self.clear().await;
@@ -72,26 +72,18 @@ impl Lane {
             return Err(Failure::new("there is no stage"));
         };
         stage.has_tables_of(case)?;
-        if let Some(conditions) = &case.conditions {
+        if case.conditions.is_some() || case.enforces_capacity {
             stage.changed = true;
-            stage.door.set_conditions(conditions)?;
+            let name = case.conditions.as_deref().unwrap_or("calm");
+            stage.door.set_conditions(name, case.enforces_capacity)?;
         }
+        let mut answers = Vec::with_capacity(case.before.len());
         for step in &case.before {
-            match step {
-                Step::Request {
-                    operation,
-                    request,
-                    region,
-                } => {
-                    stage.send(operation, request, region.as_deref()).await?;
-                }
-                Step::Advance(seconds) => {
-                    stage.changed = true;
-                    stage.door.advance(*seconds)?;
-                }
-            }
+            answers.push(stage.step(step, &answers).await?);
         }
-        stage.send(&case.operation, &case.request, case.region.as_deref()).await
+        let request = filled(&case.request, &answers)?;
+        let reply = stage.send(&case.operation, &request, case.region.as_deref()).await?;
+        Ok((reply, case.expect.filled(&answers)?))
     }
 
     async fn set_up(&mut self, file: &File) -> Outcome {
@@ -151,6 +143,24 @@ impl Stage {
         }
         self.changed = false;
         Ok(())
+    }
+
+    async fn step(&mut self, step: &Step, answers: &[Value]) -> Outcome<Value> {
+        match step {
+            Step::Request {
+                operation,
+                request,
+                region,
+            } => {
+                let request = filled(request, answers)?;
+                Ok(self.send(operation, &request, region.as_deref()).await?.body)
+            }
+            Step::Advance(seconds) => {
+                self.changed = true;
+                self.door.advance(*seconds)?;
+                Ok(Value::Null)
+            }
+        }
     }
 
     /// What is refused here is missed only by the cases of that table.

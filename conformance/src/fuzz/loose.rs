@@ -10,19 +10,12 @@
 //! - **A `LastEvaluatedKey` after which nothing comes**: AWS gives it where a page stops at its limit.
 //! - **Pages**, where they follow an order that is not promised: all together are compared.
 //! - **A key twice in a BatchGetItem**, by numbers that are written differently: AWS returns the item once.
-//! - **Two actions on one item**: AWS always refuses such a transaction; DynamoDB Local does not see it of all keys.
 //! - **An `Attributes` with nothing in it**, which AWS leaves out.
 
 use serde_json::{Value, json};
 
 use crate::case::canonical;
 use crate::door::Reply;
-
-/// Whether this is a difference that is known, and would hide all others.
-pub(super) fn is_known(ours: &Reply) -> bool {
-    ours.error()
-        .is_some_and(|error| error.contains("cannot include multiple operations on one item"))
-}
 
 /// Whether two answers are the same as far as they have to be.
 pub(super) fn same(operation: &str, request: &Value, ours: &Reply, theirs: &Reply) -> bool {

@@ -40,7 +40,9 @@ impl Maker {
         } else {
             request["ConsistentRead"] = true.into();
         }
-        if self.random.percent(40) {
+        // A Query by the whole key of a global index may not go on, and does in DynamoDB Local.
+        let whole = index.as_ref().is_some_and(|index| index.global) && condition.contains(" = :r");
+        if !whole && self.random.percent(40) {
             request["Limit"] = (self.random.below(4) + 1).into();
         }
         request["ScanIndexForward"] = self.random.percent(50).into();

@@ -64,7 +64,7 @@ impl Maker {
         let whole_key = whole_key || self.random.percent(40);
         let mut place = self.place(table, whole_key, parameters);
         if !whole_key && self.random.percent(50) {
-            place.push_str(&format!(" AND {}", self.filter_text(parameters)));
+            place = format!("{place} AND {}", self.filter_text(parameters));
         }
         format!("SELECT {what} FROM \"{}\" WHERE {place}", table.name)
     }
