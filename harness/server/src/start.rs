@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, TimeToLive};
 use dynatwin_engine::engine::Settings;
+use dynatwin_engine::operation::Allowed;
 
 use crate::flags::{ClockChoice, Flags};
 use crate::server::Server;
@@ -25,6 +26,15 @@ pub fn settings(flags: &Flags) -> Settings {
             .unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32),
         conditions: conditions(flags),
         shared_db: flags.shared_db,
+    }
+}
+
+/// Which controls the engine carries out.
+pub fn allowed(flags: &Flags) -> Allowed {
+    if flags.no_control {
+        Allowed::Looking
+    } else {
+        Allowed::All
     }
 }
 
