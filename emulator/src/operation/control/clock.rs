@@ -2,7 +2,7 @@
 
 use super::Asked;
 use crate::clock::Moment;
-use crate::wire::control::{Heard, Members, Refusal, moment, seconds};
+use crate::wire::control::{Heard, Members, Refusal, moment, seconds, write_number};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -68,6 +68,6 @@ pub fn write(asked: &Asked<'_>, writer: &mut Writer) {
     object.integer("milliseconds", now.micros().div_euclid(1000));
     object.boolean("settable", clock.is_settable());
     object.boolean("frozen", clock.is_frozen());
-    object.double("speed", clock.speed().unwrap_or(0.0));
+    write_number(clock.speed().unwrap_or(0.0), object.member("speed"));
     object.close();
 }

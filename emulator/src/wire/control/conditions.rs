@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::json::{Json, Members, shortened};
-use super::{Heard, Refusal};
+use super::{Heard, Refusal, write_number};
 use crate::clock::Moment;
 use crate::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
 use crate::wire::encode::Writer;
@@ -93,8 +93,8 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
     write_lag(conditions.transaction_time, object.member("transactionTime"));
     write_lag(conditions.table_status, object.member("tableStatus"));
     write_capacity(conditions.capacity, object.member("capacity"));
-    object.double("internalErrors", conditions.internal_errors);
-    object.double("throttles", conditions.throttles);
+    write_number(conditions.internal_errors, object.member("internalErrors"));
+    write_number(conditions.throttles, object.member("throttles"));
     object.close();
 }
 
@@ -156,16 +156,16 @@ fn write_capacity(capacity: Capacity, writer: &mut Writer) {
         return;
     };
     let mut object = Object::open(writer);
-    object.double("burst", rules.burst.as_secs_f64());
+    write_number(rules.burst.as_secs_f64(), object.member("burst"));
     object.boolean("adaptive", rules.adaptive);
-    object.double("partitionRead", rules.partition_read as f64);
-    object.double("partitionWrite", rules.partition_write as f64);
-    object.double("partitionSize", rules.partition_size as f64);
+    write_number(rules.partition_read as f64, object.member("partitionRead"));
+    write_number(rules.partition_write as f64, object.member("partitionWrite"));
+    write_number(rules.partition_size as f64, object.member("partitionSize"));
     match rules.heat_split {
-        Some(after) => object.double("heatSplit", after.as_secs_f64()),
+        Some(after) => write_number(after.as_secs_f64(), object.member("heatSplit")),
         None => object.string("heatSplit", "never"),
     }
-    object.double("growth", rules.growth.as_secs_f64());
+    write_number(rules.growth.as_secs_f64(), object.member("growth"));
     object.close();
 }
 
@@ -194,16 +194,12 @@ pub fn read_lag(what: &str, told: &Json) -> Heard<Lag> {
 /// A lag as [`read_lag`] reads it.
 pub fn write_lag(lag: Lag, writer: &mut Writer) {
     match lag {
-        Lag::None => {
-            writer.double(0.0);
-        }
-        Lag::Fixed(length) => {
-            writer.double(length.as_secs_f64());
-        }
+        Lag::None => write_number(0.0, writer),
+        Lag::Fixed(length) => write_number(length.as_secs_f64(), writer),
         Lag::Seeded { typical, longest } => {
             let mut object = Object::open(writer);
-            object.double("typical", typical.as_secs_f64());
-            object.double("longest", longest.as_secs_f64());
+            write_number(typical.as_secs_f64(), object.member("typical"));
+            write_number(longest.as_secs_f64(), object.member("longest"));
             object.close();
         }
     }

@@ -1,6 +1,7 @@
 //! What a table's capacity was spent on, as it is shown.
 
 use super::rule::exceeded_name;
+use super::write_number;
 use crate::capacity::{Counts, Heat, PartitionHeat, ResourceHeat, ThrottleCounts};
 use crate::fault::Exceeded;
 use crate::wire::object::Object;
@@ -16,7 +17,7 @@ pub fn write_heat(heat: &Heat, object: &mut Object<'_>) {
     for (key, units) in &heat.keys {
         let mut hot = keys.object();
         hot.member("key").value(key);
-        hot.double("units", units.as_f64());
+        write_number(units.as_f64(), hot.member("units"));
         hot.close();
     }
     keys.close();
@@ -29,8 +30,8 @@ fn write_resource(resource: &ResourceHeat, mut object: Object<'_>) {
     let [reads, writes] = resource.left;
     for (name, counts, left) in [("read", &resource.read, reads), ("write", &resource.write, writes)] {
         let mut direction = object.object(name);
-        direction.double("units", counts.units.as_f64());
-        direction.double("left", left.as_f64());
+        write_number(counts.units.as_f64(), direction.member("units"));
+        write_number(left.as_f64(), direction.member("left"));
         write_throttles(counts, direction.object("throttles"));
         direction.close();
     }
@@ -56,7 +57,7 @@ fn write_partition(partition: &PartitionHeat, mut object: Object<'_>) {
     object.string("last", &format!("{:016x}", partition.last));
     object.integer("bytes", partition.bytes as i64);
     let write_counts = |counts: &Counts, mut object: Object<'_>| {
-        object.double("units", counts.units.as_f64());
+        write_number(counts.units.as_f64(), object.member("units"));
         object.integer("throttles", counts.throttles as i64);
         object.close();
     };

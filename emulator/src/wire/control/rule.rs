@@ -2,7 +2,7 @@
 
 use super::conditions::seconds;
 use super::json::{Json, Members, shortened};
-use super::{Heard, Refusal};
+use super::{Heard, Refusal, write_number};
 use crate::fault::{Exceeded, KeyMatch, Occasion, Rule, RuleReport, Verdict};
 use crate::limits;
 use crate::wire::encode::Writer;
@@ -101,10 +101,10 @@ fn write_rule(rule: &Rule, writer: &mut Writer) {
     }
     match rule.occasion {
         Occasion::Every => {}
-        Occasion::First(count) => object.double("first", count as f64),
-        Occasion::Nth(number) => object.double("nth", number as f64),
-        Occasion::EveryNth(number) => object.double("everyNth", number as f64),
-        Occasion::Share(share) => object.double("share", share),
+        Occasion::First(count) => write_number(count as f64, object.member("first")),
+        Occasion::Nth(number) => write_number(number as f64, object.member("nth")),
+        Occasion::EveryNth(number) => write_number(number as f64, object.member("everyNth")),
+        Occasion::Share(share) => write_number(share, object.member("share")),
     }
     object.close();
 }
@@ -154,8 +154,8 @@ fn write_verdict(verdict: Verdict, writer: &mut Writer) {
     let mut object = Object::open(writer);
     match verdict {
         Verdict::Throttle(Some(exceeded)) => object.string("throttle", exceeded_name(exceeded)),
-        Verdict::Wait(length) => object.double("wait", length.as_secs_f64()),
-        Verdict::Truncate(bytes) => object.double("truncate", bytes as f64),
+        Verdict::Wait(length) => write_number(length.as_secs_f64(), object.member("wait")),
+        Verdict::Truncate(bytes) => write_number(bytes as f64, object.member("truncate")),
         // All others have a name.
         _ => {}
     }

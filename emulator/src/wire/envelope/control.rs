@@ -178,7 +178,8 @@ mod tests {
             assert_eq!(found, status, "{media:?}");
         }
         let json = ("content-type", "application/json");
-        let large = asked("/_dynatwin/", &[json], &[b' '; limits::CONTROL_BODY + 1]);
+        let large = Box::leak(vec![b' '; limits::CONTROL_BODY + 1].into_boxed_slice());
+        let large = asked("/_dynatwin/", &[json], large);
         assert_eq!(large.body.unwrap_err().status(), 413);
         let broken = asked("/_dynatwin/", &[json, ("content-encoding", "gzip")], b"{}");
         assert_eq!(broken.body.unwrap_err().status(), 400);
