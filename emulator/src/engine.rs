@@ -1,5 +1,6 @@
 //! The engine: the operation table and the one dispatch.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use compact_str::CompactString;
@@ -15,6 +16,7 @@ use crate::error::{ApiError, ErrorKind};
 use crate::execute::{self, Context, Controls, State};
 use crate::fault::{Aftermath, Faults};
 use crate::operation::{self, Allowed};
+use crate::transfer::Depot;
 use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
@@ -104,6 +106,12 @@ impl Engine {
     #[must_use]
     pub fn allowing(self, allowed: Allowed) -> Engine {
         Engine { allowed, ..self }
+    }
+
+    /// The same engine, with buckets for exports and imports. Without, no bucket is there.
+    pub fn with_depot(mut self, depot: Arc<dyn Depot>) -> Engine {
+        self.state.set_depot(depot);
+        self
     }
 
     /// One request over HTTP, without the socket.

@@ -62,6 +62,8 @@ pub struct Flags {
     pub cors: Option<String>,
     /// `--no-control`.
     pub no_control: bool,
+    /// `--s3-dir`.
+    pub s3_dir: Option<String>,
 }
 
 impl Default for Flags {
@@ -81,6 +83,7 @@ impl Default for Flags {
             db_path: None,
             cors: None,
             no_control: false,
+            s3_dir: None,
         }
     }
 }
@@ -188,6 +191,13 @@ const FLAGS: &[Flag] = &[
             put(&mut flags.log, Log::named(value))
         }),
         help: "what is written to standard error (errors)",
+    },
+    Flag {
+        name: "s3Dir",
+        does: Does::Value("DIR", |flags, value| {
+            put(&mut flags.s3_dir, Some(Some(value.to_owned())))
+        }),
+        help: "a folder with a folder for each bucket, for exports and imports (none: no bucket is there)",
     },
     Flag {
         name: "acceptInMemory",

@@ -1,12 +1,14 @@
 //! From flags to a twin.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, TimeToLive};
-use dynatwin_engine::engine::Settings;
+use dynatwin_engine::engine::{Engine, Settings};
 use dynatwin_engine::operation::Allowed;
+use dynatwin_files::Buckets;
 
 use crate::flags::{ClockChoice, Flags};
 use crate::server::Server;
@@ -30,11 +32,20 @@ pub fn settings(flags: &Flags) -> Settings {
 }
 
 /// Which controls the engine carries out.
-pub fn allowed(flags: &Flags) -> Allowed {
+fn allowed(flags: &Flags) -> Allowed {
     if flags.no_control {
         Allowed::Looking
     } else {
         Allowed::All
+    }
+}
+
+/// The engine, with the buckets that it is given, and with these of its controls.
+pub fn engine(flags: &Flags) -> Engine {
+    let engine = Engine::new(settings(flags)).allowing(allowed(flags));
+    match &flags.s3_dir {
+        Some(folder) => engine.with_depot(Arc::new(Buckets::at(folder))),
+        None => engine,
     }
 }
 

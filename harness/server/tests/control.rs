@@ -146,8 +146,8 @@ fn the_clock() {
 fn conditions() {
     let mut twin = Twin::new(Allowed::All, false);
     twin.create("me", "Orders");
-    let calm = json!({"timeToLive": 0, "indexPropagation": 0, "readStaleness": 0, "monotonicReads": false, "transactionTime": 0, "tableStatus": 0, "capacity": "reported", "internalErrors": 0, "throttles": 0});
-    let own = json!({"timeToLive": "off", "indexPropagation": 1, "readStaleness": {"typical": 1, "longest": 2}, "monotonicReads": true, "transactionTime": 3, "tableStatus": 0, "capacity": {"burst": 1, "adaptive": false, "partitionRead": 2, "partitionWrite": 3, "partitionSize": 4, "heatSplit": 5, "growth": 6}, "internalErrors": 0.5, "throttles": 0.25});
+    let calm = json!({"timeToLive": 0, "indexPropagation": 0, "readStaleness": 0, "monotonicReads": false, "transactionTime": 0, "tableStatus": 0, "itemCollectionSize": 10_737_418_240_u64, "capacity": "reported", "internalErrors": 0, "throttles": 0});
+    let own = json!({"timeToLive": "off", "indexPropagation": 1, "readStaleness": {"typical": 1, "longest": 2}, "monotonicReads": true, "transactionTime": 3, "tableStatus": 0, "itemCollectionSize": 1000, "capacity": {"burst": 1, "adaptive": false, "partitionRead": 2, "partitionWrite": 3, "partitionSize": 4, "heatSplit": 5, "growth": 6}, "internalErrors": 0.5, "throttles": 0.25});
     let no_table =
         "Nobody has a table Carts; if it is yet to be made, say whose by the credentials of an Authorization header.";
     run(
@@ -468,8 +468,8 @@ fn heat_and_shards() {
     let put = json!({"TableName": "Orders", "Item": {"id": {"S": "hot"}}});
     assert_eq!(twin.operation("me", "PutItem", &put).0, 200);
     let seen = heat(&mut twin);
-    assert_eq!(seen["keys"], json!([{"key": {"S": "hot"}, "units": 1.0}]));
-    assert_eq!(seen["resources"][0]["write"]["units"], 1.0);
+    assert_eq!(seen["keys"], json!([{"key": {"S": "hot"}, "units": 1}]));
+    assert_eq!(seen["resources"][0]["write"]["units"], 1);
     assert_eq!(seen["resources"][1]["index"], "by-date");
     let partitions = seen["resources"][0]["partitions"].as_array().unwrap();
     assert_eq!(partitions[0]["first"], "0000000000000000");

@@ -47,6 +47,7 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
         "monotonicReads",
         "transactionTime",
         "tableStatus",
+        "itemCollectionSize",
         "capacity",
         "internalErrors",
         "throttles",
@@ -71,6 +72,8 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
             *lag = read_lag(name, told)?;
         }
     }
+    let collection = members.count("itemCollectionSize")?;
+    conditions.item_collection_size = collection.unwrap_or(conditions.item_collection_size);
     if let Some(told) = members.get("capacity") {
         conditions.capacity = read_capacity(told, conditions.capacity)?;
     }
@@ -92,6 +95,10 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
     object.boolean("monotonicReads", conditions.monotonic_reads);
     write_lag(conditions.transaction_time, object.member("transactionTime"));
     write_lag(conditions.table_status, object.member("tableStatus"));
+    write_number(
+        conditions.item_collection_size as f64,
+        object.member("itemCollectionSize"),
+    );
     write_capacity(conditions.capacity, object.member("capacity"));
     write_number(conditions.internal_errors, object.member("internalErrors"));
     write_number(conditions.throttles, object.member("throttles"));
@@ -218,6 +225,7 @@ mod tests {
     fn what_is_shown_can_be_told() {
         let mut odd = Conditions::STORM;
         odd.time_to_live = TimeToLive::Off;
+        odd.item_collection_size = 1000;
         odd.index_propagation = Lag::Fixed(Duration::from_millis(1500));
         odd.capacity = Capacity::Enforced(Enforcement {
             heat_split: Some(Duration::from_secs(7)),
