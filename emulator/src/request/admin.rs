@@ -1,5 +1,6 @@
 //! Requests on what hangs on a table: Kinesis destinations, Contributor Insights, resource policies, replicas.
 
+use crate::error::Violations;
 use crate::value::Text;
 
 requests! {
@@ -64,6 +65,9 @@ requests! {
         replica_updates: Option<Vec<LegacyReplicaUpdate>>,
         billing_mode: Option<Text>,
         write_capacity_units: Option<i64>,
+        write_scaling: Option<Violations>,
+        index_settings: Option<Violations>,
+        replica_settings: Option<Violations>,
     }
 
     /// [`ListGlobalTables`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListGlobalTables.html).

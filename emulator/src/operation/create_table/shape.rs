@@ -5,7 +5,7 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check;
 use crate::request::{
     AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex,
-    StreamSpecification,
+    SseSpecification, StreamSpecification,
 };
 use crate::schema::{ScalarType, StreamView};
 use crate::value::Text;
@@ -45,7 +45,19 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
         vector::shape(&mut faults, each, &format!("vectorIndexes.{}.member", at + 1));
     }
     stream(&mut faults, request.stream_specification.as_ref());
+    encryption(&mut faults, request.sse_specification.as_ref());
     faults.finish()
+}
+
+/// The kinds of encryption, in the model's order; the service's own is not recorded.
+const ENCRYPTIONS: &str = "[AES256, KMS]";
+
+pub(in crate::operation) fn encryption(faults: &mut Violations, asked: Option<&SseSpecification>) {
+    if let Some(word) = asked.and_then(|asked| one_of(asked.sse_type.as_ref()))
+        && !matches!(word, "AES256" | "KMS")
+    {
+        faults.value(word, "sSESpecification.sSEType", constraint::one_of(ENCRYPTIONS));
+    }
 }
 
 /// The words that a stream can show, in the model's order; the service's own is not recorded.
@@ -157,7 +169,7 @@ pub(in crate::operation) fn index_name(faults: &mut Violations, name: Option<&Te
     match one_of(name) {
         None => faults.missing(format_args!("{path}.indexName")),
         Some("") => faults.value("", format_args!("{path}.indexName"), constraint::min_length(3)),
-        Some(name) => check::name(faults, name, &format!("{path}.indexName")),
+        Some(name) => check::plain_name(faults, name, &format!("{path}.indexName")),
     }
 }
 

@@ -49,6 +49,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
         request.attribute_definitions.as_deref().unwrap_or_default(),
     );
     shape::stream(&mut faults, request.stream_specification.as_ref());
+    shape::encryption(&mut faults, request.sse_specification.as_ref());
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {
         let path = format!("globalSecondaryIndexUpdates.{}.member", at + 1);

@@ -1,8 +1,8 @@
 //! What hangs on a table: Kinesis destinations, Contributor Insights, resource policies, replicas.
 
 use super::fault::ValueLayer;
-use super::shape::{requests, structures};
-use super::{Decode, Decoder, Place};
+use super::shape::{aliases, narrowed, requests, structures};
+use super::{Decode, Decoder, Place, scaling};
 use crate::error::ApiError;
 use crate::request::{
     ContributorInsights, GlobalTable, KinesisConfiguration, KinesisDestination, LegacyReplicaUpdate,
@@ -20,7 +20,6 @@ requests! {
     ContributorInsights: NO_VALUES,
     ListContributorInsights: NO_VALUES,
     ResourcePolicy: NO_VALUES,
-    GlobalTable: NO_VALUES,
     ListGlobalTables: NO_VALUES,
 }
 
@@ -28,6 +27,32 @@ impl Decode for UpdateKinesisDestination {
     fn decode(body: &[u8]) -> Result<Self, ApiError> {
         super::decode::<UpdateDestination>(body, NO_VALUES).map(|destination| UpdateKinesisDestination { destination })
     }
+}
+
+narrowed! {
+    /// The members of GetResourcePolicy.
+    GetResourcePolicy of ResourcePolicy, "GetResourcePolicyInput": "ResourceArn";
+    /// The members of DeleteResourcePolicy.
+    DeleteResourcePolicy of ResourcePolicy, "DeleteResourcePolicyInput": "ResourceArn", "ExpectedRevisionId";
+    /// The members of DescribeContributorInsights.
+    DescribeContributorInsights of ContributorInsights, "DescribeContributorInsightsInput": "TableName", "IndexName";
+    /// The member of DescribeGlobalTable and DescribeGlobalTableSettings.
+    GlobalTableOnly of GlobalTable, "DescribeGlobalTableInput": "GlobalTableName";
+    /// The members of CreateGlobalTable.
+    CreateGlobalTable of GlobalTable, "CreateGlobalTableInput": "GlobalTableName", "ReplicationGroup";
+    /// The members of UpdateGlobalTable.
+    UpdateGlobalTable of GlobalTable, "UpdateGlobalTableInput": "GlobalTableName", "ReplicaUpdates";
+    /// The members of UpdateGlobalTableSettings.
+    UpdateGlobalTableSettings of GlobalTable, "UpdateGlobalTableSettingsInput":
+        "GlobalTableName", "GlobalTableBillingMode", "GlobalTableProvisionedWriteCapacityUnits",
+        "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate", "GlobalTableGlobalSecondaryIndexSettingsUpdate",
+        "ReplicaSettingsUpdate";
+}
+
+aliases! {
+    UpdateKinesisConfiguration of KinesisConfiguration, "UpdateKinesisStreamingConfiguration";
+    CreateReplicaAction of RegionOnly, "CreateReplicaAction";
+    DeleteReplicaAction of RegionOnly, "DeleteReplicaAction";
 }
 
 structures! {
@@ -40,7 +65,7 @@ structures! {
     UpdateDestination => KinesisDestination, "UpdateKinesisStreamingDestinationInput" {
         "TableName" => table_name = Decoder::text,
         "StreamArn" => stream_arn = Decoder::text,
-        "UpdateKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<KinesisConfiguration>(Place::Member),
+        "UpdateKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<UpdateKinesisConfiguration>(Place::Member),
     }
 
     KinesisConfiguration => KinesisConfiguration, "EnableKinesisStreamingConfiguration" {
@@ -72,8 +97,8 @@ structures! {
     }
 
     LegacyReplicaUpdate => LegacyReplicaUpdate, "ReplicaUpdate" {
-        "Create" => create = |decoder| decoder.structure::<RegionOnly>(Place::Member),
-        "Delete" => delete = |decoder| decoder.structure::<RegionOnly>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<CreateReplicaAction>(Place::Member),
+        "Delete" => delete = |decoder| decoder.structure::<DeleteReplicaAction>(Place::Member),
     }
 
     GlobalTable => GlobalTable, "GlobalTableInput" {
@@ -82,6 +107,12 @@ structures! {
         "ReplicaUpdates" => replica_updates = Decoder::structure_list::<LegacyReplicaUpdate>,
         "GlobalTableBillingMode" => billing_mode = Decoder::text,
         "GlobalTableProvisionedWriteCapacityUnits" => write_capacity_units = Decoder::long,
+        "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate" => write_scaling = |decoder|
+            decoder.judged(scaling::WRITES, "globalTableProvisionedWriteCapacityAutoScalingSettingsUpdate"),
+        "GlobalTableGlobalSecondaryIndexSettingsUpdate" => index_settings = |decoder|
+            decoder.judged(scaling::INDEX_SETTINGS, "globalTableGlobalSecondaryIndexSettingsUpdate"),
+        "ReplicaSettingsUpdate" => replica_settings = |decoder|
+            decoder.judged(scaling::REPLICA_SETTINGS, "replicaSettingsUpdate"),
     }
 
     ListGlobalTables => ListGlobalTables, "ListGlobalTablesInput" {

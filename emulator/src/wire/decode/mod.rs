@@ -8,8 +8,10 @@
 mod admin;
 pub mod fault;
 mod item;
+mod judged;
 mod query;
 mod scalar;
+mod scaling;
 mod search;
 mod shape;
 mod statement;
@@ -17,6 +19,11 @@ mod streams;
 mod table;
 mod transact;
 mod value;
+
+pub use admin::{
+    CreateGlobalTable, DeleteResourcePolicy, DescribeContributorInsights, GetResourcePolicy, GlobalTableOnly,
+    UpdateGlobalTable, UpdateGlobalTableSettings,
+};
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Tables and what is set on them.
 
 use super::fault::ValueLayer;
-use super::shape::{requests, structures};
+use super::shape::{aliases, requests, structures};
 use super::{Decoder, Place};
 use crate::request::{
     AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
@@ -35,6 +35,11 @@ requests! {
     TableOnly: NO_VALUES,
     ListTables: NO_VALUES,
     UpdateTimeToLive: NO_VALUES,
+}
+
+aliases! {
+    CreateIndexAction of SecondaryIndex, "CreateGlobalSecondaryIndexAction";
+    CreateVectorIndexAction of VectorIndex, "CreateVectorIndexAction";
 }
 
 structures! {
@@ -105,7 +110,7 @@ structures! {
     }
 
     VectorIndexUpdate => VectorIndexUpdate, "VectorIndexUpdate" {
-        "Create" => create = |decoder| decoder.structure::<VectorIndex>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<CreateVectorIndexAction>(Place::Member),
         "Delete" => delete = |decoder| decoder.structure::<VectorIndexName>(Place::Member),
     }
 
@@ -158,7 +163,7 @@ structures! {
 
     IndexUpdate => IndexUpdate, "GlobalSecondaryIndexUpdate" {
         "Update" => update = |decoder| decoder.structure::<IndexThroughput>(Place::Member),
-        "Create" => create = |decoder| decoder.structure::<SecondaryIndex>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<CreateIndexAction>(Place::Member),
         "Delete" => delete = |decoder| decoder.structure::<IndexName>(Place::Member),
     }
 
