@@ -350,6 +350,11 @@ impl ApiError {
         ApiError::validation("The parameter 'TableName' is required but was not present in the request")
     }
 
+    /// A table's ARN with another region than the caller's, on the control plane.
+    pub fn arn_region(arn: &str) -> ApiError {
+        ApiError::validation(format!("{ONE_VALIDATION_ERROR}Invalid AWS region in '{arn}'"))
+    }
+
     /// A second table of the same name.
     pub fn table_exists(table: &str) -> ApiError {
         ApiError::new(ErrorKind::ResourceInUse, format!("Table already exists: {table}"))
@@ -458,6 +463,12 @@ impl ApiError {
     /// An item over 400 KB, updated.
     pub fn updated_item_too_large() -> ApiError {
         ApiError::validation("Item size to update has exceeded the maximum allowed size")
+    }
+
+    /// An item collection that would be too large beside local indexes. The sentence is that of a transaction's reason
+    /// (Developer Guide); that of a single write has not been captured.
+    pub fn item_collection_too_large() -> ApiError {
+        ApiError::new(ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded.")
     }
 
     /// The condition did not hold; `item` if it was asked for.

@@ -58,6 +58,8 @@ pub const STATEMENT_READS: usize = 50;
 pub const PLACEHOLDER_LENGTH: usize = 255;
 /// Bytes of an attribute's name (Developer Guide).
 pub const ATTRIBUTE_NAME_SIZE: usize = 65_535;
+/// Bytes of an item collection: all items of a partition key, with their entries in local indexes (Developer Guide, 10 GB).
+pub const ITEM_COLLECTION_SIZE: u64 = 10 * 1024 * 1024 * 1024;
 /// Local indexes of a table (Developer Guide).
 pub const LOCAL_INDEXES: usize = 5;
 /// Global indexes of a table (Developer Guide).

@@ -1,7 +1,7 @@
 //! The ARNs of tables and streams in `ResourceArn` (facts: file 04, section 8).
 
 use super::check;
-use crate::error::ApiError;
+use crate::error::{ApiError, ONE_VALIDATION_ERROR};
 use crate::execute::Context;
 use crate::value::Text;
 
@@ -54,11 +54,42 @@ pub fn resource(arn: Option<&Text>) -> Result<Resource<'_>, ApiError> {
     }
 }
 
+/// The form of an ARN in `TableName` on the control plane. Its region is looked at with its table.
+pub fn table(arn: &str) -> Result<(), ApiError> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let fault = match parts[..] {
+        ["arn", partition, ..] if !matches!(partition, "aws" | "aws-cn" | "aws-us-gov") => {
+            format!("Invalid AWS partition in '{arn}'")
+        }
+        ["arn", _, "dynamodb", _, _, resource] => match resource.split_once('/') {
+            Some(("table", name)) if check::is_name(name) => return Ok(()),
+            Some(("table", _)) => VALID_FORM.to_owned(),
+            _ => format!("Invalid resource type in '{arn}'"),
+        },
+        _ => VALID_FORM.to_owned(),
+    };
+    Err(ApiError::validation(format!("{ONE_VALIDATION_ERROR}{fault}")))
+}
+
+/// How the sentence begins was captured, not how it goes on.
+const VALID_FORM: &str = "Valid ARN format is arn:<partition>:dynamodb:<region>:<account-id>:table/<table-name>";
+
 impl Resource<'_> {
     /// Whether it is of another region than the caller's. Where all regions share one set of tables, a table keeps the
     /// region and the account it was made in.
     pub fn is_elsewhere(&self, context: &Context<'_>) -> bool {
         self.region != context.region && !context.scope.region.is_empty()
+    }
+
+    /// The ARN of its table.
+    pub fn table_arn(&self) -> &str {
+        self.arn.split_once("/stream/").map_or(self.arn, |(table, _)| table)
+    }
+
+    /// Whether it is a stream that there is, or was until a day ago.
+    pub fn is_stream(&self, context: &Context<'_>) -> bool {
+        let region = context.engine.catalog().region(&context.scope);
+        region.is_some_and(|region| region.stream(self.arn, context.now).is_some())
     }
 
     /// Whether it is of another account than the caller's.

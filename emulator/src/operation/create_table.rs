@@ -1,6 +1,7 @@
 //! [CreateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html).
 
 pub(super) mod definition;
+pub(super) mod quota;
 pub(super) mod shape;
 pub(super) mod vector;
 
@@ -48,8 +49,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             });
         }
     }
-    let ordinal = context.engine.catalog().next_ordinal();
     let conditions = context.engine.conditions_of(&context.scope, &name);
+    // A quota is no concern of who makes tables at once.
+    if !conditions.table_status.is_none() {
+        let live = |table: &&Arc<Table>| table.shape().deleted_at.is_none_or(|gone| gone > context.now);
+        quota::tables(tables.values().filter(live).count())?;
+    }
+    let ordinal = context.engine.catalog().next_ordinal();
     let seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
     let lag = conditions
         .table_status

@@ -9,7 +9,7 @@ use crate::error::ApiError;
 use crate::execute::{self, Context};
 use crate::plan;
 use crate::request::TableOnly;
-use crate::storage::Shape;
+use crate::storage::{Shape, Work};
 use crate::value::Name;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -63,7 +63,10 @@ fn check_jobs(shape: &Shape, name: &Name, now: Moment) -> Result<(), ApiError> {
             "Cannot delete table while indexes are being created, updated, or deleted.",
         ));
     }
-    if shape.running(now).next().is_some() {
+    let mut others = shape
+        .running(now)
+        .filter(|job| !matches!(job.work, Work::ClearLimits { .. }));
+    if others.next().is_some() {
         return Err(ApiError::in_use(format_args!(
             "Table: {name} is in the process of being updated."
         )));

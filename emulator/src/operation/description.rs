@@ -110,7 +110,7 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     global_indexes(object, table, shape, settled, look);
     vector_indexes(object, table, shape, settled, look);
     stream(object, shape);
-    on_demand(object, definition.on_demand.as_ref());
+    on_demand(object, shown_limits(definition, &jobs).as_ref());
     if settled || definition.warm.is_some() {
         let changing = old_warm(&shape.jobs, None, look);
         let there = grown(
@@ -420,6 +420,19 @@ fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
         description.integer("MaxWriteRequestUnits", most);
     }
     description.close();
+}
+
+/// The table's limits; one that was just taken away shows as -1.
+fn shown_limits(definition: &Definition, jobs: &[&Job]) -> Option<OnDemandThroughput> {
+    let mut shown = definition.on_demand;
+    for job in jobs {
+        if let Work::ClearLimits { read, write } = job.work {
+            let limits = shown.get_or_insert_default();
+            limits.max_read = limits.max_read.or(read.then_some(-1));
+            limits.max_write = limits.max_write.or(write.then_some(-1));
+        }
+    }
+    shown
 }
 
 /// What served at once before a change that is on its way.

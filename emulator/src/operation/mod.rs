@@ -1,6 +1,7 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
 mod arn;
+mod auto_scaling;
 mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
@@ -18,6 +19,7 @@ mod describe_kinesis_streaming_destination;
 mod describe_limits;
 mod describe_stream;
 mod describe_table;
+mod describe_table_replica_auto_scaling;
 mod describe_time_to_live;
 mod description;
 mod disable_kinesis_streaming_destination;
@@ -60,6 +62,7 @@ mod update_global_table_settings;
 mod update_item;
 mod update_kinesis_streaming_destination;
 mod update_table;
+mod update_table_replica_auto_scaling;
 mod update_time_to_live;
 
 use crate::error::ApiError;
@@ -130,6 +133,7 @@ pub static OPERATIONS: &[Operation] = operations! {
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
     "DescribeStream" Control "dynamodb:DescribeStream" => describe_stream of Streams,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
+    "DescribeTableReplicaAutoScaling" Control "dynamodb:DescribeTableReplicaAutoScaling" => describe_table_replica_auto_scaling,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
     "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
@@ -159,6 +163,7 @@ pub static OPERATIONS: &[Operation] = operations! {
     "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
     "UpdateKinesisStreamingDestination" Control "dynamodb:UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
     "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
+    "UpdateTableReplicaAutoScaling" Control "dynamodb:UpdateTableReplicaAutoScaling" => update_table_replica_auto_scaling,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
 };
 

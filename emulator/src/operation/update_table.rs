@@ -1,6 +1,7 @@
 //! [UpdateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html).
 
 mod indexes;
+mod replicas;
 mod request;
 mod settings;
 mod stream;
@@ -25,7 +26,8 @@ use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = UpdateTable::decode(body)?;
+    let mut request = UpdateTable::decode(body)?;
+    request::drop_empty(&mut request);
     let name = check::control_table_name(request.table_name.as_ref())?;
     request::check(&request)?;
     let target = plan::table_in_any_state(context, name)?;
@@ -65,6 +67,7 @@ impl Edit<'_> {
             return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
         }
         self.shape.jobs.retain(|job| job.runs(now));
+        self.replicas()?;
         self.protection()?;
         self.class()?;
         self.encryption()?;

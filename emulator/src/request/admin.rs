@@ -3,6 +3,15 @@
 use crate::error::Violations;
 use crate::value::Text;
 
+/// A member of which only a part is kept, and what is wrong about the whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judged<T> {
+    /// What is kept.
+    pub kept: T,
+    /// What is wrong, as far as the model tells.
+    pub faults: Violations,
+}
+
 requests! {
     /// EnableKinesisStreamingDestination and DisableKinesisStreamingDestination.
     KinesisDestination {
@@ -49,6 +58,28 @@ requests! {
     /// `Replica` of the older global tables, and what names a region elsewhere.
     RegionOnly {
         region_name: Option<Text>,
+    }
+
+    /// An action of `ReplicationGroupUpdate`, with the members that matter.
+    ReplicaAction {
+        region_name: Option<Text>,
+        kms_master_key_id: Option<Text>,
+    }
+
+    /// `ReplicationGroupUpdate`, an element of `ReplicaUpdates` of UpdateTable.
+    ReplicaUpdate {
+        create: Option<ReplicaAction>,
+        update: Option<ReplicaAction>,
+        delete: Option<ReplicaAction>,
+        disassociate: Option<ReplicaAction>,
+    }
+
+    /// [`UpdateTableReplicaAutoScaling`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTableReplicaAutoScaling.html).
+    UpdateReplicaAutoScaling {
+        table_name: Option<Text>,
+        index_updates: Option<Violations>,
+        write: Option<Violations>,
+        replica_updates: Option<Violations>,
     }
 
     /// `ReplicaUpdate` of the older global tables.

@@ -40,6 +40,8 @@ pub struct Contents {
     locals: Vec<BTreeMap<Key, Item>>,
     due: BTreeSet<Expiry>,
     bytes: usize,
+    /// The sizes of the item collections by token, in a table with local indexes.
+    collections: BTreeMap<u64, u64>,
     /// What was there, while reads may be stale.
     history: Option<Box<History>>,
     /// The items that running transactions hold.
@@ -256,6 +258,9 @@ impl Contents {
             Some(item) => self.items.insert(change.key.clone(), item.clone()),
             None => self.items.remove(&change.key),
         };
+        if !self.locals.is_empty() {
+            self.collect(change);
+        }
         for arm in &change.locals {
             let Some(view) = self.locals.get_mut(arm.index) else {
                 continue;
@@ -284,6 +289,20 @@ impl Contents {
         if let Some(stream) = &shape.stream {
             stream.record(change, now);
         }
+    }
+
+    /// The size of an item collection, with its entries in local indexes; nothing is known of it in a table without them.
+    pub fn collection(&self, token: u64) -> u64 {
+        self.collections.get(&token).copied().unwrap_or(0)
+    }
+
+    /// Notes how a change makes its item collection larger or smaller.
+    fn collect(&mut self, change: &Change) {
+        let token = change.key.token;
+        match self.collection(token).saturating_add_signed(change.growth()) {
+            0 => self.collections.remove(&token),
+            size => self.collections.insert(token, size),
+        };
     }
 
     /// Replaces the old item's due deletion by the new one's.

@@ -130,11 +130,12 @@ pub struct Rule {
     pub used: bool,
 }
 
-/// Whether a pattern of a rule names the place: itself, or with a `*` before or after it.
-pub fn names(pattern: &str, place: &str) -> bool {
-    let begin = pattern.strip_suffix('*').map(|begin| place.starts_with(begin));
-    let end = pattern.strip_prefix('*').map(|end| place.ends_with(end));
-    begin.or(end).unwrap_or(place == pattern)
+/// Whether a pattern of a rule names the place: itself, or with a `*` before it.
+fn names(pattern: &str, place: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(end) => place.ends_with(end),
+        None => place == pattern,
+    }
 }
 
 impl Rule {
@@ -178,13 +179,5 @@ impl Rule {
             .replace("$Path", &place.model_path())
             .replace("$path", &place.path());
         Some(text.replace("$phrase", &broken.phrase))
-    }
-}
-/// What no operation here reads.
-pub fn unread() -> Rule {
-    let file: Value = serde_json::from_str(include_str!("wording.json")).unwrap();
-    Rule {
-        rule: file["unread"].clone(),
-        used: false,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{one_of, vector, words};
 use crate::error::{ApiError, Violations, constraint};
-use crate::operation::check;
+use crate::operation::{check, streams};
 use crate::request::{
     AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex,
     SseSpecification, StreamSpecification,
@@ -20,6 +20,9 @@ pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
     faults.finish()?;
     let mut faults = Violations::new();
     billing_mode(&mut faults, request.billing_mode.as_ref(), "billingMode");
+    let source = request.global_table_source_arn.as_ref();
+    streams::length(&mut faults, source, "globalTableSourceArn", 1, 1024);
+    settings_replication(&mut faults, request.global_table_settings_replication_mode.as_ref());
     throughput(
         &mut faults,
         request.provisioned_throughput.as_ref(),
@@ -58,6 +61,26 @@ pub(in crate::operation) fn encryption(faults: &mut Violations, asked: Option<&S
     {
         faults.value(word, "sSESpecification.sSEType", constraint::one_of(ENCRYPTIONS));
     }
+}
+
+/// `GlobalTableSettingsReplicationMode`, if it is one of its words.
+pub(in crate::operation) fn settings_replication(faults: &mut Violations, word: Option<&Text>) {
+    if let Some(word) = one_of(word)
+        && !matches!(word, "ENABLED" | "DISABLED" | "ENABLED_WITH_OVERRIDES")
+    {
+        let set = constraint::one_of(words::SETTINGS_REPLICATION_MODE);
+        faults.value(word, "globalTableSettingsReplicationMode", set);
+    }
+}
+
+/// What a table without replicas may have of it.
+pub(in crate::operation) fn check_settings_replication(word: Option<&Text>) -> Result<(), ApiError> {
+    if one_of(word) != Some("ENABLED_WITH_OVERRIDES") {
+        return Ok(());
+    }
+    Err(ApiError::validation(
+        "Value 'ENABLED_WITH_OVERRIDES' at 'GlobalTableSettingsReplicationMode' failed to satisfy constraint: Only ENABLED and DISABLED settings replication are supported for a Regional Table.",
+    ))
 }
 
 /// The words that a stream can show, in the model's order; the service's own is not recorded.

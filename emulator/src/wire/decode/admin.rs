@@ -6,7 +6,8 @@ use super::{Decode, Decoder, Place, scaling};
 use crate::error::ApiError;
 use crate::request::{
     ContributorInsights, GlobalTable, KinesisConfiguration, KinesisDestination, LegacyReplicaUpdate,
-    ListContributorInsights, ListGlobalTables, RegionOnly, ResourcePolicy, UpdateKinesisDestination,
+    ListContributorInsights, ListGlobalTables, RegionOnly, ReplicaAction, ReplicaUpdate, ResourcePolicy,
+    UpdateKinesisDestination, UpdateReplicaAutoScaling,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -21,6 +22,7 @@ requests! {
     ListContributorInsights: NO_VALUES,
     ResourcePolicy: NO_VALUES,
     ListGlobalTables: NO_VALUES,
+    UpdateReplicaAutoScaling: NO_VALUES,
 }
 
 impl Decode for UpdateKinesisDestination {
@@ -94,6 +96,27 @@ structures! {
 
     RegionOnly => RegionOnly, "Replica" {
         "RegionName" => region_name = Decoder::text,
+    }
+
+    ReplicaAction => ReplicaAction, "CreateReplicationGroupMemberAction" {
+        "RegionName" => region_name = Decoder::text,
+        "KMSMasterKeyId" => kms_master_key_id = Decoder::text,
+    }
+
+    ReplicaUpdate => ReplicaUpdate, "ReplicationGroupUpdate" {
+        "Create" => create = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
+        "Update" => update = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
+        "Delete" => delete = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
+        "Disassociate" => disassociate = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
+    }
+
+    UpdateReplicaAutoScaling => UpdateReplicaAutoScaling, "UpdateTableReplicaAutoScalingInput" {
+        "TableName" => table_name = Decoder::text,
+        "GlobalSecondaryIndexUpdates" => index_updates = |decoder|
+            decoder.judged(scaling::INDEXES, "globalSecondaryIndexUpdates"),
+        "ProvisionedWriteCapacityAutoScalingUpdate" => write = |decoder|
+            decoder.judged(scaling::WRITES, "provisionedWriteCapacityAutoScalingUpdate"),
+        "ReplicaUpdates" => replica_updates = |decoder| decoder.judged(scaling::REPLICAS, "replicaUpdates"),
     }
 
     LegacyReplicaUpdate => LegacyReplicaUpdate, "ReplicaUpdate" {

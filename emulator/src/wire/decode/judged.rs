@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use super::{Decoder, Place, Read};
 use crate::error::{Violations, constraint};
+use crate::request::Judged;
 
 /// What stands somewhere in such a member.
 pub(super) enum Kind {
@@ -44,6 +45,20 @@ impl Decoder<'_> {
         let mut faults = Violations::new();
         self.judge(kind, Place::Member, path, &mut faults)?;
         Ok(faults)
+    }
+
+    /// The same, and then reads it for what is kept of it.
+    pub(super) fn judged_and<T>(
+        &mut self,
+        kind: &'static Kind,
+        path: &str,
+        read: impl FnOnce(&mut Self) -> Read<T>,
+    ) -> Read<Judged<T>> {
+        let before = self.reader;
+        let faults = self.judged(kind, path)?;
+        self.reader = before;
+        let kept = read(self)?;
+        Ok(Judged { kept, faults })
     }
 
     fn judge(&mut self, kind: &'static Kind, place: Place, path: &str, faults: &mut Violations) -> Read<()> {

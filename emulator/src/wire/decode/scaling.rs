@@ -111,3 +111,136 @@ static REPLICA_INDEX_SETTINGS: Kind = Kind::List(
     1,
     20,
 );
+
+/// `GlobalSecondaryIndexUpdates` of UpdateTableReplicaAutoScaling.
+pub(super) static INDEXES: &Kind = &Kind::List(
+    &Kind::Structure(&Structure {
+        class: "GlobalSecondaryIndexAutoScalingUpdate",
+        members: &[
+            Member("IndexName", false, &Kind::Name),
+            Member("ProvisionedWriteCapacityAutoScalingUpdate", false, &AUTO_SCALING),
+        ],
+    }),
+    1,
+    usize::MAX,
+);
+
+/// `ReplicaUpdates` of UpdateTableReplicaAutoScaling.
+pub(super) static REPLICAS: &Kind = &Kind::List(
+    &Kind::Structure(&Structure {
+        class: "ReplicaAutoScalingUpdate",
+        members: &[
+            Member("RegionName", true, &Kind::Text),
+            Member("ReplicaGlobalSecondaryIndexUpdates", false, &REPLICA_INDEXES),
+            Member("ReplicaProvisionedReadCapacityAutoScalingUpdate", false, &AUTO_SCALING),
+        ],
+    }),
+    1,
+    usize::MAX,
+);
+
+static REPLICA_INDEXES: Kind = Kind::List(
+    &Kind::Structure(&Structure {
+        class: "ReplicaGlobalSecondaryIndexAutoScalingUpdate",
+        members: &[
+            Member("IndexName", false, &Kind::Name),
+            Member("ProvisionedReadCapacityAutoScalingUpdate", false, &AUTO_SCALING),
+        ],
+    }),
+    0,
+    usize::MAX,
+);
+
+/// `ReplicaUpdates` of UpdateTable.
+pub(super) static REPLICATION: &Kind = &Kind::List(
+    &Kind::Structure(&Structure {
+        class: "ReplicationGroupUpdate",
+        members: &[
+            Member("Create", false, &CREATE_REPLICA),
+            Member("Update", false, &UPDATE_REPLICA),
+            Member("Delete", false, &DELETE_REPLICA),
+            Member("Disassociate", false, &DISASSOCIATE_REPLICA),
+        ],
+    }),
+    1,
+    usize::MAX,
+);
+
+/// What a replica has otherwise than its table.
+const REPLICA_MEMBERS: &[Member] = &[
+    Member("RegionName", true, &Kind::Text),
+    Member("KMSMasterKeyId", false, &Kind::Text),
+    Member("ProvisionedThroughputOverride", false, &PROVISIONED_OVERRIDE),
+    Member("OnDemandThroughputOverride", false, &ON_DEMAND_OVERRIDE),
+    Member("GlobalSecondaryIndexes", false, &INDEX_OVERRIDES),
+    Member("TableClassOverride", false, &CLASSES),
+];
+
+static CREATE_REPLICA: Kind = Kind::Structure(&Structure {
+    class: "CreateReplicationGroupMemberAction",
+    members: REPLICA_MEMBERS,
+});
+
+static UPDATE_REPLICA: Kind = Kind::Structure(&Structure {
+    class: "UpdateReplicationGroupMemberAction",
+    members: REPLICA_MEMBERS,
+});
+
+static DELETE_REPLICA: Kind = Kind::Structure(&Structure {
+    class: "DeleteReplicationGroupMemberAction",
+    members: &[Member("RegionName", true, &Kind::Text)],
+});
+
+static DISASSOCIATE_REPLICA: Kind = Kind::Structure(&Structure {
+    class: "DisassociateReplicationGroupMemberAction",
+    members: &[
+        Member("RegionName", true, &Kind::Text),
+        Member("DisassociationMode", true, &Kind::Word(&["WAIT_FOR_REPLICATION"])),
+    ],
+});
+
+static PROVISIONED_OVERRIDE: Kind = Kind::Structure(&Structure {
+    class: "ProvisionedThroughputOverride",
+    members: &[Member("ReadCapacityUnits", false, &UNITS)],
+});
+
+static ON_DEMAND_OVERRIDE: Kind = Kind::Structure(&Structure {
+    class: "OnDemandThroughputOverride",
+    members: &[Member("MaxReadRequestUnits", false, &Kind::Long(i64::MIN))],
+});
+
+static INDEX_OVERRIDES: Kind = Kind::List(
+    &Kind::Structure(&Structure {
+        class: "ReplicaGlobalSecondaryIndex",
+        members: &[
+            Member("IndexName", true, &Kind::Name),
+            Member("ProvisionedThroughputOverride", false, &PROVISIONED_OVERRIDE),
+            Member("OnDemandThroughputOverride", false, &ON_DEMAND_OVERRIDE),
+        ],
+    }),
+    1,
+    usize::MAX,
+);
+
+/// `GlobalTableWitnessUpdates` of UpdateTable, which itself counts them.
+pub(super) static WITNESSES: &Kind = &Kind::List(
+    &Kind::Structure(&Structure {
+        class: "GlobalTableWitnessGroupUpdate",
+        members: &[
+            Member("Create", false, &CREATE_WITNESS),
+            Member("Delete", false, &DELETE_WITNESS),
+        ],
+    }),
+    0,
+    usize::MAX,
+);
+
+static CREATE_WITNESS: Kind = Kind::Structure(&Structure {
+    class: "CreateGlobalTableWitnessGroupMemberAction",
+    members: &[Member("RegionName", true, &Kind::Text)],
+});
+
+static DELETE_WITNESS: Kind = Kind::Structure(&Structure {
+    class: "DeleteGlobalTableWitnessGroupMemberAction",
+    members: &[Member("RegionName", true, &Kind::Text)],
+});

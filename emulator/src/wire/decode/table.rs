@@ -2,12 +2,12 @@
 
 use super::fault::ValueLayer;
 use super::shape::{aliases, requests, structures};
-use super::{Decoder, Place};
+use super::{Decoder, Place, scaling};
 use crate::request::{
     AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
-    OnDemandThroughput, Projection, ProvisionedThroughput, SearchSchemaElement, SecondaryIndex, SseSpecification,
-    StreamSpecification, TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource, UpdateTable,
-    UpdateTimeToLive, VectorAttribute, VectorIndex, VectorIndexUpdate, WarmThroughput,
+    OnDemandThroughput, Projection, ProvisionedThroughput, ReplicaUpdate, SearchSchemaElement, SecondaryIndex,
+    SseSpecification, StreamSpecification, TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource,
+    UpdateTable, UpdateTimeToLive, VectorAttribute, VectorIndex, VectorIndexUpdate, WarmThroughput,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -60,6 +60,8 @@ structures! {
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "VectorIndexes" => vector_indexes = Decoder::structure_list::<VectorIndex>,
         "ResourcePolicy" => resource_policy = Decoder::text,
+        "GlobalTableSourceArn" => global_table_source_arn = Decoder::text,
+        "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
     }
 
     AttributeDefinition => AttributeDefinition, "AttributeDefinition" {
@@ -175,10 +177,15 @@ structures! {
         "GlobalSecondaryIndexUpdates" => global_secondary_index_updates = Decoder::structure_list::<IndexUpdate>,
         "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
         "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
-        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<Empty>,
+        "ReplicaUpdates" => replica_updates = |decoder|
+            decoder.judged_and(scaling::REPLICATION, "replicaUpdates", Decoder::structure_list::<ReplicaUpdate>),
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
+        "GlobalTableWitnessUpdates" => global_table_witness_updates = |decoder|
+            decoder.judged_and(scaling::WITNESSES, "globalTableWitnessUpdates", Decoder::structure_list::<Empty>),
+        "DisassociationProtectionEnabled" => disassociation_protection_enabled = Decoder::boolean,
+        "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
         "VectorIndexUpdates" => vector_index_updates = Decoder::structure_list::<VectorIndexUpdate>,
