@@ -80,12 +80,17 @@ pub fn breaks(model: &Model, place: &Place<'_>) -> Vec<Break> {
         let least = shape["min"].as_u64().unwrap_or(1).max(3);
         add(
             "pattern",
-            Some("\u{7}".repeat(least as usize).into()),
+            Some(outside(pattern).repeat(least as usize).into()),
             None,
             format!("Member must satisfy regular expression pattern: {pattern}"),
         );
     }
     breaks
+}
+
+/// What a pattern does not allow: a control character, and where it excludes one character alone, that one.
+fn outside(pattern: &str) -> &'static str {
+    if pattern == r"^[^\$]+$" { "$" } else { "\u{7}" }
 }
 
 /// The framework's general words: `1 validation error detected: Value '…' at '…' failed to satisfy constraint: …`.

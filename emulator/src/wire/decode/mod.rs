@@ -6,6 +6,7 @@
 //! one counts.
 
 mod admin;
+mod backup;
 pub mod fault;
 mod item;
 mod judged;
@@ -18,6 +19,7 @@ mod statement;
 mod streams;
 mod table;
 mod transact;
+mod transfer;
 mod value;
 
 pub use admin::{
