@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Case, File, expand};
+use super::{Case, Expect, File, Step, expand, filled};
 use crate::check::{Failure, Outcome};
 use crate::door::{Door, Reply};
 use crate::target::Target;
@@ -27,7 +27,8 @@ struct Stage {
     file: String,
     door: Door,
     names: Names,
-    made: Vec<String>,
+    /// Tables that were made, and their regions.
+    made: Vec<(String, Option<String>)>,
     /// Tables that this target does not make, or not fill, and what it said.
     refused: Vec<(String, Failure)>,
     changed: bool,
@@ -43,21 +44,23 @@ impl Lane {
         }
     }
 
-    /// Why this case is not carried out here: it is about all that an account has, and the account is shared.
+    /// Why this case is not carried out here: it turns dials that are not here, or is about all that an account has, and the
+    /// account is shared.
     pub fn refuses(&self, case: &Case) -> Option<String> {
         const WHOLE_ACCOUNT: [&str; 4] = ["ListTables", "DescribeLimits", "DescribeEndpoints", "ListBackups"];
+        if case.needs_twin() && !self.target.door(&self.account)?.is_twin() {
+            return Some("it needs the twin's clock or conditions".to_owned());
+        }
         self.target.table_prefix()?;
-        let steps = case.before.iter().map(|(operation, _)| operation);
-        let whole = steps
-            .chain([&case.operation])
-            .any(|operation| WHOLE_ACCOUNT.contains(&operation.as_str()));
-        let names = |value: &Value| value.to_string().contains("\"arn:");
-        let named = names(&case.request) || case.before.iter().any(|(_, request)| names(request));
+        let whole = case.requests().any(|(operation, _)| WHOLE_ACCOUNT.contains(&operation));
+        let named = case
+            .requests()
+            .any(|(_, request)| request.to_string().contains("\"arn:"));
         (whole || named).then(|| "it is about a whole account, or names one, and this one is shared".to_owned())
     }
 
-    /// Carries a case out; gives what was answered to it, or why it could not be asked.
-    pub async fn run(&mut self, file: &File, case: &Case) -> Outcome<Reply> {
+    /// Carries a case out; gives what was answered to it and what is expected, or why it could not be asked.
+    pub async fn run(&mut self, file: &File, case: &Case) -> Outcome<(Reply, Expect)> {
         let stale = |stage: &Stage| stage.changed || stage.file != file.name;
         if self.stage.as_ref().is_some_and(stale) {
             self.clear().await;
@@ -69,10 +72,18 @@ impl Lane {
             return Err(Failure::new("there is no stage"));
         };
         stage.has_tables_of(case)?;
-        for (operation, request) in &case.before {
-            stage.send(operation, request).await?;
+        if case.conditions.is_some() || case.enforces_capacity {
+            stage.changed = true;
+            let name = case.conditions.as_deref().unwrap_or("calm");
+            stage.door.set_conditions(name, case.enforces_capacity)?;
         }
-        stage.send(&case.operation, &case.request).await
+        let mut answers = Vec::with_capacity(case.before.len());
+        for step in &case.before {
+            answers.push(stage.step(step, &answers).await?);
+        }
+        let request = filled(&case.request, &answers)?;
+        let reply = stage.send(&case.operation, &request, case.region.as_deref()).await?;
+        Ok((reply, case.expect.filled(&answers)?))
     }
 
     async fn set_up(&mut self, file: &File) -> Outcome {
@@ -134,9 +145,27 @@ impl Stage {
         Ok(())
     }
 
+    async fn step(&mut self, step: &Step, answers: &[Value]) -> Outcome<Value> {
+        match step {
+            Step::Request {
+                operation,
+                request,
+                region,
+            } => {
+                let request = filled(request, answers)?;
+                Ok(self.send(operation, &request, region.as_deref()).await?.body)
+            }
+            Step::Advance(seconds) => {
+                self.changed = true;
+                self.door.advance(*seconds)?;
+                Ok(Value::Null)
+            }
+        }
+    }
+
     /// What is refused here is missed only by the cases of that table.
     async fn must(&mut self, table: &str, operation: &str, request: &Value) -> Outcome {
-        let reply = self.send(operation, request).await?;
+        let reply = self.send(operation, request, None).await?;
         if reply.status != 200 && !self.refused.iter().any(|(known, _)| known == table) {
             let failure = Failure::new(format!("set-up: {operation}: {reply}"));
             self.refused.push((table.to_owned(), failure));
@@ -148,16 +177,14 @@ impl Stage {
     fn has_tables_of(&self, case: &Case) -> Outcome {
         let named = |table: &str| {
             let name = Value::from(table).to_string();
-            let steps = case.before.iter().map(|(_, request)| request);
-            steps
-                .chain([&case.request])
-                .any(|request| request.to_string().contains(&name))
+            let mut requests = case.requests();
+            requests.any(|(_, request)| request.to_string().contains(&name))
         };
         let missed = self.refused.iter().find(|(table, _)| named(table));
         missed.map_or(Ok(()), |(_, failure)| Err(failure.clone()))
     }
 
-    async fn send(&mut self, operation: &str, request: &Value) -> Outcome<Reply> {
+    async fn send(&mut self, operation: &str, request: &Value, region: Option<&str>) -> Outcome<Reply> {
         let mut request = expand(request);
         if operation == "CreateTable"
             && let Some(name) = table_name(&request)
@@ -167,24 +194,31 @@ impl Stage {
         }
         self.names.rename(&mut request);
         self.names.mark_token(&mut request);
-        let mut reply = self.door.send(operation, request.to_string().as_bytes()).await?;
+        let mut reply = self
+            .door
+            .send_to(region, operation, request.to_string().as_bytes())
+            .await?;
         if reply.status == 200 {
             self.changed |= !only_reads(operation);
             if operation == "CreateTable"
                 && let Some(name) = table_name(&request)
             {
-                self.wait_until_active(&name).await?;
-                self.made.push(name);
+                self.wait_until_active(&name, region).await?;
+                self.made.push((name, region.map(str::to_owned)));
             }
         }
         self.names.restore(&mut reply.body);
         Ok(reply)
     }
 
-    async fn wait_until_active(&self, table: &str) -> Outcome {
+    async fn wait_until_active(&self, table: &str, region: Option<&str>) -> Outcome {
+        // A twin's table is ACTIVE when somebody looks, or is not on purpose.
+        if self.door.is_twin() {
+            return Ok(());
+        }
         let look = json!({"TableName": table}).to_string();
         for _ in 0..PATIENCE {
-            let reply = self.door.send("DescribeTable", look.as_bytes()).await?;
+            let reply = self.door.send_to(region, "DescribeTable", look.as_bytes()).await?;
             if reply.status != 200 || reply.body["Table"]["TableStatus"] == "ACTIVE" {
                 return Ok(());
             }
@@ -196,22 +230,26 @@ impl Stage {
     /// Deletes all tables that were made; says whether nothing is left of them.
     async fn clear(&self) -> bool {
         let mut cleared = true;
-        for table in &self.made {
-            cleared &= matches!(self.delete(table).await, Ok(true));
+        // A twin is made anew, and its tables may be long in going.
+        if self.door.is_twin() {
+            return cleared;
+        }
+        for (table, region) in &self.made {
+            cleared &= matches!(self.delete(table, region.as_deref()).await, Ok(true));
         }
         cleared
     }
 
-    async fn delete(&self, table: &str) -> Outcome<bool> {
+    async fn delete(&self, table: &str, region: Option<&str>) -> Outcome<bool> {
         let body = json!({"TableName": table}).to_string();
         let unprotect = json!({"TableName": table, "DeletionProtectionEnabled": false}).to_string();
-        let reply = self.door.send("DeleteTable", body.as_bytes()).await?;
+        let reply = self.door.send_to(region, "DeleteTable", body.as_bytes()).await?;
         if reply.status != 200 && reply.error().is_some_and(|error| error.contains("rotect")) {
-            self.door.send("UpdateTable", unprotect.as_bytes()).await?;
-            self.door.send("DeleteTable", body.as_bytes()).await?;
+            self.door.send_to(region, "UpdateTable", unprotect.as_bytes()).await?;
+            self.door.send_to(region, "DeleteTable", body.as_bytes()).await?;
         }
         for _ in 0..PATIENCE {
-            let reply = self.door.send("DescribeTable", body.as_bytes()).await?;
+            let reply = self.door.send_to(region, "DescribeTable", body.as_bytes()).await?;
             if reply.status != 200 {
                 return Ok(reply.error().is_some_and(|error| error.starts_with("ResourceNotFound")));
             }
