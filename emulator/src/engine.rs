@@ -3,6 +3,7 @@
 mod control;
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use compact_str::CompactString;
@@ -19,6 +20,7 @@ use crate::execute::{self, Context, State};
 use crate::fault::{Aftermath, Faults};
 use crate::operation;
 use crate::storage::{Scope, Shape, Table};
+use crate::transfer::Depot;
 use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
@@ -87,6 +89,12 @@ impl Engine {
             clock: settings.clock,
             shared_db: settings.shared_db,
         }
+    }
+
+    /// The same engine, with buckets for exports and imports. Without, no bucket is there.
+    pub fn with_depot(mut self, depot: Arc<dyn Depot>) -> Engine {
+        self.state.set_depot(depot);
+        self
     }
 
     /// One request over HTTP, without the socket.

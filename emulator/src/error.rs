@@ -3,7 +3,9 @@
 //! The text is the contract: SDKs and applications match on it. An error knows no HTTP; its status and `__type` belong to
 //! [`crate::wire`]. Texts that come in two generations are kept in the newer one (see `ARCHITECTURE.md`, "Wording").
 
+mod backup;
 mod throttling;
+mod transfer;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -44,6 +46,19 @@ pub enum ErrorKind {
     IdempotentParameterMismatch,
     InternalServerError,
     ServiceUnavailable,
+    TableNotFound,
+    TableAlreadyExists,
+    TableInUse,
+    BackupNotFound,
+    BackupInUse,
+    ContinuousBackupsUnavailable,
+    PointInTimeRecoveryUnavailable,
+    InvalidRestoreTime,
+    InvalidExportTime,
+    ExportNotFound,
+    ExportConflict,
+    ImportNotFound,
+    ImportConflict,
 }
 
 /// What became of one action of a cancelled transaction.

@@ -81,10 +81,14 @@ macro_rules! requests {
 }
 
 mod admin;
+mod backup;
 mod streams;
+mod transfer;
 
 pub use admin::*;
+pub use backup::*;
 pub use streams::*;
+pub use transfer::*;
 
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).

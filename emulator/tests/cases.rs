@@ -9,7 +9,8 @@
 //! - `has`: what the body of a success has among other members.
 //!
 //! A case may have `conditions` (`calm` if it has none), an `item_collection_size` and a `region`. A step of `before` is an operation and its request,
-//! and the region if it is another; `["$advance", 5]` moves the clock by so many seconds.
+//! and the region if it is another; `["$advance", 5]` moves the clock by so many seconds, and
+//! `["$conditions", "aws"]` sets others.
 //!
 //! `{"$answer": [0, "/ShardIterator"]}` in a request, or in `has`, is what the answer to
 //! the first step of `before` has there.
@@ -155,6 +156,11 @@ fn failure(file: &Value, case: &Value) -> Option<String> {
                 twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap()));
                 answers.push(Value::Null);
             }
+            "$conditions" => {
+                twin.0
+                    .set_conditions(Conditions::named(step[1].as_str().unwrap()).unwrap());
+                answers.push(Value::Null);
+            }
             operation => answers.push(twin.send(operation, &filled(&step[1], &answers), &step[2]).1),
         }
     }
@@ -203,4 +209,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached control update_table descriptions streams vectors partiql }
+files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached control update_table descriptions streams vectors partiql backups transfers }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
+
 use super::{Readers, Tokens};
 use crate::clock::Moment;
 use crate::conditions::Conditions;
@@ -9,6 +11,7 @@ use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
 use crate::storage::{Catalog, Scope};
 use crate::sync::RwLock;
+use crate::transfer::Depot;
 use crate::value::Name;
 
 /// The tables of an engine, its dials and rules, and what it remembers.
@@ -29,6 +32,7 @@ pub struct State {
     faults: Faults,
     expressions: Cache,
     tokens: Tokens,
+    depot: Option<Arc<dyn Depot>>,
     decided: Ordinals,
     readers: Readers,
 }
@@ -44,6 +48,7 @@ impl State {
             faults: Faults::new(seed),
             expressions: Cache::new(),
             tokens: Tokens::default(),
+            depot: None,
             decided: Ordinals::default(),
             readers: Readers::default(),
         }
@@ -67,6 +72,16 @@ impl State {
     /// The tables.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// Where buckets are kept, if anywhere.
+    pub fn depot(&self) -> Option<&dyn Depot> {
+        self.depot.as_deref()
+    }
+
+    /// Sets where buckets are kept.
+    pub fn set_depot(&mut self, depot: Arc<dyn Depot>) {
+        self.depot = Some(depot);
     }
 
     /// The client tokens.

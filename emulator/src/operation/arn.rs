@@ -1,6 +1,7 @@
-//! The ARNs of tables and streams in `ResourceArn` (facts: file 04, section 8).
+//! ARNs: of tables and streams in `ResourceArn` (facts: file 04, section 8), and of what is made under tables (section 1.2).
 
 use super::check;
+use crate::chance;
 use crate::error::{ApiError, ONE_VALIDATION_ERROR};
 use crate::execute::Context;
 use crate::value::Text;
@@ -95,6 +96,71 @@ impl Resource<'_> {
     /// Whether it is of another account than the caller's.
     pub fn is_foreign(&self, context: &Context<'_>) -> bool {
         self.account != context.account && !context.scope.region.is_empty()
+    }
+}
+
+/// What an ARN of a table, or of something under one, says: `arn:aws:dynamodb:<region>:<account>:table/<table>/<kind>/<id>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubResource<'r> {
+    /// The region.
+    pub region: &'r str,
+    /// The account.
+    pub account: &'r str,
+    /// The table's name.
+    pub table: &'r str,
+}
+
+/// The parts of an ARN of this kind of thing under a table, if it is one.
+pub fn sub_resource<'r>(arn: &'r str, kind: &str) -> Option<SubResource<'r>> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
+        return None;
+    };
+    let parts: Vec<&str> = resource.split('/').collect();
+    match parts[..] {
+        ["table", table, named, id] if named == kind && check::is_name(table) && !id.is_empty() => {
+            Some(SubResource { region, account, table })
+        }
+        _ => None,
+    }
+}
+
+/// The parts of a table's ARN, if it is one.
+pub fn table_arn(arn: &str) -> Option<SubResource<'_>> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
+        return None;
+    };
+    let table = resource.strip_prefix("table/").filter(|table| check::is_name(table))?;
+    Some(SubResource { region, account, table })
+}
+
+/// Refuses an ARN under a table of another account. Where all accounts share one set of tables, a table keeps the account
+/// it was made in.
+pub fn own_account(context: &Context<'_>, arn: &str) -> Result<(), ApiError> {
+    let account = arn.split(':').nth(4).unwrap_or_default();
+    if account == context.account || context.scope.account.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::access_denied(context.account, context.operation, arn))
+}
+
+/// The ARN of a new thing under a table: its id is the moment in milliseconds, and eight digits that nothing has yet.
+pub fn new_arn(context: &Context<'_>, table_arn: &str, kind: &str, taken: impl Fn(&str) -> bool) -> String {
+    let millis = context.now.micros().div_euclid(1000);
+    let mut ordinal = 0;
+    loop {
+        let decision = chance::decide(
+            context.engine.seed(),
+            kind,
+            table_arn.as_bytes(),
+            millis as u64 ^ ordinal << 48,
+        );
+        let arn = format!("{table_arn}/{kind}/{millis:014}-{:08x}", decision as u32);
+        if !taken(&arn) {
+            return arn;
+        }
+        ordinal += 1;
     }
 }
 

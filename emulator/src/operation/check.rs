@@ -199,6 +199,15 @@ pub fn range(faults: &mut Violations, value: Option<i64>, path: &str, least: i64
     }
 }
 
+/// A number with bounds, in the layer that echoes the value.
+pub fn echoed_range(faults: &mut Violations, value: Option<i64>, path: &str, least: i64, most: i64) {
+    match value {
+        Some(value) if value < least => faults.value(value, path, constraint::min_value(least)),
+        Some(value) if value > most => faults.value(value, path, constraint::max_value(most)),
+        _ => {}
+    }
+}
+
 /// The legacy and expression parameters of a request, by whether they are there: both kinds together are refused.
 pub fn mixing(legacy: &[(&'static str, bool)], expressions: &[(&'static str, bool)]) -> Result<(), ApiError> {
     let any = |parameters: &[(&str, bool)]| parameters.iter().any(|(_, there)| *there);

@@ -63,6 +63,9 @@ impl Edit<'_> {
         if self.shape.deleted_at.is_some() {
             return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
         }
+        if self.shape.is_restoring(now) {
+            return Err(ApiError::table_not_found_named(name));
+        }
         if now < self.shape.active_at {
             return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
         }

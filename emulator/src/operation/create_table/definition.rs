@@ -25,7 +25,7 @@ const MOST_UNITS: i64 = 1_000_000_000_000;
 /// Attribute names and types.
 pub(in crate::operation) type Types = Vec<KeyAttribute>;
 
-pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Definition, ApiError> {
+pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Definition, ApiError> {
     let billing = match one_of(request.billing_mode.as_ref()) {
         Some("PAY_PER_REQUEST") => BillingMode::PayPerRequest,
         _ => BillingMode::Provisioned,
@@ -118,7 +118,7 @@ pub(in crate::operation) fn throughput_of(asked: &ProvisionedThroughput) -> Resu
     })
 }
 
-fn on_demand(
+pub(in crate::operation) fn on_demand(
     asked: Option<&OnDemandRequest>,
     billing: BillingMode,
     of: &Of<'_>,
@@ -141,10 +141,15 @@ fn on_demand(
             )));
         }
     }
-    Ok(Some(OnDemandThroughput {
+    Ok(on_demand_as_asked(Some(asked)))
+}
+
+/// On-demand limits as they are asked for, whatever they are.
+pub(in crate::operation) fn on_demand_as_asked(asked: Option<&OnDemandRequest>) -> Option<OnDemandThroughput> {
+    asked.map(|asked| OnDemandThroughput {
         max_read: asked.max_read_request_units,
         max_write: asked.max_write_request_units,
-    }))
+    })
 }
 
 fn warm(
@@ -426,7 +431,12 @@ pub(super) fn projection(asked: Option<&ProjectionRequest>) -> Result<Projection
     }
 }
 
-fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[VectorIndex]) -> Result<(), ApiError> {
+/// Checks that no two indexes of a table share a name.
+pub(in crate::operation) fn check_names(
+    globals: &[Index],
+    locals: &[Index],
+    vectors: &[VectorIndex],
+) -> Result<(), ApiError> {
     let mut names = BTreeSet::new();
     let keyed = globals.iter().chain(locals).map(|index| &index.name);
     for name in keyed.chain(vectors.iter().map(|index| &index.name)) {
@@ -434,6 +444,11 @@ fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[Vector
             return Err(ApiError::invalid(format_args!("Duplicate index name: {name}")));
         }
     }
+    Ok(())
+}
+
+fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[VectorIndex]) -> Result<(), ApiError> {
+    check_names(globals, locals, vectors)?;
     if globals.len() > limits::GLOBAL_INDEXES {
         return Err(ApiError::invalid(
             "GlobalSecondaryIndex count exceeds the per-table limit of 20",

@@ -61,6 +61,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
     shape::definitions(
         &mut faults,
         request.attribute_definitions.as_deref().unwrap_or_default(),
+        "attributeDefinitions",
     );
     replicas::check_members(&mut faults, request);
     shape::settings_replication(&mut faults, request.global_table_settings_replication_mode.as_ref());

@@ -11,10 +11,10 @@ use crate::request::{
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
-const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
+pub(super) const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
 
 /// The members of a local index, which has no throughput of its own.
-struct LocalSecondaryIndex;
+pub(super) struct LocalSecondaryIndex;
 
 /// The members of an index that may change.
 struct IndexThroughput;
