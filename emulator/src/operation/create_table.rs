@@ -35,6 +35,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             .collect(),
         ..Attached::default()
     };
+    context.tell(|draft| draft.name_table(&name));
     context.judge_control(&name)?;
     let region = context.engine.catalog().region_or_new(&context.scope);
     let mut tables = region.tables.write();
@@ -100,6 +101,10 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         chance::decide(seed, "id", &[1], ordinal),
     );
     let table = Table::new(name.clone(), arn, id, ordinal, context.now, shape);
+    // Under the lock that whoever begins to watch takes after having said so.
+    if context.engine.journal().is_asked() {
+        table.watch_from_birth();
+    }
     let table = Arc::new(table);
     tables.insert(name, Arc::clone(&table));
     drop(tables);
