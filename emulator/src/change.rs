@@ -23,6 +23,8 @@ pub struct IndexChange {
     pub remove: Option<Key>,
     /// The entry that comes.
     pub insert: Option<(Key, Item)>,
+    /// How much larger the index is afterwards, in bytes.
+    pub growth: i64,
     /// What that costs.
     pub units: Units,
 }
@@ -72,6 +74,8 @@ pub struct Change {
     pub vectors: Vec<VectorChange>,
     /// What the table's own part costs.
     pub units: Units,
+    /// The size of the item collection afterwards, in a table with local indexes.
+    pub collection: u64,
 }
 
 impl Change {
@@ -89,6 +93,7 @@ impl Change {
             globals: SmallVec::new(),
             vectors: Vec::new(),
             units,
+            collection: 0,
         };
         if definition.has_indexes() {
             change.globals = change.of_indexes(definition, &definition.globals);
@@ -98,6 +103,12 @@ impl Change {
             }
         }
         change
+    }
+
+    /// How much larger the item collection is afterwards, in bytes.
+    pub fn growth(&self) -> i64 {
+        let locals: i64 = self.locals.iter().map(|arm| arm.growth).sum();
+        difference(self.old.as_ref(), self.new.as_ref()) + locals
     }
 
     fn of_vectors(&mut self, definition: &Definition) {
@@ -159,7 +170,9 @@ impl Change {
             let key = Key::of_entry(index, item.attributes(), &self.key)?;
             Some((key, index.project(item, &definition.key)))
         };
-        let (remove, insert, units) = match (entry(&self.old), entry(&self.new)) {
+        let (old, new) = (entry(&self.old), entry(&self.new));
+        let growth = difference(old.as_ref().map(|(_, item)| item), new.as_ref().map(|(_, item)| item));
+        let (remove, insert, units) = match (old, new) {
             (None, None) => return None,
             (None, Some((key, item))) => {
                 let units = units::write(item.size());
@@ -184,6 +197,7 @@ impl Change {
             name: index.name.clone(),
             remove,
             insert,
+            growth,
             units,
         })
     }
@@ -204,4 +218,10 @@ impl Change {
         }
         consumed
     }
+}
+
+/// How many bytes there are more of an item than before.
+fn difference(old: Option<&Item>, new: Option<&Item>) -> i64 {
+    let size = |item: Option<&Item>| item.map_or(0, Item::size) as i64;
+    size(new) - size(old)
 }

@@ -145,6 +145,9 @@ pub struct Conditions {
     pub transaction_time: Lag,
     /// How long a table is `CREATING` or `DELETING`.
     pub table_status: Lag,
+    /// Bytes that the items of a partition key and their entries in local indexes may have together, in a table with local
+    /// indexes. A tenth of it counts as a gigabyte in `SizeEstimateRangeGB`.
+    pub item_collection_size: u64,
     /// Whether capacity runs out.
     pub capacity: Capacity,
     /// The share of requests, from 0 to 1, that fail with a 500 though nothing is wrong with them.
@@ -164,6 +167,7 @@ impl Conditions {
         monotonic_reads: false,
         transaction_time: Lag::None,
         table_status: Lag::None,
+        item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Reported,
         internal_errors: 0.0,
         throttles: 0.0,
@@ -192,6 +196,7 @@ impl Conditions {
             typical: Duration::from_secs(6),
             longest: Duration::from_secs(10),
         },
+        item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Enforced(Enforcement::AWS),
         internal_errors: 0.0,
         throttles: 0.0,
@@ -220,6 +225,7 @@ impl Conditions {
             typical: Duration::from_mins(1),
             longest: Duration::from_mins(5),
         },
+        item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Enforced(Enforcement::STORM),
         internal_errors: 0.01,
         throttles: 0.05,

@@ -4,6 +4,7 @@ mod control;
 mod watch;
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use compact_str::CompactString;
@@ -22,6 +23,7 @@ use crate::fault::{Aftermath, Faults};
 use crate::journal::End;
 use crate::operation::{self, Operation};
 use crate::storage::{Scope, Shape, Table};
+use crate::transfer::Depot;
 use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
@@ -90,6 +92,12 @@ impl Engine {
             clock: settings.clock,
             shared_db: settings.shared_db,
         }
+    }
+
+    /// The same engine, with buckets for exports and imports. Without, no bucket is there.
+    pub fn with_depot(mut self, depot: Arc<dyn Depot>) -> Engine {
+        self.state.set_depot(depot);
+        self
     }
 
     /// One request over HTTP, without the socket.

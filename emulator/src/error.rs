@@ -3,7 +3,9 @@
 //! The text is the contract: SDKs and applications match on it. An error knows no HTTP; its status and `__type` belong to
 //! [`crate::wire`]. Texts that come in two generations are kept in the newer one (see `ARCHITECTURE.md`, "Wording").
 
+mod backup;
 mod throttling;
+mod transfer;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -44,6 +46,19 @@ pub enum ErrorKind {
     IdempotentParameterMismatch,
     InternalServerError,
     ServiceUnavailable,
+    TableNotFound,
+    TableAlreadyExists,
+    TableInUse,
+    BackupNotFound,
+    BackupInUse,
+    ContinuousBackupsUnavailable,
+    PointInTimeRecoveryUnavailable,
+    InvalidRestoreTime,
+    InvalidExportTime,
+    ExportNotFound,
+    ExportConflict,
+    ImportNotFound,
+    ImportConflict,
 }
 
 /// What became of one action of a cancelled transaction.
@@ -316,6 +331,11 @@ impl ApiError {
         ApiError::validation("The parameter 'TableName' is required but was not present in the request")
     }
 
+    /// A table's ARN with another region than the caller's, on the control plane.
+    pub fn arn_region(arn: &str) -> ApiError {
+        ApiError::validation(format!("{ONE_VALIDATION_ERROR}Invalid AWS region in '{arn}'"))
+    }
+
     /// A second table of the same name.
     pub fn table_exists(table: &str) -> ApiError {
         ApiError::new(ErrorKind::ResourceInUse, format!("Table already exists: {table}"))
@@ -424,6 +444,12 @@ impl ApiError {
     /// An item over 400 KB, updated.
     pub fn updated_item_too_large() -> ApiError {
         ApiError::validation("Item size to update has exceeded the maximum allowed size")
+    }
+
+    /// An item collection that would be too large beside local indexes. The sentence is that of a transaction's reason
+    /// (Developer Guide); that of a single write has not been captured.
+    pub fn item_collection_too_large() -> ApiError {
+        ApiError::new(ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded.")
     }
 
     /// The condition did not hold; `item` if it was asked for.

@@ -26,5 +26,6 @@ pub mod schema;
 pub mod size;
 pub mod storage;
 pub mod sync;
+pub mod transfer;
 pub mod value;
 pub mod wire;

@@ -58,6 +58,8 @@ pub const STATEMENT_READS: usize = 50;
 pub const PLACEHOLDER_LENGTH: usize = 255;
 /// Bytes of an attribute's name (Developer Guide).
 pub const ATTRIBUTE_NAME_SIZE: usize = 65_535;
+/// Bytes of an item collection: all items of a partition key, with their entries in local indexes (Developer Guide, 10 GB).
+pub const ITEM_COLLECTION_SIZE: u64 = 10 * 1024 * 1024 * 1024;
 /// Local indexes of a table (Developer Guide).
 pub const LOCAL_INDEXES: usize = 5;
 /// Global indexes of a table (Developer Guide).
@@ -100,3 +102,17 @@ pub const TTL_OLDEST_SECONDS: i64 = 5 * 365 * 86_400;
 pub const ACCOUNT_UNITS: i64 = 80_000;
 /// Read units a second, and write units, of a table or a global index (measured on DescribeLimits).
 pub const TABLE_UNITS: i64 = 40_000;
+/// Seconds by which the latest restorable moment lies behind (Developer Guide: typically five minutes; measured as 300 s).
+pub const RECOVERY_LAG_SECONDS: u64 = 300;
+/// Days for which changes are kept, unless fewer are asked for, and for which a system backup is kept (Developer Guide).
+pub const RECOVERY_DAYS: u32 = 35;
+/// Restores of an account in a region at a time (Developer Guide).
+pub const RESTORES: usize = 50;
+/// Days for which exports, imports and bulk operations are remembered (API Reference).
+pub const TRANSFER_DAYS: u32 = 90;
+/// Seconds for which the token of an export or a bulk operation is remembered (API Reference).
+pub const TRANSFER_TOKEN_SECONDS: u64 = 8 * 3600;
+/// Seconds that an incremental export spans at least, and at most (API Reference).
+pub const INCREMENTAL_EXPORT_SECONDS: (i64, i64) = (15 * 60, 24 * 3600);
+/// Write units a second that a bulk operation can be held to at least (API Reference).
+pub const BULK_WRITE_UNITS: i64 = 1024;

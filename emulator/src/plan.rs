@@ -31,6 +31,10 @@ pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiErro
 
 /// The table of a control-plane request, in whatever state it is.
 pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
+    let region = name_or_arn.strip_prefix("arn:").and_then(|rest| rest.split(':').nth(2));
+    if region.is_some_and(|region| region != context.region && !context.scope.region.is_empty()) {
+        return Err(ApiError::arn_region(name_or_arn));
+    }
     find(context, name_or_arn).ok_or_else(|| {
         let name = plain_name(name_or_arn);
         note_elsewhere(context, name);

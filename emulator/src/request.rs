@@ -81,10 +81,14 @@ macro_rules! requests {
 }
 
 mod admin;
+mod backup;
 mod streams;
+mod transfer;
 
 pub use admin::*;
+pub use backup::*;
 pub use streams::*;
+pub use transfer::*;
 
 requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
@@ -449,6 +453,7 @@ requests! {
         deletion_protection_enabled: Option<bool>,
         vector_indexes: Option<Vec<VectorIndex>>,
         resource_policy: Option<Text>,
+        global_table_settings_replication_mode: Option<Text>,
     }
 
     /// A request that names one table and nothing else: DescribeTable, DeleteTable, DescribeTimeToLive.
@@ -475,10 +480,12 @@ requests! {
         global_secondary_index_updates: Option<Vec<IndexUpdate>>,
         stream_specification: Option<StreamSpecification>,
         sse_specification: Option<SseSpecification>,
-        replica_updates: Option<Vec<Empty>>,
+        replica_updates: Option<Vec<ReplicaUpdate>>,
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
         multi_region_consistency: Option<Text>,
+        global_table_witness_updates: Option<Vec<Empty>>,
+        global_table_settings_replication_mode: Option<Text>,
         on_demand_throughput: Option<OnDemandThroughput>,
         warm_throughput: Option<WarmThroughput>,
         vector_index_updates: Option<Vec<VectorIndexUpdate>>,

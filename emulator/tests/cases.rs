@@ -8,8 +8,9 @@
 //! - `answer`: the whole body of a success; `body`: the whole body of an error;
 //! - `has`: what the body of a success has among other members.
 //!
-//! A case may have `conditions` (`calm` if it has none) and a `region`. A step of `before` is an operation and its request,
-//! and the region if it is another; `["$advance", 5]` moves the clock by so many seconds.
+//! A case may have `conditions` (`calm` if it has none), an `item_collection_size` and a `region`. A step of `before` is an operation and its request,
+//! and the region if it is another; `["$advance", 5]` moves the clock by so many seconds, and
+//! `["$conditions", "aws"]` sets others.
 //!
 //! `{"$answer": [0, "/ShardIterator"]}` in a request, or in `has`, is what the answer to
 //! the first step of `before` has there.
@@ -76,7 +77,7 @@ fn repeated(parts: &[Value]) -> String {
 struct Twin(Engine);
 
 impl Twin {
-    fn set_up(file: &Value, conditions: &Value) -> Twin {
+    fn set_up(file: &Value, case: &Value) -> Twin {
         let twin = Twin(Engine::new(Settings {
             clock: Clock::settable(Moment::START),
             seed: 1,
@@ -91,8 +92,11 @@ impl Twin {
                 twin.must("PutItem", &json!({"TableName": table, "Item": item}));
             }
         }
-        let conditions = Conditions::named(conditions.as_str().unwrap_or("calm"));
+        let conditions = Conditions::named(case["conditions"].as_str().unwrap_or("calm"));
         let mut conditions = conditions.expect("the name of a set of conditions");
+        if let Some(size) = case["item_collection_size"].as_u64() {
+            conditions.item_collection_size = size;
+        }
         if file["capacity"] == "enforced" {
             conditions.capacity = Conditions::AWS.capacity;
         }
@@ -144,12 +148,17 @@ fn has(whole: &Value, part: &Value) -> bool {
 
 /// What is wrong about the answer to a case.
 fn failure(file: &Value, case: &Value) -> Option<String> {
-    let twin = Twin::set_up(file, &case["conditions"]);
+    let twin = Twin::set_up(file, case);
     let mut answers = Vec::new();
     for step in case["before"].as_array().into_iter().flatten() {
         match step[0].as_str().unwrap() {
             "$advance" => {
                 twin.0.advance(Duration::from_secs_f64(step[1].as_f64().unwrap()));
+                answers.push(Value::Null);
+            }
+            "$conditions" => {
+                twin.0
+                    .set_conditions(Conditions::named(step[1].as_str().unwrap()).unwrap());
                 answers.push(Value::Null);
             }
             operation => answers.push(twin.send(operation, &filled(&step[1], &answers), &step[2]).1),
@@ -200,4 +209,4 @@ macro_rules! files {
     };
 }
 
-files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached streams vectors partiql }
+files! { framework serialization values updates conditions reads batches transactions capacity throttling legacy tables attached control update_table descriptions streams vectors partiql backups transfers }

@@ -12,7 +12,7 @@ const ROWS: &[&[&str]] = &[
     &["clock", "conditions", "size", "value"],
     &["error", "answer", "schema"],
     &["request"],
-    &["key", "expression", "capacity", "fault"],
+    &["key", "expression", "capacity", "fault", "transfer"],
     &["change", "journal", "wire"],
     &["storage"],
     &["execute"],

@@ -445,7 +445,7 @@ fn what_an_update_cannot_ask_is_named() {
          format!("{invalid}Server-Side Encryption modification must be the only operation in the request")),
         (json!({"TableClass": "STANDARD", "DeletionProtectionEnabled": true}),
          format!("{invalid}TableClass modification must be the only operation in the request")),
-        (json!({"OnDemandThroughput": {}, "ProvisionedThroughput": units(1, 1)}),
+        (json!({"OnDemandThroughput": {"MaxReadRequestUnits": 5}, "ProvisionedThroughput": units(1, 1)}),
          format!("{invalid}OnDemandThroughput can only be combined with BillingMode in an UpdateTable request")),
         (json!({"StreamSpecification": {"StreamEnabled": true}, "ProvisionedThroughput": units(1, 1)}),
          format!("{invalid}You cannot modify stream status while updating table IOPS")),
@@ -456,7 +456,7 @@ fn what_an_update_cannot_ask_is_named() {
         (json!({"StreamSpecification": {"StreamEnabled": false}}),
          "ValidationException: Table has no stream to disable: TableName: tab".into()),
         (json!({"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]}),
-         format!("{invalid}ReplicaUpdates: replicas are not served by this endpoint yet")),
+         "ValidationException: Table write capacity should either be Pay-Per-Request or AutoScaled.".into()),
         (json!({"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}], "ProvisionedThroughput": units(1, 1)}),
          format!("{invalid}You cannot create or delete index while updating table IOPS")),
         (elements(json!([{}])),
@@ -785,4 +785,24 @@ fn warm_throughput_only_rises() {
         twin.describe()["GlobalSecondaryIndexes"][0]["WarmThroughput"],
         shown(20_000, "ACTIVE")
     );
+}
+
+#[test]
+fn a_region_has_so_many_tables() {
+    let twin = Twin::empty();
+    twin.0.set_conditions(Conditions::AWS);
+    let on_demand = || json!({"BillingMode": "PAY_PER_REQUEST"});
+    for number in 0..2500 {
+        twin.ok("CreateTable", definition(&format!("table-{number}"), on_demand()));
+    }
+    assert_eq!(
+        twin.error("CreateTable", definition("one-more", on_demand())),
+        "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
+    );
+    twin.0.advance(Duration::from_secs(10));
+    twin.ok("DeleteTable", json!({"TableName": "table-7"}));
+    twin.0.advance(Duration::from_secs(10));
+    twin.ok("CreateTable", definition("one-more", on_demand()));
+    twin.0.set_conditions(Conditions::CALM);
+    twin.ok("CreateTable", definition("two-more", on_demand()));
 }

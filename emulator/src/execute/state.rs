@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
+
 use super::{Readers, Tokens};
 use crate::clock::Moment;
 use crate::conditions::Conditions;
@@ -10,6 +12,7 @@ use crate::fault::{Faults, Ordinals};
 use crate::journal::Journal;
 use crate::storage::{Catalog, Scope};
 use crate::sync::RwLock;
+use crate::transfer::Depot;
 use crate::value::Name;
 
 /// The tables of an engine, its dials and rules, and what it remembers.
@@ -30,6 +33,7 @@ pub struct State {
     faults: Faults,
     expressions: Cache,
     tokens: Tokens,
+    depot: Option<Arc<dyn Depot>>,
     decided: Ordinals,
     readers: Readers,
     journal: Journal,
@@ -46,6 +50,7 @@ impl State {
             faults: Faults::new(seed),
             expressions: Cache::new(),
             tokens: Tokens::default(),
+            depot: None,
             decided: Ordinals::default(),
             readers: Readers::default(),
             journal: Journal::default(),
@@ -70,6 +75,16 @@ impl State {
     /// The tables.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// Where buckets are kept, if anywhere.
+    pub fn depot(&self) -> Option<&dyn Depot> {
+        self.depot.as_deref()
+    }
+
+    /// Sets where buckets are kept.
+    pub fn set_depot(&mut self, depot: Arc<dyn Depot>) {
+        self.depot = Some(depot);
     }
 
     /// The client tokens.

@@ -77,7 +77,9 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
     for (write, failure) in writes.iter().zip(&mut failures) {
         let (Ok(write), None) = (write, &failure) else { continue };
         let at = of(write);
-        match write.change(&locked[at].2, &locked[at].1) {
+        let same = |(place, _, change): &&(usize, bool, Change)| *place == at && change.key.token == write.key.token;
+        let pending = changes.iter().filter(same).map(|(_, _, change)| change.growth()).sum();
+        match write.change(&locked[at].2, &locked[at].1, pending) {
             Ok(change) => changes.push((at, write.changes(&change), change)),
             Err(error) => *failure = Some(error),
         }

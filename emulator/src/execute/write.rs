@@ -79,7 +79,8 @@ impl Write<'_> {
     }
 
     /// Steps two and three: the condition on the current item, which no running transaction holds, and the whole change.
-    pub(super) fn change(&self, shape: &Shape, contents: &Contents) -> Result<Change, ApiError> {
+    /// `pending` is what earlier writes of a transaction add to the item collection.
+    pub(super) fn change(&self, shape: &Shape, contents: &Contents, pending: i64) -> Result<Change, ApiError> {
         if shape.epoch != self.target.shape.epoch {
             self.replan(shape)?;
         }
@@ -100,13 +101,28 @@ impl Write<'_> {
             Action::Check => old.cloned(),
             Action::Update { update, key, charged } => updated(shape, old, update.as_ref(), key, *charged)?,
         };
-        Ok(Change::new(&shape.definition, self.key.clone(), old.cloned(), new))
+        let mut change = Change::new(&shape.definition, self.key.clone(), old.cloned(), new);
+        if !shape.definition.locals.is_empty() {
+            weigh(shape, contents, &mut change, pending)?;
+        }
+        Ok(change)
     }
 
     /// Whether there is anything to apply.
     pub(super) fn changes(&self, change: &Change) -> bool {
         !matches!(self.action, Action::Check) && (change.old.is_some() || change.new.is_some())
     }
+}
+
+/// Notes how large a change leaves its item collection. One that is too large may become smaller, but no larger.
+fn weigh(shape: &Shape, contents: &Contents, change: &mut Change, pending: i64) -> Result<(), ApiError> {
+    let growth = change.growth();
+    let there = contents.collection(change.key.token);
+    change.collection = there.saturating_add_signed(pending + growth);
+    if growth > 0 && change.collection > shape.conditions.item_collection_size {
+        return Err(ApiError::item_collection_too_large());
+    }
+    Ok(())
 }
 
 /// Checks what an item that is put has for the indexes of its table.
@@ -204,7 +220,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     if partition.is_due(context.now) {
         due::run_locked(table, &shape, partition, Arc::make_mut(&mut guard), context.now);
     }
-    let mut change = write.change(&shape, &guard);
+    let mut change = write.change(&shape, &guard, 0);
     if table.capacity.is_counted() {
         change = pay(context, write, &guard, change);
     }

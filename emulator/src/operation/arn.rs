@@ -1,7 +1,8 @@
-//! The ARNs of tables and streams in `ResourceArn` (facts: file 04, section 8).
+//! ARNs: of tables and streams in `ResourceArn` (facts: file 04, section 8), and of what is made under tables (section 1.2).
 
 use super::check;
-use crate::error::ApiError;
+use crate::chance;
+use crate::error::{ApiError, ONE_VALIDATION_ERROR};
 use crate::execute::Context;
 use crate::value::Text;
 
@@ -54,6 +55,26 @@ pub fn resource(arn: Option<&Text>) -> Result<Resource<'_>, ApiError> {
     }
 }
 
+/// The form of an ARN in `TableName` on the control plane. Its region is looked at with its table.
+pub fn table(arn: &str) -> Result<(), ApiError> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let fault = match parts[..] {
+        ["arn", partition, ..] if !matches!(partition, "aws" | "aws-cn" | "aws-us-gov") => {
+            format!("Invalid AWS partition in '{arn}'")
+        }
+        ["arn", _, "dynamodb", _, _, resource] => match resource.split_once('/') {
+            Some(("table", name)) if check::is_name(name) => return Ok(()),
+            Some(("table", _)) => VALID_FORM.to_owned(),
+            _ => format!("Invalid resource type in '{arn}'"),
+        },
+        _ => VALID_FORM.to_owned(),
+    };
+    Err(ApiError::validation(format!("{ONE_VALIDATION_ERROR}{fault}")))
+}
+
+/// How the sentence begins was captured, not how it goes on.
+const VALID_FORM: &str = "Valid ARN format is arn:<partition>:dynamodb:<region>:<account-id>:table/<table-name>";
+
 impl Resource<'_> {
     /// Whether it is of another region than the caller's. Where all regions share one set of tables, a table keeps the
     /// region and the account it was made in.
@@ -61,9 +82,85 @@ impl Resource<'_> {
         self.region != context.region && !context.scope.region.is_empty()
     }
 
+    /// The ARN of its table.
+    pub fn table_arn(&self) -> &str {
+        self.arn.split_once("/stream/").map_or(self.arn, |(table, _)| table)
+    }
+
+    /// Whether it is a stream that there is, or was until a day ago.
+    pub fn is_stream(&self, context: &Context<'_>) -> bool {
+        let region = context.engine.catalog().region(&context.scope);
+        region.is_some_and(|region| region.stream(self.arn, context.now).is_some())
+    }
+
     /// Whether it is of another account than the caller's.
     pub fn is_foreign(&self, context: &Context<'_>) -> bool {
         self.account != context.account && !context.scope.region.is_empty()
+    }
+}
+
+/// What an ARN of a table, or of something under one, says: `arn:aws:dynamodb:<region>:<account>:table/<table>/<kind>/<id>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubResource<'r> {
+    /// The region.
+    pub region: &'r str,
+    /// The account.
+    pub account: &'r str,
+    /// The table's name.
+    pub table: &'r str,
+}
+
+/// The parts of an ARN of this kind of thing under a table, if it is one.
+pub fn sub_resource<'r>(arn: &'r str, kind: &str) -> Option<SubResource<'r>> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
+        return None;
+    };
+    let parts: Vec<&str> = resource.split('/').collect();
+    match parts[..] {
+        ["table", table, named, id] if named == kind && check::is_name(table) && !id.is_empty() => {
+            Some(SubResource { region, account, table })
+        }
+        _ => None,
+    }
+}
+
+/// The parts of a table's ARN, if it is one.
+pub fn table_arn(arn: &str) -> Option<SubResource<'_>> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
+        return None;
+    };
+    let table = resource.strip_prefix("table/").filter(|table| check::is_name(table))?;
+    Some(SubResource { region, account, table })
+}
+
+/// Refuses an ARN under a table of another account. Where all accounts share one set of tables, a table keeps the account
+/// it was made in.
+pub fn own_account(context: &Context<'_>, arn: &str) -> Result<(), ApiError> {
+    let account = arn.split(':').nth(4).unwrap_or_default();
+    if account == context.account || context.scope.account.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::access_denied(context.account, context.operation, arn))
+}
+
+/// The ARN of a new thing under a table: its id is the moment in milliseconds, and eight digits that nothing has yet.
+pub fn new_arn(context: &Context<'_>, table_arn: &str, kind: &str, taken: impl Fn(&str) -> bool) -> String {
+    let millis = context.now.micros().div_euclid(1000);
+    let mut ordinal = 0;
+    loop {
+        let decision = chance::decide(
+            context.engine.seed(),
+            kind,
+            table_arn.as_bytes(),
+            millis as u64 ^ ordinal << 48,
+        );
+        let arn = format!("{table_arn}/{kind}/{millis:014}-{:08x}", decision as u32);
+        if !taken(&arn) {
+            return arn;
+        }
+        ordinal += 1;
     }
 }
 

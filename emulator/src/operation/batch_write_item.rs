@@ -1,7 +1,8 @@
 //! [BatchWriteItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
 
 use super::check::{self, Report};
-use super::{dump, output, single_write};
+use super::output::{self, Collection};
+use super::{dump, single_write};
 use crate::capacity::Consumed;
 use crate::error::{ApiError, ErrorKind, Violations};
 use crate::execute::{self, Action, Context, Write, is_throttle};
@@ -48,7 +49,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     }
     let mut consumed: Vec<Option<Consumed>> = vec![None; tables.len()];
     let mut unprocessed: Vec<Vec<usize>> = vec![Vec::new(); tables.len()];
-    let mut collections: Vec<Vec<Map>> = vec![Vec::new(); tables.len()];
+    let mut collections: Vec<Vec<Collection>> = tables.iter().map(|_| Vec::new()).collect();
     let mut throttle = None;
     for (at, number, write) in &planned {
         match execute::write(context, write) {
@@ -66,10 +67,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
                     none => *none = Some(cost),
                 }
                 if metrics && !write.target.definition().locals.is_empty() {
-                    let collection = single_write::collection_key(write);
-                    if !collections[*at].contains(&collection) {
-                        collections[*at].push(collection);
-                    }
+                    let collection = single_write::collection(write, &change);
+                    output::note_collection(&mut collections[*at], collection);
                 }
             }
         }
@@ -104,7 +103,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         list.close();
     }
     rest.close();
-    let collections: Vec<(Text, Vec<Map>)> = targets
+    let collections: Vec<(Text, Vec<Collection>)> = targets
         .iter()
         .map(|target| target.table.name.clone())
         .zip(collections)

@@ -1,5 +1,6 @@
 //! The framework's checks on members that several operations share, in the wording of each layer.
 
+use super::arn;
 use crate::error::{ApiError, Violations, constraint};
 use crate::request::Substitutions;
 use crate::value::Text;
@@ -26,8 +27,12 @@ pub mod words {
     pub const ATTRIBUTE_TYPE: &str = "[B, N, S]";
     /// `BillingMode`.
     pub const BILLING_MODE: &str = "[PROVISIONED, PAY_PER_REQUEST]";
-    /// `ApproximateCreationDateTimePrecision`; this and the next two in the model's order, since none has been captured.
+    /// `ApproximateCreationDateTimePrecision`; this and the next four in the model's order, since none has been captured.
     pub const DATE_TIME_PRECISION: &str = "[MILLISECOND, MICROSECOND]";
+    /// `MultiRegionConsistency`.
+    pub const MULTI_REGION_CONSISTENCY: &str = "[EVENTUAL, STRONG]";
+    /// `GlobalTableSettingsReplicationMode`.
+    pub const SETTINGS_REPLICATION_MODE: &str = "[ENABLED, DISABLED, ENABLED_WITH_OVERRIDES]";
     /// `ContributorInsightsAction`.
     pub const CONTRIBUTOR_INSIGHTS_ACTION: &str = "[ENABLE, DISABLE]";
     /// `ContributorInsightsMode`.
@@ -172,7 +177,7 @@ pub fn control_table_name(table: Option<&Text>) -> Result<&str, ApiError> {
         return Err(ApiError::table_name_required());
     };
     if table.starts_with("arn:") {
-        return Ok(table);
+        return arn::table(table).map(|()| table.as_str());
     }
     if !(3..=255).contains(&table.chars().count()) {
         return Err(ApiError::validation(
@@ -190,6 +195,15 @@ pub fn range(faults: &mut Violations, value: Option<i64>, path: &str, least: i64
     match value {
         Some(value) if value < least => faults.silent_value(path, constraint::min_value(least)),
         Some(value) if value > most => faults.silent_value(path, constraint::max_value(most)),
+        _ => {}
+    }
+}
+
+/// A number with bounds, in the layer that echoes the value.
+pub fn echoed_range(faults: &mut Violations, value: Option<i64>, path: &str, least: i64, most: i64) {
+    match value {
+        Some(value) if value < least => faults.value(value, path, constraint::min_value(least)),
+        Some(value) if value > most => faults.value(value, path, constraint::max_value(most)),
         _ => {}
     }
 }

@@ -1,20 +1,26 @@
 //! [CreateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html).
 
 pub(super) mod definition;
+pub(super) mod quota;
 pub(super) mod shape;
 pub(super) mod vector;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::check;
 use super::description::{self, Look};
-use super::policies;
+use super::{one_of, policies};
 use crate::chance;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::CreateTable;
-use crate::storage::{Attached, GlobalIndex, PARTITIONS, Recent, Shape, Stream, StreamSettings, Table, VectorEntries};
+use crate::schema::{Definition, StreamView};
+use crate::storage::{
+    Attached, GlobalIndex, PARTITIONS, Recent, Region, Restored, Shape, Stream, StreamSettings, Table, VectorEntries,
+};
+use crate::value::Name;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::policy::Document;
@@ -24,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let Some(name) = request.table_name.clone() else {
         return Err(ApiError::table_name_required());
     };
-    shape::check(&request, &name)?;
+    shape::check(&request, &name, "")?;
     let definition = definition::read(context, &request)?;
     let policy = request.resource_policy.as_deref();
     let policy = policy.map(|text| Document::read(text, false)).transpose()?;
@@ -42,33 +48,91 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     if let Some(there) = tables.get(&name) {
         let shape = there.shape();
         if shape.deleted_at.is_none_or(|gone| gone > context.now) {
-            return Err(if context.now < shape.active_at {
+            return Err(if shape.is_restoring(context.now) {
+                ApiError::in_use(format_args!("Table is being used: {name}"))
+            } else if context.now < shape.active_at {
                 ApiError::in_use(format_args!("Table is being created: {name}"))
             } else {
                 ApiError::table_exists(&name)
             });
         }
     }
+    check_quota(context, &name, &tables)?;
+    let extras = Extras {
+        stream: definition::stream(&request)?,
+        attached,
+        restored: None,
+    };
+    let table = make(context, &region, name.clone(), definition, extras);
+    tables.insert(name, Arc::clone(&table));
+    drop(tables);
+    description::table(out, "TableDescription", &table, &table.shape(), Look::Created);
+    Ok(())
+}
+
+/// The quota of tables in a region; no concern of who makes tables at once.
+pub(super) fn check_quota(
+    context: &Context<'_>,
+    name: &Name,
+    tables: &BTreeMap<Name, Arc<Table>>,
+) -> Result<(), ApiError> {
+    if context
+        .engine
+        .conditions_of(&context.scope, name)
+        .table_status
+        .is_none()
+    {
+        return Ok(());
+    }
+    let live = |table: &&Arc<Table>| table.shape().deleted_at.is_none_or(|gone| gone > context.now);
+    quota::tables(tables.values().filter(live).count())
+}
+
+/// How many times as long as the creation of a table a restore takes (measured: from 80 s on).
+const RESTORE_TAKES: f64 = 20.0;
+
+/// What a new table has besides its definition.
+#[derive(Default)]
+pub(super) struct Extras {
+    stream: Option<StreamView>,
+    attached: Attached,
+    restored: Option<Restored>,
+}
+
+impl Extras {
+    /// Of a table that is made of a backup or of another table's past.
+    pub(super) fn of(restored: Restored) -> Extras {
+        Extras {
+            restored: Some(restored),
+            ..Extras::default()
+        }
+    }
+}
+
+/// A table that nobody knows of yet.
+pub(super) fn make(
+    context: &Context<'_>,
+    region: &Region,
+    name: Name,
+    definition: Definition,
+    extras: Extras,
+) -> Arc<Table> {
     let ordinal = context.engine.catalog().next_ordinal();
     let conditions = context.engine.conditions_of(&context.scope, &name);
     let seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
-    let lag = conditions
-        .table_status
-        .of(chance::decide(seed, "creating", &[], ordinal));
+    let decision = chance::decide(seed, "creating", &[], ordinal);
+    let mut lag = conditions.table_status.of(decision);
+    if extras.restored.is_some() {
+        lag = Duration::try_from_secs_f64(lag.as_secs_f64() * RESTORE_TAKES).unwrap_or(lag);
+    }
+    let indexes = definition.globals.iter().map(|_| Arc::new(GlobalIndex::new()));
+    let vectors = definition.vectors.iter().map(|_| Arc::new(VectorEntries::new()));
     let arn = context.table_arn(&name);
     let active_at = context.now.plus(lag);
     let mut shape = Shape {
         epoch: 1,
-        indexes: definition
-            .globals
-            .iter()
-            .map(|_| Arc::new(GlobalIndex::new()))
-            .collect(),
-        vectors: definition
-            .vectors
-            .iter()
-            .map(|_| Arc::new(VectorEntries::new()))
-            .collect(),
+        indexes: indexes.collect(),
+        vectors: vectors.collect(),
         definition: Arc::new(definition),
         stream: None,
         latest_stream: None,
@@ -81,9 +145,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         deleted_at: None,
         jobs: Vec::new(),
         recent: Recent::default(),
-        attached: Arc::new(attached),
+        recovery: None,
+        restored: extras.restored.map(Arc::new),
+        attached: Arc::new(extras.attached),
     };
-    if let Some(view) = definition::stream(&request)? {
+    if let Some(view) = extras.stream {
         let stream = Stream::new(StreamSettings {
             table: name.clone(),
             table_arn: &arn,
@@ -100,21 +166,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         chance::decide(seed, "id", &[], ordinal),
         chance::decide(seed, "id", &[1], ordinal),
     );
-    let table = Table::new(name.clone(), arn, id, ordinal, context.now, shape);
+    let table = Table::new(name, arn, id, ordinal, context.now, shape);
     // Under the lock that whoever begins to watch takes after having said so.
     if context.engine.journal().is_asked() {
         table.watch_from_birth();
     }
-    let table = Arc::new(table);
-    tables.insert(name, Arc::clone(&table));
-    drop(tables);
-    description::table(out, "TableDescription", &table, &table.shape(), Look::Created);
-    Ok(())
-}
-
-/// The words of an enumeration that the request may use.
-pub(super) fn one_of(word: Option<&crate::value::Text>) -> Option<&str> {
-    word.map(crate::value::Text::as_str)
+    Arc::new(table)
 }
 
 /// `check` is named so that both halves of the validation can find it.

@@ -1,15 +1,15 @@
 //! [DeleteTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html).
 
-use super::check;
 use super::description::{self, Look};
 use super::tags;
+use super::{backups, check};
 use crate::chance;
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::execute::{self, Context};
 use crate::plan;
 use crate::request::TableOnly;
-use crate::storage::Shape;
+use crate::storage::{BackupKind, Shape, Work};
 use crate::value::Name;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -51,6 +51,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         shape.close_stream(now, gone);
         Ok(())
     })?;
+    if shape.recovery.is_some() {
+        // It shows when the table is gone.
+        let gone = shape.deleted_at.unwrap_or(now);
+        let name = format!("{}$DeletedTableBackup", table.name);
+        backups::make(context, table, name, BackupKind::System, gone);
+    }
     description::table(out, "TableDescription", table, &shape, Look::Deleted);
     context.engine.forget_deleted(&context.scope, &table.name, now);
     Ok(())
@@ -63,7 +69,10 @@ fn check_jobs(shape: &Shape, name: &Name, now: Moment) -> Result<(), ApiError> {
             "Cannot delete table while indexes are being created, updated, or deleted.",
         ));
     }
-    if shape.running(now).next().is_some() {
+    let mut others = shape
+        .running(now)
+        .filter(|job| !matches!(job.work, Work::ClearLimits { .. }));
+    if others.next().is_some() {
         return Err(ApiError::in_use(format_args!(
             "Table: {name} is in the process of being updated."
         )));

@@ -3,10 +3,10 @@
 use crate::capacity::Direction;
 use crate::clock::Moment;
 use crate::schema::{
-    Adjustments, BillingMode, Definition, Index, KeySchema, OnDemandThroughput, Projection, Throughput, VectorIndex,
-    initial_warm,
+    Adjustments, BillingMode, Definition, Encryption, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
+    VectorIndex, initial_warm,
 };
-use crate::storage::{GlobalIndex, Job, Shape, Table, VectorEntries, Work};
+use crate::storage::{GlobalIndex, Job, Restored, Shape, Table, VectorEntries, Work};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -110,7 +110,7 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     global_indexes(object, table, shape, settled, look);
     vector_indexes(object, table, shape, settled, look);
     stream(object, shape);
-    on_demand(object, definition.on_demand.as_ref());
+    on_demand(object, shown_limits(definition, &jobs).as_ref());
     if settled || definition.warm.is_some() {
         let changing = old_warm(&shape.jobs, None, look);
         let there = grown(
@@ -124,6 +124,20 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     }
     table_class(object, definition, &jobs);
     encryption(object, definition, &jobs);
+    if let Some(restored) = shape.restored.as_deref().filter(|_| !settled) {
+        restore_summary(object, restored);
+    }
+}
+
+fn restore_summary(object: &mut Object<'_>, restored: &Restored) {
+    let mut summary = object.object("RestoreSummary");
+    if let Some(arn) = &restored.backup_arn {
+        summary.string("SourceBackupArn", arn);
+    }
+    summary.string("SourceTableArn", &restored.table_arn);
+    summary.timestamp("RestoreDateTime", restored.at);
+    summary.boolean("RestoreInProgress", true);
+    summary.close();
 }
 
 /// A stream shows as it is wanted, from the request on; the label of one that was switched off stays.
@@ -163,9 +177,19 @@ fn encryption(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) {
         _ => None,
     });
     let enabled = definition.encryption.as_ref().map(|each| ("ENABLED", &each.key_arn));
-    let Some((status, key_arn)) = changing.or(enabled) else {
-        return;
-    };
+    if let Some((status, key_arn)) = changing.or(enabled) {
+        encrypted(object, status, key_arn);
+    }
+}
+
+/// `SSEDescription` of what is encrypted with a key of the caller's.
+pub(super) fn encryption_enabled(object: &mut Object<'_>, encryption: Option<&Encryption>) {
+    if let Some(encryption) = encryption {
+        encrypted(object, "ENABLED", &encryption.key_arn);
+    }
+}
+
+fn encrypted(object: &mut Object<'_>, status: &str, key_arn: &str) {
     let mut description = object.object("SSEDescription");
     description.string("Status", status);
     description.string("SSEType", "KMS");
@@ -246,7 +270,7 @@ pub fn key_schema(object: &mut Object<'_>, schema: &KeySchema) {
     list.close();
 }
 
-fn projection(object: &mut Object<'_>, projection: &Projection) {
+pub(super) fn projection(object: &mut Object<'_>, projection: &Projection) {
     let mut description = object.object("Projection");
     match projection {
         Projection::All => description.string("ProjectionType", "ALL"),
@@ -324,7 +348,7 @@ fn vector_indexes(object: &mut Object<'_>, table: &Table, shape: &Shape, settled
     list.close();
 }
 
-fn vector_index(element: &mut Object<'_>, index: &VectorIndex) {
+pub(super) fn vector_index(element: &mut Object<'_>, index: &VectorIndex) {
     let mut attribute = element.object("VectorAttribute");
     attribute.string("AttributeName", &index.attribute);
     attribute.close();
@@ -410,7 +434,7 @@ fn global_index(
     }
 }
 
-fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
+pub(super) fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
     let Some(limits) = limits else { return };
     let mut description = object.object("OnDemandThroughput");
     if let Some(most) = limits.max_read {
@@ -420,6 +444,19 @@ fn on_demand(object: &mut Object<'_>, limits: Option<&OnDemandThroughput>) {
         description.integer("MaxWriteRequestUnits", most);
     }
     description.close();
+}
+
+/// The table's limits; one that was just taken away shows as -1.
+fn shown_limits(definition: &Definition, jobs: &[&Job]) -> Option<OnDemandThroughput> {
+    let mut shown = definition.on_demand;
+    for job in jobs {
+        if let Work::ClearLimits { read, write } = job.work {
+            let limits = shown.get_or_insert_default();
+            limits.max_read = limits.max_read.or(read.then_some(-1));
+            limits.max_write = limits.max_write.or(write.then_some(-1));
+        }
+    }
+    shown
 }
 
 /// What served at once before a change that is on its way.

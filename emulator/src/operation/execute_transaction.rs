@@ -176,7 +176,7 @@ fn read(
     let planned = steps
         .iter()
         .zip(keys)
-        .map(|(step, key)| plan::get(step.target.clone()?, key.as_ref().map_err(Clone::clone)?));
+        .map(|(step, key)| plan::transact_get(step.target.clone()?, key.as_ref().map_err(Clone::clone)?));
     let planned: Vec<Result<Get<'_>, ApiError>> = planned.collect();
     if planned.iter().any(Result::is_err) {
         let reasons = planned.into_iter().map(|each| cancellation_reason(each.err()));

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use super::check;
-use crate::error::{ApiError, Violations, constraint};
+use crate::error::{ApiError, Violations};
 use crate::execute::Context;
 use crate::request::ListTables;
 use crate::value::Name;
@@ -17,16 +17,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let request = ListTables::decode(body)?;
     let mut faults = Violations::new();
     if let Some(start) = &request.exclusive_start_table_name {
-        if start.starts_with("arn:") {
-            faults.value(start, "exclusiveStartTableName", constraint::NAME_PATTERN);
-        }
-        check::name(&mut faults, start, "exclusiveStartTableName");
+        check::plain_name(&mut faults, start, "exclusiveStartTableName");
     }
-    match request.limit {
-        Some(limit) if limit < 1 => faults.value(limit, "limit", constraint::min_value(1)),
-        Some(limit) if limit > MOST => faults.value(limit, "limit", constraint::max_value(MOST)),
-        _ => {}
-    }
+    check::echoed_range(&mut faults, request.limit, "limit", 1, MOST);
     faults.finish()?;
     context.judge_control("")?;
     let limit = request.limit.unwrap_or(MOST) as usize;

@@ -11,12 +11,12 @@ use crate::wire::object::Object;
 /// All tags are one page: a resource has at most fifty. So no token is ever handed out, and one that comes is ignored.
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = ListTagsOfResource::decode(body)?;
-    let arn = tags::resource(context, request.resource_arn.as_ref())?;
-    let table = tags::table(context, arn)?;
+    let resource = tags::resource(context, request.resource_arn.as_ref())?;
+    let table = tags::table(context, &resource)?;
     let shape = table.shape();
     let mut answer = Object::open(out);
     let mut list = answer.list("Tags");
-    for (key, value) in &shape.definition.tags {
+    for (key, value) in tags::of(&shape, resource.stream) {
         let mut tag = list.object();
         tag.string("Key", key);
         tag.string("Value", value);

@@ -1,23 +1,34 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
 
 mod arn;
+mod auto_scaling;
+mod backups;
 mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
+mod cancel_bulk_operation;
 mod check;
+mod create_backup;
 mod create_global_table;
 mod create_table;
+mod delete_backup;
 mod delete_item;
 mod delete_resource_policy;
 mod delete_table;
+mod describe_backup;
+mod describe_bulk_operation;
+mod describe_continuous_backups;
 mod describe_contributor_insights;
 mod describe_endpoints;
+mod describe_export;
 mod describe_global_table;
 mod describe_global_table_settings;
+mod describe_import;
 mod describe_kinesis_streaming_destination;
 mod describe_limits;
 mod describe_stream;
 mod describe_table;
+mod describe_table_replica_auto_scaling;
 mod describe_time_to_live;
 mod description;
 mod disable_kinesis_streaming_destination;
@@ -25,15 +36,21 @@ mod dump;
 mod enable_kinesis_streaming_destination;
 mod execute_statement;
 mod execute_transaction;
+mod export_table_to_point_in_time;
 mod get_item;
 mod get_records;
 mod get_resource_policy;
 mod get_shard_iterator;
+mod import_table;
 mod insights;
 mod kinesis;
 mod legacy_global_tables;
+mod list_backups;
+mod list_bulk_operations;
 mod list_contributor_insights;
+mod list_exports;
 mod list_global_tables;
+mod list_imports;
 mod list_streams;
 mod list_tables;
 mod list_tags_of_resource;
@@ -43,9 +60,13 @@ mod put_item;
 mod put_resource_policy;
 mod query;
 mod reading;
+mod restore;
+mod restore_table_from_backup;
+mod restore_table_to_point_in_time;
 mod scan;
 mod search_vectors;
 mod single_write;
+mod start_bulk_put_items;
 mod statement;
 mod streams;
 mod tag_resource;
@@ -53,13 +74,16 @@ mod tags;
 mod transact_get_items;
 mod transact_write_items;
 mod transaction;
+mod transfers;
 mod untag_resource;
+mod update_continuous_backups;
 mod update_contributor_insights;
 mod update_global_table;
 mod update_global_table_settings;
 mod update_item;
 mod update_kinesis_streaming_destination;
 mod update_table;
+mod update_table_replica_auto_scaling;
 mod update_time_to_live;
 
 use crate::error::ApiError;
@@ -117,50 +141,75 @@ pub static OPERATIONS: &[Operation] = operations! {
     "BatchExecuteStatement" Write "dynamodb:PartiQLSelect" => batch_execute_statement,
     "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
     "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
+    "CancelBulkOperation" Control "dynamodb:CancelBulkOperation" => cancel_bulk_operation,
+    "CreateBackup" Control "dynamodb:CreateBackup" => create_backup,
     "CreateGlobalTable" Control "dynamodb:CreateGlobalTable" => create_global_table,
     "CreateTable" Control "dynamodb:CreateTable" => create_table,
+    "DeleteBackup" Control "dynamodb:DeleteBackup" => delete_backup,
     "DeleteItem" Write "dynamodb:DeleteItem" => delete_item,
     "DeleteResourcePolicy" Control "dynamodb:DeleteResourcePolicy" => delete_resource_policy,
     "DeleteTable" Control "dynamodb:DeleteTable" => delete_table,
+    "DescribeBackup" Control "dynamodb:DescribeBackup" => describe_backup,
+    "DescribeBulkOperation" Control "dynamodb:DescribeBulkOperation" => describe_bulk_operation,
+    "DescribeContinuousBackups" Control "dynamodb:DescribeContinuousBackups" => describe_continuous_backups,
     "DescribeContributorInsights" Control "dynamodb:DescribeContributorInsights" => describe_contributor_insights,
     "DescribeEndpoints" Control "dynamodb:DescribeEndpoints" => describe_endpoints,
+    "DescribeExport" Control "dynamodb:DescribeExport" => describe_export,
     "DescribeGlobalTable" Control "dynamodb:DescribeGlobalTable" => describe_global_table,
     "DescribeGlobalTableSettings" Control "dynamodb:DescribeGlobalTableSettings" => describe_global_table_settings,
+    "DescribeImport" Control "dynamodb:DescribeImport" => describe_import,
     "DescribeKinesisStreamingDestination" Control "dynamodb:DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
     "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
     "DescribeStream" Control "dynamodb:DescribeStream" => describe_stream of Streams,
     "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
+    "DescribeTableReplicaAutoScaling" Control "dynamodb:DescribeTableReplicaAutoScaling" => describe_table_replica_auto_scaling,
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
     "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
     "ExecuteStatement" Write "dynamodb:PartiQLSelect" => execute_statement,
     "ExecuteTransaction" Write "dynamodb:PartiQLSelect" => execute_transaction,
+    "ExportTableToPointInTime" Control "dynamodb:ExportTableToPointInTime" => export_table_to_point_in_time,
     "GetItem" Read "dynamodb:GetItem" => get_item,
     "GetRecords" Read "dynamodb:GetRecords" => get_records of Streams,
     "GetResourcePolicy" Control "dynamodb:GetResourcePolicy" => get_resource_policy,
     "GetShardIterator" Read "dynamodb:GetShardIterator" => get_shard_iterator of Streams,
+    "ImportTable" Control "dynamodb:ImportTable" => import_table,
+    "ListBackups" Control "dynamodb:ListBackups" => list_backups,
+    "ListBulkOperations" Control "dynamodb:ListBulkOperations" => list_bulk_operations,
     "ListContributorInsights" Control "dynamodb:ListContributorInsights" => list_contributor_insights,
+    "ListExports" Control "dynamodb:ListExports" => list_exports,
     "ListGlobalTables" Control "dynamodb:ListGlobalTables" => list_global_tables,
+    "ListImports" Control "dynamodb:ListImports" => list_imports,
     "ListStreams" Control "dynamodb:ListStreams" => list_streams of Streams,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
     "PutItem" Write "dynamodb:PutItem" => put_item,
     "PutResourcePolicy" Control "dynamodb:PutResourcePolicy" => put_resource_policy,
     "Query" Read "dynamodb:Query" => query,
+    "RestoreTableFromBackup" Control "dynamodb:RestoreTableFromBackup" => restore_table_from_backup,
+    "RestoreTableToPointInTime" Control "dynamodb:RestoreTableToPointInTime" => restore_table_to_point_in_time,
     "Scan" Read "dynamodb:Scan" => scan,
     "SearchVectors" Read "dynamodb:SearchVectors" => search_vectors,
+    "StartBulkPutItems" Write "dynamodb:StartBulkPutItems" => start_bulk_put_items,
     "TagResource" Control "dynamodb:TagResource" => tag_resource,
     "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
     "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,
     "UntagResource" Control "dynamodb:UntagResource" => untag_resource,
+    "UpdateContinuousBackups" Control "dynamodb:UpdateContinuousBackups" => update_continuous_backups,
     "UpdateContributorInsights" Control "dynamodb:UpdateContributorInsights" => update_contributor_insights,
     "UpdateGlobalTable" Control "dynamodb:UpdateGlobalTable" => update_global_table,
     "UpdateGlobalTableSettings" Control "dynamodb:UpdateGlobalTableSettings" => update_global_table_settings,
     "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
     "UpdateKinesisStreamingDestination" Control "dynamodb:UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
     "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
+    "UpdateTableReplicaAutoScaling" Control "dynamodb:UpdateTableReplicaAutoScaling" => update_table_replica_auto_scaling,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
 };
+
+/// The words of an enumeration that the request may use.
+fn one_of(word: Option<&crate::value::Text>) -> Option<&str> {
+    word.map(crate::value::Text::as_str)
+}
 
 /// A service's operation of this name.
 pub fn find(service: Service, name: &str) -> Option<&'static Operation> {

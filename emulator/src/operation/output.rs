@@ -83,6 +83,22 @@ pub fn consumed_capacities<'c>(answer: &mut Object<'_>, consumed: impl Iterator<
     list.close();
 }
 
+/// An item collection that a write is about.
+pub struct Collection {
+    /// Its partition key.
+    pub key: Map,
+    /// How many whole gigabytes it has.
+    pub gigabytes: u64,
+}
+
+/// Notes a collection, or its size after one more write.
+pub fn note_collection(collections: &mut Vec<Collection>, collection: Collection) {
+    match collections.iter_mut().find(|there| there.key == collection.key) {
+        Some(there) => *there = collection,
+        None => collections.push(collection),
+    }
+}
+
 /// Adds what a part of a request cost to what the request cost on the same table.
 pub fn merge(consumed: &mut Vec<Consumed>, cost: Consumed) {
     match consumed.iter_mut().find(|sum| sum.table_name == cost.table_name) {
@@ -92,17 +108,18 @@ pub fn merge(consumed: &mut Vec<Consumed>, cost: Consumed) {
 }
 
 /// `ItemCollectionMetrics` of a write: its collection, and a size in whole gigabytes.
-pub fn item_collection_metrics(out: &mut Writer, collection: &Map) {
+pub fn item_collection_metrics(out: &mut Writer, collection: &Collection) {
     let mut object = Object::open(out);
-    object.map("ItemCollectionKey", collection);
+    object.map("ItemCollectionKey", &collection.key);
     let mut range = object.list("SizeEstimateRangeGB");
-    range.element().double(0.0).double(1.0);
+    let lower = collection.gigabytes as f64;
+    range.element().double(lower).double(lower + 1.0);
     range.close();
     object.close();
 }
 
 /// `ItemCollectionMetrics` of a batch or transaction: by table, each collection once; not there if there are none.
-pub fn batch_collection_metrics(answer: &mut Object<'_>, tables: &[(Text, Vec<Map>)]) {
+pub fn batch_collection_metrics(answer: &mut Object<'_>, tables: &[(Text, Vec<Collection>)]) {
     if tables.iter().all(|(_, collections)| collections.is_empty()) {
         return;
     }

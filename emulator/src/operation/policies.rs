@@ -59,7 +59,7 @@ pub fn target(context: &Context<'_>, resource: &Resource<'_>) -> Result<Target, 
     let target = plan::sub_resource(context, resource.table)?;
     context.judge_control(&target.table.name)?;
     match resource.stream {
-        Some(label) if !is_stream(context, resource) => Err(ApiError::new(
+        Some(label) if !resource.is_stream(context) => Err(ApiError::new(
             ErrorKind::ResourceNotFound,
             format!(
                 "Requested resource not found: Stream: {label} not found for Table: {}",
@@ -68,11 +68,6 @@ pub fn target(context: &Context<'_>, resource: &Resource<'_>) -> Result<Target, 
         )),
         _ => Ok(target),
     }
-}
-
-fn is_stream(context: &Context<'_>, resource: &Resource<'_>) -> bool {
-    let region = context.engine.catalog().region(&context.scope);
-    region.is_some_and(|region| region.stream(resource.arn, context.now).is_some())
 }
 
 /// The policy that is not there.

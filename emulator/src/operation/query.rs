@@ -8,7 +8,7 @@ use crate::expression::{Condition, ExpressionKind, KeyCondition, Projection, Sco
 use crate::key::Key;
 use crate::plan::{self, KeySelection, Target};
 use crate::request::Query;
-use crate::schema::{Index, KeySchema};
+use crate::schema::{Definition, Index, KeySchema};
 use crate::value::AttributeValue;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -53,7 +53,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         check_start(index, &selection, start)?;
     }
     let forward = request.scan_index_forward.unwrap_or(true);
-    check_filter(&target, index, schema, filter.as_ref(), request.query_filter.is_some())?;
+    check_filter(&target, index, filter.as_ref(), request.query_filter.is_some())?;
     let projection = match &request.projection_expression {
         Some(text) => Some(scope.projection(text)?),
         None => legacy_projection,
@@ -149,22 +149,11 @@ fn check_start(index: Option<&Index>, selection: &KeySelection, start: &Key) -> 
 fn check_filter(
     target: &Target,
     index: Option<&Index>,
-    schema: &KeySchema,
     filter: Option<&Condition<'_>>,
     legacy: bool,
 ) -> Result<(), ApiError> {
     let Some(filter) = filter else { return Ok(()) };
-    for path in filter.paths() {
-        reading::check_below_keys(target, index, path)?;
-        let name = path.name();
-        if !schema.contains(name) {
-            continue;
-        }
-        let what = if legacy { "QueryFilter" } else { "Filter Expression" };
-        return Err(ApiError::validation(format!(
-            "{what} can only contain non-primary key attributes: Primary key attribute: {name}"
-        )));
-    }
+    check_filter_keys(target.definition(), index, filter, legacy)?;
     let Some(index) = index else { return Ok(()) };
     let table = &target.definition().key;
     let mut missing: Vec<&str> = Vec::new();
@@ -177,6 +166,28 @@ fn check_filter(
         return Ok(());
     }
     Err(ApiError::filter_not_projected(&index.name, &missing))
+}
+
+/// A filter may not look at the keys of what is queried.
+pub(super) fn check_filter_keys(
+    definition: &Definition,
+    index: Option<&Index>,
+    filter: &Condition<'_>,
+    legacy: bool,
+) -> Result<(), ApiError> {
+    let schema = index.map_or(&definition.key, |index| &index.key);
+    for path in filter.paths() {
+        reading::check_below_keys(definition, index, path)?;
+        let name = path.name();
+        if !schema.contains(name) {
+            continue;
+        }
+        let what = if legacy { "QueryFilter" } else { "Filter Expression" };
+        return Err(ApiError::validation(format!(
+            "{what} can only contain non-primary key attributes: Primary key attribute: {name}"
+        )));
+    }
+    Ok(())
 }
 
 /// The value of the partition key that is queried.

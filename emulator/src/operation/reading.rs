@@ -175,12 +175,12 @@ pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Selec
 }
 
 /// A filter's path that goes on below a key attribute, of the table or of the index that is read.
-pub fn check_below_keys(target: &Target, index: Option<&Index>, path: Path<'_>) -> Result<(), ApiError> {
+pub fn check_below_keys(definition: &Definition, index: Option<&Index>, path: Path<'_>) -> Result<(), ApiError> {
     let name = path.name();
     if !path.is_nested() {
         return Ok(());
     }
-    if target.definition().key.contains(name) {
+    if definition.key.contains(name) {
         return Err(ApiError::path_below_key(false, name));
     }
     match index {

@@ -51,7 +51,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     }
     if let Some(filter) = &filter {
         let mut paths = filter.paths();
-        paths.try_for_each(|path| reading::check_below_keys(&target, index, path))?;
+        paths.try_for_each(|path| reading::check_below_keys(target.definition(), index, path))?;
     }
     let projection = match &request.projection_expression {
         Some(text) => Some(scope.projection(text)?),

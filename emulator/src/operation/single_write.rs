@@ -1,14 +1,14 @@
 //! What PutItem, UpdateItem and DeleteItem share.
 
 use super::check::{self, Report, ReturnValues};
-use super::output;
+use super::output::{self, Collection};
 use crate::change::Change;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context, Write};
 use crate::expression::{Condition, ExpressionKind, Scope, legacy};
 use crate::plan::Target;
 use crate::request::{Expected, Substitutions};
-use crate::value::{Map, Name, Text};
+use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -109,14 +109,15 @@ pub fn run(
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, wanted.report);
     }
     if wanted.metrics && !write.target.definition().locals.is_empty() {
-        output::item_collection_metrics(answer.member("ItemCollectionMetrics"), &collection_key(write));
+        output::item_collection_metrics(answer.member("ItemCollectionMetrics"), &collection(write, &change));
     }
     answer.close();
     Ok(())
 }
 
-/// The hash key attribute of the item that a write is about.
-pub fn collection_key(write: &Write<'_>) -> Map {
+/// The item collection that a write is about: its hash key attribute, and its size after the write.
+pub fn collection(write: &Write<'_>, change: &Change) -> Collection {
+    let gigabyte = (write.target.shape.conditions.item_collection_size / 10).max(1);
     let name = write
         .target
         .definition()
@@ -124,10 +125,90 @@ pub fn collection_key(write: &Write<'_>) -> Map {
         .hash
         .first()
         .map(|attribute| attribute.name.clone());
-    name.into_iter().zip(write.partition.cloned()).collect()
+    Collection {
+        key: name.into_iter().zip(write.partition.cloned()).collect(),
+        gigabytes: change.collection / gigabyte,
+    }
 }
 
 /// The table of a write, and its place in the order of checks: after all that the request alone tells.
 pub fn table(context: &Context<'_>, name: Option<&Text>) -> Result<Target, ApiError> {
     crate::plan::table(context, name.map(Text::as_str).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::caller::Caller;
+    use crate::chance;
+    use crate::clock::Moment;
+    use crate::conditions::Conditions;
+    use crate::execute::State;
+    use crate::operation;
+    use crate::storage::Scope as Place;
+    use crate::wire::envelope::Service;
+
+    const TABLE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"},
+            {"AttributeName": "l", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        "LocalSecondaryIndexes": [{"IndexName": "by-l", "Projection": {"ProjectionType": "KEYS_ONLY"}, "KeySchema":
+            [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}]}]}"#;
+
+    #[test]
+    fn collections_have_the_size_of_what_is_in_them() {
+        let state = State::new(1, Conditions::CALM);
+        let place = Place {
+            account: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let caller = Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let context = Context::new(&state, place, &caller, "PutItem", Moment::START);
+        let send = |name: &str, body: &str| {
+            let operation = operation::find(Service::DynamoDb, name).unwrap();
+            (operation.run)(&context, body.as_bytes(), &mut Writer::new()).unwrap();
+        };
+        send("CreateTable", TABLE);
+        for step in 0..400 {
+            let draw = |what: &str, of: u64| chance::decide(7, what, &[], step) % of;
+            let key = format!(
+                r#""pk": {{"S": "{}"}}, "sk": {{"S": "{}"}}"#,
+                draw("pk", 3),
+                draw("sk", 5)
+            );
+            let l = format!(r#""l": {{"S": "{}"}}"#, "l".repeat(1 + draw("l", 9) as usize));
+            let filler = format!(r#""f": {{"S": "{}"}}"#, "f".repeat(draw("f", 50) as usize));
+            match draw("what", 4) {
+                0 => send(
+                    "PutItem",
+                    &format!(r#"{{"TableName": "tab", "Item": {{{key}, {filler}}}}}"#),
+                ),
+                1 => send(
+                    "PutItem",
+                    &format!(r#"{{"TableName": "tab", "Item": {{{key}, {l}, {filler}}}}}"#),
+                ),
+                2 => send("DeleteItem", &format!(r#"{{"TableName": "tab", "Key": {{{key}}}}}"#)),
+                _ => send(
+                    "TransactWriteItems",
+                    &format!(r#"{{"TransactItems": [{{"Put": {{"TableName": "tab", "Item": {{{key}, {l}}}}}}}]}}"#),
+                ),
+            }
+            let table = state.catalog().table(&context.scope, "tab").unwrap();
+            for partition in table.partitions() {
+                let contents = partition.read();
+                let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
+                for (key, item) in contents.items().chain(contents.local_entries(0)) {
+                    *sizes.entry(key.token).or_default() += item.size() as u64;
+                }
+                for (token, size) in sizes {
+                    assert_eq!(contents.collection(token), size, "step {step}");
+                }
+            }
+        }
+    }
 }

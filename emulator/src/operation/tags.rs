@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::arn;
+use super::arn::{self, Resource};
 use crate::conditions::Lag;
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::Context;
@@ -77,7 +77,7 @@ pub fn check_count(tags: &Tags) -> Result<(), ApiError> {
 }
 
 /// The form of a `ResourceArn`: of the caller's region and account.
-pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<&'r str, ApiError> {
+pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<Resource<'r>, ApiError> {
     let resource = arn::resource(arn)?;
     let arn = resource.arn;
     if resource.is_elsewhere(context) {
@@ -88,31 +88,39 @@ pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<&'r 
     if resource.is_foreign(context) {
         return Err(ApiError::not_authorized(context.account, context.operation, arn));
     }
-    Ok(arn)
+    Ok(resource)
 }
 
-/// The table that an ARN names. One that is being created is not there yet.
-pub fn table(context: &Context<'_>, arn: &str) -> Result<Arc<Table>, ApiError> {
-    let not_found = || {
-        ApiError::new(
-            ErrorKind::ResourceNotFound,
-            format!("Requested resource not found: ResourceArn: {arn} not found"),
-        )
-    };
-    let name = crate::plan::plain_name(arn);
-    context.judge_control(name)?;
+/// The table that a resource is or belongs to. One that is being created is not there yet.
+pub fn table(context: &Context<'_>, resource: &Resource<'_>) -> Result<Arc<Table>, ApiError> {
+    context.judge_control(resource.table)?;
     let there =
         |shape: &Shape| context.now >= shape.active_at && shape.deleted_at.is_none_or(|gone| gone > context.now);
-    let found = context.engine.catalog().table(&context.scope, name);
+    let found = context.engine.catalog().table(&context.scope, resource.table);
     found
-        .filter(|table| table.arn == arn && there(&table.shape()))
-        .ok_or_else(not_found)
+        .filter(|table| table.arn == resource.table_arn() && there(&table.shape()))
+        .filter(|_| resource.stream.is_none() || resource.is_stream(context))
+        .ok_or_else(|| {
+            ApiError::new(
+                ErrorKind::ResourceNotFound,
+                format!("Requested resource not found: ResourceArn: {} not found", resource.arn),
+            )
+        })
 }
 
-/// Changes a table's tags. What changes nothing takes no time and needs no turn.
+/// The tags of a table, or of its stream with this label.
+pub fn of<'s>(shape: &'s Shape, stream: Option<&str>) -> &'s [(String, String)] {
+    match stream {
+        None => &shape.definition.tags,
+        Some(label) => shape.attached.stream_tags.get(label).map_or(&[], Vec::as_slice),
+    }
+}
+
+/// Changes the tags of a table or of its stream with this label. What changes nothing takes no time and needs no turn.
 pub fn change(
     context: &Context<'_>,
     table: &Table,
+    stream: Option<&str>,
     edit: impl FnOnce(&mut Tags) -> Result<(), ApiError>,
 ) -> Result<(), ApiError> {
     let now = context.now;
@@ -120,9 +128,9 @@ pub fn change(
         if shape.deleted_at.is_some() {
             return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
         }
-        let mut tags = shape.definition.tags.clone();
+        let mut tags = of(shape, stream).to_vec();
         edit(&mut tags)?;
-        if tags == shape.definition.tags {
+        if tags == of(shape, stream) {
             return Ok(());
         }
         if are_settling(shape, now) {
@@ -132,7 +140,14 @@ pub fn change(
             )));
         }
         shape.recent.tags = Some(now);
-        Arc::make_mut(&mut shape.definition).tags = tags;
+        match stream {
+            None => Arc::make_mut(&mut shape.definition).tags = tags,
+            Some(label) => drop(
+                Arc::make_mut(&mut shape.attached)
+                    .stream_tags
+                    .insert(label.into(), tags),
+            ),
+        }
         Ok(())
     })?;
     Ok(())

@@ -351,17 +351,16 @@ fn plan_step(step: Step<'_>, target: Target) -> Result<Write<'_>, ApiError> {
 
 fn answer(out: &mut Writer, writes: &[Write<'_>], changes: &[Change], report: Report, metrics: bool) {
     let mut consumed: Vec<Consumed> = Vec::new();
-    let mut collections: Vec<(Text, Vec<Map>)> = Vec::new();
+    let mut collections: Vec<(Text, Vec<output::Collection>)> = Vec::new();
     for (write, change) in writes.iter().zip(changes) {
         let name = &write.target.table.name;
         let mut cost = change.consumed(name, 2);
         cost.direction = Some(Direction::Write);
         output::merge(&mut consumed, cost);
         if metrics && !write.target.definition().locals.is_empty() {
-            let collection = single_write::collection_key(write);
+            let collection = single_write::collection(write, change);
             match collections.iter_mut().find(|(table, _)| table == name) {
-                Some((_, keys)) if keys.contains(&collection) => {}
-                Some((_, keys)) => keys.push(collection),
+                Some((_, there)) => output::note_collection(there, collection),
                 None => collections.push((name.clone(), vec![collection])),
             }
         }

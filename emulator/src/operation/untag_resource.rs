@@ -10,15 +10,15 @@ use crate::wire::encode::Writer;
 /// Success has no body at all, not even `{}`. Keys that no tag has are passed over.
 pub(super) fn run(context: &Context<'_>, body: &[u8], _: &mut Writer) -> Result<(), ApiError> {
     let request = UntagResource::decode(body)?;
-    let arn = tags::resource(context, request.resource_arn.as_ref())?;
+    let resource = tags::resource(context, request.resource_arn.as_ref())?;
     let keys = request.tag_keys.unwrap_or_default();
     if keys.is_empty() {
         return Err(ApiError::validation(
             "Atleast one Tag Key needs to be provided as Input.",
         ));
     }
-    let table = tags::table(context, arn)?;
-    tags::change(context, &table, |tags| {
+    let table = tags::table(context, &resource)?;
+    tags::change(context, &table, resource.stream, |tags| {
         tags.retain(|(key, _)| !keys.iter().any(|gone| gone == key));
         Ok(())
     })

@@ -1,6 +1,7 @@
 //! [UpdateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html).
 
 mod indexes;
+mod replicas;
 mod request;
 mod settings;
 mod stream;
@@ -25,7 +26,8 @@ use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = UpdateTable::decode(body)?;
+    let mut request = UpdateTable::decode(body)?;
+    request::drop_empty(&mut request);
     let name = check::control_table_name(request.table_name.as_ref())?;
     request::check(&request)?;
     let target = plan::table_in_any_state(context, name)?;
@@ -61,10 +63,14 @@ impl Edit<'_> {
         if self.shape.deleted_at.is_some() {
             return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
         }
+        if self.shape.is_restoring(now) {
+            return Err(ApiError::table_not_found_named(name));
+        }
         if now < self.shape.active_at {
             return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
         }
         self.shape.jobs.retain(|job| job.runs(now));
+        self.replicas()?;
         self.protection()?;
         self.class()?;
         self.encryption()?;

@@ -8,6 +8,7 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context};
 use crate::plan;
 use crate::request::UpdateTimeToLive;
+use crate::storage::Stage;
 use crate::value::Name;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -26,8 +27,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let now = context.now;
     execute::run_due(table, now);
     table.reshape(now, |shape| {
-        if now < shape.active_at || shape.deleted_at.is_some() {
-            return Err(ApiError::table_not_found_named(&table.name));
+        match table.stage(shape, now) {
+            Stage::Standing => {}
+            // Here the words have another order than elsewhere (measured).
+            Stage::Creating => return Err(ApiError::in_use(format_args!("Table {} is being created", table.name))),
+            Stage::Unknown | Stage::Deleting => return Err(ApiError::table_not_found_named(&table.name)),
         }
         match &shape.time_to_live {
             Some(current) if current != attribute => {

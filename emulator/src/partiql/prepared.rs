@@ -1,7 +1,5 @@
 //! A statement with its parameters: all that can be known and checked before any table is looked at.
 
-use std::fmt::Write;
-
 use super::ast::{self, Assignment, Id, Kind, Returning, Statement as Written};
 use super::error::{fault, fault_at};
 use super::lower::{Element, Lowering};
@@ -385,15 +383,9 @@ fn label(elements: &[Element]) -> Name {
         .iter()
         .rposition(|element| matches!(element, Element::Name(_)))
         .unwrap_or(0);
-    let mut label = String::new();
-    for element in &elements[last..] {
-        match element {
-            Element::Name(name) => label.push_str(name),
-            Element::Index(index) => {
-                // Writing to a string does not fail.
-                let _ = write!(label, "[{index}]");
-            }
-        }
-    }
-    Name::from(label)
+    let parts = elements[last..].iter().map(|element| match element {
+        Element::Name(name) => name.to_string(),
+        Element::Index(index) => format!("[{index}]"),
+    });
+    Name::from(parts.collect::<String>())
 }

@@ -50,6 +50,48 @@ requests! {
         region_name: Option<Text>,
     }
 
+    /// An action of `ReplicationGroupUpdate`, with the members that any of them may have.
+    ReplicaAction {
+        region_name: Option<Text>,
+        kms_master_key_id: Option<Text>,
+        read_capacity_units: Option<i64>,
+        disassociation_mode: Option<Text>,
+    }
+
+    /// `ReplicationGroupUpdate`, an element of `ReplicaUpdates` of UpdateTable.
+    ReplicaUpdate {
+        create: Option<ReplicaAction>,
+        update: Option<ReplicaAction>,
+        delete: Option<ReplicaAction>,
+        disassociate: Option<ReplicaAction>,
+    }
+
+    /// `AutoScalingSettingsUpdate`.
+    AutoScaling {
+        minimum_units: Option<i64>,
+        maximum_units: Option<i64>,
+    }
+
+    /// `GlobalSecondaryIndexAutoScalingUpdate`.
+    IndexAutoScaling {
+        index_name: Option<Text>,
+        write: Option<AutoScaling>,
+    }
+
+    /// `ReplicaAutoScalingUpdate`.
+    ReplicaAutoScaling {
+        region_name: Option<Text>,
+        read: Option<AutoScaling>,
+    }
+
+    /// [`UpdateTableReplicaAutoScaling`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTableReplicaAutoScaling.html).
+    UpdateReplicaAutoScaling {
+        table_name: Option<Text>,
+        index_updates: Option<Vec<IndexAutoScaling>>,
+        write: Option<AutoScaling>,
+        replica_updates: Option<Vec<ReplicaAutoScaling>>,
+    }
+
     /// `ReplicaUpdate` of the older global tables.
     LegacyReplicaUpdate {
         create: Option<RegionOnly>,

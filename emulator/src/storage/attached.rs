@@ -2,6 +2,7 @@
 //!
 //! Each says by itself what shows at a moment, so nothing has to happen when a change of it is done.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub struct Attached {
     pub insights: Vec<Insights>,
     /// Resource policies, of the table and of its streams.
     pub policies: Vec<Policy>,
+    /// The tags of the table's streams, by label. The table's own are in its definition.
+    pub stream_tags: BTreeMap<Text, Vec<(String, String)>>,
 }
 
 impl Attached {

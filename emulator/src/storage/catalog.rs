@@ -9,8 +9,10 @@ use compact_str::CompactString;
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::backup::Backups;
 use super::stream::Stream;
 use super::table::Table;
+use super::transfers::Transfers;
 use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::sync::{AtomicU64, Ordering, RwLock};
@@ -40,6 +42,10 @@ impl Scope {
 pub struct Region {
     /// By name, in the order in which ListTables names them.
     pub tables: RwLock<BTreeMap<Name, Arc<Table>>>,
+    /// Backups, also of tables that are gone. Their lock encloses none but a backup's own.
+    pub backups: Backups,
+    /// Exports, imports and bulk operations. Their lock encloses none but their own.
+    pub transfers: Transfers,
     /// The streams of tables that stand or stood, by ARN. Nothing else is locked under this lock but a stream's own.
     streams: RwLock<BTreeMap<String, Arc<Stream>>>,
 }

@@ -35,6 +35,13 @@ pub enum Work {
         /// The class before, and when it was set.
         was: (Option<&'static str>, Option<Moment>),
     },
+    /// On-demand limits of the table that were taken away.
+    ClearLimits {
+        /// The one on reads.
+        read: bool,
+        /// The one on writes.
+        write: bool,
+    },
     /// Encryption.
     Encryption {
         /// The key that shows meanwhile.
@@ -115,7 +122,7 @@ impl Job {
     pub fn holds_table(&self, now: Moment) -> bool {
         match &self.work {
             Work::CreateIndex { allocated, .. } => *allocated > now,
-            Work::Encryption { .. } | Work::Warm { .. } | Work::UpdateIndex { .. } => false,
+            Work::Encryption { .. } | Work::Warm { .. } | Work::UpdateIndex { .. } | Work::ClearLimits { .. } => false,
             _ => true,
         }
     }

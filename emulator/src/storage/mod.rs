@@ -4,6 +4,7 @@
 //! ledgers are leaves.
 
 mod attached;
+mod backup;
 mod capacity;
 mod catalog;
 mod history;
@@ -11,10 +12,14 @@ mod index;
 mod job;
 mod partition;
 mod range;
+mod recovery;
+mod snapshot;
 mod stream;
 mod table;
+mod transfers;
 
 pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
+pub use backup::{Backup, BackupKind, Backups};
 pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope};
 pub use history::{History, Past};
@@ -22,7 +27,10 @@ pub use index::{Fed, GlobalIndex, Kept, VectorEntries};
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Landing, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
+pub use recovery::{ItemChange, Recovery, RecoveryLog};
+pub use snapshot::{Restored, Snapshot};
 pub use stream::{
     Event, Position, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,
 };
 pub use table::{PARTITIONS, Shape, Stage, Table};
+pub use transfers::{About, Begun, Counts, IndexBytes, Progress, Transfer, TransferKind, Transfers};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::history::History;
 use super::range::{KeyRange, Page, PageLimit};
+use super::recovery::{Recovery, RecoveryLog};
 use super::table::Shape;
 use crate::change::Change;
 use crate::clock::Moment;
@@ -40,6 +41,10 @@ pub struct Contents {
     locals: Vec<BTreeMap<Key, Item>>,
     due: BTreeSet<Expiry>,
     bytes: usize,
+    /// The sizes of the item collections by token, in a table with local indexes.
+    collections: BTreeMap<u64, u64>,
+    /// What was here before, while point-in-time recovery is on.
+    log: Option<Box<RecoveryLog>>,
     /// What was there, while reads may be stale.
     history: Option<Box<History>>,
     /// The items that running transactions hold.
@@ -167,6 +172,27 @@ impl Contents {
         self.items.iter()
     }
 
+    /// The items by their keys.
+    pub fn by_key(&self) -> &BTreeMap<Key, Item> {
+        &self.items
+    }
+
+    /// What was here before, while point-in-time recovery is on.
+    pub fn log(&self) -> Option<&RecoveryLog> {
+        self.log.as_deref()
+    }
+
+    /// Keeps what was here before from now on, goes on with it, or lets go of it.
+    pub fn keep_log(&mut self, recovery: Option<Recovery>) {
+        self.log = recovery.map(|recovery| match self.log.take() {
+            Some(mut log) if log.is_of(recovery) => {
+                log.set(recovery);
+                log
+            }
+            _ => Box::new(RecoveryLog::new(recovery)),
+        });
+    }
+
     /// The entries of a local index, in order.
     pub fn local_entries(&self, local: usize) -> impl Iterator<Item = (&Key, &Item)> {
         self.locals.get(local).into_iter().flatten()
@@ -247,6 +273,9 @@ impl Contents {
     /// Applies a change to the items and the local indexes, and hands its global arms and its record on.
     fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
         let happened = change.happened(now);
+        if let Some(log) = &mut self.log {
+            log.note(change, happened);
+        }
         if let Some(history) = &mut self.history {
             history.record(&change.key, change.old.as_ref(), happened);
         }
@@ -256,6 +285,9 @@ impl Contents {
             Some(item) => self.items.insert(change.key.clone(), item.clone()),
             None => self.items.remove(&change.key),
         };
+        if !self.locals.is_empty() {
+            self.collect(change);
+        }
         for arm in &change.locals {
             let Some(view) = self.locals.get_mut(arm.index) else {
                 continue;
@@ -284,6 +316,20 @@ impl Contents {
         if let Some(stream) = &shape.stream {
             stream.record(change, now);
         }
+    }
+
+    /// The size of an item collection, with its entries in local indexes; nothing is known of it in a table without them.
+    pub fn collection(&self, token: u64) -> u64 {
+        self.collections.get(&token).copied().unwrap_or(0)
+    }
+
+    /// Notes how a change makes its item collection larger or smaller.
+    fn collect(&mut self, change: &Change) {
+        let token = change.key.token;
+        match self.collection(token).saturating_add_signed(change.growth()) {
+            0 => self.collections.remove(&token),
+            size => self.collections.insert(token, size),
+        };
     }
 
     /// Replaces the old item's due deletion by the new one's.

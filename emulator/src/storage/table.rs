@@ -11,9 +11,11 @@ use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
+use super::recovery::Recovery;
+use super::snapshot::{Restored, Snapshot};
 use super::stream::Stream;
 use crate::chance;
-use crate::change::vector;
+use crate::change::{Change, vector};
 use crate::clock::Moment;
 use crate::conditions::{Conditions, Lag, TimeToLive};
 use crate::key::Key;
@@ -65,6 +67,10 @@ pub struct Shape {
     pub jobs: Vec<Job>,
     /// When what may change only so often was changed last.
     pub recent: Recent,
+    /// How far back the table can be laid, while point-in-time recovery is on.
+    pub recovery: Option<Recovery>,
+    /// What the table was restored from, if it was.
+    pub restored: Option<Arc<Restored>>,
     /// What hangs on the table beside its items.
     pub attached: Arc<Attached>,
 }
@@ -202,6 +208,11 @@ impl Shape {
         }
     }
 
+    /// Whether the table is still being made of a backup or of another table's past.
+    pub fn is_restoring(&self, now: Moment) -> bool {
+        self.restored.is_some() && now < self.active_at && self.deleted_at.is_none()
+    }
+
     /// Gives the table a stream.
     pub fn open_stream(&mut self, stream: Stream) -> Arc<Stream> {
         let stream = Arc::new(stream);
@@ -328,6 +339,9 @@ impl Table {
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
             let contents = Arc::make_mut(guard);
             contents.epoch = shape.epoch;
+            if shape.recovery != current.recovery {
+                contents.keep_log(shape.recovery);
+            }
             contents.keep_history(&shape.conditions);
             if reschedule {
                 contents.reschedule_all(&shape, now);
@@ -408,6 +422,36 @@ impl Table {
             (first..=last).rev().any(&mut read);
         }
         page
+    }
+
+    /// The whole table at one moment: all partitions are locked, in order, before the first is looked at.
+    pub fn snapshot(&self) -> Snapshot {
+        let guards: Vec<_> = self.partitions.iter().map(Partition::read).collect();
+        Snapshot {
+            shape: self.shape(),
+            partitions: guards.iter().map(|contents| Arc::clone(contents)).collect(),
+        }
+    }
+
+    /// Puts items into a table that nobody else knows of yet, and into its indexes.
+    pub fn fill(&self, items: impl IntoIterator<Item = (Key, Item)>, now: Moment) {
+        let shape = self.shape();
+        for (key, item) in items {
+            if let Some(ledger) = self.capacity.lock().as_mut() {
+                ledger.weigh(key.token, item.size());
+            }
+            let partition = self.partition(self.partition_of(key.token));
+            let mut contents = partition.write();
+            let old = contents.get(&key).cloned();
+            let change = Change::new(&shape.definition, key, old, Some(item));
+            partition.apply(Arc::make_mut(&mut contents), &shape, &change, now);
+        }
+        for index in &shape.indexes {
+            index.drain(Moment::NEVER);
+        }
+        for index in &shape.vectors {
+            index.drain(Moment::NEVER);
+        }
     }
 
     /// How many items there are, and their sizes together.

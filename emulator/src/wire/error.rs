@@ -42,6 +42,19 @@ pub const fn exception(kind: ErrorKind) -> &'static str {
         ErrorKind::IdempotentParameterMismatch => "IdempotentParameterMismatchException",
         ErrorKind::InternalServerError => "InternalServerError",
         ErrorKind::ServiceUnavailable => "ServiceUnavailable",
+        ErrorKind::TableNotFound => "TableNotFoundException",
+        ErrorKind::TableAlreadyExists => "TableAlreadyExistsException",
+        ErrorKind::TableInUse => "TableInUseException",
+        ErrorKind::BackupNotFound => "BackupNotFoundException",
+        ErrorKind::BackupInUse => "BackupInUseException",
+        ErrorKind::ContinuousBackupsUnavailable => "ContinuousBackupsUnavailableException",
+        ErrorKind::PointInTimeRecoveryUnavailable => "PointInTimeRecoveryUnavailableException",
+        ErrorKind::InvalidRestoreTime => "InvalidRestoreTimeException",
+        ErrorKind::InvalidExportTime => "InvalidExportTimeException",
+        ErrorKind::ExportNotFound => "ExportNotFoundException",
+        ErrorKind::ExportConflict => "ExportConflictException",
+        ErrorKind::ImportNotFound => "ImportNotFoundException",
+        ErrorKind::ImportConflict => "ImportConflictException",
     }
 }
 

@@ -40,7 +40,7 @@ pub const PATCHES: &[Patch] = &[
         what: "the partition's lock, from the condition to the change's application",
         file: "src/execute/write.rs",
         locked: "    let change = change?;\n    if write",
-        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen)? };\n    let mut guard = partition.write();\n    if write",
+        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen, 0)? };\n    let mut guard = partition.write();\n    if write",
         models: &[
             "a_conditional_put_has_one_winner",
             "a_counter_loses_no_step",

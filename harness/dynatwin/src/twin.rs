@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,6 +14,7 @@ use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Engine, NotThere, Settings};
+use dynatwin_files::Buckets;
 
 use crate::account::Account;
 use crate::clock::{TwinClock, system_clock};
@@ -299,6 +301,7 @@ pub struct Builder {
     clock: Option<Clock>,
     shared_db: bool,
     sleep_moves_clock: bool,
+    buckets: Option<PathBuf>,
 }
 
 impl Default for Builder {
@@ -309,6 +312,7 @@ impl Default for Builder {
             clock: None,
             shared_db: false,
             sleep_moves_clock: true,
+            buckets: None,
         }
     }
 }
@@ -345,16 +349,26 @@ impl Builder {
         self
     }
 
+    /// A folder with a folder for each bucket, for exports and imports. Without it no bucket is there.
+    pub fn buckets(mut self, folder: impl Into<PathBuf>) -> Builder {
+        self.buckets = Some(folder.into());
+        self
+    }
+
     /// Builds the twin.
     pub fn build(self) -> Twin {
         let clock = self.clock.unwrap_or_else(system_clock);
         let settable = clock.is_settable();
-        let engine = Arc::new(Engine::new(Settings {
+        let engine = Engine::new(Settings {
             clock,
             seed: self.seed.unwrap_or_else(default_seed),
             conditions: self.conditions,
             shared_db: self.shared_db,
-        }));
+        });
+        let engine = Arc::new(match self.buckets {
+            Some(folder) => engine.with_depot(Arc::new(Buckets::at(folder))),
+            None => engine,
+        });
         Twin(Arc::new(Inner {
             clock: TwinClock::new(Arc::clone(&engine), self.sleep_moves_clock),
             engine,

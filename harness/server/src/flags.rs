@@ -60,6 +60,8 @@ pub struct Flags {
     pub db_path: Option<String>,
     /// `--cors`.
     pub cors: Option<String>,
+    /// `--s3-dir`.
+    pub s3_dir: Option<String>,
 }
 
 impl Default for Flags {
@@ -78,6 +80,7 @@ impl Default for Flags {
             accept_in_memory: false,
             db_path: None,
             cors: None,
+            s3_dir: None,
         }
     }
 }
@@ -185,6 +188,13 @@ const FLAGS: &[Flag] = &[
             put(&mut flags.log, Log::named(value))
         }),
         help: "what is written to standard error (errors)",
+    },
+    Flag {
+        name: "s3Dir",
+        does: Does::Value("DIR", |flags, value| {
+            put(&mut flags.s3_dir, Some(Some(value.to_owned())))
+        }),
+        help: "a folder with a folder for each bucket, for exports and imports (none: no bucket is there)",
     },
     Flag {
         name: "acceptInMemory",

@@ -40,4 +40,4 @@ pub use flags::{Asked, ClockChoice, Flags, help, parse};
 pub use listen::ListenError;
 pub use log::Log;
 pub use server::{Limits, Options, Server, serve};
-pub use start::{settings, start_line, system_time};
+pub use start::{engine, settings, start_line, system_time};

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use dynatwin_engine::engine::Engine;
-use dynatwin_server::{Asked, Flags, Options, help, parse, serve, settings, start_line};
+use dynatwin_server::{Asked, Flags, Options, engine, help, parse, serve, start_line};
 
 /// Exit code of a command line that is not understood.
 const USAGE: u8 = 2;
@@ -34,7 +33,7 @@ fn complain(sentence: &str, code: u8) -> ExitCode {
 }
 
 fn run(flags: &Flags) -> ExitCode {
-    let engine = Arc::new(Engine::new(settings(flags)));
+    let engine = Arc::new(engine(flags));
     let seed = engine.seed();
     let options = Options {
         hosts: flags.hosts.clone(),

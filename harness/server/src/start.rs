@@ -1,11 +1,13 @@
 //! From flags to a twin.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, TimeToLive};
-use dynatwin_engine::engine::Settings;
+use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_files::Buckets;
 
 use crate::flags::{ClockChoice, Flags};
 use crate::server::Server;
@@ -25,6 +27,15 @@ pub fn settings(flags: &Flags) -> Settings {
             .unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32),
         conditions: conditions(flags),
         shared_db: flags.shared_db,
+    }
+}
+
+/// The engine, with the buckets that it is given.
+pub fn engine(flags: &Flags) -> Engine {
+    let engine = Engine::new(settings(flags));
+    match &flags.s3_dir {
+        Some(folder) => engine.with_depot(Arc::new(Buckets::at(folder))),
+        None => engine,
     }
 }
 

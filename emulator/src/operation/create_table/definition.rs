@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{one_of, vector};
+use super::quota::{self, Of};
+use super::{one_of, shape, vector};
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::limits;
@@ -24,14 +25,14 @@ const MOST_UNITS: i64 = 1_000_000_000_000;
 /// Attribute names and types.
 pub(in crate::operation) type Types = Vec<KeyAttribute>;
 
-pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Definition, ApiError> {
+pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Definition, ApiError> {
     let billing = match one_of(request.billing_mode.as_ref()) {
         Some("PAY_PER_REQUEST") => BillingMode::PayPerRequest,
         _ => BillingMode::Provisioned,
     };
     let throughput = table_throughput(request, billing)?;
-    let on_demand = on_demand(request.on_demand_throughput.as_ref(), billing, "table")?;
-    let warm = warm(request.warm_throughput.as_ref(), "table", billing, throughput)?;
+    let on_demand = on_demand(request.on_demand_throughput.as_ref(), billing, &Of::Table)?;
+    let warm = warm(request.warm_throughput.as_ref(), billing, throughput, &Of::Table)?;
     let types = attribute_types(request.attribute_definitions.as_deref().unwrap_or_default())?;
     let elements = request.key_schema.as_deref().unwrap_or_default();
     let key = table_key(elements, &types)?;
@@ -41,7 +42,11 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
     check_indexes_together(&globals, &locals, &vectors)?;
     check_all_used(&types, &key, &globals, &locals, &vectors)?;
     stream(request)?;
-    Ok(Definition {
+    shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
+    let class = request.table_class.as_ref().map(table_class).transpose()?;
+    let encryption = encryption(context, request.sse_specification.as_ref())?;
+    let tags = tags::read(request.tags.as_deref().unwrap_or_default())?;
+    let definition = Definition {
         key,
         attributes: types,
         locals,
@@ -53,12 +58,33 @@ pub(super) fn read(context: &Context<'_>, request: &CreateTable) -> Result<Defin
         on_demand_since: (billing == BillingMode::PayPerRequest).then_some(context.now),
         on_demand,
         warm,
-        class: request.table_class.as_ref().map(table_class).transpose()?,
+        class,
         class_changed: None,
         deletion_protection: request.deletion_protection_enabled.unwrap_or(false),
-        encryption: encryption(context, request.sse_specification.as_ref())?,
-        tags: tags::read(request.tags.as_deref().unwrap_or_default())?,
-    })
+        encryption,
+        tags,
+    };
+    check_quotas(context, &definition)?;
+    Ok(definition)
+}
+
+/// What an account can have; only a request that is right is held against it.
+fn check_quotas(context: &Context<'_>, definition: &Definition) -> Result<(), ApiError> {
+    let table = (definition.throughput, definition.on_demand, definition.warm, Of::Table);
+    let indexes = definition.globals.iter();
+    let indexes = indexes.map(|each| (each.throughput, each.on_demand, each.warm, Of::Index(&each.name)));
+    for (units, on_demand, warm, of) in std::iter::once(table).chain(indexes) {
+        quota::provisioned(context, units, &of)?;
+        if let Some(limits) = on_demand {
+            quota::on_demand(context, limits.max_read.unwrap_or(0), "MaxReadRequestUnits", &of)?;
+            quota::on_demand(context, limits.max_write.unwrap_or(0), "MaxWriteRequestUnits", &of)?;
+        }
+        if let Some(warm) = warm {
+            quota::warm(context, warm.read, "ReadUnitsPerSecond", &of)?;
+            quota::warm(context, warm.write, "WriteUnitsPerSecond", &of)?;
+        }
+    }
+    Ok(())
 }
 
 fn units(value: Option<i64>, name: &str) -> Result<u64, ApiError> {
@@ -92,10 +118,10 @@ pub(in crate::operation) fn throughput_of(asked: &ProvisionedThroughput) -> Resu
     })
 }
 
-fn on_demand(
+pub(in crate::operation) fn on_demand(
     asked: Option<&OnDemandRequest>,
     billing: BillingMode,
-    of: &str,
+    of: &Of<'_>,
 ) -> Result<Option<OnDemandThroughput>, ApiError> {
     let Some(asked) = asked else { return Ok(None) };
     for (value, name) in [
@@ -110,26 +136,32 @@ fn on_demand(
         }
         if value < 1 {
             return Err(ApiError::invalid(format_args!(
-                "Requested {name} for OnDemandThroughput for {of} is outside of valid range"
+                "Requested {name} for OnDemandThroughput for {} is outside of valid range",
+                of.spaced()
             )));
         }
     }
-    Ok(Some(OnDemandThroughput {
-        max_read: asked.max_read_request_units,
-        max_write: asked.max_write_request_units,
-    }))
+    Ok(on_demand_as_asked(Some(asked)))
 }
 
-/// What is to be served at once; `of` is `table`, or the index as in `index by-date`.
+/// On-demand limits as they are asked for, whatever they are.
+pub(in crate::operation) fn on_demand_as_asked(asked: Option<&OnDemandRequest>) -> Option<OnDemandThroughput> {
+    asked.map(|asked| OnDemandThroughput {
+        max_read: asked.max_read_request_units,
+        max_write: asked.max_write_request_units,
+    })
+}
+
 fn warm(
     asked: Option<&WarmThroughput>,
-    of: &str,
     billing: BillingMode,
     throughput: Throughput,
+    of: &Of<'_>,
 ) -> Result<Option<Throughput>, ApiError> {
     let Some(asked) = asked else {
         return Ok(None);
     };
+    let of = of.plain();
     let initial = initial_warm(billing, throughput);
     for (value, least, name, provisioned) in [
         (
@@ -360,13 +392,8 @@ pub(in crate::operation) fn global_index(
         None => Throughput::default(),
         Some(asked) => throughput_of(asked)?,
     };
-    let on_demand = on_demand(asked.on_demand_throughput.as_ref(), billing, &format!("index : {name}"))?;
-    let warm = warm(
-        asked.warm_throughput.as_ref(),
-        &format!("index {name}"),
-        billing,
-        throughput,
-    )?;
+    let on_demand = on_demand(asked.on_demand_throughput.as_ref(), billing, &Of::Index(&name))?;
+    let warm = warm(asked.warm_throughput.as_ref(), billing, throughput, &Of::Index(&name))?;
     Ok(Index {
         name,
         key,
@@ -404,7 +431,12 @@ pub(super) fn projection(asked: Option<&ProjectionRequest>) -> Result<Projection
     }
 }
 
-fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[VectorIndex]) -> Result<(), ApiError> {
+/// Checks that no two indexes of a table share a name.
+pub(in crate::operation) fn check_names(
+    globals: &[Index],
+    locals: &[Index],
+    vectors: &[VectorIndex],
+) -> Result<(), ApiError> {
     let mut names = BTreeSet::new();
     let keyed = globals.iter().chain(locals).map(|index| &index.name);
     for name in keyed.chain(vectors.iter().map(|index| &index.name)) {
@@ -412,6 +444,11 @@ fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[Vector
             return Err(ApiError::invalid(format_args!("Duplicate index name: {name}")));
         }
     }
+    Ok(())
+}
+
+fn check_indexes_together(globals: &[Index], locals: &[Index], vectors: &[VectorIndex]) -> Result<(), ApiError> {
+    check_names(globals, locals, vectors)?;
     if globals.len() > limits::GLOBAL_INDEXES {
         return Err(ApiError::invalid(
             "GlobalSecondaryIndex count exceeds the per-table limit of 20",

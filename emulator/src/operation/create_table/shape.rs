@@ -10,42 +10,62 @@ use crate::request::{
 use crate::schema::{ScalarType, StreamView};
 use crate::value::Text;
 
-/// A bad table name stands alone; all other faults are said together.
-pub(super) fn check(request: &CreateTable, name: &str) -> Result<(), ApiError> {
+/// A bad table name stands alone; all other faults are said together. `under` is what the members' paths begin with.
+pub(in crate::operation) fn check(request: &CreateTable, name: &str, under: &str) -> Result<(), ApiError> {
     let mut faults = Violations::new();
-    check::name(&mut faults, name, "tableName");
-    if name.starts_with("arn:") {
-        faults.value(name, "tableName", constraint::NAME_PATTERN);
-    }
+    check::plain_name(&mut faults, name, &format!("{under}tableName"));
     faults.finish()?;
     let mut faults = Violations::new();
-    billing_mode(&mut faults, request.billing_mode.as_ref(), "billingMode");
-    throughput(
-        &mut faults,
-        request.provisioned_throughput.as_ref(),
-        "provisionedThroughput",
-    );
+    members(&mut faults, request, under);
+    faults.finish()
+}
+
+fn members(faults: &mut Violations, request: &CreateTable, under: &str) {
+    let path = |member: &str| format!("{under}{member}");
+    billing_mode(faults, request.billing_mode.as_ref(), &path("billingMode"));
+    settings_replication(faults, request.global_table_settings_replication_mode.as_ref());
+    let units = request.provisioned_throughput.as_ref();
+    throughput(faults, units, &path("provisionedThroughput"));
     match &request.key_schema {
-        None => faults.missing("keySchema"),
-        Some(elements) => key_schema(&mut faults, elements, "keySchema", 2),
+        None => faults.missing(path("keySchema")),
+        Some(elements) => key_schema(faults, elements, &path("keySchema"), 2),
     }
     match &request.attribute_definitions {
-        None => faults.missing("attributeDefinitions"),
-        Some(each) => definitions(&mut faults, each),
+        None => faults.missing(path("attributeDefinitions")),
+        Some(each) => definitions(faults, each, &path("attributeDefinitions")),
     }
-    for (indexes, path, most) in [
+    for (indexes, member, most) in [
         (&request.global_secondary_indexes, "globalSecondaryIndexes", 8),
         (&request.local_secondary_indexes, "localSecondaryIndexes", 2),
     ] {
         for (at, each) in indexes.iter().flatten().enumerate() {
-            index(&mut faults, each, &format!("{path}.{}.member", at + 1), most);
+            index(faults, each, &format!("{under}{member}.{}.member", at + 1), most);
         }
     }
     for (at, each) in request.vector_indexes.iter().flatten().enumerate() {
-        vector::shape(&mut faults, each, &format!("vectorIndexes.{}.member", at + 1));
+        vector::shape(faults, each, &format!("{under}vectorIndexes.{}.member", at + 1));
     }
-    stream(&mut faults, request.stream_specification.as_ref());
-    faults.finish()
+    stream(faults, request.stream_specification.as_ref());
+}
+
+/// `GlobalTableSettingsReplicationMode`, if it is one of its words.
+pub(in crate::operation) fn settings_replication(faults: &mut Violations, word: Option<&Text>) {
+    if let Some(word) = one_of(word)
+        && !matches!(word, "ENABLED" | "DISABLED" | "ENABLED_WITH_OVERRIDES")
+    {
+        let set = constraint::one_of(words::SETTINGS_REPLICATION_MODE);
+        faults.value(word, "globalTableSettingsReplicationMode", set);
+    }
+}
+
+/// What a table without replicas may have of it.
+pub(in crate::operation) fn check_settings_replication(word: Option<&Text>) -> Result<(), ApiError> {
+    if one_of(word) != Some("ENABLED_WITH_OVERRIDES") {
+        return Ok(());
+    }
+    Err(ApiError::validation(
+        "Value 'ENABLED_WITH_OVERRIDES' at 'GlobalTableSettingsReplicationMode' failed to satisfy constraint: Only ENABLED and DISABLED settings replication are supported for a Regional Table.",
+    ))
 }
 
 /// The words that a stream can show, in the model's order; the service's own is not recorded.
@@ -71,9 +91,9 @@ pub(in crate::operation) fn billing_mode(faults: &mut Violations, word: Option<&
     }
 }
 
-pub(in crate::operation) fn definitions(faults: &mut Violations, definitions: &[AttributeDefinition]) {
+pub(in crate::operation) fn definitions(faults: &mut Violations, definitions: &[AttributeDefinition], path: &str) {
     for (at, definition) in definitions.iter().enumerate() {
-        let path = format!("attributeDefinitions.{}.member", at + 1);
+        let path = format!("{path}.{}.member", at + 1);
         attribute_name(faults, definition.attribute_name.as_deref(), &path);
         match one_of(definition.attribute_type.as_ref()) {
             None => faults.missing(format_args!("{path}.attributeType")),

@@ -80,11 +80,7 @@ pub(super) fn read(asked: Option<&[Asked]>, types: &Types, billing: BillingMode)
 
 /// An index, given the attributes that are defined.
 pub(in crate::operation) fn index(asked: &Asked, types: &Types, billing: BillingMode) -> Result<VectorIndex, ApiError> {
-    if billing == BillingMode::Provisioned {
-        return Err(ApiError::invalid(
-            "Vector indexes are only supported for PAY_PER_REQUEST tables",
-        ));
-    }
+    check_billing(billing)?;
     let dimensions = asked.dimensions.unwrap_or_default();
     if !(1..=limits::VECTOR_DIMENSIONS).contains(&dimensions) {
         return Err(ApiError::invalid(
@@ -107,6 +103,16 @@ pub(in crate::operation) fn index(asked: &Asked, types: &Types, billing: Billing
             .and_then(Distance::from_name)
             .unwrap_or(Distance::Cosine),
     })
+}
+
+/// Only tables that are paid by the request have vector indexes.
+pub(in crate::operation) fn check_billing(billing: BillingMode) -> Result<(), ApiError> {
+    match billing {
+        BillingMode::PayPerRequest => Ok(()),
+        BillingMode::Provisioned => Err(ApiError::invalid(
+            "Vector indexes are only supported for PAY_PER_REQUEST tables",
+        )),
+    }
 }
 
 /// An attribute that has vectors is no key's.

@@ -42,7 +42,15 @@ impl Edit<'_> {
 
     /// The place of a global index, or what the service says of an index that is none.
     fn find(&self, name: &str, verb: &str) -> Result<usize, ApiError> {
+        let deletes = |work: &Work| matches!(work, Work::DeleteIndex { index, .. } if index.name == name);
         match self.shape.definition.index(name) {
+            None if self.shape.jobs.iter().any(|job| deletes(&job.work)) => {
+                // Two spaces, as the service writes it.
+                let table = &self.table.name;
+                Err(ApiError::in_use(format_args!(
+                    "Index is being deleted.  Table: {table} Index: {name}"
+                )))
+            }
             Some((at, index)) if !index.local => Ok(at),
             Some(_) => Err(ApiError::validation(format!(
                 "Cannot {verb} an index that is not a GlobalSecondaryIndex: {name}"

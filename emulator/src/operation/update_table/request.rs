@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use super::replicas;
 use super::stream;
 use crate::error::{ApiError, Violations};
 use crate::operation::create_table::{shape, vector};
-use crate::request::{IndexUpdate, UpdateTable, VectorIndexUpdate};
+use crate::request::{IndexUpdate, OnDemandThroughput, UpdateTable, VectorIndexUpdate, WarmThroughput};
 
 /// What can be asked for, as the service lists it.
 const CHANGES: [&str; 12] = [
@@ -26,10 +27,23 @@ const CHANGES: [&str; 12] = [
 
 pub(super) const ONE_ONLINE_INDEX: &str = "Only 1 online index can be created or deleted simultaneously per table";
 
+/// Forgets structures of limits that have no member and stand beside another change (measured).
+pub(super) fn drop_empty(request: &mut UpdateTable) {
+    if asked(request).len() < 2 {
+        return;
+    }
+    let empty = OnDemandThroughput::default();
+    request.on_demand_throughput.take_if(|limits| *limits == empty);
+    let empty = WarmThroughput::default();
+    request.warm_throughput.take_if(|limits| *limits == empty);
+}
+
 pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
     check_members(request)?;
     check_something(request)?;
     check_together(request)?;
+    replicas::check_together(request)?;
+    shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
     stream::check(request.stream_specification.as_ref())?;
     check_indexes(request.global_secondary_index_updates.as_deref())?;
     check_vectors(request.vector_index_updates.as_deref())?;
@@ -47,7 +61,10 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
     shape::definitions(
         &mut faults,
         request.attribute_definitions.as_deref().unwrap_or_default(),
+        "attributeDefinitions",
     );
+    replicas::check_members(&mut faults, request);
+    shape::settings_replication(&mut faults, request.global_table_settings_replication_mode.as_ref());
     shape::stream(&mut faults, request.stream_specification.as_ref());
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {
@@ -170,6 +187,12 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
             "Create global secondary index cannot be specified when updating WarmThroughput",
         ));
     }
+    let witnesses = request.global_table_witness_updates.is_some();
+    if has("ReplicaUpdates") && witnesses && asked.len() > 1 {
+        return Err(ApiError::invalid(
+            "Requests that modify replicas or witnesses must not also modify other fields",
+        ));
+    }
     if asked.len() > 1
         && let Some((_, text)) = ALONE.into_iter().find(|(name, _)| has(name))
     {
@@ -192,8 +215,6 @@ fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
         "You cannot create or delete index while updating table IOPS"
     } else if online && stream {
         "You cannot create or delete index while changing stream status"
-    } else if has("ReplicaUpdates") {
-        "ReplicaUpdates: replicas are not served by this endpoint yet"
     } else {
         return Ok(());
     };

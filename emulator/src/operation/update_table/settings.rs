@@ -103,7 +103,8 @@ impl Edit<'_> {
         match (&there, &wanted) {
             (None, None) => return Err(ApiError::invalid("Table is already encrypted by default")),
             (Some(there), Some(wanted))
-                if there == wanted && asked.is_some_and(|asked| asked.kms_master_key_id.is_some()) =>
+                // A key's id or alias is no reason to refuse, even if it is that key's.
+                if there == wanted && asked.is_some_and(|asked| asked.kms_master_key_id.as_deref() == Some(&there.key_arn)) =>
             {
                 return Err(ApiError::invalid(
                     "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to change Master Key",

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::Edit;
 use crate::clock::Moment;
-use crate::error::{ApiError, ErrorKind};
-use crate::limits;
+use crate::error::ApiError;
 use crate::operation::create_table::definition::throughput_of;
+use crate::operation::create_table::quota;
+pub(super) use crate::operation::create_table::quota::Of;
 use crate::request::OnDemandThroughput as OnDemandRequest;
 use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput, initial_warm};
 use crate::storage::Work;
@@ -19,15 +20,12 @@ const TO_PROVISIONED: f64 = 13.0;
 const FIRST_TO_ON_DEMAND: f64 = 25.0;
 const AGAIN_TO_ON_DEMAND: f64 = 0.75;
 
+/// Measured: about 1 s for which a limit that was taken away still shows, as -1.
+const CLEARING: f64 = 0.17;
+
 /// The decreases of a day that need not wait, and how long each later one waits.
 const FREE_DECREASES: u32 = 4;
 const DECREASE_COOLDOWN: Duration = Duration::from_hours(1);
-
-/// What has throughput of its own.
-pub(super) enum Of<'n> {
-    Table,
-    Index(&'n str),
-}
 
 /// Throughput that is as it was.
 pub(super) fn check_changes(was: Throughput, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
@@ -208,23 +206,7 @@ impl Edit<'_> {
     }
 
     pub(super) fn check_most(&self, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
-        let (whose, each) = match of {
-            Of::Table => (String::new(), "table"),
-            Of::Index(name) => (format!(" for index {name}"), "index"),
-        };
-        let most = limits::TABLE_UNITS;
-        for (units, name) in [(asked.read, "ReadCapacityUnits"), (asked.write, "WriteCapacityUnits")] {
-            if units > most as u64 {
-                return Err(ApiError::new(
-                    ErrorKind::LimitExceeded,
-                    format!(
-                        "The requested {name}{whose}, {units}, is above the per {each} maximum for the account in {}. Per {each} maximum: {most}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits.",
-                        self.context.region
-                    ),
-                ));
-            }
-        }
-        Ok(())
+        quota::provisioned(self.context, asked, of)
     }
 
     /// A day has four free decreases; each one after that waits an hour after the last.
@@ -260,8 +242,11 @@ impl Edit<'_> {
             return Ok(());
         };
         let switched = self.request.billing_mode.is_some();
+        let changes_class = |job: &super::Job| matches!(job.work, Work::Class { .. });
         let busy = if !switched && self.shape.jobs.iter().any(super::Job::is_throughput) {
             Some("BillingMode update is in progress".to_owned())
+        } else if self.shape.jobs.iter().any(changes_class) {
+            Some("TableClass update is in progress".to_owned())
         } else if self.stream_switches() {
             // That it is refused was measured; the sentence is made like the others.
             Some("stream status update is in progress".to_owned())
@@ -277,6 +262,15 @@ impl Edit<'_> {
         }
         let merged = self.merge_on_demand(self.shape.definition.on_demand, asked, &Of::Table)?;
         self.definition().on_demand = merged;
+        let cleared = |units: Option<i64>| units == Some(-1);
+        let (read, write) = (
+            cleared(asked.max_read_request_units),
+            cleared(asked.max_write_request_units),
+        );
+        if read || write {
+            let until = self.after("on-demand limits", CLEARING);
+            self.begin(Work::ClearLimits { read, write }, until);
+        }
         Ok(())
     }
 
@@ -288,22 +282,16 @@ impl Edit<'_> {
         of: &Of<'_>,
     ) -> Result<Option<OnDemandThroughput>, ApiError> {
         let mut merged = there.unwrap_or_default();
-        let of = match of {
-            Of::Table => "table".to_owned(),
-            Of::Index(name) => format!("index : {name}"),
-        };
-        for (value, member, name, quota) in [
+        for (value, member, name) in [
             (
                 asked.max_read_request_units,
                 &mut merged.max_read,
                 "MaxReadRequestUnits",
-                "TableMaxReadCapacityUnits",
             ),
             (
                 asked.max_write_request_units,
                 &mut merged.max_write,
                 "MaxWriteRequestUnits",
-                "TableMaxWriteCapacityUnits",
             ),
         ] {
             let Some(value) = value else { continue };
@@ -312,18 +300,14 @@ impl Edit<'_> {
                     "{name} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
                 )));
             }
-            if value > limits::TABLE_UNITS {
-                return Err(ApiError::subscriber_limit(format_args!(
-                    "Requested {name} for OnDemandThroughput for {of} exceeds {quota} of the account in region {}",
-                    self.context.region
-                )));
-            }
+            quota::on_demand(self.context, value, name, of)?;
             *member = match value {
                 -1 => None,
                 1.. => Some(value),
                 _ => {
                     return Err(ApiError::invalid(format_args!(
-                        "Requested {name} for OnDemandThroughput for {of} is outside of valid range"
+                        "Requested {name} for OnDemandThroughput for {} is outside of valid range",
+                        of.spaced()
                     )));
                 }
             };

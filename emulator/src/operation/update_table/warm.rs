@@ -3,7 +3,7 @@
 use super::Edit;
 use super::throughput::Of;
 use crate::error::ApiError;
-use crate::limits;
+use crate::operation::create_table::quota;
 use crate::request::WarmThroughput;
 use crate::schema::{Throughput, initial_warm};
 use crate::storage::Work;
@@ -55,38 +55,22 @@ impl Edit<'_> {
 
     /// What is there with what is asked for, each member by itself.
     fn raised(&self, was: Throughput, asked: &WarmThroughput, of: &Of<'_>) -> Result<Throughput, ApiError> {
-        let of = match of {
-            Of::Table => "table".to_owned(),
-            Of::Index(name) => format!("index {name}"),
-        };
         let mut raised = was;
-        for (value, member, name, quota) in [
-            (
-                asked.read_units_per_second,
-                &mut raised.read,
-                "ReadUnitsPerSecond",
-                "TableMaxReadCapacityUnits",
-            ),
-            (
-                asked.write_units_per_second,
-                &mut raised.write,
-                "WriteUnitsPerSecond",
-                "TableMaxWriteCapacityUnits",
-            ),
+        for (value, member, name) in [
+            (asked.read_units_per_second, &mut raised.read, "ReadUnitsPerSecond"),
+            (asked.write_units_per_second, &mut raised.write, "WriteUnitsPerSecond"),
         ] {
             let Some(value) = value else { continue };
             let value = u64::try_from(value).unwrap_or(0);
             if value < *member {
                 return Err(ApiError::invalid(format_args!(
-                    "Requested {name} for WarmThroughput for {of} is lower than current WarmThroughput, decreasing WarmThroughput is not supported"
+                    "Requested {name} for WarmThroughput for {} is lower than current WarmThroughput, decreasing WarmThroughput is not supported",
+                    of.plain()
                 )));
             }
             // What is there already may be more: a table keeps what it once had.
-            if value > *member && value > limits::TABLE_UNITS as u64 {
-                return Err(ApiError::subscriber_limit(format_args!(
-                    "Requested {name} for WarmThroughput for {of} exceeds {quota} of the account in region {}",
-                    self.context.region
-                )));
+            if value > *member {
+                quota::warm(self.context, value, name, of)?;
             }
             *member = value;
         }

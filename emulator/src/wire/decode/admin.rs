@@ -5,12 +5,16 @@ use super::shape::{requests, structures};
 use super::{Decode, Decoder, Place};
 use crate::error::ApiError;
 use crate::request::{
-    ContributorInsights, GlobalTable, KinesisConfiguration, KinesisDestination, LegacyReplicaUpdate,
-    ListContributorInsights, ListGlobalTables, RegionOnly, ResourcePolicy, UpdateKinesisDestination,
+    AutoScaling, ContributorInsights, GlobalTable, IndexAutoScaling, KinesisConfiguration, KinesisDestination,
+    LegacyReplicaUpdate, ListContributorInsights, ListGlobalTables, RegionOnly, ReplicaAction, ReplicaAutoScaling,
+    ReplicaUpdate, ResourcePolicy, UpdateKinesisDestination, UpdateReplicaAutoScaling,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
 const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
+
+/// What a replica's throughput is to be, in place of the table's.
+struct ReadOverride;
 
 /// UpdateKinesisStreamingDestination has a name of its own for its configuration.
 struct UpdateDestination;
@@ -22,6 +26,7 @@ requests! {
     ResourcePolicy: NO_VALUES,
     GlobalTable: NO_VALUES,
     ListGlobalTables: NO_VALUES,
+    UpdateReplicaAutoScaling: NO_VALUES,
 }
 
 impl Decode for UpdateKinesisDestination {
@@ -71,6 +76,39 @@ structures! {
         "RegionName" => region_name = Decoder::text,
     }
 
+    ReadOverride => ReplicaAction, "ProvisionedThroughputOverride" {
+        "ReadCapacityUnits" => read_capacity_units = Decoder::long,
+    }
+
+    ReplicaUpdate => ReplicaUpdate, "ReplicationGroupUpdate" {
+        "Create" => create = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
+        "Update" => update = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
+        "Delete" => delete = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
+        "Disassociate" => disassociate = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
+    }
+
+    AutoScaling => AutoScaling, "AutoScalingSettingsUpdate" {
+        "MinimumUnits" => minimum_units = Decoder::long,
+        "MaximumUnits" => maximum_units = Decoder::long,
+    }
+
+    IndexAutoScaling => IndexAutoScaling, "GlobalSecondaryIndexAutoScalingUpdate" {
+        "IndexName" => index_name = Decoder::text,
+        "ProvisionedWriteCapacityAutoScalingUpdate" => write = |decoder| decoder.structure::<AutoScaling>(Place::Member),
+    }
+
+    ReplicaAutoScaling => ReplicaAutoScaling, "ReplicaAutoScalingUpdate" {
+        "RegionName" => region_name = Decoder::text,
+        "ReplicaProvisionedReadCapacityAutoScalingUpdate" => read = |decoder| decoder.structure::<AutoScaling>(Place::Member),
+    }
+
+    UpdateReplicaAutoScaling => UpdateReplicaAutoScaling, "UpdateTableReplicaAutoScalingInput" {
+        "TableName" => table_name = Decoder::text,
+        "GlobalSecondaryIndexUpdates" => index_updates = Decoder::structure_list::<IndexAutoScaling>,
+        "ProvisionedWriteCapacityAutoScalingUpdate" => write = |decoder| decoder.structure::<AutoScaling>(Place::Member),
+        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<ReplicaAutoScaling>,
+    }
+
     LegacyReplicaUpdate => LegacyReplicaUpdate, "ReplicaUpdate" {
         "Create" => create = |decoder| decoder.structure::<RegionOnly>(Place::Member),
         "Delete" => delete = |decoder| decoder.structure::<RegionOnly>(Place::Member),
@@ -88,5 +126,24 @@ structures! {
         "ExclusiveStartGlobalTableName" => exclusive_start_global_table_name = Decoder::text,
         "Limit" => limit = Decoder::integer,
         "RegionName" => region_name = Decoder::text,
+    }
+}
+
+impl super::Shape for ReplicaAction {
+    type Into = ReplicaAction;
+    const CLASS: &'static str = "CreateReplicationGroupMemberAction";
+
+    fn member(into: &mut ReplicaAction, name: &str, decoder: &mut Decoder<'_>) -> super::Read<()> {
+        match name {
+            "RegionName" => into.region_name = decoder.optional(Decoder::text)?,
+            "KMSMasterKeyId" => into.kms_master_key_id = decoder.optional(Decoder::text)?,
+            "DisassociationMode" => into.disassociation_mode = decoder.optional(Decoder::text)?,
+            "ProvisionedThroughputOverride" => {
+                let read = decoder.optional(|decoder| decoder.structure::<ReadOverride>(Place::Member))?;
+                into.read_capacity_units = read.and_then(|read| read.read_capacity_units);
+            }
+            _ => decoder.reader.skip()?,
+        }
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@
 //! one counts.
 
 mod admin;
+mod backup;
 pub mod fault;
 mod item;
 mod query;
@@ -16,6 +17,7 @@ mod statement;
 mod streams;
 mod table;
 mod transact;
+mod transfer;
 mod value;
 
 use std::borrow::Cow;

@@ -5,16 +5,16 @@ use super::shape::{requests, structures};
 use super::{Decoder, Place};
 use crate::request::{
     AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
-    OnDemandThroughput, Projection, ProvisionedThroughput, SearchSchemaElement, SecondaryIndex, SseSpecification,
-    StreamSpecification, TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource, UpdateTable,
-    UpdateTimeToLive, VectorAttribute, VectorIndex, VectorIndexUpdate, WarmThroughput,
+    OnDemandThroughput, Projection, ProvisionedThroughput, ReplicaUpdate, SearchSchemaElement, SecondaryIndex,
+    SseSpecification, StreamSpecification, TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource,
+    UpdateTable, UpdateTimeToLive, VectorAttribute, VectorIndex, VectorIndexUpdate, WarmThroughput,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
-const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
+pub(super) const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
 
 /// The members of a local index, which has no throughput of its own.
-struct LocalSecondaryIndex;
+pub(super) struct LocalSecondaryIndex;
 
 /// The members of an index that may change.
 struct IndexThroughput;
@@ -55,6 +55,7 @@ structures! {
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "VectorIndexes" => vector_indexes = Decoder::structure_list::<VectorIndex>,
         "ResourcePolicy" => resource_policy = Decoder::text,
+        "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
     }
 
     AttributeDefinition => AttributeDefinition, "AttributeDefinition" {
@@ -170,10 +171,12 @@ structures! {
         "GlobalSecondaryIndexUpdates" => global_secondary_index_updates = Decoder::structure_list::<IndexUpdate>,
         "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
         "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
-        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<Empty>,
+        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<ReplicaUpdate>,
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
+        "GlobalTableWitnessUpdates" => global_table_witness_updates = Decoder::structure_list::<Empty>,
+        "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
         "VectorIndexUpdates" => vector_index_updates = Decoder::structure_list::<VectorIndexUpdate>,

@@ -1,6 +1,7 @@
 //! What a test sees of the twin: one binary, since linking the SDK is what costs.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod buckets;
 mod capacity;
 mod concurrency;
 mod delivery;

@@ -1,0 +1,107 @@
+//! What an account can have of a table or index (facts: file 04, section 1.3).
+
+use crate::error::{ApiError, ErrorKind};
+use crate::execute::Context;
+use crate::limits;
+use crate::schema::Throughput;
+
+/// What has throughput of its own.
+pub(in crate::operation) enum Of<'n> {
+    /// The table.
+    Table,
+    /// The index of this name.
+    Index(&'n str),
+}
+
+impl Of<'_> {
+    /// As the sentences on warm throughput name it.
+    pub(in crate::operation) fn plain(&self) -> String {
+        match self {
+            Of::Table => "table".to_owned(),
+            Of::Index(name) => format!("index {name}"),
+        }
+    }
+
+    /// As the sentences on on-demand limits name it.
+    pub(in crate::operation) fn spaced(&self) -> String {
+        match self {
+            Of::Table => "table".to_owned(),
+            Of::Index(name) => format!("index : {name}"),
+        }
+    }
+}
+
+/// Checks how many tables there are before one more is made.
+pub(super) fn tables(count: usize) -> Result<(), ApiError> {
+    if count < limits::TABLES {
+        return Ok(());
+    }
+    Err(ApiError::subscriber_limit(format_args!(
+        "There is a limit of {} tables per subscriber",
+        limits::TABLES
+    )))
+}
+
+/// Checks provisioned units.
+pub(in crate::operation) fn provisioned(context: &Context<'_>, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
+    let (whose, each) = match of {
+        Of::Table => (String::new(), "table"),
+        Of::Index(name) => (format!(" for index {name}"), "index"),
+    };
+    let most = limits::TABLE_UNITS;
+    for (units, name) in [(asked.read, "ReadCapacityUnits"), (asked.write, "WriteCapacityUnits")] {
+        if units > most as u64 {
+            return Err(ApiError::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "The requested {name}{whose}, {units}, is above the per {each} maximum for the account in {}. Per {each} maximum: {most}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits.",
+                    context.region
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks an on-demand limit; `name` is its member.
+pub(in crate::operation) fn on_demand(
+    context: &Context<'_>,
+    units: i64,
+    name: &str,
+    of: &Of<'_>,
+) -> Result<(), ApiError> {
+    if units <= limits::TABLE_UNITS {
+        return Ok(());
+    }
+    let of = of.spaced();
+    Err(exceeded(
+        context,
+        format_args!("{name} for OnDemandThroughput for {of}"),
+        name,
+    ))
+}
+
+/// Checks warm units; `name` is their member.
+pub(in crate::operation) fn warm(context: &Context<'_>, units: u64, name: &str, of: &Of<'_>) -> Result<(), ApiError> {
+    if units <= limits::TABLE_UNITS as u64 {
+        return Ok(());
+    }
+    let of = of.plain();
+    Err(exceeded(
+        context,
+        format_args!("{name} for WarmThroughput for {of}"),
+        name,
+    ))
+}
+
+fn exceeded(context: &Context<'_>, what: std::fmt::Arguments<'_>, name: &str) -> ApiError {
+    let quota = if name.contains("Read") {
+        "TableMaxReadCapacityUnits"
+    } else {
+        "TableMaxWriteCapacityUnits"
+    };
+    ApiError::subscriber_limit(format_args!(
+        "Requested {what} exceeds {quota} of the account in region {}",
+        context.region
+    ))
+}

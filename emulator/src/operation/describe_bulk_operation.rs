@@ -1,0 +1,113 @@
+//! [DescribeBulkOperation](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeBulkOperation.html).
+
+use super::transfers;
+use crate::clock::Moment;
+use crate::error::ApiError;
+use crate::execute::Context;
+use crate::request::BulkOperationOnly;
+use crate::storage::{About, Counts, IndexBytes, Transfer, TransferKind};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// What is said of an ARN and of a member that names no bulk operation; the sentence has not been recorded.
+pub(super) const WORDS: (&str, &str) = ("bulkOperationArn", "Invalid Bulk Operation ARN");
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = BulkOperationOnly::decode(body)?;
+    let transfer = transfers::find(
+        context,
+        request.bulk_operation_arn.as_ref(),
+        TransferKind::BulkPut,
+        WORDS,
+    )?;
+    describe(out, &transfer, context.now, false);
+    Ok(())
+}
+
+/// The status when somebody looks. One that is asked to end does so when it would have been done.
+pub(super) fn status(transfer: &Transfer, now: Moment) -> &'static str {
+    let progress = transfer.progress();
+    match (now < progress.end, progress.cancelled, &progress.failure) {
+        (true, Some(_), _) => "CANCELLING",
+        (true, None, _) => "IN_PROGRESS",
+        (false, Some(_), _) => "CANCELLED",
+        (false, None, Some(_)) => "FAILED",
+        (false, None, None) if progress.counts.failed > 0 => "COMPLETED_WITH_ERRORS",
+        (false, None, None) => "COMPLETED",
+    }
+}
+
+/// Appends an answer that is a bulk operation's description; one that has just begun goes on, even if it takes no time.
+pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun: bool) {
+    let About::BulkPut(request) = &transfer.about else {
+        return;
+    };
+    let mut answer = Object::open(out);
+    let mut object = answer.object("BulkOperationDescription");
+    let status = if begun { "IN_PROGRESS" } else { status(transfer, now) };
+    object.string("BulkOperationArn", &transfer.arn);
+    object.string("BulkOperationStatus", status);
+    let mut tables = object.list("TableDetails");
+    let mut table = tables.object();
+    table.string("TableName", &transfer.table_name);
+    table.string("TableId", &transfer.table_id.lock());
+    table.close();
+    tables.close();
+    transfers::text(&mut object, "ClientToken", request.client_token.as_ref());
+    transfers::echo(&mut object, transfer);
+    object.timestamp("StartTime", transfer.start);
+    if let Some(units) = request.max_write_request_units {
+        object.integer("MaxWriteRequestUnits", units);
+    }
+    object.string(
+        "PerformanceTier",
+        request.performance_tier.as_deref().unwrap_or("STANDARD"),
+    );
+    if !matches!(status, "IN_PROGRESS" | "CANCELLING") {
+        outcome(&mut object, transfer, status);
+    }
+    object.close();
+    answer.close();
+}
+
+fn outcome(object: &mut Object<'_>, transfer: &Transfer, status: &str) {
+    let progress = transfer.progress();
+    object.timestamp("EndTime", progress.end);
+    object.integer("ProcessedItemCount", progress.counts.processed as i64);
+    object.integer("FailedItemCount", progress.counts.failed as i64);
+    object.integer("ProcessedInputBytes", progress.counts.bytes as i64);
+    object.integer("TotalInputBytes", progress.counts.bytes as i64);
+    usage(object, transfer, &progress.counts);
+    if status == "FAILED" {
+        transfers::failure(object, progress.failure.as_ref());
+    }
+}
+
+fn usage(object: &mut Object<'_>, transfer: &Transfer, counts: &Counts) {
+    let of_indexes: u64 = counts.global_bytes.values().chain(counts.local_bytes.values()).sum();
+    let mut list = object.list("BulkOperationUsage");
+    let mut usage = list.object();
+    usage.string("TableName", &transfer.table_name);
+    usage.integer("BulkPutBytes", (counts.table_bytes + of_indexes) as i64);
+    let mut table = usage.object("Table");
+    table.integer("BulkPutBytes", counts.table_bytes as i64);
+    table.close();
+    indexes(&mut usage, "LocalSecondaryIndexes", &counts.local_bytes);
+    indexes(&mut usage, "GlobalSecondaryIndexes", &counts.global_bytes);
+    usage.close();
+    list.close();
+}
+
+fn indexes(usage: &mut Object<'_>, name: &str, bytes: &IndexBytes) {
+    if bytes.is_empty() {
+        return;
+    }
+    let mut map = usage.object(name);
+    for (index, bytes) in bytes {
+        let mut entry = map.object(index);
+        entry.integer("BulkPutBytes", *bytes as i64);
+        entry.close();
+    }
+    map.close();
+}

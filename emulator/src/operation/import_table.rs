@@ -1,0 +1,249 @@
+//! [ImportTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ImportTable.html).
+
+use std::sync::Arc;
+
+use super::create_table::{self, Extras, definition, shape};
+use super::transfers::{self, Start};
+use super::{describe_import, one_of};
+use crate::clock::Moment;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Context};
+use crate::key::Key;
+use crate::plan;
+use crate::request::{CreateTable, CsvOptions, ImportTable, ItemRecord};
+use crate::schema::Definition;
+use crate::storage::{About, Counts, Table, Transfer};
+use crate::transfer::{Failure, Format, Record, Source};
+use crate::value::{Item, Name, Text};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+const UNDER: &str = "tableCreationParameters.";
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = ImportTable::decode(body)?;
+    check_members(&request)?;
+    let table = request.table.clone().unwrap_or_default();
+    let name = table.table_name.clone().unwrap_or_default();
+    shape::check(&table, &name, UNDER)?;
+    check_options(&request)?;
+    let definition = definition::read(context, &table)?;
+    context.judge_control(&name)?;
+    let echoed = transfers::echoed(body, &["InputFormatOptions", "TableCreationParameters"]);
+    let place = (name.clone(), context.table_arn(&name), String::new());
+    let about = About::Import(Box::new(request.clone()));
+    // A token that goes on is looked at before the table, which it has made itself.
+    if let Some(token) = &request.client_token
+        && let Some(there) = running(context, token)
+    {
+        return match &there.about {
+            About::Import(other) if **other == request => {
+                describe_import::describe(out, &there, context, false);
+                Ok(())
+            }
+            _ => Err(ApiError::import_conflict()),
+        };
+    }
+    check_free(context, &name)?;
+    match transfers::begin(context, place, about, echoed, request.client_token.as_ref()) {
+        Start::Same(transfer) => describe_import::describe(out, &transfer, context, false),
+        Start::Conflict => return Err(ApiError::import_conflict()),
+        Start::New(transfer) => {
+            carry_out(context, &transfer, &request, &table, definition);
+            describe_import::describe(out, &transfer, context, true);
+        }
+    }
+    Ok(())
+}
+
+/// The import with this token that goes on.
+fn running(context: &Context<'_>, token: &Text) -> Option<Arc<Transfer>> {
+    let region = context.engine.catalog().region(&context.scope)?;
+    let kind = crate::storage::TransferKind::Import;
+    let is_it = |there: &Transfer| {
+        let theirs = there.token.as_ref().map(|(token, _)| token.as_str());
+        theirs == Some(token) && context.now < there.progress().end
+    };
+    region.transfers.list(kind, None, 1, is_it).pop()
+}
+
+fn check_members(request: &ImportTable) -> Result<(), ApiError> {
+    let mut faults = Violations::new();
+    transfers::check_token(&mut faults, request.client_token.as_ref());
+    match &request.source {
+        None => faults.missing("s3BucketSource"),
+        Some(source) => transfers::check_place(
+            &mut faults,
+            source,
+            [
+                "s3BucketSource.s3Bucket",
+                "s3BucketSource.s3BucketOwner",
+                "s3BucketSource.s3KeyPrefix",
+            ],
+            true,
+        ),
+    }
+    match request.input_format.as_ref() {
+        None => faults.missing("inputFormat"),
+        word => {
+            let words = ["ION", "CSV", "DYNAMODB_JSON"];
+            transfers::check_word(&mut faults, word, "inputFormat", &words, "[ION, CSV, DYNAMODB_JSON]");
+        }
+    }
+    transfers::check_compression(
+        &mut faults,
+        request.input_compression_type.as_ref(),
+        "inputCompressionType",
+    );
+    if let Some(csv) = csv(request) {
+        check_csv(&mut faults, csv);
+    }
+    match &request.table {
+        None => faults.missing("tableCreationParameters"),
+        Some(table) if table.table_name.is_none() => faults.missing("tableCreationParameters.tableName"),
+        Some(_) => {}
+    }
+    faults.finish()
+}
+
+fn csv(request: &ImportTable) -> Option<&CsvOptions> {
+    request.input_format_options.as_ref()?.csv.as_ref()
+}
+
+fn check_csv(faults: &mut Violations, csv: &CsvOptions) {
+    const PATH: &str = "inputFormatOptions.csv";
+    if let Some(delimiter) = csv.delimiter.as_deref()
+        && !matches!(delimiter, "," | ";" | ":" | "|" | "\t" | " ")
+    {
+        faults.value(
+            delimiter,
+            format_args!("{PATH}.delimiter"),
+            "Member must satisfy regular expression pattern: [,;:|\\t ]",
+        );
+    }
+    let Some(header) = &csv.header_list else { return };
+    let path = format!("{PATH}.headerList");
+    if header.is_empty() {
+        faults.value("[]", &path, constraint::min_length(1));
+    }
+    if header.len() > 255 {
+        faults.value(
+            format_args!("[{}]", header.join(", ")),
+            &path,
+            constraint::max_length(255),
+        );
+    }
+}
+
+fn check_options(request: &ImportTable) -> Result<(), ApiError> {
+    let format = one_of(request.input_format.as_ref()).unwrap_or_default();
+    if csv(request).is_some() && format != "CSV" {
+        return Err(ApiError::invalid_request(format_args!(
+            "Unsupported InputFormatOptions for the given input format: {format}."
+        )));
+    }
+    Ok(())
+}
+
+fn check_free(context: &Context<'_>, name: &Name) -> Result<(), ApiError> {
+    let table = context.engine.catalog().table(&context.scope, name);
+    let is_there = |table: &Arc<Table>| table.shape().deleted_at.is_none_or(|gone| gone > context.now);
+    if table.as_ref().is_some_and(is_there) {
+        return Err(ApiError::table_exists(name));
+    }
+    Ok(())
+}
+
+/// Reads the items and makes the table of them. What becomes of it shows when it is done.
+fn carry_out(
+    context: &Context<'_>,
+    transfer: &Transfer,
+    request: &ImportTable,
+    table: &CreateTable,
+    definition: Definition,
+) {
+    let end = transfers::end(context, &transfer.table_name, &transfer.arn);
+    let mut counts = Counts::default();
+    let failure = import(context, transfer, (request, table), definition, end, &mut counts).err();
+    transfer.finish(end, failure, counts);
+}
+
+fn import(
+    context: &Context<'_>,
+    transfer: &Transfer,
+    (request, table): (&ImportTable, &CreateTable),
+    definition: Definition,
+    end: Moment,
+    counts: &mut Counts,
+) -> Result<(), Failure> {
+    let mut items: Vec<(Key, Item)> = Vec::new();
+    let source = source(request, &definition);
+    counts.bytes = transfers::depot(context)?.read(&source, &mut |record: Record| {
+        counts.processed += 1;
+        match record.read.ok().and_then(|record| item(&definition, record)) {
+            Some(item) => items.push(item),
+            None => counts.failed += 1,
+        }
+    })?;
+    counts.written = items.len() as u64;
+    let name = table.table_name.clone().unwrap_or_default();
+    let region = context.engine.catalog().region_or_new(&context.scope);
+    let made = create_table::make(context, &region, name.clone(), definition, Extras::default());
+    made.fill(items, context.now);
+    if made.shape().active_at < end {
+        // The table is there when its items are.
+        let until: Result<_, std::convert::Infallible> = made.reshape(context.now, |shape| {
+            shape.active_at = end;
+            Ok(())
+        });
+        drop(until);
+    }
+    let mut tables = region.tables.write();
+    if check_free_of(tables.get(&name), context.now).is_err() {
+        return Err(Failure {
+            code: "TableAlreadyExists",
+            message: format!("Table already exists: {name}"),
+        });
+    }
+    transfer.table_id.lock().clone_from(&made.id);
+    tables.insert(name, made);
+    drop(tables);
+    if counts.failed == 0 {
+        return Ok(());
+    }
+    Err(Failure {
+        code: "ItemValidationError",
+        message: "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details.".to_owned(),
+    })
+}
+
+fn check_free_of(there: Option<&Arc<Table>>, now: Moment) -> Result<(), ()> {
+    let gone = |table: &Arc<Table>| table.shape().deleted_at.is_some_and(|gone| gone <= now);
+    if there.is_none_or(gone) { Ok(()) } else { Err(()) }
+}
+
+fn source(request: &ImportTable, definition: &Definition) -> Source {
+    let place = request.source.clone().unwrap_or_default();
+    let options = csv(request).cloned().unwrap_or_default();
+    let delimiter = options.delimiter.as_deref().and_then(|text| text.chars().next());
+    Source {
+        bucket: place.s3_bucket.unwrap_or_default().to_string(),
+        prefix: place.s3_key_prefix.unwrap_or_default().to_string(),
+        format: one_of(request.input_format.as_ref())
+            .and_then(Format::named)
+            .unwrap_or_default(),
+        compression: transfers::compression(request.input_compression_type.as_ref()),
+        delimiter: delimiter.unwrap_or(','),
+        header: options.header_list,
+        keys: definition.attributes.clone(),
+    }
+}
+
+/// A record's item and its key, if the table may have it.
+fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
+    let item = Item::new(record.item?);
+    plan::check_item_size(&item).ok()?;
+    let key = Key::of_item(&definition.key, item.attributes()).ok()?;
+    execute::check_entries(definition, item.attributes()).ok()?;
+    Some((key, item))
+}

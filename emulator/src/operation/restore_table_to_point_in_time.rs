@@ -1,0 +1,86 @@
+//! [RestoreTableToPointInTime](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html).
+
+use super::{arn, backups, check, restore};
+use crate::clock::Moment;
+use crate::error::{ApiError, Violations};
+use crate::execute::{self, Context};
+use crate::request::RestoreTableToPointInTime;
+use crate::storage::{Recovery, Restored};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = RestoreTableToPointInTime::decode(body)?;
+    let source = source(context, &request)?;
+    let mut faults = Violations::new();
+    restore::check_members(&mut faults, request.target_table_name.as_ref(), &request.overrides);
+    faults.finish()?;
+    check_moment(&request)?;
+    let found = backups::table(context, source)?;
+    execute::run_due(&found.table, context.now);
+    let snapshot = found.table.snapshot();
+    let recovery = snapshot.shape.recovery;
+    let recovery = recovery.ok_or_else(|| ApiError::recovery_off(&found.table.name))?;
+    let at = moment(&request, recovery, context.now)?;
+    let definition = restore::definition(context, &snapshot.shape.definition, &request.overrides)?;
+    let restored = Restored {
+        backup_arn: None,
+        table_arn: found.table.arn.clone(),
+        at,
+    };
+    let target = request.target_table_name.unwrap_or_default();
+    let items = snapshot.items_at(at);
+    restore::make(context, out, (&target, definition), items, restored, |_| Ok(()))
+}
+
+/// The table that is named, one way or the other.
+fn source<'r>(context: &Context<'_>, request: &'r RestoreTableToPointInTime) -> Result<&'r str, ApiError> {
+    match (&request.source_table_arn, &request.source_table_name) {
+        (Some(_), Some(_)) => Err(ApiError::validation(
+            "Must provide exactly one of: sourceTableArn, sourceTableName",
+        )),
+        (None, None) => Err(ApiError::table_name_required()),
+        (None, Some(name)) => {
+            let mut faults = Violations::new();
+            check::plain_name(&mut faults, name, "sourceTableName");
+            faults.finish().map(|()| name.as_str())
+        }
+        (Some(arn), None) => {
+            let Some(place) = arn::table_arn(arn) else {
+                return Err(ApiError::invalid("sourceTableArn is not a valid ARN"));
+            };
+            if place.account != context.account && !context.scope.account.is_empty() {
+                return Err(ApiError::validation(
+                    "This action is only supported by accounts that match the resource owner’s account.",
+                ));
+            }
+            restore::check_region(context, place.region, &request.overrides)?;
+            Ok(arn)
+        }
+    }
+}
+
+fn check_moment(request: &RestoreTableToPointInTime) -> Result<(), ApiError> {
+    let latest = request.use_latest_restorable_time == Some(true);
+    match (latest, request.restore_date_time) {
+        // The end of this sentence has not been recorded.
+        (true, Some(_)) => Err(ApiError::invalid_request(
+            "Both RestoreDateTime and UseLatestRestorableTime cannot be set at the same time",
+        )),
+        (false, None) => Err(ApiError::invalid_request(
+            "Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The moment to restore, which must be one that can be.
+fn moment(request: &RestoreTableToPointInTime, recovery: Recovery, now: Moment) -> Result<Moment, ApiError> {
+    let (earliest, latest) = (recovery.earliest(now), recovery.latest(now));
+    match request.restore_date_time {
+        None => Ok(latest),
+        // Moments are asked for in whole seconds: the one in which recovery was turned on will do.
+        Some(asked) if asked.seconds() >= earliest.seconds() && asked <= latest => Ok(asked.max(earliest)),
+        Some(_) => Err(ApiError::invalid_restore_time(earliest, latest)),
+    }
+}

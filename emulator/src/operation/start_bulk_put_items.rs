@@ -1,0 +1,247 @@
+//! [StartBulkPutItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_StartBulkPutItems.html).
+
+use super::transfers::{self, Start};
+use super::{check, describe_bulk_operation, one_of};
+use crate::change::Change;
+use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
+use crate::execute::{self, Context};
+use crate::expression::{ExpressionKind, Scope};
+use crate::limits;
+use crate::plan::{self, Guard, Target};
+use crate::request::{InputS3Configuration, ItemRecord, OutputS3Configuration, StartBulkPutItems};
+use crate::storage::{About, Counts, IndexBytes, Transfer, Work};
+use crate::transfer::{Failure, Format, Record, Rejected, Report, Source};
+use crate::value::{Item, Name};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+
+pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    let request = StartBulkPutItems::decode(body)?;
+    let name = check::control_table_name(request.table_name.as_ref())?;
+    check_members(&request)?;
+    let target = plan::table_in_any_state(context, name)?;
+    context.judge_control(&target.table.name)?;
+    check_state(context, &target)?;
+    let table = &target.table;
+    let place = (table.name.clone(), table.arn.clone(), table.id.clone());
+    let echoed = transfers::echoed(body, &["InputS3Configuration", "OutputS3Configuration"]);
+    let about = About::BulkPut(request.clone());
+    match transfers::begin(context, place, about, echoed, request.client_token.as_ref()) {
+        Start::Same(transfer) => describe_bulk_operation::describe(out, &transfer, context.now, false),
+        Start::Conflict => return Err(ApiError::idempotent_mismatch()),
+        Start::New(transfer) => {
+            carry_out(context, &transfer, &request, &target);
+            describe_bulk_operation::describe(out, &transfer, context.now, true);
+        }
+    }
+    Ok(())
+}
+
+fn check_members(request: &StartBulkPutItems) -> Result<(), ApiError> {
+    let mut faults = Violations::new();
+    transfers::check_token(&mut faults, request.client_token.as_ref());
+    match &request.input {
+        None => faults.missing("inputS3Configuration"),
+        Some(input) => check_input(&mut faults, input),
+    }
+    match &request.output {
+        None => faults.missing("outputS3Configuration"),
+        Some(output) => check_output(&mut faults, output),
+    }
+    if let Some(units) = request
+        .max_write_request_units
+        .filter(|units| *units < limits::BULK_WRITE_UNITS)
+    {
+        let least = constraint::min_value(limits::BULK_WRITE_UNITS);
+        faults.value(units, "maxWriteRequestUnits", least);
+    }
+    let tiers = ["STANDARD", "ACCELERATED"];
+    let word = request.performance_tier.as_ref();
+    transfers::check_word(&mut faults, word, "performanceTier", &tiers, "[STANDARD, ACCELERATED]");
+    faults.finish()
+}
+
+fn check_input(faults: &mut Violations, input: &InputS3Configuration) {
+    let paths = [
+        "inputS3Configuration.s3Bucket",
+        "inputS3Configuration.s3BucketOwner",
+        "inputS3Configuration.s3KeyPrefix",
+    ];
+    transfers::check_place(faults, &input.source, paths, true);
+    let path = "inputS3Configuration.inputFormat";
+    match input.input_format.as_ref() {
+        None => faults.missing(path),
+        word => transfers::check_word(faults, word, path, &["DYNAMODB_JSON", "ION"], "[DYNAMODB_JSON, ION]"),
+    }
+    let path = "inputS3Configuration.inputCompressionType";
+    transfers::check_compression(faults, input.input_compression_type.as_ref(), path);
+}
+
+fn check_output(faults: &mut Violations, output: &OutputS3Configuration) {
+    let paths = [
+        "outputS3Configuration.s3Bucket",
+        "outputS3Configuration.s3BucketOwner",
+        "outputS3Configuration.s3KeyPrefix",
+    ];
+    transfers::check_place(faults, &output.place, paths, false);
+    let words = ["AES256", "KMS"];
+    let word = output.s3_sse_algorithm.as_ref();
+    transfers::check_word(
+        faults,
+        word,
+        "outputS3Configuration.s3SseAlgorithm",
+        &words,
+        "[AES256, KMS]",
+    );
+    let path = "outputS3Configuration.outputType";
+    let Some(types) = &output.output_type else {
+        return faults.missing(path);
+    };
+    for (at, word) in types.iter().enumerate() {
+        let path = format!("{path}.{}.member", at + 1);
+        let words = ["ERROR", "CONDITION_CHECK_FAILURE"];
+        transfers::check_word(faults, Some(word), &path, &words, "[ERROR, CONDITION_CHECK_FAILURE]");
+    }
+}
+
+/// The table must be there, and no index of it on its way.
+fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
+    let shape = &target.shape;
+    let name = &target.table.name;
+    let now = context.now;
+    if shape.is_restoring(now) {
+        return Err(ApiError::in_use(format_args!("Table is being used: {name}")));
+    }
+    if now < shape.active_at {
+        return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
+    }
+    if shape.deleted_at.is_some() {
+        return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
+    }
+    let creates = |work: &Work| matches!(work, Work::CreateIndex { .. });
+    if shape.running(now).any(|job| creates(&job.work)) {
+        return Err(ApiError::in_use(format_args!("Table is being updated: {name}")));
+    }
+    Ok(())
+}
+
+/// Reads the records and writes their items. What becomes of it shows when it is done; the items are there before.
+fn carry_out(context: &Context<'_>, transfer: &Transfer, request: &StartBulkPutItems, target: &Target) {
+    let end = transfers::end(context, &transfer.table_name, &transfer.arn);
+    let mut load = Load {
+        context,
+        target,
+        counts: Counts::default(),
+        errors: Vec::new(),
+        unmet: Vec::new(),
+    };
+    let failure = load.run(transfer, request).err();
+    transfer.finish(end, failure, load.counts);
+}
+
+/// A bulk operation that is being carried out.
+struct Load<'l> {
+    context: &'l Context<'l>,
+    target: &'l Target,
+    counts: Counts,
+    errors: Vec<Rejected>,
+    unmet: Vec<Rejected>,
+}
+
+impl Load<'_> {
+    fn run(&mut self, transfer: &Transfer, request: &StartBulkPutItems) -> Result<(), Failure> {
+        let input = request.input.clone().unwrap_or_default();
+        let depot = transfers::depot(self.context)?;
+        let bucket = input.source.s3_bucket.unwrap_or_default();
+        let source = Source {
+            bucket: bucket.to_string(),
+            prefix: input.source.s3_key_prefix.unwrap_or_default().to_string(),
+            format: one_of(input.input_format.as_ref())
+                .and_then(Format::named)
+                .unwrap_or_default(),
+            compression: transfers::compression(input.input_compression_type.as_ref()),
+            ..Source::default()
+        };
+        self.counts.bytes = depot.read(&source, &mut |record| self.take(record))?;
+        let output = request.output.clone().unwrap_or_default();
+        let wants = |word: &str| output.output_type.iter().flatten().any(|each| each == word);
+        depot.report(&Report {
+            arn: transfer.arn.clone(),
+            bucket: output.place.s3_bucket.clone().unwrap_or(bucket).to_string(),
+            prefix: output
+                .place
+                .s3_key_prefix
+                .as_ref()
+                .map(std::string::ToString::to_string),
+            errors: wants("ERROR").then(|| std::mem::take(&mut self.errors)),
+            unmet: wants("CONDITION_CHECK_FAILURE").then(|| std::mem::take(&mut self.unmet)),
+        })
+    }
+
+    fn take(&mut self, record: Record) {
+        self.counts.processed += 1;
+        let mut rejected = Rejected {
+            object: record.object,
+            number: record.number,
+            why: String::new(),
+            item: None,
+            existing: None,
+        };
+        let read = match record.read {
+            Ok(read) => read,
+            Err(why) => {
+                self.counts.failed += 1;
+                self.errors.push(Rejected { why, ..rejected });
+                return;
+            }
+        };
+        rejected.item = read.item.clone().map(Item::new);
+        match self.write(&read, rejected.item.as_ref()) {
+            Ok(change) => self.count(&change),
+            Err(error) => {
+                error.message().unwrap_or_default().clone_into(&mut rejected.why);
+                if error.kind() == ErrorKind::ConditionalCheckFailed {
+                    if let Detail::Item(item) = error.detail() {
+                        rejected.existing = Some(item.clone());
+                    }
+                    self.unmet.push(rejected);
+                } else {
+                    self.counts.failed += 1;
+                    self.errors.push(rejected);
+                }
+            }
+        }
+    }
+
+    fn write(&self, record: &ItemRecord, item: Option<&Item>) -> Result<Change, ApiError> {
+        let item = item.ok_or_else(|| ApiError::validation("Item is missing"))?;
+        plan::check_item_size(item)?;
+        let mut scope = Scope::new(&record.substitutions, self.context.engine.expressions())?;
+        let condition = record.condition_expression.as_ref();
+        let condition = condition.map(|text| scope.condition(ExpressionKind::Condition, text));
+        let condition = condition.transpose()?;
+        scope.check_all_used()?;
+        let guard = Guard {
+            condition,
+            show_item: true,
+        };
+        let write = plan::put(self.target.clone(), item, guard)?;
+        execute::write(self.context, &write)
+    }
+
+    fn count(&mut self, change: &Change) {
+        let add = |bytes: &mut IndexBytes, name: &Name, item: Option<&Item>| {
+            *bytes.entry(name.clone()).or_default() += item.map_or(0, Item::size) as u64;
+        };
+        self.counts.written += 1;
+        self.counts.table_bytes += change.new.as_ref().map_or(0, Item::size) as u64;
+        for arm in &change.globals {
+            let item = arm.insert.as_ref().map(|(_, item)| item);
+            add(&mut self.counts.global_bytes, &arm.name, item);
+        }
+        for arm in &change.locals {
+            let item = arm.insert.as_ref().map(|(_, item)| item);
+            add(&mut self.counts.local_bytes, &arm.name, item);
+        }
+    }
+}

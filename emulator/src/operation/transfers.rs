@@ -1,0 +1,323 @@
+//! What exports, imports and bulk operations share: buckets, tokens, how long they take, and their lists.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{arn, check, one_of};
+use crate::chance::{self, StableHash};
+use crate::clock::Moment;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::Context;
+use crate::request::S3BucketSource;
+use crate::storage::{About, Begun, Transfer, TransferKind};
+use crate::transfer::{Compression, Depot, Failure};
+use crate::value::{Name, Text};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+use crate::wire::reader;
+
+/// How many times as long as the creation of a table a transfer takes (an export takes some minutes).
+const TAKES: f64 = 50.0;
+/// How many of a list are shown at most.
+const MOST: i64 = 25;
+/// Digits of a token that goes on with a list (measured: at least 112).
+const TOKEN_DIGITS: usize = 112;
+
+/// The name of a kind in ARNs.
+fn resource(kind: TransferKind) -> &'static str {
+    match kind {
+        TransferKind::Export => "export",
+        TransferKind::Import => "import",
+        // The form of this ARN has not been recorded.
+        TransferKind::BulkPut => "bulk-operation",
+    }
+}
+
+fn not_found(kind: TransferKind, arn: &str) -> ApiError {
+    match kind {
+        TransferKind::Export => ApiError::export_not_found(arn),
+        TransferKind::Import => ApiError::import_not_found(arn),
+        TransferKind::BulkPut => ApiError::bulk_operation_not_found(arn),
+    }
+}
+
+/// What a request is about when it is not new.
+pub enum Start {
+    /// It is new, and has been noted.
+    New(Arc<Transfer>),
+    /// It was sent before.
+    Same(Arc<Transfer>),
+    /// Its token was sent with something else.
+    Conflict,
+}
+
+/// Notes a request, unless its token was used.
+pub fn begin(
+    context: &Context<'_>,
+    (name, table_arn, table_id): (Name, String, String),
+    about: About,
+    echoed: Vec<(&'static str, String)>,
+    token: Option<&Text>,
+) -> Start {
+    let kind = about.kind();
+    let region = context.engine.catalog().region_or_new(&context.scope);
+    let taken = |arn: &str| region.transfers.has(kind, arn);
+    let arn = arn::new_arn(context, &table_arn, resource(kind), taken);
+    let asked = match &about {
+        About::Export(request) => format!("{request:?}"),
+        About::Import(request) => format!("{request:?}"),
+        About::BulkPut(request) => format!("{request:?}"),
+    };
+    let fingerprint = StableHash::new(0).bytes(asked.as_bytes()).finish();
+    let mut transfer = Transfer::new(arn, (name, table_arn, table_id), about);
+    transfer.echoed = echoed;
+    transfer.start = context.now;
+    transfer.token = token.map(|token| (token.to_string(), fingerprint));
+    let holds = |there: &Transfer| match kind {
+        // An import's token holds only while it goes on.
+        TransferKind::Import => context.now < there.progress().end,
+        _ => {
+            context.now
+                < there
+                    .start
+                    .plus(Duration::from_secs(crate::limits::TRANSFER_TOKEN_SECONDS))
+        }
+    };
+    match region.transfers.begin(transfer, holds) {
+        Begun::New(transfer) => Start::New(transfer),
+        Begun::Same(transfer) => Start::Same(transfer),
+        Begun::Other => Start::Conflict,
+    }
+}
+
+/// When a transfer that is asked for now is done.
+pub fn end(context: &Context<'_>, table: &str, arn: &str) -> Moment {
+    let conditions = context.engine.conditions_of(&context.scope, table);
+    let decision = chance::decide(context.engine.seed(), "transfer", arn.as_bytes(), 0);
+    let lag = conditions.table_status.of(decision).as_secs_f64() * TAKES;
+    context.now.plus(Duration::try_from_secs_f64(lag).unwrap_or_default())
+}
+
+/// The buckets; without any, no bucket is there.
+pub fn depot<'e>(context: &Context<'e>) -> Result<&'e dyn Depot, Failure> {
+    context.engine.depot().ok_or_else(Failure::no_such_bucket)
+}
+
+/// The members of the body that answers show as they were sent.
+pub fn echoed(body: &[u8], names: &[&'static str]) -> Vec<(&'static str, String)> {
+    let member = |name: &&'static str| {
+        let text = reader::member_text(body, name).filter(|text| *text != "null")?;
+        Some((*name, text.to_owned()))
+    };
+    names.iter().filter_map(member).collect()
+}
+
+/// Appends those members.
+pub fn echo(object: &mut Object<'_>, transfer: &Transfer) {
+    for (name, json) in &transfer.echoed {
+        object.member(name).json(json.as_bytes());
+    }
+}
+
+/// Appends a member that is a text, if it was sent.
+pub fn text(object: &mut Object<'_>, name: &str, text: Option<&Text>) {
+    if let Some(text) = text {
+        object.string(name, text);
+    }
+}
+
+/// Why it has failed.
+pub fn failure(object: &mut Object<'_>, failure: Option<&Failure>) {
+    if let Some(failure) = failure {
+        object.string("FailureCode", failure.code);
+        object.string("FailureMessage", &failure.message);
+    }
+}
+
+/// The framework's checks on a bucket, its owner, and what keys begin with.
+pub fn check_place(faults: &mut Violations, place: &S3BucketSource, paths: [&str; 3], needs_bucket: bool) {
+    let [bucket, owner, prefix] = paths;
+    match place.s3_bucket.as_deref() {
+        None if needs_bucket => faults.missing(bucket),
+        None => {}
+        Some(name) => {
+            if name.len() > 255 {
+                faults.value(name, bucket, constraint::max_length(255));
+            }
+            if !is_bucket(name) {
+                faults.value(
+                    name,
+                    bucket,
+                    "Member must satisfy regular expression pattern: ^[a-z0-9A-Z]+[\\.\\-\\w]*[a-z0-9A-Z]+$",
+                );
+            }
+        }
+    }
+    if let Some(account) = place.s3_bucket_owner.as_deref()
+        && !(account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit()))
+    {
+        faults.value(
+            account,
+            owner,
+            "Member must satisfy regular expression pattern: [0-9]{12}",
+        );
+    }
+    if let Some(text) = place
+        .s3_key_prefix
+        .as_deref()
+        .filter(|text| text.chars().count() > 1024)
+    {
+        faults.value(text, prefix, constraint::max_length(1024));
+    }
+}
+
+fn is_bucket(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    bytes.len() >= 2
+        && bytes.iter().all(inner)
+        && bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+}
+
+/// The framework's check on a word, printed as one of a set.
+pub fn check_word(faults: &mut Violations, word: Option<&Text>, path: &str, words: &[&str], set: &str) {
+    if let Some(word) = one_of(word)
+        && !words.contains(&word)
+    {
+        faults.value(word, path, constraint::one_of(set));
+    }
+}
+
+/// `InputCompressionType`.
+pub fn check_compression(faults: &mut Violations, word: Option<&Text>, path: &str) {
+    check_word(faults, word, path, &["ZSTD", "NONE", "GZIP"], "[ZSTD, NONE, GZIP]");
+}
+
+/// How input is compressed.
+pub fn compression(word: Option<&Text>) -> Compression {
+    one_of(word).and_then(Compression::named).unwrap_or_default()
+}
+
+/// `ClientToken`.
+pub fn check_token(faults: &mut Violations, token: Option<&Text>) {
+    if let Some(token) = token.filter(|token| token.is_empty() || token.contains('$')) {
+        faults.value(
+            token,
+            "clientToken",
+            "Member must satisfy regular expression pattern: ^[^\\$]+$",
+        );
+    }
+}
+
+/// What a request names by its ARN; `bad` is what is said of an ARN that is none.
+pub fn find(
+    context: &Context<'_>,
+    arn: Option<&Text>,
+    kind: TransferKind,
+    (path, bad): (&str, &'static str),
+) -> Result<Arc<Transfer>, ApiError> {
+    let mut faults = Violations::new();
+    super::backups::arn_length(&mut faults, arn, path);
+    faults.finish()?;
+    let arn = arn.map(Text::as_str).unwrap_or_default();
+    if arn::sub_resource(arn, resource(kind)).is_none() {
+        return Err(ApiError::validation(bad));
+    }
+    context.judge_control("")?;
+    let region = context.engine.catalog().region(&context.scope);
+    let found = region.and_then(|region| region.transfers.get(kind, arn, context.now));
+    found.ok_or_else(|| not_found(kind, arn))
+}
+
+/// What a list is asked for.
+pub struct Listing<'r> {
+    /// What is listed.
+    pub kind: TransferKind,
+    /// The table's, if only those.
+    pub table_arn: Option<&'r Text>,
+    /// How many are wanted.
+    pub most: Option<i64>,
+    /// The name of that member, and how many there are without it.
+    pub limit: (&'static str, usize),
+    /// Behind which it goes on.
+    pub next_token: Option<&'r Text>,
+    /// The list's name in the answer.
+    pub member: &'static str,
+}
+
+/// Appends a page of a list.
+pub fn list(
+    context: &Context<'_>,
+    out: &mut Writer,
+    asked: &Listing<'_>,
+    summary: impl Fn(&mut Object<'_>, &Transfer),
+) -> Result<(), ApiError> {
+    let mut faults = Violations::new();
+    check::echoed_range(&mut faults, asked.most, asked.limit.0, 1, MOST);
+    faults.finish()?;
+    if let Some(arn) = asked.table_arn
+        && arn::table_arn(arn).is_none()
+    {
+        return Err(ApiError::invalid("tableArn is not a valid ARN"));
+    }
+    let start = asked.next_token.map(|token| read_token(token)).transpose()?;
+    context.judge_control("")?;
+    let most = asked.most.map_or(asked.limit.1, |most| most as usize);
+    let matches = |there: &Transfer| is_listed(context, there, asked.table_arn.map(Text::as_str));
+    let region = context.engine.catalog().region(&context.scope);
+    let mut found = region.map_or_else(Vec::new, |region| {
+        region.transfers.list(asked.kind, start.as_deref(), most + 1, matches)
+    });
+    let more = found.len() > most;
+    found.truncate(most);
+    let mut answer = Object::open(out);
+    let mut list = answer.list(asked.member);
+    for transfer in &found {
+        let mut element = list.object();
+        summary(&mut element, transfer);
+        element.close();
+    }
+    list.close();
+    if let Some(last) = found.last().filter(|_| more) {
+        answer.string("NextToken", &token(last));
+    }
+    answer.close();
+    Ok(())
+}
+
+/// Exports of a table are not listed any more when that is gone.
+fn is_listed(context: &Context<'_>, transfer: &Transfer, table_arn: Option<&str>) -> bool {
+    let Some(arn) = table_arn else { return true };
+    if transfer.table_arn != arn {
+        return false;
+    }
+    let is_export = transfer.about.kind() == TransferKind::Export;
+    let there = || context.engine.catalog().table(&context.scope, &transfer.table_name);
+    !is_export || there().is_some_and(|table| table.id == *transfer.table_id.lock())
+}
+
+/// The token that goes on behind something: its id in hexadecimal.
+fn token(last: &Transfer) -> String {
+    let id = last.arn.rsplit('/').next().unwrap_or_default();
+    let mut digits = String::new();
+    for byte in id.bytes() {
+        // Writing to a text does not fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    format!("{digits:0<TOKEN_DIGITS$}")
+}
+
+fn read_token(token: &str) -> Result<String, ApiError> {
+    let invalid = || ApiError::validation("Invalid NextToken");
+    let is_token = token.len() == TOKEN_DIGITS && token.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_token {
+        return Err(invalid());
+    }
+    let bytes = (0..token.len()).step_by(2).map_while(|at| {
+        let byte = u8::from_str_radix(token.get(at..at + 2)?, 16).ok()?;
+        (byte != 0).then_some(byte)
+    });
+    String::from_utf8(bytes.collect()).map_err(|_| invalid())
+}

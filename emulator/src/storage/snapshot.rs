@@ -1,0 +1,70 @@
+//! A table at one moment, and what is kept of where a table came from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::partition::Contents;
+use super::recovery::ItemChange;
+use super::table::Shape;
+use crate::clock::Moment;
+use crate::key::Key;
+use crate::value::Item;
+
+/// A table as it was at one moment. It shares everything with the table until that is written to.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The shape.
+    pub shape: Arc<Shape>,
+    /// The partitions' contents, in order.
+    pub partitions: Vec<Arc<Contents>>,
+}
+
+impl Snapshot {
+    /// How many items there are, and their sizes together.
+    pub fn count(&self) -> (usize, usize) {
+        self.partitions.iter().fold((0, 0), |(count, bytes), contents| {
+            (count + contents.len(), bytes + contents.bytes())
+        })
+    }
+
+    /// The items, partition by partition.
+    pub fn items(&self) -> Vec<BTreeMap<Key, Item>> {
+        self.partitions
+            .iter()
+            .map(|contents| contents.by_key().clone())
+            .collect()
+    }
+
+    /// The items as they were at `moment`, with what happened in it, partition by partition. The caller knows that this
+    /// lies within what is kept.
+    pub fn items_at(&self, moment: Moment) -> Vec<BTreeMap<Key, Item>> {
+        let lay_back = |contents: &Arc<Contents>| {
+            let mut items = contents.by_key().clone();
+            if let Some(log) = contents.log() {
+                log.lay_back(&mut items, |at| at > moment);
+            }
+            items
+        };
+        self.partitions.iter().map(lay_back).collect()
+    }
+
+    /// What became of the items that were changed from `from` on and before `to`, partition by partition.
+    pub fn changes(&self, from: Moment, to: Moment) -> Vec<BTreeMap<Key, ItemChange>> {
+        let changes = |contents: &Arc<Contents>| match contents.log() {
+            Some(log) => log.between(contents.by_key(), from, to),
+            None => BTreeMap::new(),
+        };
+        self.partitions.iter().map(changes).collect()
+    }
+}
+
+/// What a table was restored from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The backup, unless it was another table's past.
+    pub backup_arn: Option<String>,
+    /// The table that was backed up.
+    pub table_arn: String,
+    /// The moment that was restored.
+    pub at: Moment,
+}

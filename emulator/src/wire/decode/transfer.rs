@@ -1,0 +1,164 @@
+//! Exports, imports and bulk operations, and the records of their files.
+
+use super::fault::ValueLayer;
+use super::shape::{requests, structures};
+use super::table::NO_VALUES;
+use super::{Decode, Decoder, Place};
+use crate::error::ApiError;
+use crate::request::{
+    AttributeDefinition, BulkOperationOnly, CreateTable, CsvOptions, DescribeExport, DescribeImport,
+    ExportTableToPointInTime, FilterSpecification, ImportTable, IncrementalExportSpecification, InputFormatOptions,
+    InputS3Configuration, ItemRecord, KeySchemaElement, ListBulkOperations, ListExports, ListImports,
+    OnDemandThroughput, OutputS3Configuration, ProvisionedThroughput, S3BucketSource, SecondaryIndex, SseSpecification,
+    StartBulkPutItems, VectorIndex,
+};
+
+requests! {
+    ExportTableToPointInTime: ValueLayer::Current { enveloped: false },
+    DescribeExport: NO_VALUES,
+    DescribeImport: NO_VALUES,
+    BulkOperationOnly: NO_VALUES,
+    ListExports: NO_VALUES,
+    ListImports: NO_VALUES,
+    ListBulkOperations: NO_VALUES,
+    ImportTable: NO_VALUES,
+    StartBulkPutItems: NO_VALUES,
+}
+
+impl Decode for ItemRecord {
+    fn decode(body: &[u8]) -> Result<ItemRecord, ApiError> {
+        super::decode::<ItemRecord>(body, ValueLayer::Current { enveloped: false })
+    }
+}
+
+/// `TableCreationParameters`.
+struct TableCreationParameters;
+
+structures! {
+    IncrementalExportSpecification => IncrementalExportSpecification, "IncrementalExportSpecification" {
+        "ExportFromTime" => export_from_time = Decoder::timestamp,
+        "ExportToTime" => export_to_time = Decoder::timestamp,
+        "ExportViewType" => export_view_type = Decoder::text,
+    }
+
+    FilterSpecification => FilterSpecification, "FilterSpecification" {
+        "FilterExpression" => filter_expression = Decoder::text,
+        "ProjectionExpression" => projection_expression = Decoder::text,
+        "KeyConditionExpression" => key_condition_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+    }
+
+    ExportTableToPointInTime => ExportTableToPointInTime, "ExportTableToPointInTimeInput" {
+        "TableArn" => table_arn = Decoder::text,
+        "ExportTime" => export_time = Decoder::timestamp,
+        "ClientToken" => client_token = Decoder::text,
+        "S3Bucket" => s3_bucket = Decoder::text,
+        "S3BucketOwner" => s3_bucket_owner = Decoder::text,
+        "S3Prefix" => s3_prefix = Decoder::text,
+        "S3SseAlgorithm" => s3_sse_algorithm = Decoder::text,
+        "S3SseKmsKeyId" => s3_sse_kms_key_id = Decoder::text,
+        "ExportFormat" => export_format = Decoder::text,
+        "ExportType" => export_type = Decoder::text,
+        "IncrementalExportSpecification" => incremental = |decoder| decoder.structure::<IncrementalExportSpecification>(Place::Member),
+        "FilterSpecification" => filter = |decoder| decoder.structure::<FilterSpecification>(Place::Member),
+    }
+
+    DescribeExport => DescribeExport, "DescribeExportInput" {
+        "ExportArn" => export_arn = Decoder::text,
+    }
+
+    DescribeImport => DescribeImport, "DescribeImportInput" {
+        "ImportArn" => import_arn = Decoder::text,
+    }
+
+    BulkOperationOnly => BulkOperationOnly, "BulkOperationInput" {
+        "BulkOperationArn" => bulk_operation_arn = Decoder::text,
+    }
+
+    ListExports => ListExports, "ListExportsInput" {
+        "TableArn" => table_arn = Decoder::text,
+        "MaxResults" => max_results = Decoder::integer,
+        "NextToken" => next_token = Decoder::text,
+    }
+
+    ListImports => ListImports, "ListImportsInput" {
+        "TableArn" => table_arn = Decoder::text,
+        "PageSize" => page_size = Decoder::integer,
+        "NextToken" => next_token = Decoder::text,
+    }
+
+    ListBulkOperations => ListBulkOperations, "ListBulkOperationsInput" {
+        "MaxResults" => max_results = Decoder::integer,
+        "NextToken" => next_token = Decoder::text,
+    }
+
+    S3BucketSource => S3BucketSource, "S3BucketSource" {
+        "S3BucketOwner" => s3_bucket_owner = Decoder::text,
+        "S3Bucket" => s3_bucket = Decoder::text,
+        "S3KeyPrefix" => s3_key_prefix = Decoder::text,
+    }
+
+    CsvOptions => CsvOptions, "CsvOptions" {
+        "Delimiter" => delimiter = Decoder::text,
+        "HeaderList" => header_list = Decoder::texts,
+    }
+
+    InputFormatOptions => InputFormatOptions, "InputFormatOptions" {
+        "Csv" => csv = |decoder| decoder.structure::<CsvOptions>(Place::Member),
+    }
+
+    ImportTable => ImportTable, "ImportTableInput" {
+        "ClientToken" => client_token = Decoder::text,
+        "S3BucketSource" => source = |decoder| decoder.structure::<S3BucketSource>(Place::Member),
+        "InputFormat" => input_format = Decoder::text,
+        "InputFormatOptions" => input_format_options = |decoder| decoder.structure::<InputFormatOptions>(Place::Member),
+        "InputCompressionType" => input_compression_type = Decoder::text,
+        "TableCreationParameters" => table = |decoder| decoder.structure::<TableCreationParameters>(Place::Member),
+    }
+
+    TableCreationParameters => CreateTable, "TableCreationParameters" {
+        "TableName" => table_name = Decoder::text,
+        "AttributeDefinitions" => attribute_definitions = Decoder::structure_list::<AttributeDefinition>,
+        "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
+        "BillingMode" => billing_mode = Decoder::text,
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
+        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
+        "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
+        "VectorIndexes" => vector_indexes = Decoder::structure_list::<VectorIndex>,
+    }
+
+    InputS3Configuration => InputS3Configuration, "InputS3Configuration" {
+        "S3BucketOwner" => source.s3_bucket_owner = Decoder::text,
+        "S3Bucket" => source.s3_bucket = Decoder::text,
+        "S3KeyPrefix" => source.s3_key_prefix = Decoder::text,
+        "InputFormat" => input_format = Decoder::text,
+        "InputCompressionType" => input_compression_type = Decoder::text,
+    }
+
+    OutputS3Configuration => OutputS3Configuration, "OutputS3Configuration" {
+        "S3BucketOwner" => place.s3_bucket_owner = Decoder::text,
+        "S3Bucket" => place.s3_bucket = Decoder::text,
+        "S3KeyPrefix" => place.s3_key_prefix = Decoder::text,
+        "S3SseAlgorithm" => s3_sse_algorithm = Decoder::text,
+        "S3SseKmsKeyId" => s3_sse_kms_key_id = Decoder::text,
+        "OutputType" => output_type = Decoder::texts,
+    }
+
+    StartBulkPutItems => StartBulkPutItems, "StartBulkPutItemsInput" {
+        "ClientToken" => client_token = Decoder::text,
+        "InputS3Configuration" => input = |decoder| decoder.structure::<InputS3Configuration>(Place::Member),
+        "OutputS3Configuration" => output = |decoder| decoder.structure::<OutputS3Configuration>(Place::Member),
+        "TableName" => table_name = Decoder::text,
+        "MaxWriteRequestUnits" => max_write_request_units = Decoder::long,
+        "PerformanceTier" => performance_tier = Decoder::text,
+    }
+
+    ItemRecord => ItemRecord, "ItemRecord" {
+        "Item" => item = Decoder::attributes,
+        "ConditionExpression" => condition_expression = Decoder::text,
+        "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
+        "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,
+    }
+}

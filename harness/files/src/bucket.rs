@@ -1,0 +1,105 @@
+//! A folder that stands for a bucket: an object's key is its path below.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use dynatwin_engine::transfer::Failure;
+
+/// Objects of a bucket that are looked at, at most: what an import takes.
+const MOST_OBJECTS: usize = 50_000;
+
+/// A bucket.
+pub struct Bucket(PathBuf);
+
+/// An object.
+pub struct Object {
+    /// Its key.
+    pub key: String,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+impl Bucket {
+    /// The bucket of this name, if it is there.
+    pub fn open(folder: &Path, name: &str) -> Result<Bucket, Failure> {
+        let path = folder.join(plain(name).ok_or_else(Failure::no_such_bucket)?);
+        if path.is_dir() {
+            Ok(Bucket(path))
+        } else {
+            Err(Failure::no_such_bucket())
+        }
+    }
+
+    /// Writes an object.
+    pub fn put(&self, key: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let mut path = self.0.clone();
+        for part in key.split('/').filter(|part| !part.is_empty()) {
+            // Keys come from requests: none leads out of the bucket.
+            path.push(plain(part).ok_or_else(|| Failure::access_denied(format_args!("{key} is no path")))?);
+        }
+        let folder = path.parent().unwrap_or(&self.0);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&path, bytes))
+            .map_err(Failure::access_denied)
+    }
+
+    /// The objects whose keys begin with a prefix, by key. Links are passed over.
+    pub fn objects(&self, prefix: &str) -> Result<Vec<Object>, Failure> {
+        let mut found = Vec::new();
+        let mut folders = vec![(self.0.clone(), String::new())];
+        while let Some((folder, under)) = folders.pop() {
+            for entry in fs::read_dir(&folder).map_err(Failure::access_denied)? {
+                let entry = entry.map_err(Failure::access_denied)?;
+                let key = format!("{under}{}", entry.file_name().to_string_lossy());
+                let kind = entry.file_type().map_err(Failure::access_denied)?;
+                let leads_on = |key: &str| key.starts_with(prefix) || prefix.starts_with(key);
+                if kind.is_dir() && leads_on(&format!("{key}/")) {
+                    folders.push((entry.path(), format!("{key}/")));
+                } else if kind.is_file() && key.starts_with(prefix) {
+                    found.push(Object {
+                        key,
+                        path: entry.path(),
+                    });
+                }
+                if found.len() > MOST_OBJECTS {
+                    return Err(Failure::access_denied(format_args!(
+                        "more than {MOST_OBJECTS} objects begin with {prefix}"
+                    )));
+                }
+            }
+        }
+        found.sort_by(|left, right| left.key.cmp(&right.key));
+        Ok(found)
+    }
+}
+
+impl Object {
+    /// Opens it, and says how long it is.
+    pub fn open(&self) -> io::Result<(File, u64)> {
+        let file = File::open(&self.path)?;
+        let length = file.metadata()?.len();
+        Ok((file, length))
+    }
+}
+
+/// A name that is one step of a path and leads down.
+fn plain(name: &str) -> Option<&str> {
+    let bad = |char: char| matches!(char, '/' | '\\' | '\0' | ':');
+    (!name.is_empty() && name != "." && name != ".." && !name.contains(bad)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out() {
+        for name in ["", ".", "..", "a/b", "a\\b", "c:", "a\0"] {
+            assert_eq!(plain(name), None, "{name}");
+        }
+        for name in ["a", "...", "a.b", "é"] {
+            assert_eq!(plain(name), Some(name));
+        }
+    }
+}

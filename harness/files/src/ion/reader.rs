@@ -1,0 +1,465 @@
+//! Ion text into records: each top-level struct is written over into DynamoDB JSON, whose reader knows all rules of values.
+
+use std::io::{self, BufRead, Read};
+
+use dynatwin_engine::limits;
+use dynatwin_engine::wire::encode::Writer;
+
+use crate::json;
+use crate::source::Reading;
+
+/// Bytes of an object that are read at most, decompressed: Ion has no lines to go by.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Reads the records of an object. One that is no Ion is the last.
+pub fn read(from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()> {
+    let mut text = String::new();
+    let length = from.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if length as u64 > MOST_BYTES {
+        reading.bad("the object is too long");
+        return Ok(());
+    }
+    let mut parser = Parser { text: &text, at: 0 };
+    loop {
+        match parser.record() {
+            Ok(Some(record)) if json::record(&record, reading) => {}
+            Ok(_) => return Ok(()),
+            Err(Fault(why)) => {
+                let at = parser.at;
+                reading.bad(format!("{why}, at byte {at}"));
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// What is no Ion, or no Ion that an item is made of.
+#[derive(Debug, PartialEq)]
+struct Fault(&'static str);
+
+type Parsed<T> = Result<T, Fault>;
+
+/// How a struct's fields are written over.
+#[derive(Clone, Copy, PartialEq)]
+enum Fields {
+    /// As a record's members.
+    Record,
+    /// As attributes.
+    Attributes,
+    /// As texts.
+    Texts,
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Parser<'t> {
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// Passes over a text that comes next, if it does.
+    fn eat(&mut self, expected: &str) -> bool {
+        let found = self.rest().starts_with(expected);
+        if found {
+            self.at += expected.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, expected: &'static str, fault: &'static str) -> Parsed<()> {
+        self.blank()?;
+        if self.eat(expected) { Ok(()) } else { Err(Fault(fault)) }
+    }
+
+    /// Passes over blanks and comments.
+    fn blank(&mut self) -> Parsed<()> {
+        loop {
+            let rest = self.rest();
+            self.at += rest.len() - rest.trim_start().len();
+            if self.eat("//") {
+                self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+            } else if self.eat("/*") {
+                self.at += self.rest().find("*/").ok_or(Fault("a comment does not end"))? + 2;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The next top-level struct as DynamoDB JSON; `None` at the end.
+    fn record(&mut self) -> Parsed<Option<Vec<u8>>> {
+        self.blank()?;
+        while self.eat("$ion_1_0") {
+            self.blank()?;
+        }
+        match self.peek() {
+            None => Ok(None),
+            Some('{') => {
+                let mut writer = Writer::new();
+                self.fields(&mut writer, Fields::Record, 0)?;
+                Ok(Some(writer.finish()))
+            }
+            Some(_) => Err(Fault("a struct was expected")),
+        }
+    }
+
+    /// A struct.
+    fn fields(&mut self, out: &mut Writer, kind: Fields, depth: usize) -> Parsed<()> {
+        self.expect("{", "a struct was expected")?;
+        out.open_object();
+        loop {
+            self.blank()?;
+            if self.eat("}") {
+                out.close_object();
+                return Ok(());
+            }
+            let name = self.symbol()?;
+            self.expect(":", "a colon was expected")?;
+            self.blank()?;
+            self.field(out, kind, &name, depth)?;
+            self.blank()?;
+            if !self.eat(",") && self.peek() != Some('}') {
+                return Err(Fault("a comma was expected"));
+            }
+        }
+    }
+
+    fn field(&mut self, out: &mut Writer, kind: Fields, name: &str, depth: usize) -> Parsed<()> {
+        out.name(name);
+        match (kind, name) {
+            (Fields::Record, "Item" | "ExpressionAttributeValues") => self.fields(out, Fields::Attributes, depth),
+            (Fields::Record, "ExpressionAttributeNames") => self.fields(out, Fields::Texts, depth),
+            (Fields::Record, "ConditionExpression") | (Fields::Texts, _) => {
+                let text = self.string()?;
+                out.string(&text);
+                Ok(())
+            }
+            _ => self.value(out, depth + 1),
+        }
+    }
+
+    /// A value, written over with its type around it.
+    fn value(&mut self, out: &mut Writer, depth: usize) -> Parsed<()> {
+        if depth > limits::NESTING_KEPT {
+            return Err(Fault("values are nested too deep"));
+        }
+        self.blank()?;
+        let annotation = self.annotation()?;
+        self.blank()?;
+        let set = match annotation.as_deref() {
+            Some("$dynamodb_SS") => Some("SS"),
+            Some("$dynamodb_NS") => Some("NS"),
+            Some("$dynamodb_BS") => Some("BS"),
+            _ => None,
+        };
+        out.open_object();
+        match (set, self.peek()) {
+            (Some(kind), Some('[')) => {
+                out.name(kind);
+                self.list(out, |parser, out| parser.member(out, kind))?;
+            }
+            (_, Some('[')) => {
+                out.name("L");
+                self.list(out, |parser, out| parser.value(out, depth + 1))?;
+            }
+            (_, Some('{')) if self.rest().starts_with("{{") => {
+                let blob = self.blob()?;
+                out.name("B").string(&blob);
+            }
+            (_, Some('{')) => {
+                out.name("M");
+                self.fields(out, Fields::Attributes, depth)?;
+            }
+            (_, Some('"' | '\'')) => {
+                let text = self.string()?;
+                out.name("S").string(&text);
+            }
+            _ => self.word(out)?,
+        }
+        out.close_object();
+        Ok(())
+    }
+
+    fn list(&mut self, out: &mut Writer, mut element: impl FnMut(&mut Self, &mut Writer) -> Parsed<()>) -> Parsed<()> {
+        self.expect("[", "a list was expected")?;
+        out.open_list();
+        loop {
+            self.blank()?;
+            if self.eat("]") {
+                out.close_list();
+                return Ok(());
+            }
+            element(self, out)?;
+            self.blank()?;
+            if !self.eat(",") && self.peek() != Some(']') {
+                return Err(Fault("a comma was expected"));
+            }
+        }
+    }
+
+    /// A member of a set.
+    fn member(&mut self, out: &mut Writer, kind: &str) -> Parsed<()> {
+        let text = match kind {
+            "SS" => self.string()?,
+            "BS" => self.blob()?,
+            _ => self.number()?,
+        };
+        out.string(&text);
+        Ok(())
+    }
+
+    /// What stands for itself: `true`, `null`, a number.
+    fn word(&mut self, out: &mut Writer) -> Parsed<()> {
+        if self.peek().is_some_and(|char| char.is_ascii_digit() || char == '-') {
+            let number = self.number()?;
+            out.name("N").string(&number);
+            return Ok(());
+        }
+        let word = self.bare(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '$' | '.'));
+        match word {
+            "true" | "false" => drop(out.name("BOOL").boolean(word == "true")),
+            "null" => drop(out.name("NULL").boolean(true)),
+            _ if word.starts_with("null.") => drop(out.name("NULL").boolean(true)),
+            _ => return Err(Fault("an item is made of no such value")),
+        }
+        Ok(())
+    }
+
+    fn bare(&mut self, matches: impl Fn(char) -> bool) -> &'t str {
+        let rest = self.rest();
+        let end = rest.find(|char| !matches(char)).unwrap_or(rest.len());
+        self.at += end;
+        rest.get(..end).unwrap_or_default()
+    }
+
+    /// An int, decimal or float, as a number that DynamoDB reads.
+    fn number(&mut self) -> Parsed<String> {
+        let word = self.bare(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '+' | '-'));
+        let text = word.replace('_', "");
+        let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+        let radix = match digits.get(..2) {
+            Some("0x" | "0X") => Some(16),
+            Some("0b" | "0B") => Some(2),
+            _ => None,
+        };
+        if let Some(radix) = radix {
+            let whole = u128::from_str_radix(digits.get(2..).unwrap_or_default(), radix);
+            let whole = whole.map_err(|_| Fault("a number was expected"))?;
+            return Ok(format!("{sign}{whole}"));
+        }
+        // A timestamp begins like a number: 2026-01-01T.
+        let dashes = digits
+            .match_indices('-')
+            .any(|(at, _)| !digits[..at].ends_with(['d', 'D', 'e', 'E']));
+        if digits.is_empty() || dashes || digits.contains(['T', ':']) {
+            return Err(Fault("a number was expected"));
+        }
+        let text = text.replace(['d', 'D'], "e").replace(".e", "e");
+        Ok(text.trim_end_matches('.').to_owned())
+    }
+
+    /// A symbol: a field's name.
+    fn symbol(&mut self) -> Parsed<String> {
+        if matches!(self.peek(), Some('"' | '\'')) {
+            return self.string();
+        }
+        let word = self.bare(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '$'));
+        let is_name = word.starts_with(|char: char| !char.is_ascii_digit());
+        if is_name {
+            Ok(word.to_owned())
+        } else {
+            Err(Fault("a name was expected"))
+        }
+    }
+
+    /// The annotation of a value, if it has one; of several, the last.
+    fn annotation(&mut self) -> Parsed<Option<String>> {
+        let mut last = None;
+        loop {
+            let start = self.at;
+            let name = match self.peek() {
+                Some('\'') if !self.rest().starts_with("'''") => self.string()?,
+                Some(char) if char.is_ascii_alphabetic() || matches!(char, '_' | '$') => self.symbol()?,
+                _ => return Ok(last),
+            };
+            self.blank()?;
+            if !self.eat("::") {
+                self.at = start;
+                return Ok(last);
+            }
+            self.blank()?;
+            last = Some(name);
+        }
+    }
+
+    /// Base64 in double braces.
+    fn blob(&mut self) -> Parsed<String> {
+        self.expect("{{", "a blob was expected")?;
+        let end = self.rest().find("}}").ok_or(Fault("a blob does not end"))?;
+        let inner = self.rest().get(..end).unwrap_or_default();
+        self.at += end + 2;
+        if inner.contains(['"', '\'']) {
+            return Err(Fault("an item is made of no clob"));
+        }
+        Ok(inner.chars().filter(|char| !char.is_whitespace()).collect())
+    }
+
+    /// A text in quotes: short, long, or a symbol.
+    fn string(&mut self) -> Parsed<String> {
+        self.blank()?;
+        let mut text = String::new();
+        if !self.rest().starts_with("'''") {
+            let quote = match self.peek() {
+                Some('"') => "\"",
+                Some('\'') => "'",
+                _ => return Err(Fault("a text was expected")),
+            };
+            self.at += 1;
+            self.until(quote, &mut text)?;
+            return Ok(text);
+        }
+        // Long texts that follow each other are one.
+        while self.eat("'''") {
+            self.until("'''", &mut text)?;
+            self.blank()?;
+        }
+        Ok(text)
+    }
+
+    fn until(&mut self, quote: &str, text: &mut String) -> Parsed<()> {
+        loop {
+            if self.eat(quote) {
+                return Ok(());
+            }
+            let char = self.peek().ok_or(Fault("a text does not end"))?;
+            self.at += char.len_utf8();
+            if char == '\\' {
+                self.escape(text)?;
+            } else if char == '\n' && quote.len() == 1 {
+                return Err(Fault("a text does not end"));
+            } else {
+                text.push(char);
+            }
+        }
+    }
+
+    fn escape(&mut self, text: &mut String) -> Parsed<()> {
+        let char = self.peek().ok_or(Fault("a text does not end"))?;
+        self.at += char.len_utf8();
+        text.push(match char {
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            '0' => '\0',
+            'a' => '\u{7}',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'v' => '\u{b}',
+            '"' | '\'' | '\\' | '/' | '?' => char,
+            '\n' => return Ok(()),
+            'x' => self.code(2)?,
+            'u' => return self.utf16(text),
+            'U' => self.code(8)?,
+            _ => return Err(Fault("an escape was expected")),
+        });
+        Ok(())
+    }
+
+    /// One UTF-16 unit, or two that belong together.
+    fn utf16(&mut self, text: &mut String) -> Parsed<()> {
+        const FAULT: Fault = Fault("an escape was expected");
+        let unit = self.hexadecimal(4)?;
+        let units = if (0xd800..0xdc00).contains(&unit) && self.eat("\\u") {
+            vec![unit as u16, self.hexadecimal(4)? as u16]
+        } else {
+            vec![unit as u16]
+        };
+        text.push_str(&String::from_utf16(&units).map_err(|_| FAULT)?);
+        Ok(())
+    }
+
+    fn code(&mut self, digits: usize) -> Parsed<char> {
+        char::from_u32(self.hexadecimal(digits)?).ok_or(Fault("an escape was expected"))
+    }
+
+    fn hexadecimal(&mut self, digits: usize) -> Parsed<u32> {
+        const FAULT: Fault = Fault("an escape was expected");
+        let text = self.rest().get(..digits).ok_or(FAULT)?;
+        self.at += digits;
+        u32::from_str_radix(text, 16).map_err(|_| FAULT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(ion: &str, expect: &str) {
+        let mut parser = Parser { text: ion, at: 0 };
+        let answer = match parser.record() {
+            Ok(Some(json)) => String::from_utf8(json).unwrap(),
+            Ok(None) => "nothing".to_owned(),
+            Err(Fault(why)) => why.to_owned(),
+        };
+        assert_eq!(answer, expect, "{ion}");
+    }
+
+    #[test]
+    fn records() {
+        for (ion, expect) in [
+            ("", "nothing"),
+            ("$ion_1_0 // a comment\n /* and one */", "nothing"),
+            ("$ion_1_0 {Item:{pk:\"a\"}}", r#"{"Item":{"pk":{"S":"a"}}}"#),
+            (
+                "{Item:{n:1.5d3,m:-7,k:0x1F,z:1_000.,e:2.e0}}",
+                r#"{"Item":{"n":{"N":"1.5e3"},"m":{"N":"-7"},"k":{"N":"31"},"z":{"N":"1000"},"e":{"N":"2e0"}}}"#,
+            ),
+            (
+                "{Item:{'a b':{{ AQ I= }},'':true,x:null,y:null.string,}}",
+                r#"{"Item":{"a b":{"B":"AQI="},"":{"BOOL":true},"x":{"NULL":true},"y":{"NULL":true}}}"#,
+            ),
+            (
+                "{Item:{s:$dynamodb_SS::[\"a\",'''b''' '''c'''],n:$dynamodb_NS::[1.,2],b:$dynamodb_BS::[{{AQ==}}]}}",
+                r#"{"Item":{"s":{"SS":["a","bc"]},"n":{"NS":["1","2"]},"b":{"BS":["AQ=="]}}}"#,
+            ),
+            (
+                "{Item:{l:[1,{m:other::\"x\"}]}}",
+                r#"{"Item":{"l":{"L":[{"N":"1"},{"M":{"m":{"S":"x"}}}]}}}"#,
+            ),
+            (
+                r#"{Item:{t:"\n\x41\u00e9\ud83d\ude00\"\\"}}"#,
+                r#"{"Item":{"t":{"S":"\nAé😀\"\\"}}}"#,
+            ),
+            (
+                "{Item:{},ConditionExpression:\"a = :v\",ExpressionAttributeNames:{'#a':\"a\"},ExpressionAttributeValues:{':v':1}}",
+                r##"{"Item":{},"ConditionExpression":"a = :v","ExpressionAttributeNames":{"#a":"a"},"ExpressionAttributeValues":{":v":{"N":"1"}}}"##,
+            ),
+            ("{Item:{t:2026-01-01T}}", "a number was expected"),
+            ("{Item:{t:{{\"clob\"}}}}", "an item is made of no clob"),
+            ("{Item:{t:symbol}}", "an item is made of no such value"),
+            ("{Item:{t:\"open", "a text does not end"),
+            ("[1]", "a struct was expected"),
+            ("{Item:{a:1 b:2}}", "a comma was expected"),
+            ("{Item 1}", "a colon was expected"),
+        ] {
+            check(ion, expect);
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        for open in ["[", "{a:"] {
+            check(
+                &format!("{{Item:{{a:{}", open.repeat(1_000_000)),
+                "values are nested too deep",
+            );
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Lines of an export in Ion.
+
+use std::fmt::Write;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dynatwin_engine::number::Number;
+use dynatwin_engine::transfer::Line;
+use dynatwin_engine::value::{AttributeValue, Map};
+
+/// A line of an export: a version marker and a struct.
+pub fn line(line: &Line) -> Vec<u8> {
+    let mut out = String::from("$ion_1_0 {");
+    match line {
+        Line::Item(item) => {
+            out.push_str("Item:");
+            map(&mut out, item.attributes());
+        }
+        Line::Change { at, keys, old, new } => {
+            out.push_str("Record:{Keys:");
+            map(&mut out, keys);
+            // Writing to a text does not fail.
+            let _ = write!(out, ",Metadata:{{WriteTimestampMicros:{}.}}", at.micros());
+            for (name, image) in [("OldImage", old), ("NewImage", new)] {
+                if let Some(image) = image {
+                    let _ = write!(out, ",{name}:");
+                    map(&mut out, image.attributes());
+                }
+            }
+            out.push('}');
+        }
+    }
+    out.push_str("}\n");
+    out.into_bytes()
+}
+
+fn map(out: &mut String, attributes: &Map) {
+    sequence(out, ('{', '}'), attributes.iter(), |out, (name, value)| {
+        symbol(out, name);
+        out.push(':');
+        typed(out, value);
+    });
+}
+
+fn sequence<T>(
+    out: &mut String,
+    (open, close): (char, char),
+    elements: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut String, T),
+) {
+    out.push(open);
+    for (at, element) in elements.into_iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        write(out, element);
+    }
+    out.push(close);
+}
+
+/// Stored values have few levels, so this recursion is bounded.
+fn typed(out: &mut String, value: &AttributeValue) {
+    const BRACKETS: (char, char) = ('[', ']');
+    match value {
+        AttributeValue::S(text) => quoted(out, text, '"'),
+        AttributeValue::N(number) => decimal(out, *number),
+        AttributeValue::B(bytes) => blob(out, bytes),
+        AttributeValue::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
+        AttributeValue::Null => out.push_str("null"),
+        AttributeValue::L(list) => sequence(out, BRACKETS, list, typed),
+        AttributeValue::M(attributes) => map(out, attributes),
+        AttributeValue::Ss(set) => {
+            out.push_str("$dynamodb_SS::");
+            sequence(out, BRACKETS, set, |out, text| quoted(out, text, '"'));
+        }
+        AttributeValue::Ns(set) => {
+            out.push_str("$dynamodb_NS::");
+            sequence(out, BRACKETS, set, |out, number| decimal(out, *number));
+        }
+        AttributeValue::Bs(set) => {
+            out.push_str("$dynamodb_BS::");
+            sequence(out, BRACKETS, set, |out, bytes| blob(out, bytes));
+        }
+    }
+}
+
+/// A decimal, which has a point or an exponent: without, it would be an int.
+fn decimal(out: &mut String, number: Number) {
+    let text = number.to_string().replace(['e', 'E'], "d");
+    out.push_str(&text);
+    if !text.contains(['.', 'd']) {
+        out.push('.');
+    }
+}
+
+fn blob(out: &mut String, bytes: &[u8]) {
+    out.push_str("{{");
+    STANDARD.encode_string(bytes, out);
+    out.push_str("}}");
+}
+
+/// A field's name, in quotes unless it is a plain word that means nothing else.
+fn symbol(out: &mut String, name: &str) {
+    let plain = |(at, byte): (usize, u8)| {
+        byte.is_ascii_alphabetic() || matches!(byte, b'_') || (at > 0 && byte.is_ascii_digit())
+    };
+    let is_word = !name.is_empty() && name.bytes().enumerate().all(plain);
+    if is_word && !matches!(name, "null" | "true" | "false" | "nan") {
+        out.push_str(name);
+    } else {
+        quoted(out, name, '\'');
+    }
+}
+
+fn quoted(out: &mut String, text: &str, quote: char) {
+    out.push(quote);
+    for char in text.chars() {
+        match char {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\\' => out.push_str("\\\\"),
+            char if char == quote => {
+                out.push('\\');
+                out.push(char);
+            }
+            char if char.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(char));
+            }
+            char => out.push(char),
+        }
+    }
+    out.push(quote);
+}

@@ -1,0 +1,56 @@
+//! Buckets as folders: what exports are written to and imports are read from, in the service's own formats.
+//!
+//! The engine hands over lines and takes records; here are the files: DynamoDB JSON, Ion and CSV, gzip and zstd, manifests
+//! and checksums.
+
+mod bucket;
+mod csv;
+mod export;
+mod ion;
+mod json;
+mod report;
+mod source;
+
+use std::path::PathBuf;
+
+use dynatwin_engine::transfer::{Depot, Export, Failure, Record, Report, Source};
+
+use crate::bucket::Bucket;
+
+/// A folder with a folder for each bucket. A bucket is there if its folder is.
+///
+/// ```
+/// use dynatwin_engine::transfer::{Depot, Source};
+/// use dynatwin_files::Buckets;
+///
+/// let buckets = Buckets::at("/nowhere");
+/// let source = Source { bucket: "data".into(), ..Source::default() };
+/// assert_eq!(buckets.read(&source, &mut |_| ()).unwrap_err().code, "S3NoSuchBucket");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Buckets(PathBuf);
+
+impl Buckets {
+    /// The buckets of a folder.
+    pub fn at(folder: impl Into<PathBuf>) -> Buckets {
+        Buckets(folder.into())
+    }
+
+    fn bucket(&self, name: &str) -> Result<Bucket, Failure> {
+        Bucket::open(&self.0, name)
+    }
+}
+
+impl Depot for Buckets {
+    fn export(&self, export: &Export) -> Result<(), Failure> {
+        export::write(&self.bucket(&export.bucket)?, export)
+    }
+
+    fn read(&self, source: &Source, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+        source::read(&self.bucket(&source.bucket)?, source, take)
+    }
+
+    fn report(&self, report: &Report) -> Result<(), Failure> {
+        report::write(&self.bucket(&report.bucket)?, report)
+    }
+}

@@ -1,0 +1,122 @@
+//! The records of a bucket's objects.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use dynatwin_engine::request::ItemRecord;
+use dynatwin_engine::transfer::{Compression, Failure, Format, Record, Source};
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::StreamingDecoder;
+
+use crate::bucket::{Bucket, Object};
+use crate::{csv, ion, json};
+
+/// An object that is being read.
+pub struct Reading<'r> {
+    key: &'r str,
+    number: u64,
+    take: &'r mut dyn FnMut(Record),
+}
+
+impl Reading<'_> {
+    /// Hands over a record.
+    pub fn good(&mut self, record: ItemRecord) {
+        self.hand(Ok(record));
+    }
+
+    /// Hands over what is wrong about a record.
+    pub fn bad(&mut self, why: impl Into<String>) {
+        self.hand(Err(why.into()));
+    }
+
+    fn hand(&mut self, read: Result<ItemRecord, String>) {
+        self.number += 1;
+        (self.take)(Record {
+            object: self.key.to_owned(),
+            number: self.number,
+            read,
+        });
+    }
+}
+
+/// Reads all objects under a prefix, and says how many bytes they have.
+pub fn read(bucket: &Bucket, source: &Source, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for object in bucket.objects(&source.prefix)? {
+        let mut reading = Reading {
+            key: &object.key,
+            number: 0,
+            take: &mut *take,
+        };
+        match read_object(&object, source, &mut reading) {
+            Ok(length) => bytes += length,
+            // What cannot be read, or is not compressed as it is said to be, is a bad record; other objects are read.
+            Err(error) => reading.bad(error.to_string()),
+        }
+    }
+    Ok(bytes)
+}
+
+fn read_object(object: &Object, source: &Source, reading: &mut Reading<'_>) -> io::Result<u64> {
+    let (file, length) = object.open()?;
+    let file = BufReader::new(file);
+    match source.compression {
+        Compression::None => records(file, source, reading)?,
+        Compression::Gzip if length == 0 => {}
+        Compression::Gzip => records(BufReader::new(MultiGzDecoder::new(file)), source, reading)?,
+        Compression::Zstd => records(BufReader::new(Frames::new(file)), source, reading)?,
+    }
+    Ok(length)
+}
+
+fn records(from: impl BufRead, source: &Source, reading: &mut Reading<'_>) -> io::Result<()> {
+    match source.format {
+        Format::DynamoDbJson => json::read(from, reading),
+        Format::Ion => ion::read(from, reading),
+        Format::Csv => csv::read(from, source, reading),
+    }
+}
+
+/// The contents of zstd frames, one after the other.
+struct Frames<R: BufRead> {
+    state: State<R>,
+}
+
+enum State<R: BufRead> {
+    Between(R),
+    Inside(Box<StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>),
+    Lost,
+}
+
+impl<R: BufRead> Frames<R> {
+    fn new(from: R) -> Frames<R> {
+        Frames {
+            state: State::Between(from),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match std::mem::replace(&mut self.state, State::Lost) {
+                State::Lost => return Ok(0),
+                State::Between(mut from) => {
+                    if from.fill_buf()?.is_empty() {
+                        return Ok(0);
+                    }
+                    let decoder = StreamingDecoder::new(from);
+                    let decoder = decoder.map_err(|error| io::Error::other(error.to_string()))?;
+                    self.state = State::Inside(Box::new(decoder));
+                }
+                State::Inside(mut decoder) => {
+                    let length = decoder.read(buffer)?;
+                    if length > 0 {
+                        self.state = State::Inside(decoder);
+                        return Ok(length);
+                    }
+                    self.state = State::Between(decoder.into_inner());
+                }
+            }
+        }
+    }
+}

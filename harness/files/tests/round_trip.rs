@@ -1,0 +1,563 @@
+//! Exports into folders, and imports and bulk operations out of them, through a whole engine.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_files::Buckets;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+
+const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
+
+/// A twin with buckets in a folder of the test's own.
+struct Twin {
+    engine: Engine,
+    folder: PathBuf,
+}
+
+impl Twin {
+    fn new(test: &str) -> Twin {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("data")).unwrap();
+        let engine = Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed: 1,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        });
+        let twin = Twin {
+            engine: engine.with_depot(Arc::new(Buckets::at(&folder))),
+            folder,
+        };
+        twin.ok("CreateTable", &table("tab"));
+        twin.ok(
+            "UpdateContinuousBackups",
+            &json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
+        );
+        twin
+    }
+
+    fn send(&self, operation: &str, body: &Value) -> (u16, Value) {
+        let caller = Caller {
+            access_key: "test".into(),
+            region: "us-east-1".into(),
+        };
+        let answer = self.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+    }
+
+    fn ok(&self, operation: &str, body: &Value) -> Value {
+        let (status, answer) = self.send(operation, body);
+        assert_eq!(status, 200, "{operation} {body}: {answer}");
+        answer
+    }
+
+    fn put(&self, item: &Value) {
+        self.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.engine.advance(Duration::from_secs(seconds));
+    }
+
+    fn seconds(&self) -> i64 {
+        self.engine.clock().now().seconds()
+    }
+
+    /// The items of a table by their keys.
+    fn items(&self, table: &str) -> BTreeMap<String, Value> {
+        let scan = self.ok("Scan", &json!({"TableName": table}));
+        let items = scan["Items"].as_array().unwrap().iter();
+        items.map(|item| (item["pk"].to_string(), item.clone())).collect()
+    }
+
+    /// Exports, and gives the finished export's description.
+    fn export(&self, more: Value) -> Value {
+        let begun = self.ok(
+            "ExportTableToPointInTime",
+            &with(json!({"TableArn": ARN, "S3Bucket": "data"}), more),
+        );
+        let begun = &begun["ExportDescription"];
+        assert_eq!(begun["ExportStatus"], "IN_PROGRESS");
+        let done = self.ok("DescribeExport", &json!({"ExportArn": begun["ExportArn"]}));
+        done["ExportDescription"].clone()
+    }
+
+    /// Imports into the table `copy`, and gives the finished import's description.
+    fn import(&self, prefix: &str, more: Value) -> Value {
+        let request = json!({
+            "S3BucketSource": {"S3Bucket": "data", "S3KeyPrefix": prefix},
+            "InputFormat": "DYNAMODB_JSON",
+            "TableCreationParameters": table("copy"),
+        });
+        let begun = self.ok("ImportTable", &with(request, more));
+        let begun = &begun["ImportTableDescription"];
+        assert_eq!(begun["ImportStatus"], "IN_PROGRESS");
+        let done = self.ok("DescribeImport", &json!({"ImportArn": begun["ImportArn"]}));
+        done["ImportTableDescription"].clone()
+    }
+
+    fn bulk(&self, prefix: &str, more: Value) -> Value {
+        let request = json!({
+            "TableName": "tab",
+            "InputS3Configuration": {"S3Bucket": "data", "S3KeyPrefix": prefix, "InputFormat": "DYNAMODB_JSON"},
+            "OutputS3Configuration": {"OutputType": ["ERROR", "CONDITION_CHECK_FAILURE"]},
+        });
+        let begun = self.ok("StartBulkPutItems", &with(request, more));
+        let begun = &begun["BulkOperationDescription"];
+        assert_eq!(begun["BulkOperationStatus"], "IN_PROGRESS");
+        let done = self.ok(
+            "DescribeBulkOperation",
+            &json!({"BulkOperationArn": begun["BulkOperationArn"]}),
+        );
+        done["BulkOperationDescription"].clone()
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.folder.join("data").join(key)
+    }
+
+    fn write(&self, key: &str, bytes: &[u8]) {
+        fs::create_dir_all(self.path(key).parent().unwrap()).unwrap();
+        fs::write(self.path(key), bytes).unwrap();
+    }
+
+    fn json(&self, key: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.path(key)).unwrap()).unwrap()
+    }
+
+    /// The lines of all data files that a finished export's manifest names.
+    fn lines(&self, export: &Value) -> Vec<String> {
+        let summary = self.json(export["ExportManifest"].as_str().unwrap());
+        let files = fs::read_to_string(self.path(summary["manifestFilesS3Key"].as_str().unwrap())).unwrap();
+        let mut lines = Vec::new();
+        let mut counted = 0;
+        for file in files.lines() {
+            let file: Value = serde_json::from_str(file).unwrap();
+            let bytes = fs::read(self.path(file["dataFileS3Key"].as_str().unwrap())).unwrap();
+            let mut text = String::new();
+            GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+            counted += file["itemCount"].as_u64().unwrap();
+            lines.extend(text.lines().map(str::to_owned));
+        }
+        assert_eq!(counted, lines.len() as u64);
+        assert_eq!(summary["itemCount"], lines.len());
+        assert_eq!(export["ItemCount"], lines.len());
+        lines
+    }
+}
+
+fn with(mut request: Value, more: Value) -> Value {
+    for (name, value) in more.as_object().unwrap() {
+        request[name] = value.clone();
+    }
+    request
+}
+
+fn table(name: &str) -> Value {
+    json!({
+        "TableName": name, "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "N"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"}}],
+    })
+}
+
+/// Items with every type of value, and what is hard to write.
+fn put_items(twin: &Twin) {
+    twin.put(&json!({"pk": {"S": "types"}, "n": {"N": "-12345678901234567890.12345678901234567"}, "small": {"N": "1e-130"},
+        "large": {"N": "9.9999999999999999999999999999999999999E+125"}, "b": {"B": "AAECAw=="}, "yes": {"BOOL": true},
+        "none": {"NULL": true}, "l": {"L": [{"S": "x"}, {"L": []}, {"M": {}}]}, "m": {"M": {"in": {"M": {"deep": {"N": "1"}}}}},
+        "ss": {"SS": ["a", "b"]}, "ns": {"NS": ["1", "2.5"]}, "bs": {"BS": ["AQ==", "Ag=="]}, "g": {"N": "7"}}));
+    twin.put(&json!({"pk": {"S": "words \"'\\\n\r\t\u{1}é😀 {[,:"}, "a b": {"S": ""}, "null": {"S": "null"}, "'": {"S": "'''"},
+        "1st": {"S": "//"}, "$ion_1_0": {"S": "/*"}, "#": {"S": "{{"}}));
+    for at in 0..50 {
+        twin.put(&json!({"pk": {"S": format!("item-{at}")}, "g": {"N": at.to_string()}}));
+    }
+}
+
+#[test]
+fn what_is_exported_can_be_imported() {
+    for format in ["DYNAMODB_JSON", "ION"] {
+        let twin = Twin::new(&format!("round-trip-{format}"));
+        put_items(&twin);
+        let export = twin.export(json!({"ExportFormat": format, "S3Prefix": "some/where", "ClientToken": "once"}));
+        assert_eq!(export["ExportStatus"], "COMPLETED");
+        assert_eq!(export["ItemCount"], 52);
+        let id = export["ExportArn"].as_str().unwrap().rsplit('/').next().unwrap();
+        let root = format!("some/where/AWSDynamoDB/{id}");
+        assert_eq!(export["ExportManifest"], format!("{root}/manifest-summary.json"));
+        let summary = twin.json(&format!("{root}/manifest-summary.json"));
+        for (member, expected) in [
+            ("version", json!("2020-06-30")),
+            ("exportArn", export["ExportArn"].clone()),
+            ("exportTime", json!("2026-01-01T00:00:00.000Z")),
+            ("s3Bucket", json!("data")),
+            ("s3Prefix", json!("some/where")),
+            ("s3SseAlgorithm", json!("AES256")),
+            ("s3SseKmsKeyId", Value::Null),
+            ("outputFormat", json!(format)),
+            ("billedSizeBytes", export["BilledSizeBytes"].clone()),
+        ] {
+            assert_eq!(summary[member], expected, "{member}");
+        }
+        for name in ["_started", "manifest-summary.checksum", "manifest-files.checksum"] {
+            assert!(twin.path(&format!("{root}/{name}")).is_file(), "{name}");
+        }
+        assert_eq!(twin.lines(&export).len(), 52);
+        let import = twin.import(
+            &format!("{root}/data/"),
+            json!({"InputFormat": format, "InputCompressionType": "GZIP"}),
+        );
+        assert_eq!(import["ImportStatus"], "COMPLETED", "{import}");
+        let counts = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
+        assert_eq!(counts, [json!(52), json!(52), json!(0)]);
+        assert_eq!(twin.items("copy"), twin.items("tab"), "{format}");
+        let query = json!({"TableName": "copy", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+            "ExpressionAttributeValues": {":g": {"N": "7"}}});
+        assert_eq!(twin.ok("Query", &query)["Count"], 2);
+    }
+}
+
+#[test]
+fn an_export_shows_the_moment_that_is_asked_for() {
+    let twin = Twin::new("moment");
+    twin.put(&json!({"pk": {"S": "a"}, "v": {"S": "old"}}));
+    let then = twin.seconds();
+    twin.pass(60);
+    twin.put(&json!({"pk": {"S": "a"}, "v": {"S": "new"}}));
+    let old = twin.export(json!({"ExportTime": then}));
+    assert_eq!(twin.lines(&old), [r#"{"Item":{"pk":{"S":"a"},"v":{"S":"old"}}}"#]);
+    let new = twin.export(json!({}));
+    assert_eq!(twin.lines(&new), [r#"{"Item":{"pk":{"S":"a"},"v":{"S":"new"}}}"#]);
+}
+
+#[test]
+fn lines_are_written_as_the_service_writes_them() {
+    let twin = Twin::new("lines");
+    twin.put(
+        &json!({"pk": {"S": "a"}, "n": {"N": "5"}, "b": {"B": "AQ=="}, "ss": {"SS": ["x"]}, "z-z": {"NULL": true}}),
+    );
+    let ion = twin.export(json!({"ExportFormat": "ION"}));
+    assert_eq!(
+        twin.lines(&ion),
+        [r#"$ion_1_0 {Item:{b:{{AQ==}},n:5.,pk:"a",ss:$dynamodb_SS::["x"],'z-z':null}}"#]
+    );
+    let start = twin.seconds();
+    twin.pass(60);
+    twin.put(&json!({"pk": {"S": "b"}, "v": {"N": "1"}}));
+    twin.pass(60);
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+    twin.put(&json!({"pk": {"S": "gone"}}));
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "gone"}}}));
+    twin.pass(1000);
+    let span = |view: &str, format: &str| {
+        let lines = twin.export(json!({"ExportType": "INCREMENTAL_EXPORT", "ExportFormat": format,
+            "IncrementalExportSpecification": {"ExportFromTime": start + 1, "ExportToTime": start + 1000, "ExportViewType": view}}));
+        twin.lines(&lines).into_iter().collect::<BTreeSet<String>>()
+    };
+    assert_eq!(
+        span("NEW_AND_OLD_IMAGES", "DYNAMODB_JSON"),
+        BTreeSet::from([
+            r#"{"Metadata":{"WriteTimestampMicros":{"N":"1767225660000000"}},"Keys":{"pk":{"S":"b"}},"NewImage":{"pk":{"S":"b"},"v":{"N":"1"}}}"#.to_owned(),
+            r#"{"Metadata":{"WriteTimestampMicros":{"N":"1767225720000000"}},"Keys":{"pk":{"S":"a"}},"OldImage":{"b":{"B":"AQ=="},"n":{"N":"5"},"pk":{"S":"a"},"ss":{"SS":["x"]},"z-z":{"NULL":true}}}"#.to_owned(),
+        ])
+    );
+    assert_eq!(
+        span("NEW_IMAGE", "ION"),
+        BTreeSet::from([
+            r#"$ion_1_0 {Record:{Keys:{pk:"b"},Metadata:{WriteTimestampMicros:1767225660000000.},NewImage:{pk:"b",v:1.}}}"#.to_owned(),
+            r#"$ion_1_0 {Record:{Keys:{pk:"a"},Metadata:{WriteTimestampMicros:1767225720000000.}}}"#.to_owned(),
+        ])
+    );
+}
+
+/// A full export, and incremental ones laid over it, are the table.
+#[test]
+fn incremental_exports_rebuild_the_table() {
+    let twin = Twin::new("incremental");
+    let mut state: u64 = 42;
+    let mut next = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    put_items(&twin);
+    let full = twin.export(json!({}));
+    let mut copy: BTreeMap<String, Value> = BTreeMap::new();
+    for line in twin.lines(&full) {
+        let line: Value = serde_json::from_str(&line).unwrap();
+        copy.insert(line["Item"]["pk"].to_string(), line["Item"].clone());
+    }
+    assert_eq!(copy, twin.items("tab"));
+    // The full export has what happened in its moment, and a span has what happens in its first one.
+    twin.pass(1);
+    let mut from = twin.seconds();
+    for round in 0..4 {
+        for step in 0..60 {
+            let key = json!({"pk": {"S": format!("item-{}", next(70))}});
+            if next(3) == 0 {
+                twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": key}));
+            } else {
+                twin.put(&json!({"pk": key["pk"], "v": {"N": (round * 100 + step).to_string()}}));
+            }
+            twin.pass(next(30));
+        }
+        twin.pass(900);
+        let to = twin.seconds();
+        let export = twin.export(json!({"ExportType": "INCREMENTAL_EXPORT",
+            "IncrementalExportSpecification": {"ExportFromTime": from, "ExportToTime": to}}));
+        for line in twin.lines(&export) {
+            let line: Value = serde_json::from_str(&line).unwrap();
+            let key = line["Keys"]["pk"].to_string();
+            let old = match line.get("NewImage") {
+                Some(new) => copy.insert(key, new.clone()),
+                None => copy.remove(&key),
+            };
+            assert_eq!(old.as_ref(), line.get("OldImage"));
+        }
+        assert_eq!(copy, twin.items("tab"), "round {round}");
+        from = to;
+    }
+    assert!(
+        twin.path("AWSDynamoDB/data").is_dir(),
+        "incremental exports share a folder"
+    );
+}
+
+#[test]
+fn a_filter_picks_what_is_exported() {
+    let twin = Twin::new("filter");
+    put_items(&twin);
+    let filter = json!({"FilterSpecification": {"FilterExpression": "g >= :least", "ProjectionExpression": "pk",
+        "ExpressionAttributeValues": {":least": {"N": "48"}}}});
+    let lines: BTreeSet<String> = twin.lines(&twin.export(filter)).into_iter().collect();
+    let expected = ["item-48", "item-49"].map(|pk| format!(r#"{{"Item":{{"pk":{{"S":"{pk}"}}}}}}"#));
+    assert_eq!(lines, BTreeSet::from(expected));
+    let key = json!({"FilterSpecification": {"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "item-3"}}}});
+    let export = twin.export(key);
+    assert_eq!(twin.lines(&export).len(), 1);
+    assert_eq!(export["FilterSpecification"]["KeyConditionExpression"], "pk = :pk");
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+#[test]
+fn every_format_is_read_in_every_compression() {
+    let json = br#"{"Item":{"pk":{"S":"a"},"g":{"N":"1"}}}
+{"Item":{"pk":{"S":"b"},"g":{"N":"2"}}}
+"#;
+    let ion = b"$ion_1_0 {Item:{pk:\"a\",g:1.}}\n{Item:{pk:\"b\",g:2}}";
+    let csv = b"pk,g,note\r\na,1,\"one, and \"\"more\"\"\"\r\nb,2,two\r\n";
+    for (format, bytes) in [("DYNAMODB_JSON", &json[..]), ("ION", &ion[..]), ("CSV", &csv[..])] {
+        for (compression, packed) in [
+            ("NONE", bytes.to_vec()),
+            ("GZIP", gzip(bytes)),
+            ("ZSTD", zstd(bytes)),
+            ("GZIP", [gzip(&bytes[..10]), gzip(&bytes[10..])].concat()),
+            ("ZSTD", [zstd(&bytes[..10]), zstd(&bytes[10..])].concat()),
+        ] {
+            let twin = Twin::new(&format!("formats-{format}-{compression}"));
+            twin.write("in/part", &packed);
+            let import = twin.import(
+                "in/",
+                json!({"InputFormat": format, "InputCompressionType": compression}),
+            );
+            assert_eq!(import["ImportStatus"], "COMPLETED", "{format} {compression}: {import}");
+            assert_eq!(import["ProcessedSizeBytes"], packed.len());
+            let items = twin.items("copy");
+            assert_eq!(items.len(), 2);
+            assert_eq!(items[r#"{"S":"a"}"#]["g"], json!({"N": "1"}));
+            if format == "CSV" {
+                assert_eq!(items[r#"{"S":"a"}"#]["note"], json!({"S": "one, and \"more\""}));
+            }
+        }
+    }
+}
+
+#[test]
+fn csv_options() {
+    let twin = Twin::new("csv");
+    twin.write("rows", b"a|1|x\nb|2|y\nshort|3\na|4|z\n");
+    let import = twin.import(
+        "rows",
+        json!({"InputFormat": "CSV", "InputFormatOptions": {"Csv": {"Delimiter": "|", "HeaderList": ["pk", "g", "v"]}}}),
+    );
+    assert_eq!(
+        (&import["ImportStatus"], &import["ErrorCount"]),
+        (&json!("FAILED"), &json!(1))
+    );
+    let items = twin.items("copy");
+    assert_eq!(items.len(), 2, "a later line of the same key replaces the earlier");
+    assert_eq!(
+        items[r#"{"S":"a"}"#],
+        json!({"pk": {"S": "a"}, "g": {"N": "4"}, "v": {"S": "z"}})
+    );
+    assert_eq!(import["InputFormatOptions"]["Csv"]["Delimiter"], "|");
+}
+
+#[test]
+fn bad_lines_are_counted_and_good_ones_imported() {
+    let twin = Twin::new("bad");
+    twin.write(
+        "in/1",
+        br#"{"Item":{"pk":{"S":"good"}}}
+{"Item":{"other":{"S":"no key"}}}
+{"Item":{"pk":{"N":"1"}}}
+{"Item":{"pk":{"S":"index"},"g":{"S":"no number"}}}
+{"Item":{"pk":{"S":"set"},"s":{"SS":[]}}}
+{"NoItem":{}}
+
+{"Item":{"pk":{"S":"also good"}}}
+"#,
+    );
+    twin.write(
+        "in/2",
+        b"{\"Item\":{\"pk\":{\"S\":\"first\"}}}\n{\"Item\":\n{\"Item\":{\"pk\":{\"S\":\"never\"}}}\n",
+    );
+    twin.write("in/3", b"{\"Item\":{\"pk\":{\"S\":\"another object\"}}}");
+    twin.write("out/4", b"{\"Item\":{\"pk\":{\"S\":\"not under the prefix\"}}}");
+    let import = twin.import("in/", json!({}));
+    assert_eq!(import["ImportStatus"], "FAILED");
+    assert_eq!(import["FailureCode"], "ItemValidationError");
+    assert_eq!(
+        import["FailureMessage"],
+        "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details."
+    );
+    let counts = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
+    assert_eq!(counts, [json!(10), json!(4), json!(6)]);
+    let keys: Vec<String> = twin.items("copy").into_keys().collect();
+    assert_eq!(keys.len(), 4);
+    assert!(
+        !keys.iter().any(|key| key.contains("never")),
+        "a line that is no JSON ends its object"
+    );
+    assert_eq!(
+        twin.ok("DescribeTable", &json!({"TableName": "copy"}))["Table"]["TableStatus"],
+        "ACTIVE"
+    );
+}
+
+#[test]
+fn a_broken_object_is_one_error() {
+    for (compression, bytes) in [
+        ("GZIP", b"no gzip".to_vec()),
+        ("ZSTD", b"no zstd".to_vec()),
+        ("GZIP", gzip(b"{}")[..12].to_vec()),
+        ("NONE", vec![0xff; 100]),
+    ] {
+        let twin = Twin::new(&format!("broken-{compression}"));
+        twin.write("bytes", &bytes);
+        let import = twin.import("bytes", json!({"InputCompressionType": compression}));
+        assert_eq!(
+            (&import["ImportStatus"], &import["ErrorCount"]),
+            (&json!("FAILED"), &json!(1)),
+            "{compression}"
+        );
+    }
+}
+
+#[test]
+fn a_bucket_that_is_not_there() {
+    let twin = Twin::new("missing");
+    for bucket in ["nothere", "a..b"] {
+        let export = twin.export(json!({"S3Bucket": bucket}));
+        assert_eq!(
+            (&export["ExportStatus"], &export["FailureCode"]),
+            (&json!("FAILED"), &json!("S3NoSuchBucket"))
+        );
+        assert!(export.get("ExportManifest").is_none());
+    }
+    let import = twin.import("", json!({"S3BucketSource": {"S3Bucket": "nothere"}}));
+    assert_eq!(
+        (&import["ImportStatus"], &import["FailureCode"]),
+        (&json!("FAILED"), &json!("S3NoSuchBucket"))
+    );
+    assert_eq!(
+        twin.send("DescribeTable", &json!({"TableName": "copy"})).0,
+        400,
+        "and no table"
+    );
+    let import = twin.import("nothing begins so", json!({}));
+    assert_eq!(
+        import["ImportStatus"], "COMPLETED",
+        "an empty prefix makes an empty table"
+    );
+    assert!(twin.items("copy").is_empty());
+}
+
+#[test]
+fn no_key_leads_out_of_the_bucket() {
+    let twin = Twin::new("outside");
+    let export = twin.export(json!({"S3Prefix": "../../outside"}));
+    assert_eq!(
+        (&export["ExportStatus"], &export["FailureCode"]),
+        (&json!("FAILED"), &json!("S3AccessDenied"))
+    );
+    assert!(!twin.folder.join("outside").exists());
+    assert_eq!(fs::read_dir(&twin.folder).unwrap().count(), 1);
+}
+
+#[test]
+fn a_bulk_operation_writes_into_a_table() {
+    let twin = Twin::new("bulk");
+    twin.put(&json!({"pk": {"S": "there"}, "v": {"S": "kept"}}));
+    twin.write(
+        "in/1.json",
+        br##"{"Item":{"pk":{"S":"a"},"g":{"N":"1"}}}
+{"Item":{"pk":{"S":"there"},"v":{"S":"new"}},"ConditionExpression":"attribute_not_exists(#k)","ExpressionAttributeNames":{"#k":"pk"}}
+{"Item":{"pk":{"S":"b"}},"ConditionExpression":"attribute_not_exists(pk)"}
+{"Item":{"pk":{"N":"1"}}}
+"##,
+    );
+    let done = twin.bulk("in/", json!({"ClientToken": "once"}));
+    assert_eq!(done["BulkOperationStatus"], "COMPLETED_WITH_ERRORS");
+    let counts = ["ProcessedItemCount", "FailedItemCount"].map(|name| done[name].clone());
+    assert_eq!(
+        counts,
+        [json!(4), json!(1)],
+        "a condition that fails is processed, and no failure"
+    );
+    let items = twin.items("tab");
+    assert_eq!(items.len(), 3);
+    assert_eq!(items[r#"{"S":"there"}"#]["v"], json!({"S": "kept"}));
+    let usage = &done["BulkOperationUsage"][0];
+    assert_eq!(usage["Table"]["BulkPutBytes"], 3 + 1 + 2 + 3);
+    assert!(
+        usage["GlobalSecondaryIndexes"]["by-g"]["BulkPutBytes"]
+            .as_u64()
+            .unwrap()
+            > 0
+    );
+    let id = done["BulkOperationArn"].as_str().unwrap().rsplit('/').next().unwrap();
+    let report = |name: &str| fs::read_to_string(twin.path(&format!("AWSDynamoDB/{id}/{name}"))).unwrap();
+    let unmet: Value = serde_json::from_str(&report("condition-check-failures.json")).unwrap();
+    assert_eq!(unmet["ExistingItem"], json!({"pk": {"S": "there"}, "v": {"S": "kept"}}));
+    assert_eq!(unmet["record"], 2);
+    let error: Value = serde_json::from_str(&report("errors.json")).unwrap();
+    assert_eq!(
+        error["message"],
+        "One or more parameter values were invalid: Type mismatch for key pk expected: S actual: N"
+    );
+}
