@@ -15,6 +15,7 @@ mod state;
 mod stream;
 mod target;
 mod tokens;
+mod trace;
 mod transact;
 mod write;
 
