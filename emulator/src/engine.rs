@@ -1,5 +1,7 @@
 //! The engine: the operation table and the one dispatch.
 
+mod watch;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +9,7 @@ use compact_str::CompactString;
 
 pub use crate::caller::Caller;
 pub use crate::execute::NotThere;
+pub use watch::Meter;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
 use crate::capacity::Heat;
@@ -15,7 +18,9 @@ use crate::conditions::{Conditions, Lag};
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::{self, Context, Controls, State};
 use crate::fault::{Aftermath, Faults};
-use crate::operation::{self, Allowed};
+use crate::journal::End;
+use crate::operation::{self, Allowed, Operation};
+use crate::storage::Scope;
 use crate::transfer::Depot;
 use crate::value::Item;
 use crate::wire;
@@ -114,6 +119,11 @@ impl Engine {
         self
     }
 
+    /// Whose tables a caller sees.
+    fn scope(&self, caller: &Caller) -> Scope {
+        self.controls().scope(caller)
+    }
+
     /// One request over HTTP, without the socket.
     pub fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         let now = self.clock.now();
@@ -122,7 +132,8 @@ impl Engine {
             Envelope::Answered(answer) => answer,
             Envelope::Control(call) => self.control(&call, now),
             Envelope::Call(call) => {
-                let outcome = self.carry_out(&call.caller, call.service, call.operation, &call.body, now);
+                let found = operation::find(call.service, call.operation);
+                let outcome = self.carry_out(&call.caller, found, call.operation, &call.body, now);
                 let mut answer = envelope::close(&call.form, outcome.status, outcome.body, &self.ids, now);
                 answer.at = outcome.aftermath.at(now);
                 answer.delivery = outcome.aftermath.delivery;
@@ -150,8 +161,11 @@ impl Engine {
     /// One request below the envelope: an operation, as in `X-Amz-Target` or by its bare name, and a JSON body.
     pub fn dispatch(&self, caller: &Caller, target: &str, body: &[u8]) -> Answer {
         let now = self.clock.now();
-        let (service, name) = Service::of_target(target).unwrap_or_else(|| (operation::service_of(target), target));
-        let outcome = self.carry_out(caller, service, name, body, now);
+        let (found, name) = match Service::of_target(target) {
+            Some((service, name)) => (operation::find(service, name), name),
+            None => (operation::of_name(target), target),
+        };
+        let outcome = self.carry_out(caller, found, name, body, now);
         let mut headers = AnswerHeaders::new();
         headers.push(("content-type", CompactString::const_new("application/x-amz-json-1.0")));
         Answer {
@@ -164,21 +178,43 @@ impl Engine {
         }
     }
 
-    fn carry_out(&self, caller: &Caller, service: Service, name: &str, body: &[u8], now: Moment) -> Outcome {
-        let Some(operation) = operation::find(service, name) else {
+    fn carry_out(
+        &self,
+        caller: &Caller,
+        found: Option<&'static Operation>,
+        name: &str,
+        body: &[u8],
+        now: Moment,
+    ) -> Outcome {
+        let Some(operation) = found else {
             // A body that is no JSON is found before an operation that is not known.
             let error = wire::reader::check_syntax(body)
                 .map_err(|_| wire::decode::not_json())
                 .err();
-            return refused(&error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation)));
+            let error = error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation));
+            self.tell_unknown(caller, name, now, &error);
+            return refused(&error);
         };
-        let context = Context::new(&self.state, self.controls().scope(caller), caller, operation.name, now);
+        let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
         let mut writer = Writer::with_capacity(128);
         let result = (operation.run)(&context, body, &mut writer);
-        let (status, body) = match result {
-            Ok(()) => (200, writer.finish()),
-            Err(error) => (wire::error::status(error.kind()), wire::error::encode_error(&error)),
+        let (status, body, error) = match result {
+            Ok(()) => (200, writer.finish(), None),
+            Err(error) => (
+                wire::error::status(error.kind()),
+                wire::error::encode_error(&error),
+                Some(error.kind()),
+            ),
         };
+        if let Some(draft) = context.take_draft() {
+            let delivery = context.aftermath().delivery;
+            let end = End {
+                status,
+                error,
+                delivery,
+            };
+            self.state.journal().close(draft, end);
+        }
         Outcome {
             status,
             body,
@@ -303,7 +339,7 @@ impl Engine {
 
     /// The names of a caller's tables.
     pub fn tables(&self, caller: &Caller) -> Vec<String> {
-        let Some(region) = self.state.catalog().region(&self.controls().scope(caller)) else {
+        let Some(region) = self.state.catalog().region(&self.scope(caller)) else {
             return Vec::new();
         };
         let tables = region.tables.read();
