@@ -6,8 +6,6 @@ mod answer;
 mod options;
 mod values;
 
-use std::time::Duration;
-
 use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::engine::{Caller, Engine, NotThere, Settings};
@@ -127,7 +125,7 @@ impl Face {
     }
 
     /// The conditions of all tables without their own.
-    pub fn conditions(&self) -> Object {
+    pub fn conditions(&self) -> JsValue {
         options::conditions_object(&self.engine.conditions())
     }
 
@@ -307,6 +305,3 @@ fn running(start: Option<Moment>, speed: Option<f64>) -> Clock {
         (start, speed) => Clock::accelerated(world, start.unwrap_or_else(world), speed.unwrap_or(1.0)),
     }
 }
-
-/// The longest time anybody can ask for: ten thousand years.
-const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);
