@@ -93,6 +93,10 @@ fn pay(context: &Context<'_>, get: &Get<'_>, item: Option<&Item>) -> Result<(), 
 
 fn find(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> {
     context.judge(&get.entry())?;
+    Ok(look(context, get))
+}
+
+fn look(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
     let table = &get.target.table;
     let place = table.partition_of(get.key.token);
     let partition = table.partition(place);
@@ -100,9 +104,9 @@ fn find(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> 
     if let Some(history) = contents.history()
         && let Some(state) = stale::state(context, table, place, history, &get.key.bytes, get.consistent)
     {
-        return Ok(Past::new(&contents, history, state).get(&get.key).cloned());
+        return Past::new(&contents, history, state).get(&get.key).cloned();
     }
-    Ok(contents.get(&get.key).cloned())
+    contents.get(&get.key).cloned()
 }
 
 /// Reads a page. A read that is not `consistent` may see each partition as it was a moment ago.
@@ -132,15 +136,7 @@ pub fn page(context: &Context<'_>, target: &Target, source: Source, walk: &Walk<
 ///
 /// A read that is throttled, or meets a running transaction, cancels all of them.
 pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Option<Item>>, ApiError> {
-    for (at, get) in gets.iter().enumerate() {
-        context.judge(&get.entry()).map_err(|error| {
-            if !is_throttle(&error) {
-                return error;
-            }
-            let failures = (0..gets.len()).map(|other| (other == at).then(|| error.clone()));
-            cancelled(context, gets, failures.collect())
-        })?;
-    }
+    judge_all(context, gets)?;
     let place = |get: &Get<'_>| (get.target.table.ordinal, get.target.table.partition_of(get.key.token));
     let mut partitions: Vec<_> = gets.iter().map(|get| (place(get), get)).collect();
     partitions.sort_by_key(|(place, _)| *place);
@@ -176,6 +172,29 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
         read.for_each(|(get, item)| trace::got(draft, get, Ok(item.as_ref())));
     });
     Ok(items)
+}
+
+/// Reads several items, one after the other, and pays for all or for none: what a transaction costs that comes a second
+/// time. That another one holds an item is nothing to it.
+pub fn read_again(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Option<Item>>, ApiError> {
+    judge_all(context, gets)?;
+    let items: Vec<Option<Item>> = gets.iter().map(|get| look(context, get)).collect();
+    pay_all(context, gets, &items)?;
+    Ok(items)
+}
+
+/// Holds the rules and dials against all of them. A throttle cancels all.
+fn judge_all(context: &Context<'_>, gets: &[Get<'_>]) -> Result<(), ApiError> {
+    for (at, get) in gets.iter().enumerate() {
+        context.judge(&get.entry()).map_err(|error| {
+            if !is_throttle(&error) {
+                return error;
+            }
+            let failures = (0..gets.len()).map(|other| (other == at).then(|| error.clone()));
+            cancelled(context, gets, failures.collect())
+        })?;
+    }
+    Ok(())
 }
 
 /// Pays for all of them, or for none.

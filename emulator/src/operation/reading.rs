@@ -39,7 +39,8 @@ pub fn filter<'r>(
 /// already, and before those of other words.
 pub fn check_members(
     mut faults: Violations,
-    table: Option<&Text>,
+    (table, index): (Option<&Text>, Option<&Text>),
+    attributes: Option<&[Name]>,
     capacity: Option<&Text>,
 ) -> Result<Report, ApiError> {
     if table.is_some_and(Text::is_empty) {
@@ -47,8 +48,12 @@ pub fn check_members(
     }
     faults.finish()?;
     let mut faults = Violations::new();
+    if let Some(index) = index {
+        check::plain_name(&mut faults, index, "indexName");
+    }
     check::table_name(&mut faults, table)?;
     let report = check::return_consumed_capacity(&mut faults, capacity);
+    check::attributes_to_get(&mut faults, attributes, "attributesToGet");
     faults.finish()?;
     Ok(report)
 }

@@ -148,16 +148,17 @@ impl Shape {
         own.unwrap_or(self.conditions.index_propagation)
     }
 
-    /// When a write made at `now` reaches a global index.
-    pub fn arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
+    /// When a write made at `now` reaches a global index. What is written at one moment arrives together: an index's queue lets
+    /// nothing overtake, so a lag of each key's own would depend on what other keys had come before it.
+    pub fn arrival(&self, index: usize, now: Moment) -> Moment {
         let lag = self.index_lag(index);
         if lag == Lag::None {
             return now;
         }
         let decision = chance::decide(
-            self.seed ^ index as u64,
+            self.seed,
             "index propagation",
-            &key.bytes,
+            &(index as u64).to_le_bytes(),
             now.micros() as u64,
         );
         now.plus(lag.of(decision))
@@ -169,9 +170,9 @@ impl Shape {
     }
 
     /// When a write made at `now` reaches a vector index.
-    pub fn vector_arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
+    pub fn vector_arrival(&self, index: usize, now: Moment) -> Moment {
         // What lags is the same; only the numbers of the two kinds of index must not be.
-        self.arrival(key, limits::GLOBAL_INDEXES + index, now)
+        self.arrival(limits::GLOBAL_INDEXES + index, now)
     }
 
     /// Whether an index is still being made, and cannot be read.
