@@ -194,7 +194,10 @@ fn pay_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) -> R
         let units = get.units(item.as_ref());
         basket.add_read(entry, &get.target.table, get.key.token, units, get.partition);
     }
-    basket.reserve(gets.len(), context.now)
+    let paid = basket.reserve(gets.len(), context.now);
+    gets.iter()
+        .for_each(|get| capacity::follow_splits(context, &get.target.table));
+    paid
 }
 
 fn cancelled(failures: impl Iterator<Item = Option<ApiError>>) -> ApiError {
