@@ -671,7 +671,10 @@ fn heat_that_splits_a_partition_splits_its_shard() {
             for key in keys.iter().cycle().take(8) {
                 let (operation, body) = kind(key);
                 let (status, answer) = twin.send(operation, &body);
-                assert!(status == 200 || answer.to_string().contains("ThroughputExceeded"), "{answer}");
+                assert!(
+                    status == 200 || answer.to_string().contains("ThroughputExceeded"),
+                    "{answer}"
+                );
             }
             // A longer pause would let it cool.
             twin.engine.advance(Duration::from_millis(300));
