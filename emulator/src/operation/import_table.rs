@@ -256,6 +256,6 @@ fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
     let item = Item::new(record.item?);
     plan::check_item_size(&item).ok()?;
     let key = Key::of_item(&definition.key, item.attributes()).ok()?;
-    execute::check_entries(definition, item.attributes()).ok()?;
+    execute::check_entries(definition, &item).ok()?;
     Some((key, item))
 }
