@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::attached::Attached;
 use super::capacity::TableCapacity;
+use super::census::Censuses;
 use super::history::Past;
 use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
@@ -253,6 +254,8 @@ pub struct Table {
     pub capacity: TableCapacity,
     /// Deletions that time to live has made.
     pub expired: AtomicU64,
+    /// How much was in it when that was last counted.
+    pub(super) censuses: Censuses,
 }
 
 impl Table {
@@ -269,6 +272,7 @@ impl Table {
             shape: RwLock::new(Arc::new(shape)),
             partitions,
             expired: AtomicU64::new(0),
+            censuses: Censuses::default(),
         }
     }
 
