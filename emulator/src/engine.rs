@@ -1,6 +1,7 @@
 //! The engine: the operation table and the one dispatch.
 
 mod control;
+mod watch;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use compact_str::CompactString;
 
 pub use crate::caller::Caller;
 pub use control::NotThere;
+pub use watch::Meter;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
 use crate::capacity::Heat;
@@ -18,7 +20,8 @@ use crate::conditions::Conditions;
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::{self, Context, State};
 use crate::fault::{Aftermath, Faults};
-use crate::operation;
+use crate::journal::End;
+use crate::operation::{self, Operation};
 use crate::storage::{Scope, Shape, Table};
 use crate::transfer::Depot;
 use crate::value::Item;
@@ -104,7 +107,8 @@ impl Engine {
         match envelope::open(request, &self.ids, now, known) {
             Envelope::Answered(answer) => answer,
             Envelope::Call(call) => {
-                let outcome = self.carry_out(&call.caller, call.service, call.operation, &call.body, now);
+                let found = operation::find(call.service, call.operation);
+                let outcome = self.carry_out(&call.caller, found, call.operation, &call.body, now);
                 let mut answer = envelope::close(&call.form, outcome.status, outcome.body, &self.ids, now);
                 answer.at = outcome.aftermath.at(now);
                 answer.delivery = outcome.aftermath.delivery;
@@ -117,8 +121,11 @@ impl Engine {
     /// One request below the envelope: an operation, as in `X-Amz-Target` or by its bare name, and a JSON body.
     pub fn dispatch(&self, caller: &Caller, target: &str, body: &[u8]) -> Answer {
         let now = self.clock.now();
-        let (service, name) = Service::of_target(target).unwrap_or_else(|| (operation::service_of(target), target));
-        let outcome = self.carry_out(caller, service, name, body, now);
+        let (found, name) = match Service::of_target(target) {
+            Some((service, name)) => (operation::find(service, name), name),
+            None => (operation::of_name(target), target),
+        };
+        let outcome = self.carry_out(caller, found, name, body, now);
         let mut headers = AnswerHeaders::new();
         headers.push(("content-type", CompactString::const_new("application/x-amz-json-1.0")));
         Answer {
@@ -131,21 +138,43 @@ impl Engine {
         }
     }
 
-    fn carry_out(&self, caller: &Caller, service: Service, name: &str, body: &[u8], now: Moment) -> Outcome {
-        let Some(operation) = operation::find(service, name) else {
+    fn carry_out(
+        &self,
+        caller: &Caller,
+        found: Option<&'static Operation>,
+        name: &str,
+        body: &[u8],
+        now: Moment,
+    ) -> Outcome {
+        let Some(operation) = found else {
             // A body that is no JSON is found before an operation that is not known.
             let error = wire::reader::check_syntax(body)
                 .map_err(|_| wire::decode::not_json())
                 .err();
-            return refused(&error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation)));
+            let error = error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation));
+            self.tell_unknown(caller, name, now, &error);
+            return refused(&error);
         };
-        let context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
+        let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
         let mut writer = Writer::with_capacity(128);
         let result = (operation.run)(&context, body, &mut writer);
-        let (status, body) = match result {
-            Ok(()) => (200, writer.finish()),
-            Err(error) => (wire::error::status(error.kind()), wire::error::encode_error(&error)),
+        let (status, body, error) = match result {
+            Ok(()) => (200, writer.finish(), None),
+            Err(error) => (
+                wire::error::status(error.kind()),
+                wire::error::encode_error(&error),
+                Some(error.kind()),
+            ),
         };
+        if let Some(draft) = context.take_draft() {
+            let delivery = context.aftermath().delivery;
+            let end = End {
+                status,
+                error,
+                delivery,
+            };
+            self.state.journal().close(draft, end);
+        }
         Outcome {
             status,
             body,

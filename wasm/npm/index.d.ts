@@ -214,6 +214,19 @@ export interface RequestHandler {
   destroy(): void;
 }
 
+/** Decides whether to try again, and after what pause: what an AWS SDK v3 client takes as its `retryStrategy`. */
+export interface RetryStrategy {
+  // The SDK has types of its own for tokens and errors.
+  acquireInitialRetryToken(scope: string): Promise<any>;
+  refreshRetryTokenForRetry(token: any, error: any): Promise<any>;
+  recordSuccess(token: any): void;
+}
+
+/** What an AWS SDK v3 client takes among its `extensions`. */
+export interface Pauses {
+  configure(client: any): void;
+}
+
 export class Dynatwin {
   constructor(options?: Options);
 
@@ -243,7 +256,15 @@ export class Dynatwin {
     region: string;
     credentials: { accessKeyId: string; secretAccessKey: string };
     requestHandler: RequestHandler;
+    extensions: Pauses[];
   };
+  /**
+   * For a client's `extensions`: its pauses between two attempts pass by the twin's clock, so that they take no real time if
+   * that is settable. Whether to try again stays the SDK's decision.
+   */
+  pauses(): Pauses;
+  /** The same for one strategy: `retryStrategy: twin.retryStrategy(new ConfiguredRetryStrategy(8, …))`. */
+  retryStrategy<Strategy extends RetryStrategy>(strategy: Strategy): RetryStrategy;
 
   /** One request below the HTTP envelope: `dispatch('GetItem', '{"TableName": …}')`. */
   dispatch(target: string, body: string | Uint8Array, caller?: Caller): Answer;

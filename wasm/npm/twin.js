@@ -2,6 +2,7 @@
 import { carry } from './delivery.js';
 import { requestHandler } from './handler.js';
 import { Engine } from './pkg/dynatwin.js';
+import { pauses, retryStrategy } from './retries.js';
 
 const CALLER = { accessKey: 'dynatwin', region: 'us-east-1' };
 const encoder = new TextEncoder();
@@ -41,7 +42,15 @@ export class Dynatwin {
   clientConfig(caller) {
     const { accessKey, region } = { ...CALLER, ...caller };
     const credentials = { accessKeyId: accessKey, secretAccessKey: 'not checked' };
-    return { region, credentials, requestHandler: this.requestHandler() };
+    return { region, credentials, requestHandler: this.requestHandler(), extensions: [this.pauses()] };
+  }
+
+  pauses() {
+    return pauses(this.clock);
+  }
+
+  retryStrategy(strategy) {
+    return retryStrategy(this.clock, strategy);
   }
 
   carry(answer, patience) {

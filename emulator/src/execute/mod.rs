@@ -15,6 +15,7 @@ mod state;
 mod stream;
 mod target;
 mod tokens;
+mod trace;
 mod transact;
 mod write;
 
@@ -23,7 +24,7 @@ pub use context::Context;
 pub use due::{expire_now, run_due};
 pub use judge::Entry;
 pub use judge::is_throttle;
-pub use read::{Get, Source, get, get_within, page, transact_get};
+pub use read::{Get, Source, get, get_within, page, read_again, transact_get};
 pub use search::{Found, Search, search};
 pub use stale::Readers;
 pub use state::State;

@@ -9,6 +9,7 @@ use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
+use crate::journal::Journal;
 use crate::storage::{Catalog, Scope};
 use crate::sync::RwLock;
 use crate::transfer::Depot;
@@ -35,6 +36,7 @@ pub struct State {
     depot: Option<Arc<dyn Depot>>,
     decided: Ordinals,
     readers: Readers,
+    journal: Journal,
 }
 
 impl State {
@@ -51,6 +53,7 @@ impl State {
             depot: None,
             decided: Ordinals::default(),
             readers: Readers::default(),
+            journal: Journal::default(),
         }
     }
 
@@ -99,6 +102,11 @@ impl State {
         &self.readers
     }
 
+    /// What was asked, while somebody watches.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
     /// The conditions of all tables without their own.
     pub fn conditions(&self) -> Conditions {
         *self.conditions.read()
@@ -143,13 +151,14 @@ impl State {
         }
     }
 
-    /// Removes all tables, rules, tokens, and conditions of single tables.
+    /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.
     pub fn clear(&self) {
         self.catalog.clear();
         self.faults.clear();
         self.tokens.clear();
         self.decided.clear();
         self.readers.clear();
+        self.journal.clear();
         self.table_conditions.write().clear();
     }
 }

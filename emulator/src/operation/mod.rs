@@ -211,16 +211,20 @@ fn one_of(word: Option<&crate::value::Text>) -> Option<&str> {
     word.map(crate::value::Text::as_str)
 }
 
-/// The operation of this name.
+/// A service's operation of this name.
 pub fn find(service: Service, name: &str) -> Option<&'static Operation> {
-    let at = OPERATIONS.binary_search_by(|operation| operation.name.cmp(name)).ok()?;
-    Some(&OPERATIONS[at]).filter(|operation| operation.service == service)
+    of_name(name).filter(|operation| operation.service == service)
 }
 
-/// The service that has an operation of this name: no name is in both.
+/// The operation of this name, of whichever service: no name is in both.
+pub fn of_name(name: &str) -> Option<&'static Operation> {
+    let at = OPERATIONS.binary_search_by(|operation| operation.name.cmp(name)).ok()?;
+    Some(&OPERATIONS[at])
+}
+
+/// The service that has an operation of this name.
 pub fn service_of(name: &str) -> Service {
-    let at = OPERATIONS.binary_search_by(|operation| operation.name.cmp(name));
-    at.map_or(Service::DynamoDb, |at| OPERATIONS[at].service)
+    of_name(name).map_or(Service::DynamoDb, |operation| operation.service)
 }
 
 #[cfg(test)]
