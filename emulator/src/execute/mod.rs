@@ -35,4 +35,4 @@ pub use stream::{read_stream, settle_stream};
 pub use target::Target;
 pub use tokens::{Known, Tokens};
 pub use transact::{reason as cancellation_reason, transact_write};
-pub use write::{Action, Write, check_entries, write};
+pub use write::{Action, Write, check_entries, load, write};
