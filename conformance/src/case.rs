@@ -14,8 +14,9 @@ use serde_json::{Map, Value};
 use crate::check::{Failure, Outcome, present};
 use crate::door::Reply;
 
+use compare::without_ids;
 pub use compare::{canonical, has};
-pub use expand::expand;
+pub use expand::{expand, filled};
 pub use lane::Lane;
 
 /// A file of cases.
@@ -47,18 +48,40 @@ pub struct File {
 pub struct Case {
     /// What it shows; unique in its file.
     pub name: String,
-    /// The requests before it: operation and body.
-    pub before: Vec<(String, Value)>,
+    /// What is done before it.
+    pub before: Vec<Step>,
     /// The operation.
     pub operation: String,
+    /// The region, if it is not the usual one.
+    pub region: Option<String>,
+    /// The conditions, if they are not calm.
+    pub conditions: Option<String>,
     /// The request's body, in which short forms stand for long things.
     pub request: Value,
     /// What is expected.
     pub expect: Expect,
     /// Where the expectation is known from.
     pub evidence: String,
-    /// What it needs that requests alone cannot give, so that it runs in the engine's own test only.
+    /// Whether throughput is enforced, as its file wants it.
+    pub enforces_capacity: bool,
+    /// What it has that is not understood here, so that it runs in the engine's own test only.
     pub needs: Option<String>,
+}
+
+/// What is done before a case's request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A request is sent.
+    Request {
+        /// The operation.
+        operation: String,
+        /// The body.
+        request: Value,
+        /// The region, if it is not the usual one.
+        region: Option<String>,
+    },
+    /// The clock is moved by so many seconds.
+    Advance(f64),
 }
 
 /// What a case expects.
@@ -74,13 +97,15 @@ pub enum Expect {
     Has(Value),
 }
 
-/// The members that a case may have, all of which can be carried out with requests alone.
-const MEMBERS: [&str; 9] = [
+/// The members that a case may have.
+const MEMBERS: [&str; 11] = [
     "name",
     "operation",
     "request",
     "before",
     "evidence",
+    "conditions",
+    "region",
     "error",
     "answer",
     "body",
@@ -114,7 +139,9 @@ impl File {
         let items = file["items"].as_object().cloned().unwrap_or_default();
         let cases: Outcome<Vec<Case>> = list("cases").iter().map(Case::read).collect();
         let mut cases = cases.map_err(|failure| wrong(failure.to_string()))?;
-        if let Some(odd) = others(file.as_object(), &["about", "tables", "items", "cases"]) {
+        let enforced = file["capacity"] == "enforced";
+        cases.iter_mut().for_each(|case| case.enforces_capacity = enforced);
+        if let Some(odd) = others(file.as_object(), &["about", "tables", "items", "capacity", "cases"]) {
             cases.iter_mut().for_each(|case| case.needs = Some(odd.clone()));
         }
         Ok(File {
@@ -137,11 +164,9 @@ impl Case {
         let mut needs = others(value.as_object(), &MEMBERS);
         let mut before = Vec::new();
         for step in value["before"].as_array().into_iter().flatten() {
-            match (step[0].as_str(), step.as_array().map(Vec::len)) {
-                (Some(operation), Some(2)) if is_operation(operation) => {
-                    before.push((operation.to_owned(), step[1].clone()));
-                }
-                _ => needs = Some(format!("the step {step}")),
+            match Step::read(step) {
+                Some(step) => before.push(step),
+                None => needs = Some(format!("the step {step}")),
             }
         }
         for part in [&value["request"], &value["before"]] {
@@ -152,10 +177,51 @@ impl Case {
             request: value["request"].clone(),
             expect: present(&format!("{name}: what is expected"), Expect::read(value))?,
             evidence: text("evidence")?,
+            region: value["region"].as_str().map(str::to_owned),
+            conditions: value["conditions"].as_str().map(str::to_owned),
+            enforces_capacity: false,
             before,
             needs,
             name,
         })
+    }
+
+    /// Whether only a twin in this process can carry it out: it needs the clock or other conditions.
+    pub fn needs_twin(&self) -> bool {
+        let at_a_time = |(_, request): (&str, &Value)| request["Timestamp"].is_number();
+        let advances = self.before.iter().any(|step| matches!(step, Step::Advance(_)));
+        let turns = self.conditions.is_some() || self.enforces_capacity;
+        turns || advances || self.requests().any(at_a_time)
+    }
+
+    /// Whether it lists the streams of a whole account, in which those of deleted tables stay.
+    pub fn lists_all_streams(&self) -> bool {
+        let lists = |(operation, request): (&str, &Value)| operation == "ListStreams" && request["TableName"].is_null();
+        self.requests().any(lists)
+    }
+
+    /// All its requests, with their operations; its own is the last.
+    pub fn requests(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let before = self.before.iter().filter_map(|step| match step {
+            Step::Request { operation, request, .. } => Some((operation.as_str(), request)),
+            Step::Advance(_) => None,
+        });
+        before.chain([(self.operation.as_str(), &self.request)])
+    }
+}
+
+impl Step {
+    fn read(step: &Value) -> Option<Step> {
+        let length = step.as_array()?.len();
+        match step[0].as_str()? {
+            "$advance" if length == 2 => Some(Step::Advance(step[1].as_f64().filter(|seconds| *seconds >= 0.0)?)),
+            operation if is_operation(operation) && (2..=3).contains(&length) => Some(Step::Request {
+                operation: operation.to_owned(),
+                request: step[1].clone(),
+                region: step[2].as_str().map(str::to_owned),
+            }),
+            _ => None,
+        }
     }
 }
 
@@ -169,11 +235,22 @@ impl Expect {
             .or_else(|| member("has").map(Expect::Has))
     }
 
+    /// With what it takes from the answers to the steps before.
+    pub fn filled(&self, answers: &[Value]) -> Outcome<Expect> {
+        Ok(match self {
+            Expect::Has(part) => Expect::Has(filled(part, answers)?),
+            other => other.clone(),
+        })
+    }
+
     /// Whether a reply is what is expected of this operation.
     pub fn holds(&self, operation: &str, reply: &Reply) -> bool {
         let same = |expect: &Value| canonical(operation, expect) == canonical(operation, &reply.body);
         match self {
-            Expect::Error(error) => reply.status == 400 && reply.error().as_deref() == Some(error),
+            Expect::Error(error) => {
+                let answered = reply.error().map(|error| without_ids(&error));
+                reply.status == 400 && answered == Some(without_ids(error))
+            }
             Expect::Answer(answer) => reply.status == 200 && same(answer),
             Expect::Body(body) => reply.status == 400 && same(body),
             Expect::Has(part) => {
@@ -234,10 +311,14 @@ mod tests {
     }
 
     #[test]
-    fn what_requests_alone_cannot_give_is_known() {
+    fn what_is_not_understood_is_known() {
         for (more, needs) in [
             (json!({"before": [["PutItem", {}]]}), None),
-            (json!({"before": [["advance", 3600]]}), Some("the step")),
+            (
+                json!({"before": [["$advance", 3600], ["PutItem", {}, "eu-west-1"]], "conditions": "aws"}),
+                None,
+            ),
+            (json!({"before": [["$back", 3600]]}), Some("the step")),
             (json!({"clock": 7}), Some("`clock`")),
             (json!({"request": {"a": [{"$from": "b"}]}}), Some("`$from`")),
         ] {

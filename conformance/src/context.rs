@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
-    ScalarAttributeType, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
+    ScalarAttributeType, StreamSpecification, StreamViewType, TableStatus, TimeToLiveSpecification, TimeToLiveStatus,
 };
 use dynatwin::{Faults, Lag, TimeToLive, TwinClock};
 
@@ -30,6 +30,7 @@ pub struct Table {
     keys: (&'static str, Option<&'static str>),
     time_to_live: Option<&'static str>,
     indexes: Vec<(&'static str, &'static str, &'static str)>,
+    streams: bool,
 }
 
 impl Table {
@@ -40,6 +41,7 @@ impl Table {
             keys: ("pk", None),
             time_to_live: None,
             indexes: Vec::new(),
+            streams: false,
         }
     }
 
@@ -64,6 +66,12 @@ impl Table {
     /// With a global index of these keys, which has all attributes.
     pub fn index(mut self, name: &'static str, partition: &'static str, sort: &'static str) -> Table {
         self.indexes.push((name, partition, sort));
+        self
+    }
+
+    /// With a stream of old and new images.
+    pub fn stream(mut self) -> Table {
+        self.streams = true;
         self
     }
 
@@ -102,6 +110,33 @@ impl Context {
     /// The client.
     pub fn client(&self) -> &Client {
         &self.session.client
+    }
+
+    /// The client of streams.
+    pub fn streams(&self) -> &aws_sdk_dynamodbstreams::Client {
+        &self.session.streams
+    }
+
+    /// Divides the shards of a table's stream, if the target does so when it is told to.
+    pub fn split_shards(&self, table: &str) {
+        if let Some(twin) = &self.session.twin {
+            twin.split_shards(table);
+        }
+    }
+
+    /// Lets nothing reach a global index until it is let go on, if the target does so when it is told to.
+    pub fn pause_index(&self, table: &str, index: &str) -> Outcome<bool> {
+        let Some(twin) = &self.session.twin else {
+            return Ok(false);
+        };
+        twin.pause_index(table, index)?;
+        Ok(true)
+    }
+
+    /// Lets a paused index go on.
+    pub fn resume_index(&self, table: &str, index: &str) -> Outcome {
+        let Some(twin) = &self.session.twin else { return Ok(()) };
+        Ok(twin.resume_index(table, index)?)
     }
 
     /// The target's clock, if the scenario may move it.
@@ -168,6 +203,12 @@ impl Context {
                 .set_key_schema(Some(key_schema(partition, Some(sort))?))
                 .projection(Projection::builder().projection_type(ProjectionType::All).build());
             request = request.global_secondary_indexes(index.build()?);
+        }
+        if table.streams {
+            let images = StreamSpecification::builder()
+                .stream_enabled(true)
+                .stream_view_type(StreamViewType::NewAndOldImages);
+            request = request.stream_specification(images.build()?);
         }
         request.send().await?;
         self.remember(&name);

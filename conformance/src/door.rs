@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
-use dynatwin::Twin;
+use dynatwin::{Conditions, Twin};
 use dynatwin_engine::engine::Caller;
 use http::Request;
 use serde_json::Value;
@@ -65,6 +65,8 @@ pub struct Reply {
 
 impl Reply {
     fn new(status: u16, body: &[u8]) -> Reply {
+        // TagResource and others succeed without a body.
+        let body = if body.is_empty() { b"null" } else { body };
         let body = serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into());
         Reply { status, body }
     }
@@ -112,24 +114,58 @@ impl Door {
         })))
     }
 
-    /// Sends a request and waits for what comes back. `operation` is a bare name, or one with its service's target.
+    /// Whether the twin in this process is behind it.
+    pub fn is_twin(&self) -> bool {
+        matches!(self.0, Kind::Twin(_))
+    }
+
+    /// Moves the twin's clock.
+    pub fn advance(&self, seconds: f64) -> Outcome {
+        self.of_twin()?.clock().advance(Duration::from_secs_f64(seconds));
+        Ok(())
+    }
+
+    /// Puts the twin under the conditions of this name, or under these with throughput enforced.
+    pub fn set_conditions(&self, name: &str, enforces_capacity: bool) -> Outcome {
+        let named = Conditions::named(name);
+        let mut conditions = named.ok_or_else(|| Failure::new(format!("there are no conditions {name}")))?;
+        if enforces_capacity {
+            conditions.capacity = Conditions::AWS.capacity;
+        }
+        self.of_twin()?.set_conditions(conditions);
+        Ok(())
+    }
+
+    fn of_twin(&self) -> Outcome<&Twin> {
+        match &self.0 {
+            Kind::Twin(twin) => Ok(twin),
+            Kind::Http(_) => Err(Failure::new("there is no twin here")),
+        }
+    }
+
+    /// Sends a request to the usual region. `operation` is a bare name, or one with its service's target.
     pub async fn send(&self, operation: &str, body: &[u8]) -> Outcome<Reply> {
+        self.send_to(None, operation, body).await
+    }
+
+    /// Sends a request and waits for what comes back.
+    pub async fn send_to(&self, region: Option<&str>, operation: &str, body: &[u8]) -> Outcome<Reply> {
         let target = if operation.contains('.') {
             operation.to_owned()
         } else {
-            format!("DynamoDB_20120810.{operation}")
+            format!("{}.{operation}", service(operation))
         };
         match &self.0 {
             Kind::Twin(twin) => {
                 let caller = Caller {
                     access_key: "conformance".into(),
-                    region: "us-east-1".into(),
+                    region: region.unwrap_or("us-east-1").into(),
                 };
                 let answer = twin.engine().dispatch(&caller, &target, body);
                 Ok(Reply::new(answer.status, &answer.body))
             }
             Kind::Http(remote) => {
-                let request = remote.signed(&target, body)?;
+                let request = remote.signed(region, &target, body)?;
                 let exchange = tokio::time::timeout(PATIENCE, remote.http.post(request)).await;
                 let (status, body) = exchange.map_err(|_| Failure::new(format!("{operation}: no answer came")))??;
                 Ok(Reply::new(status, &body))
@@ -138,8 +174,16 @@ impl Door {
     }
 }
 
+/// The target of the service that has this operation.
+fn service(operation: &str) -> &'static str {
+    match operation {
+        "DescribeStream" | "GetRecords" | "GetShardIterator" | "ListStreams" => "DynamoDBStreams_20120810",
+        _ => "DynamoDB_20120810",
+    }
+}
+
 impl Remote {
-    fn signed(&self, target: &str, body: &[u8]) -> Outcome<Request<Vec<u8>>> {
+    fn signed(&self, region: Option<&str>, target: &str, body: &[u8]) -> Outcome<Request<Vec<u8>>> {
         let mut request = Request::post(&self.url)
             .header("content-type", "application/x-amz-json-1.0")
             .header("x-amz-target", target)
@@ -147,7 +191,7 @@ impl Remote {
         let identity = self.credentials.clone().into();
         let parameters = v4::SigningParams::builder()
             .identity(&identity)
-            .region(&self.region)
+            .region(region.unwrap_or(&self.region))
             .name("dynamodb")
             .time(SystemTime::now())
             .settings(SigningSettings::default())

@@ -12,6 +12,7 @@ pub mod check;
 pub mod context;
 pub mod difference;
 pub mod door;
+pub mod fuzz;
 pub mod http;
 pub mod report;
 pub mod run;

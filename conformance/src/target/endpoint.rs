@@ -11,7 +11,7 @@ use crate::http::PlainHttp;
 /// An endpoint that runs already.
 ///
 /// Region and credentials are those of the environment (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
-/// `AWS_SESSION_TOKEN`), or dummies.
+/// `AWS_SESSION_TOKEN`), or dummies. Streams are asked for at the same URL, or at `AWS_ENDPOINT_URL_DYNAMODB_STREAMS`.
 ///
 /// ```
 /// use dynatwin_conformance::target::Endpoint;
@@ -23,6 +23,7 @@ use crate::http::PlainHttp;
 pub struct Endpoint {
     url: String,
     client: Client,
+    streams: aws_sdk_dynamodbstreams::Client,
     http: PlainHttp,
     prefix: Option<String>,
 }
@@ -41,8 +42,15 @@ impl Endpoint {
             .credentials_provider(credentials())
             .endpoint_url(&url)
             .http_client(http.clone());
+        let streams = aws_sdk_dynamodbstreams::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new(region()))
+            .credentials_provider(credentials())
+            .endpoint_url(environment("AWS_ENDPOINT_URL_DYNAMODB_STREAMS").unwrap_or_else(|| url.clone()))
+            .http_client(http.clone());
         Ok(Endpoint {
             client: Client::from_conf(config.build()),
+            streams: aws_sdk_dynamodbstreams::Client::from_conf(streams.build()),
             url,
             http,
             prefix: None,
@@ -77,6 +85,7 @@ impl Target for Endpoint {
     fn session(&self) -> Session {
         Session {
             client: self.client(),
+            streams: self.streams.clone(),
             twin: None,
             table_prefix: self.prefix.clone().unwrap_or_else(|| "dynatwin-".to_owned()),
         }

@@ -82,14 +82,12 @@ impl Target for InProcess {
 
     fn session(&self) -> Session {
         let twin = self.twin();
-        let client = if self.mood == Mood::Storm {
-            let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
-            Client::from_conf(twin.config().retry_config(retries).build())
-        } else {
-            twin.client()
-        };
+        let attempts = if self.mood == Mood::Storm { ATTEMPTS } else { 3 };
+        let retries = RetryConfig::standard().with_max_attempts(attempts);
+        let streams = twin.region("us-east-1").streams_config().retry_config(retries.clone());
         Session {
-            client,
+            client: Client::from_conf(twin.config().retry_config(retries).build()),
+            streams: aws_sdk_dynamodbstreams::Client::from_conf(streams.build()),
             twin: Some(twin),
             table_prefix: "dynatwin-".to_owned(),
         }

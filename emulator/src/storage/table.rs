@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::attached::Attached;
 use super::capacity::TableCapacity;
+use super::census::Censuses;
 use super::history::Past;
 use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
@@ -253,7 +254,9 @@ pub struct Table {
     /// What it has to spend.
     pub capacity: TableCapacity,
     /// Deletions that time to live has made.
-    pub expired: AtomicU64,
+    expired: AtomicU64,
+    /// How much was in it when that was last counted.
+    pub(super) censuses: Censuses,
 }
 
 impl Table {
@@ -270,6 +273,7 @@ impl Table {
             shape: RwLock::new(Arc::new(shape)),
             partitions,
             expired: AtomicU64::new(0),
+            censuses: Censuses::default(),
         }
     }
 
@@ -317,6 +321,12 @@ impl Table {
         self.capacity.set_watched(watches);
         let unchanged: Result<_, std::convert::Infallible> = self.reshape(now, |_| Ok(()));
         drop(unchanged);
+    }
+
+    /// The same for a table that nobody has seen yet. Its shape stays what it is.
+    pub fn watch_from_birth(&self) {
+        self.capacity.set_watched(true);
+        self.capacity.adapt(&self.shape(), std::iter::empty(), self.created);
     }
 
     /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds is
@@ -479,6 +489,11 @@ impl Table {
                     .collect::<Vec<_>>()
             })
             .collect()
+    }
+
+    /// How many deletions time to live has made.
+    pub fn expired(&self) -> u64 {
+        self.expired.load(Ordering::Relaxed)
     }
 
     /// Adds to the count of deletions that time to live has made.

@@ -1,0 +1,327 @@
+//! The twin and another DynamoDB, asked for the same things.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::generate::{NAMES, RECORDS, Request};
+use super::{Mismatch, loose, shrink};
+use crate::check::{Failure, Outcome};
+use crate::door::{Door, Reply};
+use crate::target::{InProcess, Mood, Target};
+
+/// How many pages of anything are followed.
+const PAGES: usize = 64;
+
+/// How often it is looked whether a table has settled.
+const PATIENCE: usize = 3000;
+
+/// How many histories one process of the other side is asked for: what it keeps of deleted tables grows.
+const LIFE: u64 = 300;
+
+/// The twin and another DynamoDB, which is started anew now and then.
+pub(super) struct Pair<S> {
+    start: S,
+    other: Option<Arc<dyn Target>>,
+    ordinal: u64,
+}
+
+/// One of the two.
+struct Side {
+    door: Door,
+    /// What the names of its tables and tokens end with: those that were before are remembered.
+    suffix: String,
+}
+
+impl<S: AsyncFn() -> Outcome<Arc<dyn Target>>> Pair<S> {
+    pub(super) fn new(start: S) -> Pair<S> {
+        Pair {
+            start,
+            other: None,
+            ordinal: 0,
+        }
+    }
+
+    /// The other side for the next history. Its account stays the same: some have threads for each.
+    async fn other(&mut self) -> Outcome<Side> {
+        if self.ordinal.is_multiple_of(LIFE) {
+            self.other = None;
+        }
+        self.ordinal += 1;
+        let other = match self.other.take() {
+            Some(other) => other,
+            None => (self.start)().await?,
+        };
+        let door = other.door("FUZZ");
+        self.other = Some(other);
+        Ok(Side {
+            door: door.ok_or_else(|| Failure::new("what is compared with answers no requests"))?,
+            suffix: self.ordinal.to_string(),
+        })
+    }
+
+    /// Sends a history to both, where nothing is; gives the first answer in which they differ.
+    pub(super) async fn compare(&mut self, seed: u64, history: Vec<Request>) -> Outcome<Option<Mismatch>> {
+        let twin = InProcess::new(Mood::Calm, 1).door("FUZZ");
+        let twin = Side {
+            door: twin.ok_or_else(|| Failure::new("the twin answers no requests"))?,
+            suffix: String::new(),
+        };
+        let other = self.other().await?;
+        let mut mismatch = None;
+        for (at, (operation, request)) in history.iter().enumerate() {
+            if let Some((request, twin, other)) = ask_both(&twin, &other, operation, request).await? {
+                let mut requests = history[..=at].to_vec();
+                requests[at].1 = request;
+                mismatch = Some(Mismatch {
+                    seed,
+                    requests,
+                    twin,
+                    other,
+                });
+                break;
+            }
+        }
+        for (operation, request) in &history {
+            if operation == "CreateTable" {
+                send(&other, "DeleteTable", &json!({"TableName": request["TableName"]})).await?;
+            }
+        }
+        Ok(mismatch)
+    }
+
+    /// The shortest history that shows the same.
+    pub(super) async fn shrunk(&mut self, mismatch: Mismatch) -> Mismatch {
+        let kind = mismatch.kind();
+        let seed = mismatch.seed;
+        let best = Arc::new(tokio::sync::Mutex::new(mismatch.clone()));
+        let pair = Arc::new(tokio::sync::Mutex::new(self));
+        shrink::shrink(mismatch.requests, |history| {
+            let (best, pair, kind) = (Arc::clone(&best), Arc::clone(&pair), kind.clone());
+            async move {
+                match pair.lock().await.compare(seed, history).await {
+                    Ok(Some(smaller)) if smaller.kind() == kind => {
+                        *best.lock().await = smaller;
+                        true
+                    }
+                    _ => false,
+                }
+            }
+        })
+        .await;
+        let best = best.lock().await;
+        best.clone()
+    }
+}
+
+/// Asks both; gives the request in whose answers they differ.
+async fn ask_both(
+    twin: &Side,
+    other: &Side,
+    operation: &str,
+    request: &Value,
+) -> Outcome<Option<(Value, Reply, Reply)>> {
+    if operation == "Query" && request.get("IndexName").is_none() {
+        return ask_by_pages(twin, other, operation, request).await;
+    }
+    let ours = ask(twin, operation, request).await?;
+    let theirs = ask(other, operation, request).await?;
+    let same = loose::same(operation, request, &ours, &theirs);
+    Ok((!same).then(|| (request.clone(), ours, theirs)))
+}
+
+/// Asks both for a page after the other, which must be the same, except that nothing may come after the last one.
+async fn ask_by_pages(
+    twin: &Side,
+    other: &Side,
+    operation: &str,
+    request: &Value,
+) -> Outcome<Option<(Value, Reply, Reply)>> {
+    let mut request = request.clone();
+    for _ in 0..PAGES {
+        let ours = send(twin, operation, &request).await?;
+        let theirs = send(other, operation, &request).await?;
+        if !loose::same(operation, &request, &ours, &theirs) {
+            return Ok(Some((request, ours, theirs)));
+        }
+        let next = ours.body["LastEvaluatedKey"].clone();
+        let last = &theirs.body["LastEvaluatedKey"];
+        if next.is_null() {
+            return Ok((!last.is_null()).then_some((request, ours, theirs)));
+        }
+        let ends = last.is_null();
+        if !ends && loose::settled(&next) != loose::settled(last) {
+            return Ok(Some((request, ours, theirs)));
+        }
+        request["ExclusiveStartKey"] = next;
+        if ends {
+            let after = send(twin, operation, &request).await?;
+            let nothing = after.body["ScannedCount"] == 0;
+            return Ok((!nothing).then_some((request, after, theirs)));
+        }
+    }
+    Ok(None)
+}
+
+async fn send(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
+    let mut body = request.to_string();
+    for name in NAMES {
+        body = body.replace(name, &format!("{name}{}", side.suffix));
+    }
+    let mut reply = side.door.send(operation, body.as_bytes()).await?;
+    if !side.suffix.is_empty() {
+        let mut body = reply.body.to_string();
+        for name in NAMES {
+            body = body.replace(&format!("{name}{}", side.suffix), name);
+        }
+        reply.body = serde_json::from_str(&body)?;
+    }
+    Ok(reply)
+}
+
+/// Asks one side, until all is answered and what was asked for is done.
+async fn ask(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
+    match operation {
+        RECORDS => records(side, request).await,
+        "Scan" | "Query" => all_pages(side, operation, request).await,
+        "CreateTable" | "UpdateTable" => {
+            let reply = send(side, operation, request).await?;
+            if reply.status == 200 && !side.door.is_twin() {
+                settled(side, request).await?;
+            }
+            Ok(reply)
+        }
+        _ => send(side, operation, request).await,
+    }
+}
+
+async fn settled(side: &Side, request: &Value) -> Outcome {
+    let look = json!({"TableName": request["TableName"]});
+    for _ in 0..PATIENCE {
+        let reply = send(side, "DescribeTable", &look).await?;
+        let indexes = reply.body["Table"]["GlobalSecondaryIndexes"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let mut states = indexes
+            .map(|index| &index["IndexStatus"])
+            .chain([&reply.body["Table"]["TableStatus"]]);
+        if states.all(|state| state == "ACTIVE") {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Err(Failure::new(format!("{look} does not settle")))
+}
+
+/// The pages of a Query or Scan as one, of all segments. How they are cut follows the order of items, which differs.
+async fn all_pages(side: &Side, operation: &str, request: &Value) -> Outcome<Reply> {
+    let mut request = request.clone();
+    let segments = request["TotalSegments"].as_u64().unwrap_or(1);
+    let mut whole: Option<Reply> = None;
+    for segment in 0..segments {
+        if segments > 1 {
+            request["Segment"] = segment.into();
+        }
+        for _ in 0..PAGES {
+            let page = send(side, operation, &request).await?;
+            if page.status != 200 {
+                return Ok(page);
+            }
+            let next = page.body["LastEvaluatedKey"].clone();
+            match &mut whole {
+                None => whole = Some(page),
+                Some(whole) => add(&mut whole.body, page.body),
+            }
+            if next.is_null() {
+                break;
+            }
+            request["ExclusiveStartKey"] = next;
+        }
+        if let Some(members) = request.as_object_mut() {
+            members.remove("ExclusiveStartKey");
+        }
+    }
+    let mut whole = whole.ok_or_else(|| Failure::new("no segment was asked for"))?;
+    if let Some(members) = whole.body.as_object_mut() {
+        members.remove("LastEvaluatedKey");
+        // Each page's units are rounded by themselves, and the pages are not the same.
+        if request.get("Limit").is_some() || segments > 1 {
+            members.remove("ConsumedCapacity");
+        }
+    }
+    Ok(whole)
+}
+
+fn add(whole: &mut Value, page: Value) {
+    let Value::Object(page) = page else { return };
+    for (name, more) in page {
+        match (&mut whole[&name], more) {
+            (Value::Array(items), Value::Array(more)) => items.extend(more),
+            (count @ Value::Number(_), Value::Number(more)) => {
+                *count = (count.as_u64().unwrap_or(0) + more.as_u64().unwrap_or(0)).into();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The records of all streams of a table: by stream, in the order of their labels, and in each by key.
+async fn records(side: &Side, request: &Value) -> Outcome<Reply> {
+    let listed = send(side, "ListStreams", request).await?;
+    if listed.status != 200 {
+        return Ok(listed);
+    }
+    let mut streams: Vec<Value> = listed.body["Streams"].as_array().cloned().unwrap_or_default();
+    streams.sort_by_key(|stream| stream["StreamLabel"].to_string());
+    let mut all = Vec::new();
+    for stream in streams {
+        let about = send(side, "DescribeStream", &json!({"StreamArn": stream["StreamArn"]})).await?;
+        if about.status != 200 {
+            return Ok(about);
+        }
+        let about = &about.body["StreamDescription"];
+        let mut by_key: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for shard in about["Shards"].as_array().into_iter().flatten() {
+            let from = json!({
+                "StreamArn": stream["StreamArn"], "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON",
+            });
+            let iterator = send(side, "GetShardIterator", &from).await?;
+            let mut iterator = iterator.body["ShardIterator"].clone();
+            for _ in 0..PAGES {
+                let page = send(side, "GetRecords", &json!({"ShardIterator": iterator})).await?;
+                if page.status != 200 {
+                    return Ok(page);
+                }
+                let records = page.body["Records"].as_array().cloned().unwrap_or_default();
+                iterator = page.body["NextShardIterator"].clone();
+                let ends = iterator.is_null() || records.is_empty();
+                for record in records {
+                    let key = loose::settled(&record["dynamodb"]["Keys"]);
+                    by_key.entry(key.to_string()).or_default().push(told(&record));
+                }
+                if ends {
+                    break;
+                }
+            }
+        }
+        let by_key: Map<String, Value> = by_key.into_iter().map(|(key, records)| (key, records.into())).collect();
+        all.push(json!({"View": about["StreamViewType"], "Status": about["StreamStatus"], "Records": by_key}));
+    }
+    Ok(Reply {
+        status: 200,
+        body: all.into(),
+    })
+}
+
+/// What a record tells, without its number and its moment.
+fn told(record: &Value) -> Value {
+    let mut change = record["dynamodb"].clone();
+    if let Some(members) = change.as_object_mut() {
+        members.remove("ApproximateCreationDateTime");
+        members.remove("SequenceNumber");
+    }
+    json!([record["eventName"], change])
+}
