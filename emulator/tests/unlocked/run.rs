@@ -92,16 +92,15 @@ fn failures(copied: &Path, models: &[&str]) -> Vec<Option<String>> {
             return None;
         }
         let alone;
-        let said = match text.split_once(&format!("---- {model} stdout ----")) {
-            Some((_, said)) => said,
+        let said = if let Some((_, said)) = text.split_once(&format!("---- {model} stdout ----")) {
+            said
+        } else {
             // One that has aborted takes the others along.
-            None => {
-                alone = run_models(copied, &[model]);
-                if alone.contains(&format!("test {model} ... ok")) {
-                    return None;
-                }
-                alone.as_str()
+            alone = run_models(copied, &[model]);
+            if alone.contains(&format!("test {model} ... ok")) {
+                return None;
             }
+            alone.as_str()
         };
         let mut lines = said.lines().skip_while(|line| !line.contains("panicked at"));
         Some(lines.nth(1).unwrap_or("aborted").to_owned())
