@@ -111,7 +111,7 @@ pub fn insert(target: Target, item: &Item) -> Result<Write<'_>, ApiError> {
 fn whole<'r>(target: Target, item: &'r Item, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
     let key = Key::of_item(&definition.key, item.attributes())?;
-    execute::check_entries(definition, item.attributes())?;
+    execute::check_entries(definition, item)?;
     let partition = Entry::partition_of(&definition.key, item.attributes());
     Ok(Write {
         target,
