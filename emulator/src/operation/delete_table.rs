@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         let name = format!("{}$DeletedTableBackup", table.name);
         backups::make(context, table, name, BackupKind::System, gone);
     }
-    description::table(out, "TableDescription", table, &shape, Look::Deleted);
+    description::table(out, "TableDescription", table, &shape, Look::Deleted(now));
     context.engine.forget_deleted(&context.scope, &table.name, now);
     Ok(())
 }
