@@ -101,7 +101,7 @@ fn every_operation_has_its_cases() {
             match (there, uncovered.names(name, what)) {
                 (false, None) => writeln!(report, "{name} has no case of {what}").unwrap(),
                 (true, Some(false)) => {
-                    writeln!(report, "{name} has a case of {what}: uncovered.json says not").unwrap()
+                    writeln!(report, "{name} has a case of {what}: uncovered.json says not").unwrap();
                 }
                 _ => {}
             }
