@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Context, Entry, Target};
-use super::{capacity, due};
+use super::{capacity, due, trace};
 use crate::change::Change;
 use crate::change::vector;
 use crate::error::{ApiError, ErrorKind};
@@ -41,6 +41,8 @@ pub struct Write<'r> {
     pub target: Target,
     /// The item's key.
     pub key: Key,
+    /// The attributes that the key is among, for the journal.
+    pub attributes: &'r Map,
     /// The value of its partition key, for the fault rules.
     pub partition: Option<&'r AttributeValue>,
     /// What is done.
@@ -219,7 +221,10 @@ fn pay(
 
 /// Carries out a write of one item. On success the change has happened; otherwise nothing has.
 pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
-    context.judge(&write.entry())?;
+    if let Err(error) = context.judge(&write.entry()) {
+        context.tell(|draft| trace::wrote(draft, write, Err(&error), 0));
+        return Err(error);
+    }
     let written = carry_out(context, write, true);
     if write.target.table.capacity.is_counted() {
         capacity::follow_splits(context, &write.target.table);
@@ -253,6 +258,10 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
             change.inspect(|change| capacity::resize(table, change, context.now))
         };
     }
+    context.tell(|draft| {
+        let size = guard.get(&write.key).map_or(0, Item::size);
+        trace::wrote(draft, write, change.as_ref(), size);
+    });
     let change = change?;
     if write.changes(&change) {
         let contents = Arc::make_mut(&mut guard);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::transfers::{self, Start};
-use super::{check, describe_bulk_operation, one_of};
+use super::{check, describe_bulk_operation, one_of, streams};
 use crate::capacity::Direction;
 use crate::change::Change;
 use crate::clock::Moment;
@@ -88,6 +88,8 @@ fn check_output(faults: &mut Violations, output: &OutputS3Configuration) {
         "outputS3Configuration.s3KeyPrefix",
     ];
     transfers::check_place(faults, &output.place, paths, false);
+    let key = output.s3_sse_kms_key_id.as_ref();
+    streams::length(faults, key, "outputS3Configuration.s3SseKmsKeyId", 1, 2048);
     let words = ["AES256", "KMS"];
     let word = output.s3_sse_algorithm.as_ref();
     transfers::check_word(
