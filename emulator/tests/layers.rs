@@ -13,7 +13,7 @@ const ROWS: &[&[&str]] = &[
     &["error", "answer", "schema"],
     &["request"],
     &["key", "expression", "capacity", "fault", "transfer"],
-    &["change", "wire"],
+    &["change", "journal", "wire"],
     &["storage"],
     &["execute"],
     &["plan"],

@@ -575,6 +575,32 @@ fn what_there_is_can_be_spent() {
 }
 
 #[test]
+fn a_transaction_that_comes_again_is_paid_for_as_a_whole() {
+    let twin = enforced(Enforcement::AWS);
+    create(&twin, &provisioned(3, 100));
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let body = json!({"ClientRequestToken": "once", "TransactItems": [put("a"), put("b")]});
+    twin.ok("TransactWriteItems", &body);
+    // Two transactional reads are four units, of which there are three: as in a transaction the first has enough.
+    let (_, answer) = twin.send("TransactWriteItems", &body);
+    let codes: Vec<&Value> = answer["CancellationReasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reason| &reason["Code"])
+        .collect();
+    assert_eq!(codes, ["None", "ProvisionedThroughputExceeded"], "{answer}");
+    assert_eq!(
+        heat(&twin).resources[0].read.units,
+        Units::ZERO,
+        "and nothing was spent"
+    );
+    seconds(&twin, 1);
+    twin.ok("TransactWriteItems", &body);
+    assert_eq!(heat(&twin).resources[0].read.units, Units::whole(4));
+}
+
+#[test]
 fn the_shards_of_a_stream_split_as_the_partitions_do() {
     let twin = enforced(Enforcement {
         partition_size: 20 * 1024,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use super::transact::reason;
 use super::{Context, Entry};
 use crate::capacity::units::{self, Units};
 use crate::capacity::{Consumed, Demand, Direction, Shortage};
@@ -111,9 +110,8 @@ impl<'a> Basket<'a> {
         });
     }
 
-    /// Spends everything, under the locks of all ledgers, or nothing: then the transaction, of so many entries, is
-    /// cancelled, and says which of them lacked what.
-    pub(super) fn reserve(self, entries: usize, now: Moment) -> Result<(), ApiError> {
+    /// Spends everything, under the locks of all ledgers, or nothing: then it says what each of so many entries lacked.
+    pub(super) fn reserve(self, entries: usize, now: Moment) -> Result<(), Vec<Option<ApiError>>> {
         let tables = self
             .0
             .into_values()
@@ -132,8 +130,7 @@ impl<'a> Basket<'a> {
             }
         }
         if lacking.iter().any(Option::is_some) {
-            let reasons = lacking.into_iter().map(reason).collect();
-            return Err(ApiError::transaction_cancelled(reasons));
+            return Err(lacking);
         }
         for (_, demands, ledger) in &mut locked {
             if let Some(ledger) = ledger.as_mut() {

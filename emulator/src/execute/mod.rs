@@ -6,6 +6,7 @@
 
 mod capacity;
 mod context;
+mod control;
 mod due;
 mod judge;
 mod read;
@@ -15,15 +16,17 @@ mod state;
 mod stream;
 mod target;
 mod tokens;
+mod trace;
 mod transact;
 mod write;
 
 pub use capacity::{admit_page, spend_page};
 pub use context::Context;
+pub use control::{Controls, IndexState, NotThere};
 pub use due::{expire_now, run_due};
 pub use judge::Entry;
 pub use judge::is_throttle;
-pub use read::{Get, Source, get, get_within, page, transact_get};
+pub use read::{Get, Source, get, get_within, page, read_again, transact_get};
 pub use search::{Found, Search, search};
 pub use stale::Readers;
 pub use state::State;

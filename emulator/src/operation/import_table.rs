@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::create_table::{self, Extras, definition, shape};
 use super::transfers::{self, Start};
-use super::{describe_import, one_of};
+use super::{describe_import, one_of, streams};
 use crate::clock::Moment;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context};
@@ -118,9 +118,10 @@ fn check_csv(faults: &mut Violations, csv: &CsvOptions) {
         faults.value(
             delimiter,
             format_args!("{PATH}.delimiter"),
-            "Member must satisfy regular expression pattern: [,;:|\\t ]",
+            constraint::pattern("[,;:|\\t ]"),
         );
     }
+    streams::length(faults, csv.delimiter.as_ref(), &format!("{PATH}.delimiter"), 1, 1);
     let Some(header) = &csv.header_list else { return };
     let path = format!("{PATH}.headerList");
     if header.is_empty() {
@@ -132,6 +133,17 @@ fn check_csv(faults: &mut Violations, csv: &CsvOptions) {
             &path,
             constraint::max_length(255),
         );
+    }
+    for (at, name) in header.iter().enumerate() {
+        let path = format!("{path}.{}.member", at + 1);
+        if !name
+            .bytes()
+            .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b','))
+        {
+            let pattern = constraint::pattern("[\\x20-\\x21\\x23-\\x2B\\x2D-\\x7E]*");
+            faults.value(name, &path, pattern);
+        }
+        streams::length(faults, Some(name), &path, 1, 65_536);
     }
 }
 
@@ -244,6 +256,6 @@ fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
     let item = Item::new(record.item?);
     plan::check_item_size(&item).ok()?;
     let key = Key::of_item(&definition.key, item.attributes()).ok()?;
-    execute::check_entries(definition, item.attributes()).ok()?;
+    execute::check_entries(definition, &item).ok()?;
     Some((key, item))
 }

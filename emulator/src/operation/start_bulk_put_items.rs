@@ -1,7 +1,7 @@
 //! [StartBulkPutItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_StartBulkPutItems.html).
 
 use super::transfers::{self, Start};
-use super::{check, describe_bulk_operation, one_of};
+use super::{check, describe_bulk_operation, one_of, streams};
 use crate::change::Change;
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
 use crate::execute::{self, Context};
@@ -84,6 +84,8 @@ fn check_output(faults: &mut Violations, output: &OutputS3Configuration) {
         "outputS3Configuration.s3KeyPrefix",
     ];
     transfers::check_place(faults, &output.place, paths, false);
+    let key = output.s3_sse_kms_key_id.as_ref();
+    streams::length(faults, key, "outputS3Configuration.s3SseKmsKeyId", 1, 2048);
     let words = ["AES256", "KMS"];
     let word = output.s3_sse_algorithm.as_ref();
     transfers::check_word(

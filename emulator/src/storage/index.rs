@@ -143,6 +143,16 @@ impl<E: Kept> Fed<E> {
         self.queue.lock().paused = false;
     }
 
+    /// Whether nothing arrives until it is resumed.
+    pub fn is_paused(&self) -> bool {
+        self.queue.lock().paused
+    }
+
+    /// How many changes are on their way.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Acquire)
+    }
+
     /// Applies what is due if much is waiting: what a writer does after it has unlocked.
     pub fn drain_if_long(&self, now: Moment) {
         if self.waiting.load(Ordering::Acquire) >= LONG_QUEUE {

@@ -303,14 +303,14 @@ impl Contents {
             let Some(index) = shape.indexes.get(arm.index) else {
                 continue;
             };
-            let due = shape.arrival(&change.key, arm.index, happened);
+            let due = shape.arrival(arm.index, happened);
             index.push(due, arm.remove.clone(), arm.insert.clone());
         }
         for arm in &change.vectors {
             let Some(index) = shape.vectors.get(arm.index) else {
                 continue;
             };
-            let due = shape.vector_arrival(&change.key, arm.index, happened);
+            let due = shape.vector_arrival(arm.index, happened);
             index.push(due, arm.remove.clone(), arm.insert.clone());
         }
         if let Some(stream) = &shape.stream {
