@@ -188,9 +188,16 @@ impl Case {
 
     /// Whether only a twin in this process can carry it out: it needs the clock or other conditions.
     pub fn needs_twin(&self) -> bool {
-        self.conditions.is_some()
-            || self.enforces_capacity
-            || self.before.iter().any(|step| matches!(step, Step::Advance(_)))
+        let at_a_time = |(_, request): (&str, &Value)| request["Timestamp"].is_number();
+        let advances = self.before.iter().any(|step| matches!(step, Step::Advance(_)));
+        let turns = self.conditions.is_some() || self.enforces_capacity;
+        turns || advances || self.requests().any(at_a_time)
+    }
+
+    /// Whether it lists the streams of a whole account, in which those of deleted tables stay.
+    pub fn lists_all_streams(&self) -> bool {
+        let lists = |(operation, request): (&str, &Value)| operation == "ListStreams" && request["TableName"].is_null();
+        self.requests().any(lists)
     }
 
     /// All its requests, with their operations; its own is the last.

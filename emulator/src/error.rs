@@ -188,7 +188,7 @@ impl fmt::Display for ApiError {
 impl std::error::Error for ApiError {}
 
 /// Faults found by the framework's constraints on a request's members: collected, then said together.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations(Vec<String>);
 
 impl Violations {
@@ -223,6 +223,27 @@ impl Violations {
         self.push(format!("Value at '{path}' failed to satisfy constraint: {constraint}"));
     }
 
+    /// Adds what is wrong about a name of 3 to 255 characters. Where both are, the pattern is named before the length.
+    pub fn name(&mut self, name: &str, path: &str) {
+        if !is_name(name) {
+            self.value(name, path, constraint::NAME_PATTERN);
+        }
+        if name.len() < 3 {
+            self.value(name, path, constraint::min_length(3));
+        }
+        if name.chars().count() > 255 {
+            self.value(name, path, constraint::max_length(255));
+        }
+    }
+
+    /// Adds all faults of others.
+    pub fn add(&mut self, others: Option<&Violations>) {
+        others
+            .into_iter()
+            .flat_map(|others| &others.0)
+            .for_each(|fault| self.push(fault));
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -239,6 +260,14 @@ impl Violations {
             ))),
         }
     }
+}
+
+/// Whether all characters of a name are allowed ones.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
 }
 
 /// The phrases of the framework's constraints.
@@ -270,6 +299,11 @@ pub mod constraint {
 
     /// A name with a character that is not allowed.
     pub const NAME_PATTERN: &str = "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+";
+
+    /// A text with a character that is not allowed.
+    pub fn pattern(pattern: &str) -> String {
+        format!("Member must satisfy regular expression pattern: {pattern}")
+    }
 }
 
 /// Sentences about values, shared by the decoder and the update evaluator.

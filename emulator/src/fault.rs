@@ -57,7 +57,7 @@ pub enum Occasion {
     Nth(u64),
     /// Each n-th.
     EveryNth(u64),
-    /// A seeded share, from 0 to 1.
+    /// A seeded share, from 0 to 1, of those of each partition key: in which order keys come decides nothing.
     Share(f64),
 }
 
@@ -71,13 +71,20 @@ pub enum Occasion {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    operation: Option<String>,
-    table: Option<String>,
-    index: Option<String>,
-    caller: Option<String>,
-    key: Option<KeyMatch>,
-    occasion: Occasion,
-    verdict: Verdict,
+    /// Only this operation, by its API name.
+    pub operation: Option<String>,
+    /// Only this table.
+    pub table: Option<String>,
+    /// Only reads of this index, and writes to tables whose global index it is.
+    pub index: Option<String>,
+    /// Only requests with this access key.
+    pub caller: Option<String>,
+    /// Only items with such a key.
+    pub key: Option<KeyMatch>,
+    /// On which of those it acts.
+    pub occasion: Occasion,
+    /// What it does.
+    pub verdict: Verdict,
 }
 
 impl Rule {
@@ -209,9 +216,21 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// A hash of the key that a decision is about, with what is decided and its number.
+    fn id(&self, seed: u64, what: &str, number: u64) -> u64 {
+        let name = chance::StableHash::new(seed).bytes(what.as_bytes()).word(number);
+        let of = name.bytes(self.table.as_bytes()).bytes(self.operation.as_bytes());
+        of.bytes(self.partition.unwrap_or_default().as_bytes()).finish()
+    }
+
     fn touches(&self, index: &str) -> bool {
         self.index == Some(index) || self.feeds.iter().any(|fed| fed.name == index)
     }
+}
+
+/// Whether a share has it that the `ordinal`-th decision of this id is a yes.
+fn happens(seed: u64, what: &str, id: u64, ordinal: u64, share: f64) -> bool {
+    chance::share(chance::decide(seed, what, &id.to_le_bytes(), ordinal)) < share
 }
 
 /// What a rule has decided on an entry.
@@ -257,6 +276,8 @@ struct Installed {
     rules: Vec<RuleReport>,
     /// Rules that were taken out before they ever acted.
     idle: VecDeque<RuleReport>,
+    /// How often a share was asked about a key.
+    shares: Counted,
 }
 
 /// Rules taken out that are remembered; beyond them the oldest are forgotten.
@@ -286,7 +307,16 @@ impl Faults {
 
     /// Installs a rule behind those there are.
     pub fn add(&self, rule: Rule) -> RuleId {
+        self.install(&mut self.rules.lock(), rule)
+    }
+
+    /// The same if there are fewer than `most`.
+    pub fn add_below(&self, most: usize, rule: Rule) -> Option<RuleId> {
         let mut installed = self.rules.lock();
+        (installed.rules.len() < most).then(|| self.install(&mut installed, rule))
+    }
+
+    fn install(&self, installed: &mut Installed, rule: Rule) -> RuleId {
         installed.next += 1;
         let id = RuleId(installed.next);
         installed.rules.push(RuleReport {
@@ -322,6 +352,7 @@ impl Faults {
         let mut installed = self.rules.lock();
         installed.rules.clear();
         installed.idle.clear();
+        installed.shares.0.clear();
         self.count.store(0, Ordering::Release);
     }
 
@@ -340,13 +371,9 @@ impl Faults {
         if share <= 0.0 {
             return false;
         }
-        let key = subject.partition.unwrap_or_default().as_bytes();
-        let name = chance::StableHash::new(self.seed)
-            .bytes(what.as_bytes())
-            .bytes(subject.table.as_bytes());
-        let id = name.bytes(subject.operation.as_bytes()).bytes(key).finish();
+        let id = subject.id(self.seed, what, 0);
         let ordinal = self.asked.next(id);
-        chance::share(chance::decide(self.seed, what, &id.to_le_bytes(), ordinal)) < share
+        happens(self.seed, what, id, ordinal, share)
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.
@@ -355,7 +382,8 @@ impl Faults {
             return None;
         }
         let mut installed = self.rules.lock();
-        for report in &mut installed.rules {
+        let Installed { rules, shares, .. } = &mut *installed;
+        for report in rules {
             if !report.rule.matches(subject) {
                 continue;
             }
@@ -366,13 +394,9 @@ impl Faults {
                 Occasion::Nth(number) => report.matched == number,
                 Occasion::EveryNth(number) => number > 0 && report.matched % number == 0,
                 Occasion::Share(share) => {
-                    let key = subject.partition.unwrap_or_default().as_bytes();
-                    chance::share(chance::decide(
-                        self.seed ^ report.id.0,
-                        subject.operation,
-                        key,
-                        report.matched,
-                    )) < share
+                    // By key, as that of a dial: how keys interleave decides nothing.
+                    let id = subject.id(self.seed, "rule", report.id.0);
+                    happens(self.seed, "rule", id, shares.next(id), share)
                 }
             };
             if acts {
@@ -396,7 +420,10 @@ impl Faults {
 /// assert_eq!([ordinals.next(7), ordinals.next(7), ordinals.next(8)], [1, 2, 1]);
 /// ```
 #[derive(Debug, Default)]
-pub struct Ordinals(Mutex<BTreeMap<u64, u64>>);
+pub struct Ordinals(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted(BTreeMap<u64, u64>);
 
 /// Things that are counted; beyond them counting starts again.
 const MOST_ORDINALS: usize = 1 << 20;
@@ -404,18 +431,23 @@ const MOST_ORDINALS: usize = 1 << 20;
 impl Ordinals {
     /// Counts a decision on the thing of this hash; the first is 1.
     pub fn next(&self, id: u64) -> u64 {
-        let mut counted = self.0.lock();
-        if counted.len() >= MOST_ORDINALS {
-            counted.clear();
-        }
-        let ordinal = counted.entry(id).or_default();
-        *ordinal += 1;
-        *ordinal
+        self.0.lock().next(id)
     }
 
     /// Starts counting again.
     pub fn clear(&self) {
-        self.0.lock().clear();
+        self.0.lock().0.clear();
+    }
+}
+
+impl Counted {
+    fn next(&mut self, id: u64) -> u64 {
+        if self.0.len() >= MOST_ORDINALS {
+            self.0.clear();
+        }
+        let ordinal = self.0.entry(id).or_default();
+        *ordinal += 1;
+        *ordinal
     }
 }
 

@@ -14,6 +14,7 @@ pub mod error;
 pub mod execute;
 pub mod expression;
 pub mod fault;
+pub mod journal;
 pub mod key;
 pub mod limits;
 pub mod number;

@@ -52,6 +52,7 @@ pub fn sub_resource(context: &Context<'_>, name_or_arn: &str) -> Result<Target, 
 }
 
 fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
+    context.tell(|draft| draft.name_table(plain_name(name_or_arn)));
     let table = context
         .engine
         .catalog()
@@ -110,11 +111,12 @@ pub fn insert(target: Target, item: &Item) -> Result<Write<'_>, ApiError> {
 fn whole<'r>(target: Target, item: &'r Item, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
     let key = Key::of_item(&definition.key, item.attributes())?;
-    execute::check_entries(definition, item.attributes())?;
+    execute::check_entries(definition, item)?;
     let partition = Entry::partition_of(&definition.key, item.attributes());
     Ok(Write {
         target,
         key,
+        attributes: item.attributes(),
         partition,
         action,
         condition: guard.condition,
@@ -130,6 +132,7 @@ pub fn keyed<'r>(target: Target, key: &'r Map, action: Action<'r>, guard: Guard<
     Ok(Write {
         target,
         key: encoded,
+        attributes: key,
         partition,
         action,
         condition: guard.condition,
@@ -145,6 +148,7 @@ pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
     Ok(Get {
         target,
         key: encoded,
+        attributes: key,
         partition,
         consistent: true,
         factor: 1,

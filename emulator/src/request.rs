@@ -453,6 +453,7 @@ requests! {
         deletion_protection_enabled: Option<bool>,
         vector_indexes: Option<Vec<VectorIndex>>,
         resource_policy: Option<Text>,
+        global_table_source_arn: Option<Text>,
         global_table_settings_replication_mode: Option<Text>,
     }
 
@@ -480,11 +481,12 @@ requests! {
         global_secondary_index_updates: Option<Vec<IndexUpdate>>,
         stream_specification: Option<StreamSpecification>,
         sse_specification: Option<SseSpecification>,
-        replica_updates: Option<Vec<ReplicaUpdate>>,
+        replica_updates: Option<Judged<Vec<ReplicaUpdate>>>,
         table_class: Option<Text>,
         deletion_protection_enabled: Option<bool>,
         multi_region_consistency: Option<Text>,
-        global_table_witness_updates: Option<Vec<Empty>>,
+        disassociation_protection_enabled: Option<bool>,
+        global_table_witness_updates: Option<Judged<Vec<Empty>>>,
         global_table_settings_replication_mode: Option<Text>,
         on_demand_throughput: Option<OnDemandThroughput>,
         warm_throughput: Option<WarmThroughput>,

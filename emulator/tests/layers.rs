@@ -13,6 +13,7 @@ const ROWS: &[&[&str]] = &[
     &["error", "answer", "schema"],
     &["request"],
     &["key", "expression", "capacity", "fault", "transfer"],
+    &["journal"],
     &["change", "wire"],
     &["storage"],
     &["execute"],

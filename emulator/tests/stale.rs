@@ -27,10 +27,14 @@ type Items = BTreeMap<(String, i64), Value>;
 type State = (Moment, Items);
 
 fn create(twin: &Twin) {
+    create_table(twin, "tab");
+}
+
+fn create_table(twin: &Twin, table: &str) {
     twin.ok(
         "CreateTable",
         &json!({
-            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "TableName": table, "BillingMode": "PAY_PER_REQUEST",
             "AttributeDefinitions": [
                 {"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"},
                 {"AttributeName": "l", "AttributeType": "S"}],
@@ -41,7 +45,7 @@ fn create(twin: &Twin) {
     );
     twin.ok(
         "UpdateTimeToLive",
-        &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "dies"}}),
+        &json!({"TableName": table, "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "dies"}}),
     );
 }
 
@@ -375,6 +379,38 @@ fn a_dial_turned_on_begins_there_and_turned_off_is_gone() {
     twin.engine.set_table_conditions(&twin.caller, "tab", None);
     put(5);
     assert_eq!(read(false), 4);
+}
+
+#[test]
+fn what_was_seen_of_one_table_says_nothing_of_another() {
+    let twin = Twin::new(7);
+    twin.engine
+        .set_conditions(stale(Lag::Fixed(Duration::from_secs(9)), true));
+    ["one", "two"].iter().for_each(|table| create_table(&twin, table));
+    let key = |pk: &str| json!({"pk": {"S": pk}, "sk": {"N": "0"}});
+    let read = |table: &str, pk: &str, consistent: bool| {
+        let body = json!({"TableName": table, "Key": key(pk), "ConsistentRead": consistent});
+        number(&twin.ok("GetItem", &body)["Item"]["n"])
+    };
+    let in_partition = |place: usize| {
+        let mut names = (0..100).map(|at| format!("p{at}"));
+        names.find(|pk| partition_of(pk) == place).unwrap()
+    };
+    let keys: Vec<String> = (0..4).map(in_partition).collect();
+    for (at, pk) in keys.iter().enumerate() {
+        let mut item = key(pk);
+        item["n"] = json!({"N": at.to_string()});
+        twin.ok("PutItem", &json!({"TableName": "one", "Item": item}));
+        for other in &keys {
+            assert_eq!(read("one", pk, true), Some(at as i64));
+            assert_eq!(read("two", other, true), None);
+            assert_eq!(
+                read("one", pk, false),
+                Some(at as i64),
+                "{pk} after {other} of the other table"
+            );
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 import { carry } from './delivery.js';
 import { requestHandler } from './handler.js';
 import { Engine } from './pkg/dynatwin.js';
+import { pauses, retryStrategy } from './retries.js';
 
 const CALLER = { accessKey: 'dynatwin', region: 'us-east-1' };
 const encoder = new TextEncoder();
@@ -11,12 +12,13 @@ const iso = (moment) => (moment instanceof Date ? moment.toISOString() : moment)
 export class Dynatwin {
   #engine;
 
-  constructor({ seed = 0, conditions, clock, sharedTables = false, ...others } = {}) {
+  constructor({ seed = 0, conditions, clock, sharedTables = false, watch = false, ...others } = {}) {
     refuseOthers('Dynatwin', others);
     const start = clock?.start === undefined ? clock : { ...clock, start: iso(clock.start) };
     this.#engine = new Engine(seedOf(seed), conditions, iso(start), Boolean(sharedTables));
     this.clock = new Clock(this.#engine);
     this.faults = new Faults(this.#engine);
+    if (watch) this.#engine.watch(true);
   }
 
   get seed() {
@@ -41,7 +43,15 @@ export class Dynatwin {
   clientConfig(caller) {
     const { accessKey, region } = { ...CALLER, ...caller };
     const credentials = { accessKeyId: accessKey, secretAccessKey: 'not checked' };
-    return { region, credentials, requestHandler: this.requestHandler() };
+    return { region, credentials, requestHandler: this.requestHandler(), extensions: [this.pauses()] };
+  }
+
+  pauses() {
+    return pauses(this.clock);
+  }
+
+  retryStrategy(strategy) {
+    return retryStrategy(this.clock, strategy);
   }
 
   carry(answer, patience) {
@@ -89,6 +99,36 @@ export class Dynatwin {
   items(table, caller) {
     const { accessKey, region } = { ...CALLER, ...caller };
     return this.#engine.items(accessKey, region, table);
+  }
+
+  watch(watches = true) {
+    this.#engine.watch(Boolean(watches));
+  }
+
+  get watched() {
+    return this.#engine.isWatched();
+  }
+
+  requests() {
+    return this.#engine.requests().map((request) => ({ ...request, at: new Date(request.at) }));
+  }
+
+  forgetRequests() {
+    this.#engine.forgetRequests();
+  }
+
+  scans() {
+    return this.#engine.scans().map((scan) => ({ ...scan, first: new Date(scan.first) }));
+  }
+
+  metrics(caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    return this.#engine.metrics(accessKey, region);
+  }
+
+  hottestKeys(table, most = 10, caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    return this.#engine.hottestKeys(accessKey, region, table, most);
   }
 
   nextDue() {

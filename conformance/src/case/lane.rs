@@ -32,6 +32,8 @@ struct Stage {
     /// Tables that this target does not make, or not fill, and what it said.
     refused: Vec<(String, Failure)>,
     changed: bool,
+    /// Whether there is what outlives its table, and is the account's.
+    left: bool,
 }
 
 impl Lane {
@@ -52,7 +54,8 @@ impl Lane {
             return Some("it needs the twin's clock or conditions".to_owned());
         }
         self.target.table_prefix()?;
-        let whole = case.requests().any(|(operation, _)| WHOLE_ACCOUNT.contains(&operation));
+        let whole =
+            case.requests().any(|(operation, _)| WHOLE_ACCOUNT.contains(&operation)) || case.lists_all_streams();
         let named = case
             .requests()
             .any(|(_, request)| request.to_string().contains("\"arn:"));
@@ -62,8 +65,11 @@ impl Lane {
     /// Carries a case out; gives what was answered to it and what is expected, or why it could not be asked.
     pub async fn run(&mut self, file: &File, case: &Case) -> Outcome<(Reply, Expect)> {
         let stale = |stage: &Stage| stage.changed || stage.file != file.name;
-        if self.stage.as_ref().is_some_and(stale) {
+        if self.stage.as_ref().is_some_and(stale) || case.lists_all_streams() {
             self.clear().await;
+        }
+        if case.lists_all_streams() {
+            self.account = account();
         }
         if self.stage.is_none() {
             self.set_up(file).await?;
@@ -95,11 +101,13 @@ impl Lane {
             names: Names {
                 prefix: self.target.table_prefix(),
                 known: file.tables.iter().filter_map(table_name).collect(),
+                streams: Vec::new(),
                 token: unique(),
             },
             made: Vec::new(),
             refused: Vec::new(),
             changed: false,
+            left: false,
         });
         let outcome = stage.fill(file).await;
         // Half a stage is none, but its tables have to go.
@@ -115,6 +123,27 @@ impl Lane {
             self.account = account();
         }
     }
+}
+
+/// What makes something that stays when its table goes: backups (with recovery, of a table that is deleted), and what is
+/// listed of transfers.
+const OUTLIVES: [&str; 5] = [
+    "CreateBackup",
+    "UpdateContinuousBackups",
+    "ExportTableToPointInTime",
+    "ImportTable",
+    "StartBulkPutItems",
+];
+
+/// The table that an operation makes, if it makes one.
+fn made_table(operation: &str, request: &Value) -> Option<String> {
+    let name = match operation {
+        "CreateTable" => return table_name(request),
+        "RestoreTableFromBackup" | "RestoreTableToPointInTime" => &request["TargetTableName"],
+        "ImportTable" => &request["TableCreationParameters"]["TableName"],
+        _ => return None,
+    };
+    name.as_str().map(str::to_owned)
 }
 
 /// An access key that nobody had before: what keeps accounts apart then starts with nothing.
@@ -200,12 +229,14 @@ impl Stage {
             .await?;
         if reply.status == 200 {
             self.changed |= !only_reads(operation);
-            if operation == "CreateTable"
-                && let Some(name) = table_name(&request)
-            {
+            self.left |= OUTLIVES.contains(&operation);
+            if let Some(name) = made_table(operation, &request) {
                 self.wait_until_active(&name, region).await?;
                 self.made.push((name, region.map(str::to_owned)));
             }
+        }
+        if !self.door.is_twin() {
+            self.names.learn_stream(&reply.body);
         }
         self.names.restore(&mut reply.body);
         Ok(reply)
@@ -227,9 +258,9 @@ impl Stage {
         Err(Failure::new(format!("table {table} does not become ACTIVE")))
     }
 
-    /// Deletes all tables that were made; says whether nothing is left of them.
+    /// Deletes all tables that were made; says whether nothing is left of them, or of what else was made.
     async fn clear(&self) -> bool {
-        let mut cleared = true;
+        let mut cleared = !self.left;
         // A twin is made anew, and its tables may be long in going.
         if self.door.is_twin() {
             return cleared;
@@ -263,12 +294,18 @@ impl Stage {
 }
 
 /// The names of a stage's tables, where tables are shared with others: then each has a prefix of this run. Client tokens
-/// outlive tables, so they end differently on each stage.
+/// outlive tables, so they end differently on each stage. Streams are named by when they were made, in the cases by the
+/// start of a twin's clock.
 struct Names {
     prefix: Option<String>,
     known: Vec<String>,
+    /// What cases call a stream, and what it is called.
+    streams: Vec<(String, String)>,
     token: String,
 }
+
+/// The label of a stream that was made when a twin's clock started.
+const FIRST_LABEL: &str = "2026-01-01T00:00:00.000";
 
 /// The longest client token.
 const LONGEST_TOKEN: usize = 36;
@@ -283,10 +320,31 @@ impl Names {
         }
     }
 
+    /// Takes a table's latest stream from a description.
+    fn learn_stream(&mut self, answer: &Value) {
+        let described = ["TableDescription", "Table"].map(|member| &answer[member]);
+        for table in described {
+            let (Some(name), Some(stream)) = (table["TableName"].as_str(), table["LatestStreamArn"].as_str()) else {
+                continue;
+            };
+            let called = format!("arn:aws:dynamodb:us-east-1:000000000000:table/{name}/stream/{FIRST_LABEL}");
+            self.streams.retain(|(known, _)| *known != called);
+            self.streams.push((called, stream.to_owned()));
+        }
+    }
+
     fn rename(&self, request: &mut Value) {
+        replace(request, &|text| {
+            let stream = self.streams.iter().find(|(called, _)| called == text);
+            stream.map(|(_, is)| is.clone())
+        });
+        self.rename_tables(request);
+    }
+
+    fn rename_tables(&self, request: &mut Value) {
         let Some(prefix) = &self.prefix else { return };
         match request {
-            Value::Array(list) => list.iter_mut().for_each(|value| self.rename(value)),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.rename_tables(value)),
             Value::Object(object) => {
                 if let Some(Value::String(name)) = object.get_mut("TableName")
                     && self.known.contains(name)
@@ -302,28 +360,52 @@ impl Names {
                         })
                         .collect();
                 }
-                object.values_mut().for_each(|value| self.rename(value));
+                object.values_mut().for_each(|value| self.rename_tables(value));
             }
             _ => {}
         }
     }
 
     fn restore(&self, answer: &mut Value) {
+        replace(answer, &|text| {
+            // What begins with a stream's name and goes on is an iterator, and has to stay as it is.
+            let named = |is: &str| text == is || text.contains(is) && !text.starts_with(is);
+            let stream = self.streams.iter().find(|(_, is)| named(is));
+            stream.map(|(called, is)| text.replace(is.as_str(), called))
+        });
+        self.restore_tables(answer);
+    }
+
+    fn restore_tables(&self, answer: &mut Value) {
         let Some(prefix) = &self.prefix else { return };
         match answer {
             Value::String(text) if text.contains(prefix.as_str()) => *text = text.replace(prefix.as_str(), ""),
-            Value::Array(list) => list.iter_mut().for_each(|value| self.restore(value)),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.restore_tables(value)),
             Value::Object(object) => {
                 *object = std::mem::take(object)
                     .into_iter()
                     .map(|(name, mut value)| {
-                        self.restore(&mut value);
+                        self.restore_tables(&mut value);
                         (name.replace(prefix.as_str(), ""), value)
                     })
                     .collect();
             }
             _ => {}
         }
+    }
+}
+
+/// Replaces texts, wherever they stand.
+fn replace(value: &mut Value, by: &impl Fn(&str) -> Option<String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(other) = by(text) {
+                *text = other;
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| replace(value, by)),
+        Value::Object(object) => object.values_mut().for_each(|value| replace(value, by)),
+        _ => {}
     }
 }
 
@@ -348,6 +430,7 @@ mod tests {
         let names = Names {
             prefix: Some("p-".to_owned()),
             known: vec!["one".to_owned()],
+            streams: Vec::new(),
             token: "7".to_owned(),
         };
         let mut request =
@@ -363,10 +446,29 @@ mod tests {
     }
 
     #[test]
+    fn streams_are_called_as_in_the_cases() {
+        let mut names = Names {
+            prefix: None,
+            known: Vec::new(),
+            streams: Vec::new(),
+            token: String::new(),
+        };
+        names.learn_stream(&json!({"Table": {"TableName": "one", "LatestStreamArn": "arn:other"}}));
+        let called = format!("arn:aws:dynamodb:us-east-1:000000000000:table/one/stream/{FIRST_LABEL}");
+        let mut request = json!({"StreamArn": called});
+        names.rename(&mut request);
+        assert_eq!(request["StreamArn"], "arn:other");
+        let mut answer = json!({"message": "no arn:other"});
+        names.restore(&mut answer);
+        assert_eq!(answer["message"], format!("no {called}"));
+    }
+
+    #[test]
     fn tokens_stay_valid() {
         let names = Names {
             prefix: None,
             known: Vec::new(),
+            streams: Vec::new(),
             token: "77".to_owned(),
         };
         for (token, marked) in [("a", "a77"), ("", ""), (&"x".repeat(35), &"x".repeat(35))] {

@@ -39,6 +39,22 @@ impl Exceeded {
         self as usize
     }
 
+    /// What one of the sixteen reasons says: what was exceeded, whether by an index, and whether by writing.
+    ///
+    /// ```
+    /// use dynatwin_engine::fault::Exceeded;
+    ///
+    /// let said = Exceeded::of_reason("IndexWriteKeyRangeThroughputExceeded");
+    /// assert_eq!(said, Some((Exceeded::KeyRangeThroughput, true, true)));
+    /// ```
+    pub fn of_reason(reason: &str) -> Option<(Exceeded, bool, bool)> {
+        let sides = [(false, false), (false, true), (true, false), (true, true)];
+        let mut all = Exceeded::ALL
+            .into_iter()
+            .flat_map(|exceeded| sides.map(|(of_index, writes)| (exceeded, of_index, writes)));
+        all.find(|(exceeded, of_index, writes)| exceeded.reason(*of_index, *writes) == reason)
+    }
+
     /// The name of one of the sixteen reasons, as the API model spells them.
     ///
     /// ```
@@ -179,6 +195,8 @@ mod tests {
                 let resource = if of_index { "Index" } else { "Table" };
                 let operation = if writes { "Write" } else { "Read" };
                 assert_eq!(throttle.reason(), format!("{resource}{operation}{limit}"));
+                let said = Exceeded::of_reason(throttle.reason());
+                assert_eq!(said, Some((exceeded, of_index, writes)));
                 names.push(throttle.reason());
             }
         }

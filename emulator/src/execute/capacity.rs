@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use super::transact::reason;
 use super::{Context, Entry};
 use crate::capacity::units::{self, Units};
 use crate::capacity::{Consumed, Demand, Direction, Shortage};
@@ -111,9 +110,8 @@ impl<'a> Basket<'a> {
         });
     }
 
-    /// Spends everything, under the locks of all ledgers, or nothing: then the transaction, of so many entries, is
-    /// cancelled, and says which of them lacked what.
-    pub(super) fn reserve(self, entries: usize, now: Moment) -> Result<(), ApiError> {
+    /// Spends everything, under the locks of all ledgers, or nothing: then it says what each of so many entries lacked.
+    pub(super) fn reserve(self, entries: usize, now: Moment) -> Result<(), Vec<Option<ApiError>>> {
         let tables = self
             .0
             .into_values()
@@ -132,8 +130,7 @@ impl<'a> Basket<'a> {
             }
         }
         if lacking.iter().any(Option::is_some) {
-            let reasons = lacking.into_iter().map(reason).collect();
-            return Err(ApiError::transaction_cancelled(reasons));
+            return Err(lacking);
         }
         for (_, demands, ledger) in &mut locked {
             if let Some(ledger) = ledger.as_mut() {
@@ -194,12 +191,15 @@ fn reserve(context: &Context<'_>, table: &Table, demands: &[Demand<'_>]) -> Resu
 /// Whether a page can be read that begins at this token: it needs something to be there, and is paid for when it was read.
 #[cold]
 pub fn admit_page(context: &Context<'_>, table: &Table, index: Option<&str>, token: u64) -> Result<(), ApiError> {
-    let mut ledger = table.capacity.lock();
-    let Some(ledger) = ledger.as_mut() else { return Ok(()) };
     let demand = page_demand(index, token, Units::ZERO, None);
-    ledger
-        .admit(&demand, context.now)
-        .map_err(|shortage| throttled(table, std::iter::once(&shortage)))
+    let admitted = match table.capacity.lock().as_mut() {
+        Some(ledger) => ledger.admit(&demand, context.now),
+        None => Ok(()),
+    };
+    admitted.map_err(|shortage| {
+        follow_splits(context, table);
+        throttled(table, std::iter::once(&shortage))
+    })
 }
 
 fn page_demand<'a>(index: Option<&'a str>, token: u64, units: Units, key: Option<&'a AttributeValue>) -> Demand<'a> {

@@ -8,6 +8,7 @@ use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::fault::Aftermath;
+use crate::journal::Draft;
 use crate::storage::Scope;
 
 /// One request's surroundings: who asks, when, of which engine, and what becomes of the answer.
@@ -29,6 +30,8 @@ pub struct Context<'e> {
     aftermath: Cell<Aftermath>,
     note: RefCell<Option<String>>,
     done_at: Cell<Moment>,
+    /// What the journal will hear of it; nothing while nobody watches.
+    draft: Option<Box<RefCell<Draft>>>,
 }
 
 impl<'e> Context<'e> {
@@ -40,7 +43,13 @@ impl<'e> Context<'e> {
         operation: &'static str,
         now: Moment,
     ) -> Context<'e> {
+        let draft = if engine.journal().is_watched() {
+            Some(draft(&scope, caller, operation, now))
+        } else {
+            None
+        };
         Context {
+            draft,
             engine,
             scope,
             caller,
@@ -97,8 +106,25 @@ impl<'e> Context<'e> {
         self.note.borrow_mut().take()
     }
 
+    /// Tells the journal something of this request, while somebody watches. `tell` asks for no other telling.
+    pub fn tell(&self, tell: impl FnOnce(&mut Draft)) {
+        if let Some(draft) = &self.draft {
+            tell(&mut draft.borrow_mut());
+        }
+    }
+
+    /// What the journal has to hear of this request, which is done.
+    pub fn take_draft(&mut self) -> Option<Draft> {
+        self.draft.take().map(|draft| draft.into_inner())
+    }
+
     /// The ARN of a table of the caller's.
     pub fn table_arn(&self, table: &str) -> String {
         format!("arn:aws:dynamodb:{}:{}:table/{table}", self.region, self.account)
     }
+}
+
+#[cold]
+fn draft(scope: &Scope, caller: &Caller, operation: &str, now: Moment) -> Box<RefCell<Draft>> {
+    Box::new(RefCell::new(Draft::new(scope.owner(), caller.clone(), operation, now)))
 }

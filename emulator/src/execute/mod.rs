@@ -6,7 +6,9 @@
 
 mod capacity;
 mod context;
+mod control;
 mod due;
+mod gauges;
 mod judge;
 mod read;
 mod search;
@@ -15,15 +17,17 @@ mod state;
 mod stream;
 mod target;
 mod tokens;
+mod trace;
 mod transact;
 mod write;
 
 pub use capacity::{admit_page, spend_page};
 pub use context::Context;
+pub use control::{Controls, IndexState, NotThere};
 pub use due::{expire_now, run_due};
 pub use judge::Entry;
 pub use judge::is_throttle;
-pub use read::{Get, Source, get, get_within, page, transact_get};
+pub use read::{Get, Source, get, get_within, page, read_again, transact_get};
 pub use search::{Found, Search, search};
 pub use stale::Readers;
 pub use state::State;
@@ -31,4 +35,4 @@ pub use stream::{read_stream, settle_stream};
 pub use target::Target;
 pub use tokens::{Known, Tokens};
 pub use transact::{reason as cancellation_reason, transact_write};
-pub use write::{Action, Write, check_entries, write};
+pub use write::{Action, Write, check_entries, load, write};

@@ -6,12 +6,12 @@ use super::capacity::{self, Basket};
 use super::judge::is_throttle;
 use super::transact::reason;
 use super::{Context, Entry, Target};
-use super::{due, stale};
+use super::{due, stale, trace};
 use crate::capacity::units::{self, Units};
 use crate::error::ApiError;
 use crate::key::Key;
 use crate::storage::{Page, Past, Walk};
-use crate::value::{AttributeValue, Item};
+use crate::value::{AttributeValue, Item, Map};
 
 /// A read of one item.
 pub struct Get<'r> {
@@ -19,6 +19,8 @@ pub struct Get<'r> {
     pub target: Target,
     /// The item's key.
     pub key: Key,
+    /// The attributes that the key is among, for the journal.
+    pub attributes: &'r Map,
     /// The value of its partition key, for the fault rules.
     pub partition: Option<&'r AttributeValue>,
     /// Whether it sees the item as it is, and not as it may have been a moment ago.
@@ -33,7 +35,7 @@ impl Get<'_> {
         units::read(item.map_or(0, Item::size), self.consistent).times(self.factor)
     }
 
-    fn entry(&self) -> Entry<'_> {
+    pub(super) fn entry(&self) -> Entry<'_> {
         Entry {
             table: &self.target.table,
             shape: &self.target.shape,
@@ -57,19 +59,26 @@ pub enum Source {
 
 /// Reads one item.
 pub fn get(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> {
-    let item = find(context, get)?;
-    pay(context, get, item.as_ref())?;
-    Ok(item)
+    let item = find(context, get);
+    paid(context, get, item)
+}
+
+/// What was read, if it can be paid for.
+fn paid(context: &Context<'_>, get: &Get<'_>, item: Result<Option<Item>, ApiError>) -> Result<Option<Item>, ApiError> {
+    let item = item.and_then(|item| pay(context, get, item.as_ref()).map(|()| item));
+    context.tell(|draft| trace::got(draft, get, item.as_ref().map(Option::as_ref)));
+    item
 }
 
 /// Reads one item for which there are so many bytes of room. `None` if it is larger: then nobody pays.
 pub fn get_within(context: &Context<'_>, get: &Get<'_>, room: usize) -> Result<Option<Option<Item>>, ApiError> {
-    let item = find(context, get)?;
-    if item.as_ref().is_some_and(|item| item.size() > room) {
+    let item = find(context, get);
+    if let Ok(Some(found)) = &item
+        && found.size() > room
+    {
         return Ok(None);
     }
-    pay(context, get, item.as_ref())?;
-    Ok(Some(item))
+    paid(context, get, item).map(Some)
 }
 
 fn pay(context: &Context<'_>, get: &Get<'_>, item: Option<&Item>) -> Result<(), ApiError> {
@@ -84,6 +93,10 @@ fn pay(context: &Context<'_>, get: &Get<'_>, item: Option<&Item>) -> Result<(), 
 
 fn find(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> {
     context.judge(&get.entry())?;
+    Ok(look(context, get))
+}
+
+fn look(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
     let table = &get.target.table;
     let place = table.partition_of(get.key.token);
     let partition = table.partition(place);
@@ -91,9 +104,9 @@ fn find(context: &Context<'_>, get: &Get<'_>) -> Result<Option<Item>, ApiError> 
     if let Some(history) = contents.history()
         && let Some(state) = stale::state(context, table, place, history, &get.key.bytes, get.consistent)
     {
-        return Ok(Past::new(&contents, history, state).get(&get.key).cloned());
+        return Past::new(&contents, history, state).get(&get.key).cloned();
     }
-    Ok(contents.get(&get.key).cloned())
+    contents.get(&get.key).cloned()
 }
 
 /// Reads a page. A read that is not `consistent` may see each partition as it was a moment ago.
@@ -123,15 +136,7 @@ pub fn page(context: &Context<'_>, target: &Target, source: Source, walk: &Walk<
 ///
 /// A read that is throttled, or meets a running transaction, cancels all of them.
 pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Option<Item>>, ApiError> {
-    for (at, get) in gets.iter().enumerate() {
-        context.judge(&get.entry()).map_err(|error| {
-            if !is_throttle(&error) {
-                return error;
-            }
-            let failures = (0..gets.len()).map(|other| (other == at).then(|| error.clone()));
-            cancelled(failures)
-        })?;
-    }
+    judge_all(context, gets)?;
     let place = |get: &Get<'_>| (get.target.table.ordinal, get.target.table.partition_of(get.key.token));
     let mut partitions: Vec<_> = gets.iter().map(|get| (place(get), get)).collect();
     partitions.sort_by_key(|(place, _)| *place);
@@ -157,12 +162,39 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
     let held = |get: &Get<'_>| contents(get).is_some_and(|contents| contents.is_marked(&get.key));
     if gets.iter().any(held) {
         let failures = gets.iter().map(|get| held(get).then(ApiError::transaction_conflict));
-        return Err(cancelled(failures));
+        return Err(cancelled(context, gets, failures.collect()));
     }
     let items: Vec<Option<Item>> = gets.iter().map(read).collect();
     drop(guards);
     pay_all(context, gets, &items)?;
+    context.tell(|draft| {
+        let read = gets.iter().zip(&items);
+        read.for_each(|(get, item)| trace::got(draft, get, Ok(item.as_ref())));
+    });
     Ok(items)
+}
+
+/// Reads several items, one after the other, and pays for all or for none: what a transaction costs that comes a second
+/// time. That another one holds an item is nothing to it.
+pub fn read_again(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Option<Item>>, ApiError> {
+    judge_all(context, gets)?;
+    let items: Vec<Option<Item>> = gets.iter().map(|get| look(context, get)).collect();
+    pay_all(context, gets, &items)?;
+    Ok(items)
+}
+
+/// Holds the rules and dials against all of them. A throttle cancels all.
+fn judge_all(context: &Context<'_>, gets: &[Get<'_>]) -> Result<(), ApiError> {
+    for (at, get) in gets.iter().enumerate() {
+        context.judge(&get.entry()).map_err(|error| {
+            if !is_throttle(&error) {
+                return error;
+            }
+            let failures = (0..gets.len()).map(|other| (other == at).then(|| error.clone()));
+            cancelled(context, gets, failures.collect())
+        })?;
+    }
+    Ok(())
 }
 
 /// Pays for all of them, or for none.
@@ -175,9 +207,13 @@ fn pay_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) -> R
         let units = get.units(item.as_ref());
         basket.add_read(entry, &get.target.table, get.key.token, units, get.partition);
     }
-    basket.reserve(gets.len(), context.now)
+    let paid = basket.reserve(gets.len(), context.now);
+    gets.iter()
+        .for_each(|get| capacity::follow_splits(context, &get.target.table));
+    paid.map_err(|lacking| cancelled(context, gets, lacking))
 }
 
-fn cancelled(failures: impl Iterator<Item = Option<ApiError>>) -> ApiError {
-    ApiError::transaction_cancelled(failures.map(reason).collect())
+fn cancelled(context: &Context<'_>, gets: &[Get<'_>], failures: Vec<Option<ApiError>>) -> ApiError {
+    context.tell(|draft| trace::cancelled_gets(draft, gets, &failures));
+    ApiError::transaction_cancelled(failures.into_iter().map(reason).collect())
 }

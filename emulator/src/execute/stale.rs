@@ -33,7 +33,8 @@ pub(super) fn state(
         state = history.state(context.now, history.staleness.of(decision));
     }
     if history.monotonic {
-        let reader = StableHash::new(table.ordinal).word(place as u64);
+        // Each word by itself: the two numbers are small, and one must not cancel the other.
+        let reader = StableHash::new(0).word(table.ordinal).word(place as u64);
         let reader = reader.bytes(context.caller.access_key.as_bytes()).finish();
         let forget = context.now.minus(history.staleness.longest());
         state = context

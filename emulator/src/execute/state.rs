@@ -9,6 +9,7 @@ use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
+use crate::journal::Journal;
 use crate::storage::{Catalog, Scope};
 use crate::sync::RwLock;
 use crate::transfer::Depot;
@@ -35,6 +36,7 @@ pub struct State {
     depot: Option<Arc<dyn Depot>>,
     decided: Ordinals,
     readers: Readers,
+    journal: Journal,
 }
 
 impl State {
@@ -51,6 +53,7 @@ impl State {
             depot: None,
             decided: Ordinals::default(),
             readers: Readers::default(),
+            journal: Journal::default(),
         }
     }
 
@@ -99,6 +102,11 @@ impl State {
         &self.readers
     }
 
+    /// What was asked, while somebody watches.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
     /// The conditions of all tables without their own.
     pub fn conditions(&self) -> Conditions {
         *self.conditions.read()
@@ -118,14 +126,23 @@ impl State {
         }
     }
 
+    /// The conditions that a table has of its own.
+    pub fn own_conditions(&self, scope: &Scope, table: &str) -> Option<Conditions> {
+        let own = self.table_conditions.read();
+        if own.is_empty() {
+            return None;
+        }
+        own.get(&(scope.clone(), Name::new(table))).copied()
+    }
+
+    /// How many tables, there or not, have conditions of their own.
+    pub fn count_own_conditions(&self) -> usize {
+        self.table_conditions.read().len()
+    }
+
     /// The conditions of a table.
     pub fn conditions_of(&self, scope: &Scope, table: &str) -> Conditions {
-        let own = self.table_conditions.read();
-        let found = (!own.is_empty())
-            .then(|| own.get(&(scope.clone(), Name::new(table))).copied())
-            .flatten();
-        drop(own);
-        found.unwrap_or_else(|| self.conditions())
+        self.own_conditions(scope, table).unwrap_or_else(|| self.conditions())
     }
 
     /// Lets go of a table whose deletion is done.
@@ -143,13 +160,14 @@ impl State {
         }
     }
 
-    /// Removes all tables, rules, tokens, and conditions of single tables.
+    /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.
     pub fn clear(&self) {
         self.catalog.clear();
         self.faults.clear();
         self.tokens.clear();
         self.decided.clear();
         self.readers.clear();
+        self.journal.clear();
         self.table_conditions.write().clear();
     }
 }

@@ -9,6 +9,7 @@ use super::Context;
 use super::capacity::{self, Basket};
 use super::due;
 use super::judge::is_throttle;
+use super::trace;
 use super::write::Write;
 use crate::chance::{self, StableHash};
 use crate::change::Change;
@@ -84,11 +85,10 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
         }
     }
     if failures.iter().any(Option::is_some) {
-        return Err(ApiError::transaction_cancelled(
-            failures.into_iter().map(reason).collect(),
-        ));
+        return Err(cancelled(context, writes, failures));
     }
     reserve(context, writes, &changes)?;
+    context.tell(|draft| trace::wrote_all(draft, writes, changes.iter().map(|(_, _, change)| change)));
     let lands = context.now.plus(time_in_flight(context, writes));
     if lands > context.now {
         for (at, applies, change) in &changes {
@@ -138,7 +138,17 @@ fn reserve(
     for (entry, ((write, table), (_, _, change))) in planned().zip(changes).enumerate() {
         basket.add_write(entry, table, change, write.partition);
     }
-    basket.reserve(writes.len(), context.now)
+    let reserved = basket.reserve(writes.len(), context.now);
+    reserved.map_err(|lacking| cancelled(context, writes, lacking))
+}
+
+fn cancelled(
+    context: &Context<'_>,
+    writes: &[Result<Write<'_>, ApiError>],
+    failures: Vec<Option<ApiError>>,
+) -> ApiError {
+    context.tell(|draft| trace::cancelled_writes(draft, writes, &failures));
+    ApiError::transaction_cancelled(failures.into_iter().map(reason).collect())
 }
 
 /// How long a transaction runs: what the dials of its tables make of its first item, and the longest of them.

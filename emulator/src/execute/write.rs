@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{Context, Entry, Target};
-use super::{capacity, due};
+use super::{capacity, due, trace};
 use crate::change::Change;
 use crate::change::vector;
 use crate::error::{ApiError, ErrorKind};
 use crate::expression::{Condition, Update};
 use crate::key::{self, Key};
 use crate::limits;
-use crate::schema::Definition;
+use crate::schema::{Definition, Index};
 use crate::storage::{Contents, Shape};
 use crate::value::{AttributeValue, Item, Map};
 
@@ -41,6 +41,8 @@ pub struct Write<'r> {
     pub target: Target,
     /// The item's key.
     pub key: Key,
+    /// The attributes that the key is among, for the journal.
+    pub attributes: &'r Map,
     /// The value of its partition key, for the fault rules.
     pub partition: Option<&'r AttributeValue>,
     /// What is done.
@@ -71,7 +73,7 @@ impl Write<'_> {
             return Err(ApiError::table_not_found());
         }
         if let Action::Put(item) | Action::Insert(item) = &self.action {
-            check_entries(&shape.definition, item.attributes())?;
+            check_entries(&shape.definition, item)?;
         }
         Ok(())
     }
@@ -124,12 +126,33 @@ fn weigh(shape: &Shape, contents: &Contents, change: &mut Change, pending: i64) 
 }
 
 /// Checks what an item that is put has for the indexes of its table.
-pub fn check_entries(definition: &Definition, item: &Map) -> Result<(), ApiError> {
+pub fn check_entries(definition: &Definition, item: &Item) -> Result<(), ApiError> {
+    let attributes = item.attributes();
     definition
         .indexes()
-        .try_for_each(|index| key::check_entry(index, item, false))?;
+        .try_for_each(|index| key::check_entry(index, attributes, false))?;
     let mut vectors = definition.vectors.iter();
-    vectors.try_for_each(|index| vector::check(index, item, false))
+    vectors.try_for_each(|index| vector::check(index, attributes, false))?;
+    if with_local_entries(definition, item) > limits::ITEM_SIZE {
+        return Err(ApiError::item_too_large());
+    }
+    Ok(())
+}
+
+/// The size of an item and its entries in local indexes, which have to keep to the limit together (Developer Guide,
+/// "Quotas", item size). Where they are sure to, only that of the item.
+fn with_local_entries(definition: &Definition, item: &Item) -> usize {
+    let locals = &definition.locals;
+    // An entry is never larger than its item.
+    if item.size() * (1 + locals.len()) <= limits::ITEM_SIZE {
+        return item.size();
+    }
+    let is_in = |index: &&Index| {
+        let mut keys = index.key.attributes();
+        keys.all(|key| item.get(&key.name).is_some_and(|value| key.kind.fits(value)))
+    };
+    let entry = |index: &Index| index.project(item, &definition.key).size();
+    item.size() + locals.iter().filter(is_in).map(entry).sum::<usize>()
 }
 
 /// Checks what an update has changed for the indexes of its table. A value from before an index was made, which it could
@@ -169,6 +192,9 @@ fn updated(
     }
     if shape.definition.has_indexes() {
         check_changed(&shape.definition, old, &item)?;
+        if with_local_entries(&shape.definition, &item) > limits::ITEM_SIZE {
+            return Err(ApiError::updated_item_too_large());
+        }
     }
     Ok(Some(item))
 }
@@ -195,15 +221,24 @@ fn pay(
 
 /// Carries out a write of one item. On success the change has happened; otherwise nothing has.
 pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
-    context.judge(&write.entry())?;
-    let written = carry_out(context, write);
+    if let Err(error) = context.judge(&write.entry()) {
+        context.tell(|draft| trace::wrote(draft, write, Err(&error), 0));
+        return Err(error);
+    }
+    let written = carry_out(context, write, true);
     if write.target.table.capacity.is_counted() {
         capacity::follow_splits(context, &write.target.table);
     }
     written
 }
 
-fn carry_out(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
+/// The same for an entry of a bulk operation. That is paid for by the byte, and what is throttled or fails by itself is
+/// tried again by the service: so it costs no units here, and is judged as a whole.
+pub fn load(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
+    carry_out(context, write, false)
+}
+
+fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Change, ApiError> {
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
     let mut guard = partition.write();
@@ -217,8 +252,16 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     }
     let mut change = write.change(&shape, &guard, 0);
     if table.capacity.is_counted() {
-        change = pay(context, write, &guard, change);
+        change = if paid {
+            pay(context, write, &guard, change)
+        } else {
+            change.inspect(|change| capacity::resize(table, change, context.now))
+        };
     }
+    context.tell(|draft| {
+        let size = guard.get(&write.key).map_or(0, Item::size);
+        trace::wrote(draft, write, change.as_ref(), size);
+    });
     let change = change?;
     if write.changes(&change) {
         let contents = Arc::make_mut(&mut guard);

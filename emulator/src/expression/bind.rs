@@ -130,7 +130,7 @@ impl<'r> Scope<'r> {
     }
 
     /// As [`Scope::new`], for PutItem, UpdateItem and DeleteItem: errors come in the moved layer's envelope, but for
-    /// `… contains invalid key` and `… contains invalid value`, which stay bare even there.
+    /// `… contains invalid key`, which stays bare even there.
     pub fn new_enveloped(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Scope<'r>, ApiError> {
         Scope::checked(substitutions, cache, ApiError::enveloped)
     }
@@ -144,7 +144,10 @@ impl<'r> Scope<'r> {
             if names.is_empty() {
                 return Err(envelope(ApiError::substitutions_empty(NAMES)));
             }
-            names.iter().try_for_each(|(key, name)| check_name(key, name))?;
+            for (key, name) in names {
+                check_placeholder(NAMES, key, b'#')?;
+                check_aliased(key, name).map_err(envelope)?;
+            }
         }
         if let Some(values) = &substitutions.values {
             if values.is_empty() {
@@ -230,8 +233,7 @@ impl<'r> Scope<'r> {
     }
 }
 
-fn check_name(key: &str, name: &str) -> Result<(), ApiError> {
-    check_placeholder(NAMES, key, b'#')?;
+fn check_aliased(key: &str, name: &str) -> Result<(), ApiError> {
     if name.is_empty() {
         return Err(ApiError::alias_of_empty(key));
     }

@@ -441,11 +441,4 @@ impl ApiError {
     pub(super) fn duplicate_attribute_to_get(name: &str) -> ApiError {
         ApiError::invalid(format_args!("Duplicate value in attribute name: {name}"))
     }
-
-    pub(super) fn attributes_to_get_empty() -> ApiError {
-        ApiError::validation(format!(
-            "{}Value '[]' at 'attributesToGet' failed to satisfy constraint: Member must have length greater than or equal to 1",
-            crate::error::ONE_VALIDATION_ERROR
-        ))
-    }
 }

@@ -342,9 +342,6 @@ fn action(update: &AttributeUpdate) -> Result<(Clause, Option<&AttributeValue>),
 
 /// Lowers `AttributesToGet`.
 pub fn attributes_to_get(names: &[Name]) -> Result<Projection<'_>, ApiError> {
-    if names.is_empty() {
-        return Err(ApiError::attributes_to_get_empty());
-    }
     let mut seen = FxHashSet::default();
     if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
         return Err(ApiError::duplicate_attribute_to_get(twice));

@@ -142,6 +142,10 @@ fn check_members(request: &BatchGetItem, body: &[u8]) -> Result<Report, ApiError
             for (name, _) in tables.iter().filter(|(_, asked)| asked.keys.is_none()) {
                 faults.missing(format_args!("requestItems.{name}.member.keys"));
             }
+            for (name, asked) in tables {
+                let path = format!("requestItems.{name}.member.attributesToGet");
+                check::attributes_to_get(&mut faults, asked.attributes_to_get.as_deref(), &path);
+            }
         }
     }
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());

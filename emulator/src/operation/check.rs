@@ -1,9 +1,10 @@
 //! The framework's checks on members that several operations share, in the wording of each layer.
 
 use super::arn;
+pub use crate::error::is_name;
 use crate::error::{ApiError, Violations, constraint};
 use crate::request::Substitutions;
-use crate::value::Text;
+use crate::value::{Name, Text};
 
 /// The sets of words, as the service prints them.
 pub mod words {
@@ -133,25 +134,9 @@ pub fn name(faults: &mut Violations, name: &str, path: &str) {
     plain_name(faults, name, path);
 }
 
-/// A name that cannot be an ARN: its length and characters. Where both are wrong, the pattern is named first.
+/// A name that cannot be an ARN: its length and characters.
 pub fn plain_name(faults: &mut Violations, name: &str, path: &str) {
-    if !is_name(name) {
-        faults.value(name, path, constraint::NAME_PATTERN);
-    }
-    if name.len() < 3 {
-        faults.value(name, path, constraint::min_length(3));
-    }
-    if name.chars().count() > 255 {
-        faults.value(name, path, constraint::max_length(255));
-    }
-}
-
-/// Whether all characters of a name are allowed ones.
-pub fn is_name(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
+    faults.name(name, path);
 }
 
 /// `TableName` of a data-plane operation in the moved layer. An empty one is a fault that stands alone.
@@ -188,6 +173,13 @@ pub fn control_table_name(table: Option<&Text>) -> Result<&str, ApiError> {
     name(&mut faults, table, "tableName");
     faults.finish()?;
     Ok(table)
+}
+
+/// `AttributesToGet`: it may be left out, and not be empty.
+pub fn attributes_to_get(faults: &mut Violations, names: Option<&[Name]>, path: &str) {
+    if names.is_some_and(<[Name]>::is_empty) {
+        faults.value("[]", path, constraint::min_length(1));
+    }
 }
 
 /// A number with bounds, in the moved layer.

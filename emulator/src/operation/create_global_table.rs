@@ -3,13 +3,12 @@
 use super::legacy_global_tables as legacy;
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
-use crate::request::GlobalTable;
-use crate::wire::decode::Decode;
+use crate::wire::decode::CreateGlobalTable;
 use crate::wire::encode::Writer;
 
 /// The service refuses this everywhere: UpdateTable with `ReplicaUpdates` is what makes a global table.
 pub(super) fn run(context: &Context<'_>, body: &[u8], _: &mut Writer) -> Result<(), ApiError> {
-    let request = GlobalTable::decode(body)?;
+    let request = CreateGlobalTable::decode(body)?;
     let mut faults = Violations::new();
     legacy::check_name(&mut faults, request.global_table_name.as_ref());
     if request.replication_group.is_none() {

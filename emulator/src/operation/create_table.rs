@@ -41,6 +41,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             .collect(),
         ..Attached::default()
     };
+    context.tell(|draft| draft.name_table(&name));
     context.judge_control(&name)?;
     let region = context.engine.catalog().region_or_new(&context.scope);
     let mut tables = region.tables.write();
@@ -65,7 +66,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let table = make(context, &region, name.clone(), definition, extras);
     tables.insert(name, Arc::clone(&table));
     drop(tables);
-    description::table(out, "TableDescription", &table, &table.shape(), Look::Created);
+    description::table(
+        out,
+        "TableDescription",
+        &table,
+        &table.shape(),
+        Look::Created(context.now),
+    );
     Ok(())
 }
 
@@ -165,7 +172,12 @@ pub(super) fn make(
         chance::decide(seed, "id", &[], ordinal),
         chance::decide(seed, "id", &[1], ordinal),
     );
-    Arc::new(Table::new(name, arn, id, ordinal, context.now, shape))
+    let table = Table::new(name, arn, id, ordinal, context.now, shape);
+    // Under the lock that whoever begins to watch takes after having said so.
+    if context.engine.journal().is_asked() {
+        table.watch_from_birth();
+    }
+    Arc::new(table)
 }
 
 /// `check` is named so that both halves of the validation can find it.

@@ -3,14 +3,13 @@
 use super::policies;
 use crate::error::ApiError;
 use crate::execute::Context;
-use crate::request::ResourcePolicy;
-use crate::wire::decode::Decode;
+use crate::wire::decode::DeleteResourcePolicy;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// A resource that has no policy answers without an id.
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = ResourcePolicy::decode(body)?;
+    let request = DeleteResourcePolicy::decode(body)?;
     let resource = policies::check(context, &request, false)?;
     let expected = request.expected_revision_id.as_deref();
     let id = policies::change(context, &resource, expected, None)?;

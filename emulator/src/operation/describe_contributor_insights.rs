@@ -3,13 +3,12 @@
 use super::{check, insights};
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
-use crate::request::ContributorInsights;
-use crate::wire::decode::Decode;
+use crate::wire::decode::DescribeContributorInsights;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = ContributorInsights::decode(body)?;
+    let request = DescribeContributorInsights::decode(body)?;
     check::control_table_name(request.table_name.as_ref())?;
     let mut faults = Violations::new();
     insights::check_index_name(&mut faults, &request);

@@ -3,12 +3,11 @@
 use super::legacy_global_tables as legacy;
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
-use crate::request::GlobalTable;
-use crate::wire::decode::Decode;
+use crate::wire::decode::GlobalTableOnly;
 use crate::wire::encode::Writer;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], _: &mut Writer) -> Result<(), ApiError> {
-    let request = GlobalTable::decode(body)?;
+    let request = GlobalTableOnly::decode(body)?;
     let mut faults = Violations::new();
     legacy::check_name(&mut faults, request.global_table_name.as_ref());
     faults.finish()?;

@@ -247,12 +247,12 @@ fn replay(
     report: Report,
     out: &mut Writer,
 ) -> Result<(), ApiError> {
-    let mut consumed = Vec::new();
+    let mut places = Vec::with_capacity(steps.len());
     for (step, key) in steps.iter().zip(keys) {
         let target = step.target.as_ref().map_err(Clone::clone)?;
-        let key = key.as_ref().map_err(Clone::clone)?;
-        output::merge(&mut consumed, transaction::replayed(context, target, key)?);
+        places.push((target, key.as_ref().map_err(Clone::clone)?));
     }
+    let consumed = transaction::replayed(context, places.into_iter())?;
     answer(out, report, || consumed);
     Ok(())
 }

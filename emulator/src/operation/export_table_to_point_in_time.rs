@@ -3,9 +3,9 @@
 mod lines;
 
 use super::transfers::{self, Start};
-use super::{arn, backups, describe_export, one_of};
+use super::{arn, backups, describe_export, one_of, streams};
 use crate::clock::Moment;
-use crate::error::{ApiError, Violations, constraint};
+use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context};
 use crate::limits;
 use crate::plan::Target;
@@ -61,11 +61,7 @@ fn table(context: &Context<'_>, arn: &str) -> Result<Target, ApiError> {
 
 fn check_members(request: &ExportTableToPointInTime) -> Result<(), ApiError> {
     let mut faults = Violations::new();
-    match request.table_arn.as_deref() {
-        None => faults.missing("tableArn"),
-        Some("") => faults.value("", "tableArn", constraint::min_length(1)),
-        Some(_) => {}
-    }
+    streams::required(&mut faults, request.table_arn.as_ref(), "tableArn", 1, 1024);
     let place = S3BucketSource {
         s3_bucket: request.s3_bucket.clone(),
         s3_bucket_owner: request.s3_bucket_owner.clone(),
@@ -73,6 +69,8 @@ fn check_members(request: &ExportTableToPointInTime) -> Result<(), ApiError> {
     };
     transfers::check_place(&mut faults, &place, ["s3Bucket", "s3BucketOwner", "s3Prefix"], true);
     transfers::check_token(&mut faults, request.client_token.as_ref());
+    let key = request.s3_sse_kms_key_id.as_ref();
+    streams::length(&mut faults, key, "s3SseKmsKeyId", 1, 2048);
     let view = request
         .incremental
         .as_ref()
@@ -127,6 +125,13 @@ fn span(
     let is_kept = |moment: Moment| moment.seconds() >= earliest.seconds();
     if one_of(request.export_type.as_ref()) != Some("INCREMENTAL_EXPORT") {
         let at = request.export_time.unwrap_or(context.now);
+        let latest = recovery.latest(context.now).seconds();
+        if request.export_time.is_some() && at <= context.now && at.seconds() > latest {
+            // Recorded of a time that had just passed. Without one, what is exported is the present.
+            return Err(ApiError::invalid_export_time(
+                "Point in Time Recovery is not available for specified export time",
+            ));
+        }
         return if at <= context.now && is_kept(at) {
             Ok(Span::Full(at.max(earliest)))
         } else {

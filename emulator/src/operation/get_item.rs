@@ -22,6 +22,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     }
     check::table_name(&mut faults, request.table_name.as_ref())?;
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    check::attributes_to_get(&mut faults, request.attributes_to_get.as_deref(), "attributesToGet");
     faults.finish()?;
     let has_expression = request.projection_expression.is_some();
     check::mixing(

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::streams::{self, ShardIterator};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context};
+use crate::journal::{Act, Touch};
 use crate::limits;
 use crate::request::GetRecords;
 use crate::storage::{Record, Sequence, Stream};
@@ -31,6 +32,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     }
     let slice = execute::read_stream(context, &stream, &iterator.shard, iterator.from, most as usize)
         .map_err(streams::unreadable)?;
+    context.tell(|draft| {
+        let bytes = slice.records.iter().map(|record| record.size() as u64).sum();
+        draft.name_table(&stream.table);
+        draft.touch(Touch::new(Act::GetRecords, stream.table.clone()));
+        draft.answer_records(&stream.table, &stream.label, slice.records.len() as u64, bytes);
+    });
     let mut answer = Object::open(out);
     let mut list = answer.list("Records");
     let region = stream.arn.split(':').nth(3).unwrap_or_default();

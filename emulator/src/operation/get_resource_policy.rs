@@ -3,13 +3,12 @@
 use super::policies;
 use crate::error::ApiError;
 use crate::execute::Context;
-use crate::request::ResourcePolicy;
-use crate::wire::decode::Decode;
+use crate::wire::decode::GetResourcePolicy;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = ResourcePolicy::decode(body)?;
+    let request = GetResourcePolicy::decode(body)?;
     let resource = policies::check(context, &request, false)?;
     let target = policies::target(context, &resource)?;
     let policy = target.shape.attached.policy(resource.stream);

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use super::create_table::{self, Extras, definition, shape};
 use super::transfers::{self, Start};
-use super::{describe_import, one_of};
+use super::{describe_import, one_of, streams};
 use crate::clock::Moment;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context};
 use crate::key::Key;
+use crate::limits;
 use crate::plan;
 use crate::request::{CreateTable, CsvOptions, ImportTable, ItemRecord};
 use crate::schema::Definition;
-use crate::storage::{About, Counts, Table, Transfer};
+use crate::storage::{About, Counts, Table, Transfer, TransferKind};
 use crate::transfer::{Failure, Format, Record, Source};
 use crate::value::{Item, Name, Text};
 use crate::wire::decode::Decode;
@@ -59,7 +60,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 /// The import with this token that goes on.
 fn running(context: &Context<'_>, token: &Text) -> Option<Arc<Transfer>> {
     let region = context.engine.catalog().region(&context.scope)?;
-    let kind = crate::storage::TransferKind::Import;
+    let kind = TransferKind::Import;
     let is_it = |there: &Transfer| {
         let theirs = there.token.as_ref().map(|(token, _)| token.as_str());
         theirs == Some(token) && context.now < there.progress().end
@@ -118,9 +119,10 @@ fn check_csv(faults: &mut Violations, csv: &CsvOptions) {
         faults.value(
             delimiter,
             format_args!("{PATH}.delimiter"),
-            "Member must satisfy regular expression pattern: [,;:|\\t ]",
+            constraint::pattern("[,;:|\\t ]"),
         );
     }
+    streams::length(faults, csv.delimiter.as_ref(), &format!("{PATH}.delimiter"), 1, 1);
     let Some(header) = &csv.header_list else { return };
     let path = format!("{PATH}.headerList");
     if header.is_empty() {
@@ -132,6 +134,17 @@ fn check_csv(faults: &mut Violations, csv: &CsvOptions) {
             &path,
             constraint::max_length(255),
         );
+    }
+    for (at, name) in header.iter().enumerate() {
+        let path = format!("{path}.{}.member", at + 1);
+        if !name
+            .bytes()
+            .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b','))
+        {
+            let pattern = constraint::pattern("[\\x20-\\x21\\x23-\\x2B\\x2D-\\x7E]*");
+            faults.value(name, &path, pattern);
+        }
+        streams::length(faults, Some(name), &path, 1, 65_536);
     }
 }
 
@@ -151,7 +164,19 @@ fn check_free(context: &Context<'_>, name: &Name) -> Result<(), ApiError> {
     if table.as_ref().is_some_and(is_there) {
         return Err(ApiError::table_exists(name));
     }
-    Ok(())
+    let Some(region) = context.engine.catalog().region(&context.scope) else {
+        return Ok(());
+    };
+    let goes_on = |there: &Transfer| context.now < there.progress().end;
+    let kind = TransferKind::Import;
+    if region.transfers.list(kind, None, limits::IMPORTS, goes_on).len() >= limits::IMPORTS {
+        // Of restores the sentence was recorded; that imports have the same limit is said by the API Reference.
+        return Err(ApiError::subscriber_limit(
+            "Only 50 import operations can be done simultaneously",
+        ));
+    }
+    let tables = region.tables.read();
+    create_table::check_quota(context, name, &tables)
 }
 
 /// Reads the items and makes the table of them. What becomes of it shows when it is done.
@@ -244,6 +269,6 @@ fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
     let item = Item::new(record.item?);
     plan::check_item_size(&item).ok()?;
     let key = Key::of_item(&definition.key, item.attributes()).ok()?;
-    execute::check_entries(definition, item.attributes()).ok()?;
+    execute::check_entries(definition, &item).ok()?;
     Some((key, item))
 }

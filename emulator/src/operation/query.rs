@@ -88,7 +88,8 @@ fn check_members(request: &Query) -> Result<check::Report, ApiError> {
     let mut faults = Violations::new();
     check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
     let (table, capacity) = (&request.table_name, &request.return_consumed_capacity);
-    reading::check_members(faults, table.as_ref(), capacity.as_ref())
+    let attributes = request.attributes_to_get.as_deref();
+    reading::check_members(faults, table.as_ref(), attributes, capacity.as_ref())
 }
 
 /// Expressions and legacy parameters do not go together, and substitutions need an expression.

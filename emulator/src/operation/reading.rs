@@ -40,6 +40,7 @@ pub fn filter<'r>(
 pub fn check_members(
     mut faults: Violations,
     table: Option<&Text>,
+    attributes: Option<&[Name]>,
     capacity: Option<&Text>,
 ) -> Result<Report, ApiError> {
     if table.is_some_and(Text::is_empty) {
@@ -49,6 +50,7 @@ pub fn check_members(
     let mut faults = Violations::new();
     check::table_name(&mut faults, table)?;
     let report = check::return_consumed_capacity(&mut faults, capacity);
+    check::attributes_to_get(&mut faults, attributes, "attributesToGet");
     faults.finish()?;
     Ok(report)
 }
@@ -299,6 +301,7 @@ impl PageRead<'_, '_> {
             }
             items.close();
         }
+        context.tell(|draft| draft.answer_of_range(&self.target.table.name, count as u64));
         answer.integer("Count", count as i64);
         answer.integer("ScannedCount", scanned as i64);
         if let Some(last) = last {
@@ -320,6 +323,20 @@ impl PageRead<'_, '_> {
 
 /// Reads a page under the fault rules and, where capacity is enforced, if there is some, and pays for it afterwards.
 pub fn page(
+    context: &Context<'_>,
+    entry: &Entry<'_>,
+    target: &Target,
+    (source, index): (Source, Option<&Index>),
+    walk: &Walk<'_>,
+    consistent: bool,
+) -> Result<Page, ApiError> {
+    let page = paid_page(context, entry, target, (source, index), walk, consistent);
+    let cost = |page: &Page| consumed(&target.table.name, index, consistent, page.bytes, &page.bases);
+    context.tell_page(entry, page.as_ref().map(|page| (page, || cost(page))));
+    page
+}
+
+fn paid_page(
     context: &Context<'_>,
     entry: &Entry<'_>,
     target: &Target,

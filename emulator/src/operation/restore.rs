@@ -39,6 +39,7 @@ pub fn check_members(faults: &mut Violations, target: Option<&Text>, overrides: 
             shape::index(faults, each, &format!("{path}.{}.member", at + 1), most);
         }
     }
+    shape::encryption(faults, overrides.sse_specification.as_ref(), "sSESpecificationOverride");
     for (at, each) in overrides.vector_indexes.iter().flatten().enumerate() {
         vector::shape(faults, each, &format!("vectorIndexOverride.{}.member", at + 1));
     }
@@ -256,7 +257,13 @@ pub fn make(
     claim(&table)?;
     tables.insert(name.clone(), Arc::clone(&table));
     drop(tables);
-    description::table(out, "TableDescription", &table, &table.shape(), Look::Created);
+    description::table(
+        out,
+        "TableDescription",
+        &table,
+        &table.shape(),
+        Look::Created(context.now),
+    );
     Ok(())
 }
 

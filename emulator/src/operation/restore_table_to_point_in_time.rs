@@ -1,6 +1,6 @@
 //! [RestoreTableToPointInTime](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html).
 
-use super::{arn, backups, check, restore};
+use super::{arn, backups, check, restore, streams};
 use crate::clock::Moment;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context};
@@ -11,6 +11,15 @@ use crate::wire::encode::Writer;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = RestoreTableToPointInTime::decode(body)?;
+    let mut faults = Violations::new();
+    streams::length(
+        &mut faults,
+        request.source_table_arn.as_ref(),
+        "sourceTableArn",
+        1,
+        1024,
+    );
+    faults.finish()?;
     let source = source(context, &request)?;
     let mut faults = Violations::new();
     restore::check_members(&mut faults, request.target_table_name.as_ref(), &request.overrides);

@@ -49,13 +49,16 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         )));
     }
     let partition = check_condition(index, condition.as_ref())?;
-    context.judge(&Entry {
+    let entry = Entry {
         table: &target.table,
         shape: &target.shape,
         index: Some(&index.name),
         partition,
         writes: false,
-    })?;
+    };
+    context
+        .judge(&entry)
+        .inspect_err(|error| context.tell_search(&entry, Err(error)))?;
     let search = Search {
         at,
         index,
@@ -70,6 +73,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     };
     let mut found = execute::search(context, &target, &search, keeps);
     found.truncate(within_one_answer(&found));
+    context.tell_search(&entry, Ok(found.len()));
     write(out, index, &found, projection.as_ref(), report);
     Ok(())
 }

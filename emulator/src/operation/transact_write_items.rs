@@ -381,15 +381,15 @@ fn replay(
     report: Report,
     out: &mut Writer,
 ) -> Result<(), ApiError> {
-    let mut consumed: Vec<Consumed> = Vec::new();
-    for (step, target) in steps.iter().zip(targets) {
-        let schema = &target.definition().key;
-        let key: Map = match &step.kind {
-            Kind::Put(item) => key::key_attributes(item, schema, None),
+    let keys: Vec<Map> = steps
+        .iter()
+        .zip(targets)
+        .map(|(step, target)| match &step.kind {
+            Kind::Put(item) => key::key_attributes(item, &target.definition().key, None),
             Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => Map::clone(key),
-        };
-        output::merge(&mut consumed, transaction::replayed(context, target, &key)?);
-    }
+        })
+        .collect();
+    let consumed = transaction::replayed(context, targets.iter().zip(&keys))?;
     let mut answer = Object::open(out);
     if report != Report::None {
         output::consumed_capacities(&mut answer, consumed.iter(), report);

@@ -116,9 +116,13 @@ pub fn read(gets: &[Get<'_>], items: &[Option<Item>]) -> Vec<Consumed> {
     consumed
 }
 
-/// What it costs to find out that an item was written before: a read of it.
-pub fn replayed(context: &Context<'_>, target: &Target, key: &Map) -> Result<Consumed, ApiError> {
-    let get = plan::transact_get(target.clone(), key)?;
-    let item = execute::get(context, &get)?;
-    Ok(read_cost(&get, item.as_ref()))
+/// What it costs to find out that items were written before: a read of each.
+pub fn replayed<'k>(
+    context: &Context<'_>,
+    places: impl Iterator<Item = (&'k Target, &'k Map)>,
+) -> Result<Vec<Consumed>, ApiError> {
+    let gets = places.map(|(target, key)| plan::transact_get(target.clone(), key));
+    let gets: Vec<Get<'_>> = gets.collect::<Result<_, _>>()?;
+    let items = execute::read_again(context, &gets)?;
+    Ok(read(&gets, &items))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{arn, check, one_of};
+use super::{arn, check, one_of, streams};
 use crate::chance::{self, StableHash};
 use crate::clock::Moment;
 use crate::error::{ApiError, Violations, constraint};
@@ -255,7 +255,9 @@ pub fn list(
     summary: impl Fn(&mut Object<'_>, &Transfer),
 ) -> Result<(), ApiError> {
     let mut faults = Violations::new();
+    streams::length(&mut faults, asked.table_arn, "tableArn", 1, 1024);
     check::echoed_range(&mut faults, asked.most, asked.limit.0, 1, MOST);
+    check_next_token(&mut faults, asked.kind, asked.next_token);
     faults.finish()?;
     if let Some(arn) = asked.table_arn
         && arn::table_arn(arn).is_none()
@@ -285,6 +287,21 @@ pub fn list(
     }
     answer.close();
     Ok(())
+}
+
+/// The framework's check on a token, which the lists of exports do not have.
+fn check_next_token(faults: &mut Violations, kind: TransferKind, token: Option<&Text>) {
+    let least = match kind {
+        TransferKind::Export => return,
+        TransferKind::Import => TOKEN_DIGITS,
+        TransferKind::BulkPut => 1,
+    };
+    let Some(token) = token else { return };
+    let digits = token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if !digits || token.is_empty() || token.len() % 16 != 0 {
+        faults.value(token, "nextToken", constraint::pattern("([0-9a-f]{16})+"));
+    }
+    streams::length(faults, Some(token), "nextToken", least, 1024);
 }
 
 /// Exports of a table are not listed any more when that is gone.

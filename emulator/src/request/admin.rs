@@ -1,6 +1,16 @@
 //! Requests on what hangs on a table: Kinesis destinations, Contributor Insights, resource policies, replicas.
 
+use crate::error::Violations;
 use crate::value::Text;
+
+/// A member of which only a part is kept, and what is wrong about the whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judged<T> {
+    /// What is kept.
+    pub kept: T,
+    /// What is wrong, as far as the model tells.
+    pub faults: Violations,
+}
 
 requests! {
     /// EnableKinesisStreamingDestination and DisableKinesisStreamingDestination.
@@ -50,12 +60,10 @@ requests! {
         region_name: Option<Text>,
     }
 
-    /// An action of `ReplicationGroupUpdate`, with the members that any of them may have.
+    /// An action of `ReplicationGroupUpdate`, with the members that matter.
     ReplicaAction {
         region_name: Option<Text>,
         kms_master_key_id: Option<Text>,
-        read_capacity_units: Option<i64>,
-        disassociation_mode: Option<Text>,
     }
 
     /// `ReplicationGroupUpdate`, an element of `ReplicaUpdates` of UpdateTable.
@@ -66,30 +74,12 @@ requests! {
         disassociate: Option<ReplicaAction>,
     }
 
-    /// `AutoScalingSettingsUpdate`.
-    AutoScaling {
-        minimum_units: Option<i64>,
-        maximum_units: Option<i64>,
-    }
-
-    /// `GlobalSecondaryIndexAutoScalingUpdate`.
-    IndexAutoScaling {
-        index_name: Option<Text>,
-        write: Option<AutoScaling>,
-    }
-
-    /// `ReplicaAutoScalingUpdate`.
-    ReplicaAutoScaling {
-        region_name: Option<Text>,
-        read: Option<AutoScaling>,
-    }
-
     /// [`UpdateTableReplicaAutoScaling`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTableReplicaAutoScaling.html).
     UpdateReplicaAutoScaling {
         table_name: Option<Text>,
-        index_updates: Option<Vec<IndexAutoScaling>>,
-        write: Option<AutoScaling>,
-        replica_updates: Option<Vec<ReplicaAutoScaling>>,
+        index_updates: Option<Violations>,
+        write: Option<Violations>,
+        replica_updates: Option<Violations>,
     }
 
     /// `ReplicaUpdate` of the older global tables.
@@ -106,6 +96,9 @@ requests! {
         replica_updates: Option<Vec<LegacyReplicaUpdate>>,
         billing_mode: Option<Text>,
         write_capacity_units: Option<i64>,
+        write_scaling: Option<Violations>,
+        index_settings: Option<Violations>,
+        replica_settings: Option<Violations>,
     }
 
     /// [`ListGlobalTables`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListGlobalTables.html).

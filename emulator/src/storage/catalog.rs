@@ -13,6 +13,7 @@ use super::backup::Backups;
 use super::stream::Stream;
 use super::table::Table;
 use super::transfers::Transfers;
+use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::sync::{AtomicU64, Ordering, RwLock};
 use crate::value::Name;
@@ -24,6 +25,16 @@ pub struct Scope {
     pub account: CompactString,
     /// The region, or nothing if all share one.
     pub region: CompactString,
+}
+
+impl Scope {
+    /// Whom the tables belong to: one without a name, if all share them.
+    pub fn owner(&self) -> Caller {
+        Caller {
+            access_key: self.account.clone(),
+            region: self.region.clone(),
+        }
+    }
 }
 
 /// The tables of an account in a region.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::attached::Attached;
 use super::capacity::TableCapacity;
+use super::census::Censuses;
 use super::history::Past;
 use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
@@ -148,16 +149,17 @@ impl Shape {
         own.unwrap_or(self.conditions.index_propagation)
     }
 
-    /// When a write made at `now` reaches a global index.
-    pub fn arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
+    /// When a write made at `now` reaches a global index. What is written at one moment arrives together: an index's queue lets
+    /// nothing overtake, so a lag of each key's own would depend on what other keys had come before it.
+    pub fn arrival(&self, index: usize, now: Moment) -> Moment {
         let lag = self.index_lag(index);
         if lag == Lag::None {
             return now;
         }
         let decision = chance::decide(
-            self.seed ^ index as u64,
+            self.seed,
             "index propagation",
-            &key.bytes,
+            &(index as u64).to_le_bytes(),
             now.micros() as u64,
         );
         now.plus(lag.of(decision))
@@ -169,9 +171,9 @@ impl Shape {
     }
 
     /// When a write made at `now` reaches a vector index.
-    pub fn vector_arrival(&self, key: &Key, index: usize, now: Moment) -> Moment {
+    pub fn vector_arrival(&self, index: usize, now: Moment) -> Moment {
         // What lags is the same; only the numbers of the two kinds of index must not be.
-        self.arrival(key, limits::GLOBAL_INDEXES + index, now)
+        self.arrival(limits::GLOBAL_INDEXES + index, now)
     }
 
     /// Whether an index is still being made, and cannot be read.
@@ -252,7 +254,9 @@ pub struct Table {
     /// What it has to spend.
     pub capacity: TableCapacity,
     /// Deletions that time to live has made.
-    pub expired: AtomicU64,
+    expired: AtomicU64,
+    /// How much was in it when that was last counted.
+    pub(super) censuses: Censuses,
 }
 
 impl Table {
@@ -269,6 +273,7 @@ impl Table {
             shape: RwLock::new(Arc::new(shape)),
             partitions,
             expired: AtomicU64::new(0),
+            censuses: Censuses::default(),
         }
     }
 
@@ -316,6 +321,12 @@ impl Table {
         self.capacity.set_watched(watches);
         let unchanged: Result<_, std::convert::Infallible> = self.reshape(now, |_| Ok(()));
         drop(unchanged);
+    }
+
+    /// The same for a table that nobody has seen yet. Its shape stays what it is.
+    pub fn watch_from_birth(&self) {
+        self.capacity.set_watched(true);
+        self.capacity.adapt(&self.shape(), std::iter::empty(), self.created);
     }
 
     /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds is
@@ -478,6 +489,11 @@ impl Table {
                     .collect::<Vec<_>>()
             })
             .collect()
+    }
+
+    /// How many deletions time to live has made.
+    pub fn expired(&self) -> u64 {
+        self.expired.load(Ordering::Relaxed)
     }
 
     /// Adds to the count of deletions that time to live has made.

@@ -1,6 +1,7 @@
 //! What tests of many requests share: a twin on a settable clock, and a seeded choice.
 #![allow(dead_code)]
 
+pub mod model;
 pub mod replay;
 
 use dynatwin_engine::clock::{Clock, Moment};

@@ -139,6 +139,8 @@ impl TwinClock {
             deadline: self.now().plus(duration),
             id: None,
             yielded: false,
+            waits_for: None,
+            calls: 0,
             timer: None,
         }
     }
@@ -195,6 +197,10 @@ impl TimeSource for TwinClock {
 /// How long others wait, in real time, for the first sleeper to be polled.
 const COURTESY: Duration = Duration::from_millis(100);
 
+/// How often they call it after that: real time also passes when the machine is busy, and it was never its turn. It needs two
+/// turns, to look at the clock and to move it.
+const CALLS: u8 = 3;
+
 /// A sleep.
 ///
 /// On a settable clock the sleeper that wakes first moves the clock, and not before everybody else who is awake has had a
@@ -206,12 +212,15 @@ struct Sleeping {
     id: Option<u64>,
     /// Whether the others have had their turn since this became the first to wake.
     yielded: bool,
+    /// The first to wake, while that is another one; how often it was called.
+    waits_for: Option<(Moment, u64)>,
+    calls: u8,
     timer: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
 impl Sleeping {
-    /// Enters the sleeper, or its new waker; gives the deadline of the first to wake, and whether that is this one.
-    fn register(&mut self, waker: &Waker) -> (Moment, bool) {
+    /// Enters the sleeper, or its new waker; gives the first to wake, and whether that is this one.
+    fn register(&mut self, waker: &Waker) -> ((Moment, u64), bool) {
         let mut sleepers = self.clock.0.sleepers.lock();
         let id = *self.id.get_or_insert_with(|| {
             sleepers.last += 1;
@@ -220,7 +229,7 @@ impl Sleeping {
         let own = (self.deadline, id);
         sleepers.waiting.insert(own, waker.clone());
         let first = sleepers.waiting.keys().next().copied().unwrap_or(own);
-        (first.0, first == own)
+        (first, first == own)
     }
 
     /// Strikes the sleeper out, and lets the next one have its turn.
@@ -254,20 +263,38 @@ impl Sleeping {
         }
         if !first {
             self.yielded = false;
-            let waits = tokio::runtime::Handle::try_current().is_err() || !self.passed(COURTESY, context);
-            if !waits {
-                self.clock.pass_over(earliest);
-            }
-            return !waits;
+            return self.outwait(earliest, context);
         }
         self.timer = None;
         if self.yielded {
-            self.clock.set(earliest);
+            self.clock.set(earliest.0);
         } else {
             self.yielded = true;
             context.waker().wake_by_ref();
         }
-        self.clock.now() >= earliest
+        self.clock.now() >= earliest.0
+    }
+
+    /// Waits for the first sleeper to move the clock, and passes it over if nobody polls it. Says whether to look at the clock
+    /// again.
+    fn outwait(&mut self, earliest: (Moment, u64), context: &mut Context<'_>) -> bool {
+        if self.waits_for != Some(earliest) {
+            self.waits_for = Some(earliest);
+            self.calls = 0;
+            self.timer = None;
+        }
+        let patient = self.calls == 0;
+        if patient && (tokio::runtime::Handle::try_current().is_err() || !self.passed(COURTESY, context)) {
+            return false;
+        }
+        if self.calls < CALLS {
+            self.calls += 1;
+            self.clock.wake(earliest.0);
+            context.waker().wake_by_ref();
+            return false;
+        }
+        self.clock.pass_over(earliest.0);
+        true
     }
 
     /// Any other clock, frozen: waits until it is moved or goes on. Says whether it has gone on meanwhile.

@@ -33,12 +33,12 @@ test('what happens to a table is read from its stream', async () => {
   await client.send(new UpdateTimeToLiveCommand({
     TableName, TimeToLiveSpecification: { Enabled: true, AttributeName: 'expiresAt' },
   }));
-  const expires = Math.floor(twin.now().getTime() / 1000) + 60;
+  const expires = Math.floor(twin.clock.now().getTime() / 1000) + 60;
   const Item = { PK: { S: 'a' }, expiresAt: { N: String(expires) } };
   await client.send(new PutItemCommand({ TableName, Item }));
   const { Streams } = await streams.send(new ListStreamsCommand({ TableName }));
   assert.equal(Streams.length, 1);
-  twin.advance(3600);
+  twin.clock.advance(3600);
   const found = await records(streams, Streams[0].StreamArn);
   assert.deepEqual(found.map((record) => record.eventName), ['INSERT', 'REMOVE']);
   const [insert, remove] = found;
@@ -50,6 +50,6 @@ test('what happens to a table is read from its stream', async () => {
   const { ShardIterator } = await streams.send(new GetShardIteratorCommand({
     StreamArn: Streams[0].StreamArn, ShardId: StreamDescription.Shards[0].ShardId, ShardIteratorType: 'LATEST',
   }));
-  twin.advance(16 * 60);
+  twin.clock.advance(16 * 60);
   await assert.rejects(streams.send(new GetRecordsCommand({ ShardIterator })), ExpiredIteratorException);
 });

@@ -43,6 +43,11 @@ pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -
     check_all_used(&types, &key, &globals, &locals, &vectors)?;
     stream(request)?;
     shape::check_settings_replication(request.global_table_settings_replication_mode.as_ref())?;
+    if request.global_table_source_arn.is_some() {
+        return Err(ApiError::invalid(
+            "GlobalTableSourceArn: replicas are not served by this endpoint yet",
+        ));
+    }
     let class = request.table_class.as_ref().map(table_class).transpose()?;
     let encryption = encryption(context, request.sse_specification.as_ref())?;
     let tags = tags::read(request.tags.as_deref().unwrap_or_default())?;

@@ -2,10 +2,10 @@
 
 use super::{one_of, vector, words};
 use crate::error::{ApiError, Violations, constraint};
-use crate::operation::check;
+use crate::operation::{check, streams};
 use crate::request::{
     AttributeDefinition, CreateTable, KeySchemaElement, Projection, ProvisionedThroughput, SecondaryIndex,
-    StreamSpecification,
+    SseSpecification, StreamSpecification,
 };
 use crate::schema::{ScalarType, StreamView};
 use crate::value::Text;
@@ -23,6 +23,8 @@ pub(in crate::operation) fn check(request: &CreateTable, name: &str, under: &str
 fn members(faults: &mut Violations, request: &CreateTable, under: &str) {
     let path = |member: &str| format!("{under}{member}");
     billing_mode(faults, request.billing_mode.as_ref(), &path("billingMode"));
+    let source = request.global_table_source_arn.as_ref();
+    streams::length(faults, source, "globalTableSourceArn", 1, 1024);
     settings_replication(faults, request.global_table_settings_replication_mode.as_ref());
     let units = request.provisioned_throughput.as_ref();
     throughput(faults, units, &path("provisionedThroughput"));
@@ -46,6 +48,18 @@ fn members(faults: &mut Violations, request: &CreateTable, under: &str) {
         vector::shape(faults, each, &format!("{under}vectorIndexes.{}.member", at + 1));
     }
     stream(faults, request.stream_specification.as_ref());
+    encryption(faults, request.sse_specification.as_ref(), &path("sSESpecification"));
+}
+
+/// The kinds of encryption, in the model's order; the service's own is not recorded.
+const ENCRYPTIONS: &str = "[AES256, KMS]";
+
+pub(in crate::operation) fn encryption(faults: &mut Violations, asked: Option<&SseSpecification>, path: &str) {
+    if let Some(word) = asked.and_then(|asked| one_of(asked.sse_type.as_ref()))
+        && !matches!(word, "AES256" | "KMS")
+    {
+        faults.value(word, format_args!("{path}.sSEType"), constraint::one_of(ENCRYPTIONS));
+    }
 }
 
 /// `GlobalTableSettingsReplicationMode`, if it is one of its words.
@@ -177,7 +191,7 @@ pub(in crate::operation) fn index_name(faults: &mut Violations, name: Option<&Te
     match one_of(name) {
         None => faults.missing(format_args!("{path}.indexName")),
         Some("") => faults.value("", format_args!("{path}.indexName"), constraint::min_length(3)),
-        Some(name) => check::name(faults, name, &format!("{path}.indexName")),
+        Some(name) => check::plain_name(faults, name, &format!("{path}.indexName")),
     }
 }
 

@@ -64,7 +64,8 @@ impl Page<'_> {
             None => None,
         };
         let read = self.read(context, &reading, reads, start)?;
-        self.answer(&reading, &read, out);
+        let count = self.answer(&reading, &read, out);
+        context.tell(|draft| draft.answer_of_range(&target.table.name, count));
         Ok(())
     }
 
@@ -159,7 +160,9 @@ impl Page<'_> {
         Ok(read)
     }
 
-    fn answer(&self, reading: &Reading<'_, '_>, read: &Read, out: &mut Writer) {
+    /// Appends the answer; says how many items are in it.
+    fn answer(&self, reading: &Reading<'_, '_>, read: &Read, out: &mut Writer) -> u64 {
+        let mut count = 0;
         let mut answer = Object::open(out);
         let mut items = answer.list("Items");
         for (at, entry) in read.items.iter().enumerate() {
@@ -167,6 +170,7 @@ impl Page<'_> {
             if condition.is_some_and(|condition| !condition.matches(Some(entry.attributes()))) {
                 continue;
             }
+            count += 1;
             let shown = read.bases.get(at).unwrap_or(entry);
             match &reading.select.columns {
                 None => items.item(shown),
@@ -183,6 +187,7 @@ impl Page<'_> {
             output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, self.report);
         }
         answer.close();
+        count
     }
 
     fn consumed(&self, reading: &Reading<'_, '_>, read: &Read) -> Consumed {

@@ -4,7 +4,7 @@
 use super::Edit;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
 use crate::operation::check::words;
-use crate::request::{ReplicaAction, ReplicaUpdate, UpdateTable};
+use crate::request::{Judged, ReplicaAction, ReplicaUpdate, UpdateTable};
 use crate::schema::BillingMode;
 
 /// The regions that a replica can be in (AWS General Reference). In which order the service lists them was not captured.
@@ -54,44 +54,14 @@ pub(super) fn check_members(faults: &mut Violations, request: &UpdateTable) {
         let set = constraint::one_of(words::MULTI_REGION_CONSISTENCY);
         faults.value(word, "multiRegionConsistency", set);
     }
-    match request.global_table_witness_updates.as_deref() {
-        Some([]) => faults.value("[]", "globalTableWitnessUpdates", constraint::min_length(1)),
-        Some([_, _, ..]) => faults.push(format!(
-            "Value at 'globalTableWitnessUpdates' failed to satisfy constraint: {}",
-            constraint::max_length(1)
-        )),
-        _ => {}
-    }
-    let Some(updates) = &request.replica_updates else {
-        return;
-    };
-    if updates.is_empty() {
-        faults.value("[]", "replicaUpdates", constraint::min_length(1));
-    }
-    for (at, update) in updates.iter().enumerate() {
-        let path = format!("replicaUpdates.{}.member", at + 1);
-        for (action, name) in actions(update) {
-            check_action(faults, action, name, &format!("{path}.{name}"));
+    if let Some(witnesses) = &request.global_table_witness_updates {
+        match witnesses.kept[..] {
+            [] => faults.value("[]", "globalTableWitnessUpdates", constraint::min_length(1)),
+            [_, _, ..] => faults.silent_value("globalTableWitnessUpdates", constraint::max_length(1)),
+            [_] => faults.add(Some(&witnesses.faults)),
         }
     }
-}
-
-fn check_action(faults: &mut Violations, action: &ReplicaAction, name: &str, path: &str) {
-    if action.region_name.is_none() {
-        faults.missing(format_args!("{path}.regionName"));
-    }
-    match action.disassociation_mode.as_deref() {
-        None if name == "disassociate" => faults.missing(format_args!("{path}.disassociationMode")),
-        None | Some("WAIT_FOR_REPLICATION") => {}
-        Some(word) => {
-            let set = constraint::one_of("[WAIT_FOR_REPLICATION]");
-            faults.value(word, format_args!("{path}.disassociationMode"), set);
-        }
-    }
-    if let Some(units) = action.read_capacity_units.filter(|units| *units < 1) {
-        let path = format!("{path}.provisionedThroughputOverride.readCapacityUnits");
-        faults.value(units, path, constraint::min_value(1));
-    }
+    faults.add(request.replica_updates.as_ref().map(|updates| &updates.faults));
 }
 
 /// The actions of an element, with the names of their members.
@@ -108,7 +78,7 @@ fn actions(update: &ReplicaUpdate) -> impl Iterator<Item = (&ReplicaAction, &'st
 
 /// Which actions go together, as far as the request alone tells.
 pub(super) fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
-    let Some(updates) = &request.replica_updates else {
+    let Some(Judged { kept: updates, .. }) = &request.replica_updates else {
         return Ok(());
     };
     let strong = request.multi_region_consistency.as_deref() == Some("STRONG");
@@ -144,7 +114,7 @@ pub(super) fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
 impl Edit<'_> {
     /// Refuses what the service refuses of a table that has no replica, and the making of the first one.
     pub(super) fn replicas(&self) -> Result<(), ApiError> {
-        let updates = self.request.replica_updates.iter().flatten();
+        let updates = self.request.replica_updates.iter().flat_map(|updates| &updates.kept);
         let asked: Vec<(&ReplicaAction, &str)> = updates.flat_map(actions).collect();
         if asked.is_empty() {
             return Ok(());

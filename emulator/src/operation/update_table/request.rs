@@ -66,6 +66,7 @@ fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
     replicas::check_members(&mut faults, request);
     shape::settings_replication(&mut faults, request.global_table_settings_replication_mode.as_ref());
     shape::stream(&mut faults, request.stream_specification.as_ref());
+    shape::encryption(&mut faults, request.sse_specification.as_ref(), "sSESpecification");
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {
         let path = format!("globalSecondaryIndexUpdates.{}.member", at + 1);

@@ -1,20 +1,17 @@
 //! What hangs on a table: Kinesis destinations, Contributor Insights, resource policies, replicas.
 
 use super::fault::ValueLayer;
-use super::shape::{requests, structures};
-use super::{Decode, Decoder, Place};
+use super::shape::{aliases, narrowed, requests, structures};
+use super::{Decode, Decoder, Place, scaling};
 use crate::error::ApiError;
 use crate::request::{
-    AutoScaling, ContributorInsights, GlobalTable, IndexAutoScaling, KinesisConfiguration, KinesisDestination,
-    LegacyReplicaUpdate, ListContributorInsights, ListGlobalTables, RegionOnly, ReplicaAction, ReplicaAutoScaling,
-    ReplicaUpdate, ResourcePolicy, UpdateKinesisDestination, UpdateReplicaAutoScaling,
+    ContributorInsights, GlobalTable, KinesisConfiguration, KinesisDestination, LegacyReplicaUpdate,
+    ListContributorInsights, ListGlobalTables, RegionOnly, ReplicaAction, ReplicaUpdate, ResourcePolicy,
+    UpdateKinesisDestination, UpdateReplicaAutoScaling,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
 const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
-
-/// What a replica's throughput is to be, in place of the table's.
-struct ReadOverride;
 
 /// UpdateKinesisStreamingDestination has a name of its own for its configuration.
 struct UpdateDestination;
@@ -24,7 +21,6 @@ requests! {
     ContributorInsights: NO_VALUES,
     ListContributorInsights: NO_VALUES,
     ResourcePolicy: NO_VALUES,
-    GlobalTable: NO_VALUES,
     ListGlobalTables: NO_VALUES,
     UpdateReplicaAutoScaling: NO_VALUES,
 }
@@ -33,6 +29,32 @@ impl Decode for UpdateKinesisDestination {
     fn decode(body: &[u8]) -> Result<Self, ApiError> {
         super::decode::<UpdateDestination>(body, NO_VALUES).map(|destination| UpdateKinesisDestination { destination })
     }
+}
+
+narrowed! {
+    /// The members of GetResourcePolicy.
+    GetResourcePolicy of ResourcePolicy, "GetResourcePolicyInput": "ResourceArn";
+    /// The members of DeleteResourcePolicy.
+    DeleteResourcePolicy of ResourcePolicy, "DeleteResourcePolicyInput": "ResourceArn", "ExpectedRevisionId";
+    /// The members of DescribeContributorInsights.
+    DescribeContributorInsights of ContributorInsights, "DescribeContributorInsightsInput": "TableName", "IndexName";
+    /// The member of DescribeGlobalTable and DescribeGlobalTableSettings.
+    GlobalTableOnly of GlobalTable, "DescribeGlobalTableInput": "GlobalTableName";
+    /// The members of CreateGlobalTable.
+    CreateGlobalTable of GlobalTable, "CreateGlobalTableInput": "GlobalTableName", "ReplicationGroup";
+    /// The members of UpdateGlobalTable.
+    UpdateGlobalTable of GlobalTable, "UpdateGlobalTableInput": "GlobalTableName", "ReplicaUpdates";
+    /// The members of UpdateGlobalTableSettings.
+    UpdateGlobalTableSettings of GlobalTable, "UpdateGlobalTableSettingsInput":
+        "GlobalTableName", "GlobalTableBillingMode", "GlobalTableProvisionedWriteCapacityUnits",
+        "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate", "GlobalTableGlobalSecondaryIndexSettingsUpdate",
+        "ReplicaSettingsUpdate";
+}
+
+aliases! {
+    UpdateKinesisConfiguration of KinesisConfiguration, "UpdateKinesisStreamingConfiguration";
+    CreateReplicaAction of RegionOnly, "CreateReplicaAction";
+    DeleteReplicaAction of RegionOnly, "DeleteReplicaAction";
 }
 
 structures! {
@@ -45,7 +67,7 @@ structures! {
     UpdateDestination => KinesisDestination, "UpdateKinesisStreamingDestinationInput" {
         "TableName" => table_name = Decoder::text,
         "StreamArn" => stream_arn = Decoder::text,
-        "UpdateKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<KinesisConfiguration>(Place::Member),
+        "UpdateKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<UpdateKinesisConfiguration>(Place::Member),
     }
 
     KinesisConfiguration => KinesisConfiguration, "EnableKinesisStreamingConfiguration" {
@@ -76,8 +98,9 @@ structures! {
         "RegionName" => region_name = Decoder::text,
     }
 
-    ReadOverride => ReplicaAction, "ProvisionedThroughputOverride" {
-        "ReadCapacityUnits" => read_capacity_units = Decoder::long,
+    ReplicaAction => ReplicaAction, "CreateReplicationGroupMemberAction" {
+        "RegionName" => region_name = Decoder::text,
+        "KMSMasterKeyId" => kms_master_key_id = Decoder::text,
     }
 
     ReplicaUpdate => ReplicaUpdate, "ReplicationGroupUpdate" {
@@ -87,31 +110,18 @@ structures! {
         "Disassociate" => disassociate = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
     }
 
-    AutoScaling => AutoScaling, "AutoScalingSettingsUpdate" {
-        "MinimumUnits" => minimum_units = Decoder::long,
-        "MaximumUnits" => maximum_units = Decoder::long,
-    }
-
-    IndexAutoScaling => IndexAutoScaling, "GlobalSecondaryIndexAutoScalingUpdate" {
-        "IndexName" => index_name = Decoder::text,
-        "ProvisionedWriteCapacityAutoScalingUpdate" => write = |decoder| decoder.structure::<AutoScaling>(Place::Member),
-    }
-
-    ReplicaAutoScaling => ReplicaAutoScaling, "ReplicaAutoScalingUpdate" {
-        "RegionName" => region_name = Decoder::text,
-        "ReplicaProvisionedReadCapacityAutoScalingUpdate" => read = |decoder| decoder.structure::<AutoScaling>(Place::Member),
-    }
-
     UpdateReplicaAutoScaling => UpdateReplicaAutoScaling, "UpdateTableReplicaAutoScalingInput" {
         "TableName" => table_name = Decoder::text,
-        "GlobalSecondaryIndexUpdates" => index_updates = Decoder::structure_list::<IndexAutoScaling>,
-        "ProvisionedWriteCapacityAutoScalingUpdate" => write = |decoder| decoder.structure::<AutoScaling>(Place::Member),
-        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<ReplicaAutoScaling>,
+        "GlobalSecondaryIndexUpdates" => index_updates = |decoder|
+            decoder.judged(scaling::INDEXES, "globalSecondaryIndexUpdates"),
+        "ProvisionedWriteCapacityAutoScalingUpdate" => write = |decoder|
+            decoder.judged(scaling::WRITES, "provisionedWriteCapacityAutoScalingUpdate"),
+        "ReplicaUpdates" => replica_updates = |decoder| decoder.judged(scaling::REPLICAS, "replicaUpdates"),
     }
 
     LegacyReplicaUpdate => LegacyReplicaUpdate, "ReplicaUpdate" {
-        "Create" => create = |decoder| decoder.structure::<RegionOnly>(Place::Member),
-        "Delete" => delete = |decoder| decoder.structure::<RegionOnly>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<CreateReplicaAction>(Place::Member),
+        "Delete" => delete = |decoder| decoder.structure::<DeleteReplicaAction>(Place::Member),
     }
 
     GlobalTable => GlobalTable, "GlobalTableInput" {
@@ -120,30 +130,17 @@ structures! {
         "ReplicaUpdates" => replica_updates = Decoder::structure_list::<LegacyReplicaUpdate>,
         "GlobalTableBillingMode" => billing_mode = Decoder::text,
         "GlobalTableProvisionedWriteCapacityUnits" => write_capacity_units = Decoder::long,
+        "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate" => write_scaling = |decoder|
+            decoder.judged(scaling::WRITES, "globalTableProvisionedWriteCapacityAutoScalingSettingsUpdate"),
+        "GlobalTableGlobalSecondaryIndexSettingsUpdate" => index_settings = |decoder|
+            decoder.judged(scaling::INDEX_SETTINGS, "globalTableGlobalSecondaryIndexSettingsUpdate"),
+        "ReplicaSettingsUpdate" => replica_settings = |decoder|
+            decoder.judged(scaling::REPLICA_SETTINGS, "replicaSettingsUpdate"),
     }
 
     ListGlobalTables => ListGlobalTables, "ListGlobalTablesInput" {
         "ExclusiveStartGlobalTableName" => exclusive_start_global_table_name = Decoder::text,
         "Limit" => limit = Decoder::integer,
         "RegionName" => region_name = Decoder::text,
-    }
-}
-
-impl super::Shape for ReplicaAction {
-    type Into = ReplicaAction;
-    const CLASS: &'static str = "CreateReplicationGroupMemberAction";
-
-    fn member(into: &mut ReplicaAction, name: &str, decoder: &mut Decoder<'_>) -> super::Read<()> {
-        match name {
-            "RegionName" => into.region_name = decoder.optional(Decoder::text)?,
-            "KMSMasterKeyId" => into.kms_master_key_id = decoder.optional(Decoder::text)?,
-            "DisassociationMode" => into.disassociation_mode = decoder.optional(Decoder::text)?,
-            "ProvisionedThroughputOverride" => {
-                let read = decoder.optional(|decoder| decoder.structure::<ReadOverride>(Place::Member))?;
-                into.read_capacity_units = read.and_then(|read| read.read_capacity_units);
-            }
-            _ => decoder.reader.skip()?,
-        }
-        Ok(())
     }
 }

@@ -9,8 +9,10 @@ mod admin;
 mod backup;
 pub mod fault;
 mod item;
+mod judged;
 mod query;
 mod scalar;
+mod scaling;
 mod search;
 mod shape;
 mod statement;
@@ -19,6 +21,11 @@ mod table;
 mod transact;
 mod transfer;
 mod value;
+
+pub use admin::{
+    CreateGlobalTable, DeleteResourcePolicy, DescribeContributorInsights, GetResourcePolicy, GlobalTableOnly,
+    UpdateGlobalTable, UpdateGlobalTableSettings,
+};
 
 use std::borrow::Cow;
 

@@ -54,6 +54,14 @@ impl<'a> Decoder<'a> {
         self.whole("Long", "class java.lang.Long")
     }
 
+    /// A number.
+    pub(super) fn double(&mut self) -> Read<f64> {
+        match self.reader.peek()? {
+            Token::Number => Ok(self.reader.number()?.parse().unwrap_or_default()),
+            other => Err(self.mismatch(other, "Double", "class java.lang.Double")?),
+        }
+    }
+
     fn whole(&mut self, expected: &str, class: &str) -> Read<i64> {
         match self.reader.peek()? {
             Token::Number => {

@@ -195,6 +195,61 @@ macro_rules! structures {
     };
 }
 
+/// Declares structures that have the members of another one, and a class of their own.
+macro_rules! aliases {
+    ($($alias:ident of $shape:ty, $class:literal;)*) => {
+        $(
+            struct $alias;
+
+            impl $crate::wire::decode::Shape for $alias {
+                type Into = <$shape as $crate::wire::decode::Shape>::Into;
+                const CLASS: &'static str = $class;
+
+                fn member(
+                    into: &mut Self::Into,
+                    name: &str,
+                    decoder: &mut $crate::wire::decode::Decoder<'_>,
+                ) -> $crate::wire::decode::Read<()> {
+                    <$shape as $crate::wire::decode::Shape>::member(into, name, decoder)
+                }
+            }
+        )*
+    };
+}
+
+/// Declares how the bodies of operations are read that have some of the members of another one's, and pass over the rest.
+macro_rules! narrowed {
+    ($($(#[$doc:meta])* $name:ident of $shape:ty, $class:literal: $($wire:literal),*;)*) => {
+        $(
+            $(#[$doc])*
+            pub enum $name {}
+
+            impl $crate::wire::decode::Shape for $name {
+                type Into = $shape;
+                const CLASS: &'static str = $class;
+
+                fn member(
+                    into: &mut $shape,
+                    name: &str,
+                    decoder: &mut $crate::wire::decode::Decoder<'_>,
+                ) -> $crate::wire::decode::Read<()> {
+                    match name {
+                        $($wire)|* => <$shape as $crate::wire::decode::Shape>::member(into, name, decoder),
+                        _ => Ok(decoder.reader.skip()?),
+                    }
+                }
+            }
+
+            impl $name {
+                /// Reads the request, or says what the service says about the body.
+                pub fn decode(body: &[u8]) -> Result<$shape, $crate::error::ApiError> {
+                    $crate::wire::decode::decode::<$name>(body, NO_VALUES)
+                }
+            }
+        )*
+    };
+}
+
 /// Declares which layer judges the values of a request.
 macro_rules! requests {
     ($($request:ty: $layer:expr,)*) => {
@@ -208,4 +263,4 @@ macro_rules! requests {
     };
 }
 
-pub(super) use {requests, structures};
+pub(super) use {aliases, narrowed, requests, structures};

@@ -1,14 +1,18 @@
 //! Statements of PartiQL.
 
 use super::fault::ValueLayer;
-use super::shape::{requests, structures};
-use super::{Decoder, Place, Read};
+use super::shape::{aliases, requests, structures};
+use super::{Decoder, Place, Read, Shape};
 use crate::request::{BatchExecuteStatement, BatchStatement, ExecuteStatement, ExecuteTransaction};
 
 requests! {
     ExecuteStatement: ValueLayer::Older,
     BatchExecuteStatement: ValueLayer::Older,
     ExecuteTransaction: ValueLayer::Older,
+}
+
+aliases! {
+    ParameterizedStatement of BatchStatement, "ParameterizedStatement";
 }
 
 structures! {
@@ -23,7 +27,7 @@ structures! {
     }
 
     BatchExecuteStatement => BatchExecuteStatement, "BatchExecuteStatementInput" {
-        "Statements" => statements = Decoder::statements,
+        "Statements" => statements = Decoder::statements::<BatchStatement>,
         "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
     }
 
@@ -35,15 +39,15 @@ structures! {
     }
 
     ExecuteTransaction => ExecuteTransaction, "ExecuteTransactionInput" {
-        "TransactStatements" => transact_statements = Decoder::statements,
+        "TransactStatements" => transact_statements = Decoder::statements::<ParameterizedStatement>,
         "ClientRequestToken" => client_request_token = Decoder::text,
         "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
     }
 }
 
 impl Decoder<'_> {
-    fn statements(&mut self) -> Read<Vec<BatchStatement>> {
-        self.structures::<BatchStatement>(Place::Member, |decoder, statement| {
+    fn statements<S: Shape<Into = BatchStatement>>(&mut self) -> Read<Vec<BatchStatement>> {
+        self.structures::<S>(Place::Member, |decoder, statement| {
             statement.faults = decoder.faults.take();
         })
     }

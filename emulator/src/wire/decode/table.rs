@@ -1,8 +1,8 @@
 //! Tables and what is set on them.
 
 use super::fault::ValueLayer;
-use super::shape::{requests, structures};
-use super::{Decoder, Place};
+use super::shape::{aliases, requests, structures};
+use super::{Decoder, Place, scaling};
 use crate::request::{
     AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
     OnDemandThroughput, Projection, ProvisionedThroughput, ReplicaUpdate, SearchSchemaElement, SecondaryIndex,
@@ -37,6 +37,11 @@ requests! {
     UpdateTimeToLive: NO_VALUES,
 }
 
+aliases! {
+    CreateIndexAction of SecondaryIndex, "CreateGlobalSecondaryIndexAction";
+    CreateVectorIndexAction of VectorIndex, "CreateVectorIndexAction";
+}
+
 structures! {
     CreateTable => CreateTable, "CreateTableInput" {
         "TableName" => table_name = Decoder::text,
@@ -55,6 +60,7 @@ structures! {
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "VectorIndexes" => vector_indexes = Decoder::structure_list::<VectorIndex>,
         "ResourcePolicy" => resource_policy = Decoder::text,
+        "GlobalTableSourceArn" => global_table_source_arn = Decoder::text,
         "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
     }
 
@@ -106,7 +112,7 @@ structures! {
     }
 
     VectorIndexUpdate => VectorIndexUpdate, "VectorIndexUpdate" {
-        "Create" => create = |decoder| decoder.structure::<VectorIndex>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<CreateVectorIndexAction>(Place::Member),
         "Delete" => delete = |decoder| decoder.structure::<VectorIndexName>(Place::Member),
     }
 
@@ -159,7 +165,7 @@ structures! {
 
     IndexUpdate => IndexUpdate, "GlobalSecondaryIndexUpdate" {
         "Update" => update = |decoder| decoder.structure::<IndexThroughput>(Place::Member),
-        "Create" => create = |decoder| decoder.structure::<SecondaryIndex>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<CreateIndexAction>(Place::Member),
         "Delete" => delete = |decoder| decoder.structure::<IndexName>(Place::Member),
     }
 
@@ -171,11 +177,14 @@ structures! {
         "GlobalSecondaryIndexUpdates" => global_secondary_index_updates = Decoder::structure_list::<IndexUpdate>,
         "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
         "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
-        "ReplicaUpdates" => replica_updates = Decoder::structure_list::<ReplicaUpdate>,
+        "ReplicaUpdates" => replica_updates = |decoder|
+            decoder.judged_and(scaling::REPLICATION, "replicaUpdates", Decoder::structure_list::<ReplicaUpdate>),
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
-        "GlobalTableWitnessUpdates" => global_table_witness_updates = Decoder::structure_list::<Empty>,
+        "GlobalTableWitnessUpdates" => global_table_witness_updates = |decoder|
+            decoder.judged_and(scaling::WITNESSES, "globalTableWitnessUpdates", Decoder::structure_list::<Empty>),
+        "DisassociationProtectionEnabled" => disassociation_protection_enabled = Decoder::boolean,
         "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
         "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),

@@ -1,6 +1,5 @@
-//! Capacity that runs out, and how applications live with it.
+//! Capacity that runs out. How applications live with it is told in `examples/lessons`.
 
-use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -64,48 +63,6 @@ async fn put(client: &Client, key: &str, bytes: usize) -> Result<(), SdkError<Pu
     request.item("v", s(&"v".repeat(bytes))).send().await.map(drop)
 }
 
-/// Full jitter, as AWS's guides have it: sleep for a random part of a bound that doubles.
-async fn put_with_full_jitter(twin: &Twin, client: &Client, key: &str, random: &mut u64) -> u32 {
-    let (base, cap) = (Duration::from_millis(50), Duration::from_secs(20));
-    for attempt in 0..30 {
-        match put(client, key, 1).await {
-            Ok(()) => return attempt,
-            Err(error) => {
-                let error = error.into_service_error();
-                assert!(error.is_provisioned_throughput_exceeded_exception(), "{error:?}");
-            }
-        }
-        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let share = f64::from(u32::try_from(*random >> 32).unwrap()) / f64::from(u32::MAX);
-        let bound = (base * 2u32.pow(attempt.min(20))).min(cap);
-        twin.clock().sleep(bound.mul_f64(share)).await;
-    }
-    panic!("{key} was never written");
-}
-
-#[tokio::test]
-async fn full_jitter_recovers_from_throttling() {
-    let (twin, client) = metered();
-    create(&client, Some(5)).await;
-    let start = twin.clock().now();
-    let mut random = 7;
-    let mut retries = 0;
-    for at in 0..100 {
-        retries += put_with_full_jitter(&twin, &client, &format!("e{at}"), &mut random).await;
-    }
-    assert_eq!(twin.items(TABLE).unwrap().len(), 100);
-    assert!(retries > 10, "{retries}: five units a second are not enough");
-    let took = twin.clock().now().since(start);
-    // The first second's units are there at once.
-    assert!(
-        took >= Duration::from_secs(19),
-        "{took:?}: nobody can be faster than capacity comes"
-    );
-    let heat = twin.heat(TABLE).unwrap();
-    assert_eq!(heat.resources[0].write.units.as_f64(), 100.0);
-    assert_eq!(heat.resources[0].write.all_throttles(), u64::from(retries));
-}
-
 #[tokio::test]
 async fn what_throttles_says_why_and_of_what() {
     let (_twin, client) = metered();
@@ -141,59 +98,6 @@ fn batches(count: usize) -> Vec<Vec<WriteRequest>> {
     };
     let all: Vec<WriteRequest> = (0..count).map(put).collect();
     all.chunks(25).map(<[WriteRequest]>::to_vec).collect()
-}
-
-/// Sends a batch, as often as it is refused as a whole; gives what came back of it.
-async fn send(twin: &Twin, client: &Client, batch: Vec<WriteRequest>) -> Vec<WriteRequest> {
-    loop {
-        let request = client.batch_write_item().request_items(TABLE, batch.clone()).send();
-        match request.await {
-            Ok(answer) => {
-                let mut rest: HashMap<String, Vec<WriteRequest>> = answer.unprocessed_items.unwrap_or_default();
-                return rest.remove(TABLE).unwrap_or_default();
-            }
-            Err(error) => {
-                let error = error.into_service_error();
-                assert!(error.is_provisioned_throughput_exceeded_exception(), "{error:?}");
-                twin.clock().sleep(Duration::from_secs(1)).await;
-            }
-        }
-    }
-}
-
-fn stored(twin: &Twin) -> HashSet<String> {
-    let items = twin.items(TABLE).unwrap();
-    items.iter().map(|item| item["pk"].as_s().unwrap().clone()).collect()
-}
-
-#[tokio::test]
-async fn who_ignores_unprocessed_items_loses_data() {
-    let (twin, client) = metered();
-    create(&client, Some(10)).await;
-    let mut returned = 0;
-    for batch in batches(150) {
-        // No error, so all is well: the mistake.
-        returned += send(&twin, &client, batch).await.len();
-    }
-    assert!(returned > 0);
-    assert_eq!(stored(&twin).len(), 150 - returned);
-}
-
-#[tokio::test]
-async fn who_sends_unprocessed_items_again_loses_nothing() {
-    let (twin, client) = metered();
-    create(&client, Some(10)).await;
-    let mut rounds = 0;
-    for batch in batches(150) {
-        let mut rest = send(&twin, &client, batch).await;
-        while !rest.is_empty() {
-            rounds += 1;
-            twin.clock().sleep(Duration::from_millis(500)).await;
-            rest = send(&twin, &client, rest).await;
-        }
-    }
-    assert!(rounds > 5, "{rounds}");
-    assert_eq!(stored(&twin).len(), 150);
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! Applications under what lags in production: what is right stays right, and what only seemed right shows.
+//! Applications under what lags in production: what is right stays right, and what only seemed right shows. More of them are
+//! told in `examples/lessons`.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -52,45 +53,6 @@ async fn session(client: &Client, id: usize) -> Option<Item> {
     let read = client.get_item().table_name(TABLE);
     let read = read.key("PK", s(&format!("SESSION#{id}"))).key("SK", s("-"));
     read.send().await.unwrap().item
-}
-
-/// The same by one that knows that it lags.
-async fn live_session(client: &Client, id: usize, now: Moment) -> Option<Item> {
-    let found = session(client, id).await;
-    found.filter(|item| number(item, "expiresAt") > now.seconds())
-}
-
-#[tokio::test]
-async fn a_session_is_read_back_after_it_expired_and_before_it_is_deleted() {
-    for conditions in [Conditions::AWS, Conditions::STORM] {
-        let twin = Twin::seeded(7);
-        let client = twin.client();
-        create_table(&client).await;
-        twin.set_conditions(Conditions {
-            time_to_live: conditions.time_to_live,
-            ..Conditions::CALM
-        });
-        let ends = twin.clock().now().plus(Duration::from_hours(1));
-        for id in 0..20 {
-            let put = client.put_item().table_name(TABLE).item("SK", s("-"));
-            let put = put.item("PK", s(&format!("SESSION#{id}")));
-            put.item("expiresAt", n(ends.seconds())).send().await.unwrap();
-        }
-        twin.clock().set(ends.plus(Duration::from_secs(1)));
-        let mut left = Vec::new();
-        for _ in 0..=48 {
-            let mut found = 0;
-            for id in 0..20 {
-                found += usize::from(session(&client, id).await.is_some());
-                assert_eq!(live_session(&client, id, twin.clock().now()).await, None);
-            }
-            left.push(found);
-            twin.clock().advance(Duration::from_hours(1));
-        }
-        assert!(left[0] > 10, "most are there right after their time: {left:?}");
-        assert!(left.is_sorted_by(|before, after| before >= after), "{left:?}");
-        assert!(left[36] > 0 && left[48] == 0, "the last goes within two days: {left:?}");
-    }
 }
 
 #[tokio::test]
@@ -194,76 +156,6 @@ async fn a_job_is_enqueued_once_though_the_index_is_behind() {
     twin.resume_index(TABLE, "by-dedupe").unwrap();
     assert_eq!(find().await, 1);
     assert!(twin.pause_index(TABLE, "by-name").is_err());
-}
-
-const LIMIT: i64 = 5;
-
-/// Lets a call through if a read says that there were fewer than the limit: this only seems right.
-async fn admit_by_reading(client: &Client) -> bool {
-    let read = client
-        .get_item()
-        .table_name(TABLE)
-        .key("PK", s("RATE#read"))
-        .key("SK", s("-"));
-    let item = read.send().await.unwrap().item;
-    let calls = item.map_or(0, |item| number(&item, "calls"));
-    if calls >= LIMIT {
-        return false;
-    }
-    let count = client
-        .update_item()
-        .table_name(TABLE)
-        .key("PK", s("RATE#read"))
-        .key("SK", s("-"));
-    let count = count
-        .update_expression("ADD calls :one")
-        .expression_attribute_values(":one", n(1));
-    count.send().await.unwrap();
-    true
-}
-
-/// Lets a call through if counting it succeeds.
-async fn admit_by_counting(client: &Client) -> bool {
-    let count = client
-        .update_item()
-        .table_name(TABLE)
-        .key("PK", s("RATE#count"))
-        .key("SK", s("-"));
-    let count = count
-        .update_expression("ADD calls :one")
-        .expression_attribute_values(":one", n(1));
-    let count = count.condition_expression("attribute_not_exists(calls) OR calls < :limit");
-    match count.expression_attribute_values(":limit", n(LIMIT)).send().await {
-        Ok(_) => true,
-        Err(error) if error.code() == Some("ConditionalCheckFailedException") => false,
-        Err(error) => panic!("{error:?}"),
-    }
-}
-
-#[tokio::test]
-async fn a_rate_limiter_holds_its_limit_though_reads_are_stale() {
-    let twin = Twin::seeded(7);
-    let client = twin.client();
-    create_table(&client).await;
-    twin.set_conditions(Conditions {
-        read_staleness: Lag::Fixed(Duration::from_secs(1)),
-        ..Conditions::CALM
-    });
-    let mut admitted = [0, 0];
-    for _ in 0..20 {
-        admitted[0] += i64::from(admit_by_reading(&client).await);
-        admitted[1] += i64::from(admit_by_counting(&client).await);
-        twin.clock().advance(Duration::from_millis(100));
-    }
-    assert!(admitted[0] > LIMIT, "{admitted:?}");
-    assert_eq!(admitted[1], LIMIT);
-    let read = client
-        .get_item()
-        .table_name(TABLE)
-        .key("PK", s("RATE#count"))
-        .key("SK", s("-"));
-    let now = read.consistent_read(true).send().await.unwrap().item.unwrap();
-    assert_eq!(number(&now, "calls"), LIMIT);
 }
 
 /// A transaction that counts once under this key.

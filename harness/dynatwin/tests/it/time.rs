@@ -158,6 +158,26 @@ async fn a_sleeper_that_nobody_polls_holds_nobody_back_for_long() {
 }
 
 #[tokio::test]
+async fn sleepers_wake_in_time_though_the_machine_is_busy() {
+    let clock = Twin::seeded(7).clock();
+    let mut workers = tokio::task::JoinSet::new();
+    for worker in 1..=12 {
+        let clock = clock.clone();
+        workers.spawn(async move {
+            let pause = Duration::from_millis(worker * worker);
+            while clock.now() < Moment::START.plus(Duration::from_millis(300)) {
+                // Work. In all it takes longer than anybody waits for a sleeper that nobody polls.
+                std::thread::sleep(Duration::from_millis(1));
+                let end = clock.now().plus(pause);
+                clock.sleep(pause).await;
+                assert_eq!(clock.now(), end, "worker {worker}");
+            }
+        });
+    }
+    workers.join_all().await;
+}
+
+#[tokio::test]
 async fn moving_the_systems_clock_wakes_its_sleepers() {
     let clock = Twin::new().clock();
     let sleeper = tokio::spawn({

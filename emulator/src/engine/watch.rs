@@ -1,0 +1,143 @@
+//! What was asked of the engine, and what it did: counters, the latest requests, scans.
+
+use std::sync::Arc;
+
+use super::{Caller, Engine};
+use crate::answer::Delivery;
+use crate::clock::Moment;
+use crate::error::ApiError;
+use crate::journal::{Draft, End, Metric, Request, ScanSeen, Spent};
+use crate::wire;
+
+impl Engine {
+    /// Begins or ends to watch what is asked of the engine: [`requests`](Engine::requests), [`scans`](Engine::scans),
+    /// the counters of [`metrics`](Engine::metrics), and the [`heat`](Engine::heat) of all tables, also of those that come.
+    /// What was seen stays until [`reset`](Engine::reset) or [`forget_requests`](Engine::forget_requests).
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// engine.watch(true);
+    /// engine.dispatch(&caller, "GetItem", b"{}");
+    /// let metrics = engine.metrics(&caller);
+    /// assert_eq!((metrics[0].name, metrics[0].value), ("UserErrors", 1.0));
+    /// ```
+    pub fn watch(&self, watches: bool) {
+        self.controls().watch(watches);
+    }
+
+    /// Whether somebody watches.
+    pub fn is_watched(&self) -> bool {
+        self.state.journal().is_watched()
+    }
+
+    /// The latest requests of all callers, oldest first; the oldest are let go of when there are too many.
+    pub fn requests(&self) -> Vec<Arc<Request>> {
+        self.state.journal().requests()
+    }
+
+    /// How many requests were seen, those that are not remembered any more too.
+    pub fn requests_seen(&self) -> u64 {
+        self.state.journal().seen()
+    }
+
+    /// Forgets all requests, scans and counters. Who watches goes on.
+    pub fn forget_requests(&self) {
+        self.state.journal().clear();
+    }
+
+    /// Who has read all of a table or an index, by Scan or by a statement: each operation, table, index and caller once.
+    pub fn scans(&self) -> Vec<ScanSeen> {
+        self.state.journal().scans()
+    }
+
+    /// What a caller's tables and their global indexes have spent while somebody watched.
+    pub fn spent(&self, caller: &Caller) -> Vec<Spent> {
+        self.state.journal().spent(&self.scope(caller).owner())
+    }
+
+    /// Calls `block`, and watches meanwhile; says what a caller's tables and global indexes have spent from its beginning to
+    /// its end, whoever has asked.
+    pub fn spent_by<T>(&self, caller: &Caller, block: impl FnOnce() -> T) -> (T, Vec<Spent>) {
+        let meter = self.meter(caller);
+        let result = block();
+        (result, meter.spent())
+    }
+
+    /// Watches what a caller's tables spend from now on, until the meter is dropped.
+    pub fn meter(&self, caller: &Caller) -> Meter<'_> {
+        self.state.journal().begin();
+        Meter {
+            engine: self,
+            before: self.spent(caller),
+            caller: caller.clone(),
+        }
+    }
+
+    /// The counters and gauges of a caller's account in its region, by the names and dimensions of CloudWatch, sorted.
+    /// Counters are of the time in which somebody watched; `TimeToLiveDeletedItemCount` is of a table's whole life, and
+    /// gauges are of this moment.
+    pub fn metrics(&self, caller: &Caller) -> Vec<Metric> {
+        self.controls().metrics(&self.scope(caller))
+    }
+
+    /// Tells the journal of a request for an operation that there is not.
+    pub(super) fn tell_unknown(&self, caller: &Caller, name: &str, now: Moment, error: &ApiError) {
+        if !self.is_watched() {
+            return;
+        }
+        let draft = Draft::new(self.scope(caller).owner(), caller.clone(), name, now);
+        let end = End {
+            status: wire::error::status(error.kind()),
+            error: Some(error.kind()),
+            delivery: Delivery::Whole,
+        };
+        self.state.journal().close(draft, end);
+    }
+}
+
+/// Watches what a caller's tables spend.
+///
+/// ```
+/// use dynatwin_engine::clock::{Clock, Moment};
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+///
+/// let clock = Clock::settable(Moment::START);
+/// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// let meter = engine.meter(&caller);
+/// assert!(meter.spent().is_empty());
+/// ```
+pub struct Meter<'e> {
+    engine: &'e Engine,
+    caller: Caller,
+    before: Vec<Spent>,
+}
+
+impl Meter<'_> {
+    /// What was spent since the meter was made, by table and global index.
+    pub fn spent(&self) -> Vec<Spent> {
+        let mut spent = self.engine.spent(&self.caller);
+        for now in &mut spent {
+            let of_same = |then: &&Spent| then.table == now.table && then.index == now.index;
+            if let Some(then) = self.before.iter().find(of_same) {
+                now.read = now.read.without(then.read);
+                now.write = now.write.without(then.write);
+            }
+        }
+        spent.retain(|spent| !spent.read.is_zero() || !spent.write.is_zero());
+        spent
+    }
+}
+
+impl Drop for Meter<'_> {
+    fn drop(&mut self) {
+        self.engine.state.journal().end();
+    }
+}

@@ -1,0 +1,189 @@
+//! What the journal is told of entries. Only while somebody watches does anything here run.
+
+use super::{Action, Context, Entry, Get, Write};
+use crate::capacity::units;
+use crate::capacity::{Consumed, Direction};
+use crate::change::Change;
+use crate::error::{ApiError, ErrorKind};
+use crate::journal::{Act, Draft, Touch};
+use crate::schema::{Definition, KeySchema};
+use crate::storage::Page;
+use crate::value::{Item, Map, Name};
+
+/// The key's attributes of a key or item.
+fn key_of(schema: &KeySchema, attributes: &Map) -> Map {
+    let there = schema.attributes().filter_map(|attribute| {
+        let value = attributes.get(&attribute.name)?;
+        Some((attribute.name.clone(), value.clone()))
+    });
+    there.collect()
+}
+
+fn act_of(action: &Action<'_>) -> Act {
+    match action {
+        Action::Put(_) | Action::Insert(_) => Act::Put,
+        Action::Update { .. } => Act::Update,
+        Action::Delete => Act::Delete,
+        Action::Check => Act::ConditionCheck,
+    }
+}
+
+fn touch_of(act: Act, entry: &Entry<'_>, attributes: &Map) -> Touch {
+    Touch {
+        key: key_of(&entry.shape.definition.key, attributes),
+        ..Touch::new(act, entry.table.name.clone())
+    }
+}
+
+/// A read of one item.
+#[cold]
+pub(super) fn got(draft: &mut Draft, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
+    let mut touch = touch_of(Act::Get, &get.entry(), get.attributes);
+    match read {
+        Ok(item) => {
+            touch.read = get.units(item);
+            touch.scanned = item.is_some().into();
+            draft.answer(item.is_some().into());
+            draft.spend_read(&touch.table, None, touch.read);
+        }
+        Err(error) => {
+            touch.error = Some(error.kind());
+            draft.fail(&touch.table, error, false);
+        }
+    }
+    draft.touch(touch);
+}
+
+/// A write that stands alone. One whose condition has failed costs as much as the item that is there, of so many bytes.
+#[cold]
+pub(super) fn wrote(draft: &mut Draft, write: &Write<'_>, written: Result<&Change, &ApiError>, size: usize) {
+    let mut touch = touch_of(act_of(&write.action), &write.entry(), write.attributes);
+    match written {
+        Ok(change) => {
+            let consumed = change.consumed(&touch.table, 1);
+            touch.write = consumed.total();
+            draft.spend(&consumed, Direction::Write);
+        }
+        Err(error) => {
+            touch.error = Some(error.kind());
+            draft.fail(&touch.table, error, false);
+            if error.kind() == ErrorKind::ConditionalCheckFailed {
+                touch.write = units::write(size);
+                draft.spend_write(&touch.table, None, touch.write);
+            }
+        }
+    }
+    draft.touch(touch);
+}
+
+/// The writes of a transaction that were carried out.
+#[cold]
+pub(super) fn wrote_all<'c>(
+    draft: &mut Draft,
+    writes: &[Result<Write<'_>, ApiError>],
+    changes: impl Iterator<Item = &'c Change>,
+) {
+    for (write, change) in writes.iter().flatten().zip(changes) {
+        let consumed = change.consumed(&write.target.table.name, 2);
+        draft.spend(&consumed, Direction::Write);
+        let touch = touch_of(act_of(&write.action), &write.entry(), write.attributes);
+        draft.touch(Touch {
+            write: consumed.total(),
+            ..touch
+        });
+    }
+}
+
+/// The writes of a transaction that was cancelled.
+#[cold]
+pub(super) fn cancelled_writes(
+    draft: &mut Draft,
+    writes: &[Result<Write<'_>, ApiError>],
+    failures: &[Option<ApiError>],
+) {
+    for (write, failure) in writes.iter().zip(failures) {
+        let Ok(write) = write else { continue };
+        let touch = touch_of(act_of(&write.action), &write.entry(), write.attributes);
+        cancelled(draft, touch, failure.as_ref());
+    }
+}
+
+/// The reads of a transaction that was cancelled.
+#[cold]
+pub(super) fn cancelled_gets(draft: &mut Draft, gets: &[Get<'_>], failures: &[Option<ApiError>]) {
+    for (get, failure) in gets.iter().zip(failures) {
+        cancelled(
+            draft,
+            touch_of(Act::Get, &get.entry(), get.attributes),
+            failure.as_ref(),
+        );
+    }
+}
+
+fn cancelled(draft: &mut Draft, mut touch: Touch, failure: Option<&ApiError>) {
+    if let Some(error) = failure {
+        touch.error = Some(error.kind());
+        draft.fail(&touch.table, error, true);
+    }
+    draft.touch(touch);
+}
+
+/// What of a table can be queried: itself and its indexes, with the first attribute of each one's partition key.
+fn partition_keys(definition: &Definition) -> Vec<(Option<Name>, Name)> {
+    let first = |key: &KeySchema| key.hash.first().map(|attribute| attribute.name.clone());
+    let table = first(&definition.key).map(|name| (None, name));
+    // A local index has the table's partition key.
+    let indexes = definition.globals.iter();
+    let indexes = indexes.filter_map(|index| Some((Some(index.name.clone()), first(&index.key)?)));
+    table.into_iter().chain(indexes).collect()
+}
+
+impl Context<'_> {
+    /// Tells of a page that was read, or refused, and of what it cost.
+    pub fn tell_page(&self, entry: &Entry<'_>, read: Result<(&Page, impl FnOnce() -> Consumed), &ApiError>) {
+        self.tell(|draft| {
+            let definition = &entry.shape.definition;
+            let mut touch = Touch::new(Act::of_range(entry.partition.is_some()), entry.table.name.clone());
+            touch.index = entry.index.map(Name::new);
+            let index = entry.index.and_then(|name| definition.index(name));
+            let schema = index.map_or(&definition.key, |(_, index)| &index.key);
+            let partition = schema.hash.first().zip(entry.partition);
+            touch.key = partition
+                .map(|(attribute, value)| (attribute.name.clone(), value.clone()))
+                .into_iter()
+                .collect();
+            match read {
+                Ok((page, consumed)) => {
+                    let consumed = consumed();
+                    touch.read = consumed.total();
+                    touch.scanned = page.items.len() as u64;
+                    draft.spend(&consumed, Direction::Read);
+                }
+                Err(error) => {
+                    touch.error = Some(error.kind());
+                    draft.fail(&touch.table, error, false);
+                }
+            }
+            if touch.act == Act::Scan {
+                draft.scan(&touch, partition_keys(definition));
+            }
+            draft.touch(touch);
+        });
+    }
+
+    /// Tells of a search of a vector index that has found so many.
+    pub fn tell_search(&self, entry: &Entry<'_>, found: Result<usize, &ApiError>) {
+        self.tell(|draft| {
+            let mut touch = Touch::new(Act::SearchVectors, entry.table.name.clone());
+            touch.index = entry.index.map(Name::new);
+            match found {
+                Ok(found) => draft.answer(found as u64),
+                Err(error) => {
+                    touch.error = Some(error.kind());
+                    draft.fail(&touch.table, error, false);
+                }
+            }
+            draft.touch(touch);
+        });
+    }
+}

@@ -1,0 +1,259 @@
+//! Counters, as CloudWatch divides them.
+
+use std::collections::BTreeMap;
+
+use super::Spent;
+use super::metric::{Metric, dimension};
+use crate::capacity::units::Units;
+use crate::error::Exceeded;
+use crate::value::Name;
+
+/// The value of a key; one that is not there needs room.
+pub(super) fn slot<'m, K: Ord + Clone, V: Default>(
+    map: &'m mut BTreeMap<K, V>,
+    key: &K,
+    room: &mut usize,
+) -> Option<&'m mut V> {
+    if !map.contains_key(key) {
+        *room = room.checked_sub(1)?;
+    }
+    Some(map.entry(key.clone()).or_default())
+}
+
+/// Adds all values of `from`, as far as there is room for new keys.
+fn add_all<K: Ord + Clone, V: Default>(
+    to: &mut BTreeMap<K, V>,
+    from: &BTreeMap<K, V>,
+    room: &mut usize,
+    mut add: impl FnMut(&mut V, &V, &mut usize),
+) {
+    for (key, more) in from {
+        if let Some(sum) = slot(to, key, room) {
+            add(sum, more, room);
+        }
+    }
+}
+
+/// Of an account in a region.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    pub user_errors: u64,
+    tables: BTreeMap<Name, TableCounts>,
+    /// System errors of requests that have named no table, by operation.
+    lost: BTreeMap<Name, u64>,
+}
+
+/// Of a table.
+#[derive(Clone, Debug, Default)]
+pub struct TableCounts {
+    own: Resource,
+    indexes: BTreeMap<Name, Resource>,
+    operations: BTreeMap<Name, OperationCounts>,
+    streams: BTreeMap<Name, StreamCounts>,
+    pub failed_conditions: u64,
+    pub conflicts: u64,
+    /// Whether the request under way was throttled here.
+    pub throttled: bool,
+}
+
+/// Of a table without its indexes, or of a global index.
+#[derive(Clone, Debug, Default)]
+pub struct Resource {
+    pub read: Units,
+    pub write: Units,
+    /// For reading and for writing, by what was exceeded.
+    pub throttles: [[u64; 4]; 2],
+}
+
+/// Of an operation on a table.
+#[derive(Clone, Debug, Default)]
+pub struct OperationCounts {
+    pub throttled: u64,
+    pub system_errors: u64,
+    pub returned: u64,
+}
+
+/// Of a stream.
+#[derive(Clone, Debug, Default)]
+pub struct StreamCounts {
+    pub records: u64,
+    pub bytes: u64,
+}
+
+impl Account {
+    pub fn table(&mut self, table: &Name) -> &mut TableCounts {
+        self.tables.entry(table.clone()).or_default()
+    }
+
+    /// A request was throttled, in the tables where its entries were.
+    pub fn throttle(&mut self, operation: &Name) {
+        for table in self.tables.values_mut().filter(|table| table.throttled) {
+            table.operation(operation).throttled += 1;
+        }
+    }
+
+    /// A request has failed that has named these tables.
+    pub fn fail(&mut self, tables: &[Name], operation: &Name) {
+        if tables.is_empty() {
+            *self.lost.entry(operation.clone()).or_default() += 1;
+        }
+        for table in tables {
+            self.table(table).operation(operation).system_errors += 1;
+        }
+    }
+
+    /// Adds what a request has counted.
+    pub fn add(&mut self, more: &Account, room: &mut usize) {
+        self.user_errors += more.user_errors;
+        add_all(&mut self.lost, &more.lost, room, |sum, more, _| *sum += more);
+        add_all(&mut self.tables, &more.tables, room, TableCounts::add);
+    }
+
+    pub fn spent(&self) -> Vec<Spent> {
+        let of_table = |(table, counts): (&Name, &TableCounts)| {
+            let resources = counts.resources().map(|(index, resource)| Spent {
+                table: table.clone(),
+                index: index.cloned(),
+                read: resource.read,
+                write: resource.write,
+            });
+            let resources = resources.filter(|spent| !spent.read.is_zero() || !spent.write.is_zero());
+            resources.collect::<Vec<_>>()
+        };
+        self.tables.iter().flat_map(of_table).collect()
+    }
+
+    pub fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        Metric::count(&mut metrics, "UserErrors", &[], self.user_errors);
+        for (operation, count) in &self.lost {
+            let operation = dimension::operation(operation);
+            Metric::count(&mut metrics, "SystemErrors", &[operation], *count);
+        }
+        for (table, counts) in &self.tables {
+            counts.metrics(table, &mut metrics);
+        }
+        metrics
+    }
+}
+
+impl TableCounts {
+    pub fn resource(&mut self, index: Option<&Name>) -> &mut Resource {
+        match index {
+            None => &mut self.own,
+            Some(index) => self.indexes.entry(index.clone()).or_default(),
+        }
+    }
+
+    pub fn operation(&mut self, operation: &Name) -> &mut OperationCounts {
+        self.operations.entry(operation.clone()).or_default()
+    }
+
+    pub fn stream(&mut self, label: &str) -> &mut StreamCounts {
+        self.streams.entry(label.into()).or_default()
+    }
+
+    fn resources(&self) -> impl Iterator<Item = (Option<&Name>, &Resource)> {
+        let indexes = self.indexes.iter().map(|(index, resource)| (Some(index), resource));
+        std::iter::once((None, &self.own)).chain(indexes)
+    }
+
+    fn add(&mut self, more: &TableCounts, room: &mut usize) {
+        self.own.add(&more.own);
+        self.failed_conditions += more.failed_conditions;
+        self.conflicts += more.conflicts;
+        add_all(&mut self.indexes, &more.indexes, room, |sum, more, _| sum.add(more));
+        add_all(&mut self.operations, &more.operations, room, |sum, more, _| {
+            sum.throttled += more.throttled;
+            sum.system_errors += more.system_errors;
+            sum.returned += more.returned;
+        });
+        add_all(&mut self.streams, &more.streams, room, |sum, more, _| {
+            sum.records += more.records;
+            sum.bytes += more.bytes;
+        });
+    }
+
+    fn metrics(&self, table: &Name, metrics: &mut Vec<Metric>) {
+        let table = dimension::table(table);
+        for (index, resource) in self.resources() {
+            let mut dimensions = vec![table.clone()];
+            dimensions.extend(index.map(dimension::index));
+            resource.metrics(&dimensions, metrics);
+        }
+        let own = std::slice::from_ref(&table);
+        Metric::count(metrics, "ConditionalCheckFailedRequests", own, self.failed_conditions);
+        Metric::count(metrics, "TransactionConflict", own, self.conflicts);
+        for (operation, counts) in &self.operations {
+            let dimensions = [table.clone(), dimension::operation(operation)];
+            Metric::count(metrics, "ThrottledRequests", &dimensions, counts.throttled);
+            Metric::count(metrics, "SystemErrors", &dimensions, counts.system_errors);
+            Metric::count(metrics, "ReturnedItemCount", &dimensions, counts.returned);
+        }
+        for (label, counts) in &self.streams {
+            let operation = dimension::operation(&Name::const_new("GetRecords"));
+            let dimensions = [table.clone(), operation, dimension::stream(label)];
+            Metric::count(metrics, "ReturnedRecordsCount", &dimensions, counts.records);
+            Metric::count(metrics, "ReturnedBytes", &dimensions, counts.bytes);
+        }
+    }
+}
+
+/// The names of throttles, for reading and for writing: in all, and by what was exceeded.
+const THROTTLES: [(&str, [(Exceeded, &str); 4]); 2] = [
+    (
+        "ReadThrottleEvents",
+        [
+            (
+                Exceeded::ProvisionedThroughput,
+                "ReadProvisionedThroughputThrottleEvents",
+            ),
+            (Exceeded::KeyRangeThroughput, "ReadKeyRangeThroughputThrottleEvents"),
+            (Exceeded::AccountLimit, "ReadAccountLimitThrottleEvents"),
+            (
+                Exceeded::MaxOnDemandThroughput,
+                "ReadMaxOnDemandThroughputThrottleEvents",
+            ),
+        ],
+    ),
+    (
+        "WriteThrottleEvents",
+        [
+            (
+                Exceeded::ProvisionedThroughput,
+                "WriteProvisionedThroughputThrottleEvents",
+            ),
+            (Exceeded::KeyRangeThroughput, "WriteKeyRangeThroughputThrottleEvents"),
+            (Exceeded::AccountLimit, "WriteAccountLimitThrottleEvents"),
+            (
+                Exceeded::MaxOnDemandThroughput,
+                "WriteMaxOnDemandThroughputThrottleEvents",
+            ),
+        ],
+    ),
+];
+
+impl Resource {
+    fn add(&mut self, more: &Resource) {
+        self.read += more.read;
+        self.write += more.write;
+        let sums = self.throttles.iter_mut().flatten();
+        sums.zip(more.throttles.iter().flatten())
+            .for_each(|(sum, more)| *sum += more);
+    }
+
+    fn metrics(&self, dimensions: &[(&'static str, Name)], metrics: &mut Vec<Metric>) {
+        for (name, units) in [
+            ("ConsumedReadCapacityUnits", self.read),
+            ("ConsumedWriteCapacityUnits", self.write),
+        ] {
+            Metric::amount(metrics, name, dimensions, units.as_f64());
+        }
+        for (counts, (all, names)) in self.throttles.iter().zip(THROTTLES) {
+            Metric::count(metrics, all, dimensions, counts.iter().sum());
+            for (exceeded, name) in names {
+                Metric::count(metrics, name, dimensions, counts[exceeded.place()]);
+            }
+        }
+    }
+}

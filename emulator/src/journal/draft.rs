@@ -1,0 +1,239 @@
+//! A request under way.
+
+use super::counts::Account;
+use super::request::{Act, Request, ScanSeen, Touch};
+use crate::answer::Delivery;
+use crate::caller::Caller;
+use crate::capacity::units::Units;
+use crate::capacity::{Consumed, Direction, Exceeded};
+use crate::clock::Moment;
+use crate::error::{ApiError, Detail, ErrorKind};
+use crate::value::Name;
+
+/// Touches of one request that are remembered: as many as a transaction or a batch can have.
+const MOST_TOUCHES: usize = 100;
+/// Characters of an operation's name that are remembered: nobody holds a caller to known ones.
+const LONGEST_OPERATION: usize = 64;
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The answer's HTTP status.
+    pub status: u16,
+    /// What it failed with.
+    pub error: Option<ErrorKind>,
+    /// How the answer is delivered.
+    pub delivery: Delivery,
+}
+
+impl End {
+    /// All is well.
+    pub const OK: End = End {
+        status: 200,
+        error: None,
+        delivery: Delivery::Whole,
+    };
+}
+
+/// What is known of a request that is being carried out.
+///
+/// ```
+/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::engine::Caller;
+/// use dynatwin_engine::journal::{Draft, End, Journal};
+///
+/// let me = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// let journal = Journal::default();
+/// journal.close(Draft::new(me.clone(), me, "ListTables", Moment::START), End::OK);
+/// assert_eq!(journal.requests()[0].operation, "ListTables");
+/// ```
+#[derive(Debug)]
+pub struct Draft {
+    owner: Caller,
+    request: Request,
+    counts: Account,
+    scans: Vec<ScanSeen>,
+    /// Entries that were carried out or refused, and those of them that were throttled.
+    entries: u64,
+    throttled: u64,
+}
+
+/// What a draft leaves behind.
+pub(super) struct Closed {
+    pub owner: Caller,
+    pub request: Request,
+    pub counts: Account,
+    pub scans: Vec<ScanSeen>,
+}
+
+impl Draft {
+    /// A request at its beginning; `owner` is whose tables it sees.
+    pub fn new(owner: Caller, caller: Caller, operation: &str, at: Moment) -> Draft {
+        let operation: Name = operation.chars().take(LONGEST_OPERATION).collect();
+        Draft {
+            owner,
+            request: Request {
+                number: 0,
+                at,
+                caller,
+                operation,
+                tables: Vec::new(),
+                touches: Vec::new(),
+                more: 0,
+                status: 0,
+                error: None,
+                delivery: Delivery::Whole,
+                read: Units::ZERO,
+                write: Units::ZERO,
+                scanned: 0,
+                returned: 0,
+            },
+            counts: Account::default(),
+            scans: Vec::new(),
+            entries: 0,
+            throttled: 0,
+        }
+    }
+
+    /// It names a table.
+    pub fn name_table(&mut self, table: &str) {
+        let tables = &mut self.request.tables;
+        if tables.len() < MOST_TOUCHES && !tables.iter().any(|there| there == table) {
+            tables.push(table.into());
+        }
+    }
+
+    /// It has touched an item or a range, and is done with it.
+    pub fn touch(&mut self, touch: Touch) {
+        self.request.scanned += touch.scanned;
+        self.entries += 1;
+        if self.request.touches.len() < MOST_TOUCHES {
+            self.request.touches.push(touch);
+        } else {
+            self.request.more += 1;
+        }
+    }
+
+    /// It has spent this, which was for reading or for writing.
+    pub fn spend(&mut self, consumed: &Consumed, direction: Direction) {
+        let locals: Units = consumed.locals.iter().map(|(_, units)| *units).sum();
+        let table = (None, consumed.table + locals);
+        let globals = consumed.globals.iter().map(|(index, units)| (Some(index), *units));
+        for (index, units) in std::iter::once(table)
+            .chain(globals)
+            .filter(|(_, units)| !units.is_zero())
+        {
+            match direction {
+                Direction::Read => self.spend_read(&consumed.table_name, index, units),
+                Direction::Write => self.spend_write(&consumed.table_name, index, units),
+            }
+        }
+    }
+
+    /// It has spent units on reading a table or a global index.
+    pub fn spend_read(&mut self, table: &Name, index: Option<&Name>, units: Units) {
+        self.request.read += units;
+        self.counts.table(table).resource(index).read += units;
+    }
+
+    /// It has spent units on writing a table or a global index.
+    pub fn spend_write(&mut self, table: &Name, index: Option<&Name>, units: Units) {
+        self.request.write += units;
+        self.counts.table(table).resource(index).write += units;
+    }
+
+    /// An entry of it has failed, in a transaction or by itself. CloudWatch counts failed conditions of writes that stand
+    /// alone; a transaction says by itself that it was cancelled.
+    pub fn fail(&mut self, table: &Name, error: &ApiError, in_transaction: bool) {
+        if let Detail::Throttling(reasons) = error.detail() {
+            self.throttled += 1;
+            for reason in reasons {
+                let Some((exceeded, of_index, writes)) = Exceeded::of_reason(reason.reason) else {
+                    continue;
+                };
+                let index = reason.resource.rsplit_once("/index/").map(|(_, name)| Name::new(name));
+                let resource = self.counts.table(table).resource(index.as_ref().filter(|_| of_index));
+                resource.throttles[usize::from(writes)][exceeded.place()] += 1;
+            }
+            self.counts.table(table).throttled = true;
+        }
+        match error.kind() {
+            ErrorKind::ConditionalCheckFailed if !in_transaction => self.counts.table(table).failed_conditions += 1,
+            ErrorKind::TransactionConflict => self.counts.table(table).conflicts += 1,
+            _ => {}
+        }
+    }
+
+    /// It answers so many items.
+    pub fn answer(&mut self, items: u64) {
+        self.request.returned += items;
+    }
+
+    /// It answers so many items of a range of a table.
+    pub fn answer_of_range(&mut self, table: &Name, items: u64) {
+        self.answer(items);
+        let operation = self.request.operation.clone();
+        self.counts.table(table).operation(&operation).returned += items;
+    }
+
+    /// It answers so many records of a stream, of so many bytes together.
+    pub fn answer_records(&mut self, table: &Name, label: &str, records: u64, bytes: u64) {
+        self.answer(records);
+        let stream = self.counts.table(table).stream(label);
+        stream.records += records;
+        stream.bytes += bytes;
+    }
+
+    /// It has read all of a table or an index, or a page of it.
+    pub fn scan(&mut self, touch: &Touch, partition_keys: Vec<(Option<Name>, Name)>) {
+        self.scans.push(ScanSeen {
+            operation: self.request.operation.clone(),
+            table: touch.table.clone(),
+            index: touch.index.clone(),
+            caller: self.request.caller.clone(),
+            first: self.request.at,
+            times: 1,
+            scanned: touch.scanned,
+            partition_keys,
+        });
+    }
+
+    /// Whether the request as a whole counts as throttled: a batch does if all of it is.
+    fn is_throttled(&self) -> bool {
+        let batch = self.request.operation.starts_with("Batch");
+        self.throttled > 0 && (!batch || self.throttled == self.entries)
+    }
+
+    pub(super) fn close(mut self, end: End) -> Closed {
+        let operation = self.request.operation.clone();
+        let throttled = self.is_throttled();
+        if throttled {
+            self.counts.throttle(&operation);
+        }
+        if end.status == 400 && !throttled && end.error != Some(ErrorKind::ConditionalCheckFailed) {
+            self.counts.user_errors += 1;
+        }
+        // Nobody has seen the status of an answer that was never sent.
+        if end.status >= 500 && end.delivery != Delivery::Reset {
+            let tables = self.request.tables.clone();
+            self.counts.fail(&tables, &operation);
+        }
+        self.request.status = end.status;
+        self.request.error = end.error;
+        self.request.delivery = end.delivery;
+        Closed {
+            owner: self.owner,
+            request: self.request,
+            counts: self.counts,
+            scans: self.scans,
+        }
+    }
+}
+
+/// Whether an act is one of a range without a partition key.
+impl Act {
+    /// What reading a range is, by whether it has a partition key.
+    pub const fn of_range(has_partition: bool) -> Act {
+        if has_partition { Act::Query } else { Act::Scan }
+    }
+}

@@ -1,0 +1,284 @@
+//! What was asked of the engine, while somebody watches: counters by CloudWatch's names, the latest requests, and which of
+//! them were scans. Nothing here decides anything.
+//!
+//! A request under way fills a [`Draft`] of its own, without a lock. When it is done, the [`Journal`] takes that in at once.
+//! While nobody watches there is no draft, and a request pays a relaxed load.
+
+mod counts;
+mod draft;
+mod metric;
+mod request;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+pub use draft::{Draft, End};
+pub use metric::Metric;
+pub(crate) use metric::dimension;
+pub use request::{Act, Request, ScanSeen, Touch};
+
+use crate::caller::Caller;
+use crate::capacity::units::Units;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::value::Name;
+use counts::Account;
+
+/// Requests that are remembered at most.
+pub const MOST_REQUESTS: usize = 10_000;
+/// Bytes of requests that are remembered at most, about.
+const MOST_BYTES: usize = 16 << 20;
+/// Different scans that are remembered: the first ones.
+const MOST_SCANS: usize = 1000;
+/// Counters there can be, of all tables, indexes, operations and streams; beyond them no new ones begin.
+const MOST_COUNTERS: usize = 20_000;
+
+/// What a table or a global index has spent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// The table.
+    pub table: Name,
+    /// The global index; `None`: the table, with its local indexes.
+    pub index: Option<Name>,
+    /// Read units.
+    pub read: Units,
+    /// Write units.
+    pub write: Units,
+}
+
+/// What was asked of an engine while somebody watched.
+///
+/// ```
+/// use dynatwin_engine::journal::Journal;
+///
+/// let journal = Journal::default();
+/// assert!(!journal.is_watched());
+/// journal.watch(true);
+/// assert!(journal.is_watched() && journal.requests().is_empty());
+/// ```
+#[derive(Debug, Default)]
+pub struct Journal {
+    /// How many watch: whoever has asked by `watch`, and everybody between `begin` and `end`.
+    watchers: AtomicUsize,
+    asked: AtomicBool,
+    book: Mutex<Book>,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    accounts: BTreeMap<(Name, Name), Account>,
+    counters: usize,
+    requests: VecDeque<Arc<Request>>,
+    bytes: usize,
+    /// Requests that were taken in since the journal was begun or cleared.
+    taken: u64,
+    scans: Vec<ScanSeen>,
+}
+
+fn owned_by(owner: &Caller) -> (Name, Name) {
+    (owner.access_key.clone(), owner.region.clone())
+}
+
+impl Journal {
+    /// Whether requests are to be told.
+    pub fn is_watched(&self) -> bool {
+        self.watchers.load(Ordering::Relaxed) != 0
+    }
+
+    /// Begins or ends to watch. What was seen stays until [`clear`](Journal::clear).
+    pub fn watch(&self, watches: bool) {
+        if self.asked.swap(watches, Ordering::Relaxed) != watches {
+            if watches {
+                self.begin();
+            } else {
+                self.end();
+            }
+        }
+    }
+
+    /// Whether somebody has asked to watch, by [`watch`](Journal::watch).
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Watches until [`end`](Journal::end), whoever else does.
+    pub fn begin(&self) {
+        self.watchers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Ends what [`begin`](Journal::begin) began.
+    pub fn end(&self) {
+        self.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Takes in a request that is done.
+    pub fn close(&self, draft: Draft, end: End) {
+        let closed = draft.close(end);
+        let mut book = self.book.lock();
+        let Book { accounts, counters, .. } = &mut *book;
+        let mut room = MOST_COUNTERS.saturating_sub(*counters);
+        let before = room;
+        let account = counts::slot(accounts, &owned_by(&closed.owner), &mut room);
+        if let Some(account) = account {
+            account.add(&closed.counts, &mut room);
+        }
+        *counters += before - room;
+        closed.scans.iter().for_each(|scan| book.add_scan(scan));
+        book.add_request(closed.request);
+    }
+
+    /// The latest requests, oldest first.
+    pub fn requests(&self) -> Vec<Arc<Request>> {
+        self.book.lock().requests.iter().cloned().collect()
+    }
+
+    /// How many requests were seen, those that are not remembered any more too.
+    pub fn seen(&self) -> u64 {
+        self.book.lock().taken
+    }
+
+    /// The scans there were, each kind once, in the order in which they were first seen.
+    pub fn scans(&self) -> Vec<ScanSeen> {
+        self.book.lock().scans.clone()
+    }
+
+    /// What the tables of an owner have spent, by table and global index.
+    pub fn spent(&self, owner: &Caller) -> Vec<Spent> {
+        let book = self.book.lock();
+        book.accounts
+            .get(&owned_by(owner))
+            .map(Account::spent)
+            .unwrap_or_default()
+    }
+
+    /// Whose counters there are.
+    pub fn owners(&self) -> Vec<Caller> {
+        let book = self.book.lock();
+        let owners = book.accounts.keys();
+        let owner = |(access_key, region): &(Name, Name)| Caller {
+            access_key: access_key.clone(),
+            region: region.clone(),
+        };
+        owners.map(owner).collect()
+    }
+
+    /// The counters of an owner, by name and dimensions.
+    pub fn metrics(&self, owner: &Caller) -> Vec<Metric> {
+        let book = self.book.lock();
+        let account = book.accounts.get(&owned_by(owner));
+        account.map(Account::metrics).unwrap_or_default()
+    }
+
+    /// Forgets all that was seen. Who watches goes on.
+    pub fn clear(&self) {
+        *self.book.lock() = Book::default();
+    }
+}
+
+impl Book {
+    fn add_scan(&mut self, scan: &ScanSeen) {
+        if let Some(there) = self.scans.iter_mut().find(|there| there.is_like(scan)) {
+            there.add(scan);
+        } else if self.scans.len() < MOST_SCANS {
+            self.scans.push(scan.clone());
+        }
+    }
+
+    fn add_request(&mut self, mut request: Request) {
+        self.taken += 1;
+        request.number = self.taken;
+        self.bytes += request.weight();
+        self.requests.push_back(Arc::new(request));
+        while self.requests.len() > MOST_REQUESTS || (self.bytes > MOST_BYTES && self.requests.len() > 1) {
+            let Some(gone) = self.requests.pop_front() else { return };
+            self.bytes -= gone.weight();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Moment;
+    use crate::value::{AttributeValue, Map};
+
+    fn caller() -> Caller {
+        Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        }
+    }
+
+    fn put(journal: &Journal, table: &str, key: &str) {
+        let mut draft = Draft::new(caller(), caller(), "PutItem", Moment::START);
+        let key: Map = [("pk".into(), AttributeValue::string(key))].into_iter().collect();
+        draft.touch(Touch {
+            key,
+            write: Units::whole(1),
+            ..Touch::new(Act::Put, table.into())
+        });
+        draft.spend_write(&table.into(), None, Units::whole(1));
+        journal.close(draft, End::OK);
+    }
+
+    #[test]
+    fn the_log_is_bounded_in_number() {
+        let journal = Journal::default();
+        for at in 0..MOST_REQUESTS + 7 {
+            put(&journal, "tab", &at.to_string());
+        }
+        let requests = journal.requests();
+        assert_eq!(requests.len(), MOST_REQUESTS);
+        assert_eq!(requests[0].number, 8);
+        assert_eq!(journal.seen(), MOST_REQUESTS as u64 + 7);
+        assert_eq!(
+            journal.spent(&caller())[0].write,
+            Units::whole(MOST_REQUESTS as u64 + 7)
+        );
+    }
+
+    #[test]
+    fn the_log_is_bounded_in_bytes() {
+        let journal = Journal::default();
+        let key = "k".repeat(1 << 20);
+        (0..40).for_each(|_| put(&journal, "tab", &key));
+        assert!(journal.requests().len() < 16, "{}", journal.requests().len());
+        assert!(journal.book.lock().bytes <= MOST_BYTES);
+        journal.clear();
+        assert!(journal.requests().is_empty() && journal.spent(&caller()).is_empty());
+    }
+
+    #[test]
+    fn the_counters_are_bounded() {
+        let journal = Journal::default();
+        for at in 0..MOST_COUNTERS + 7 {
+            put(&journal, &format!("t{at}"), "k");
+        }
+        assert!(journal.book.lock().counters <= MOST_COUNTERS);
+        let spent = journal.spent(&caller());
+        assert!(
+            spent.len() > MOST_COUNTERS / 4 && spent.len() < MOST_COUNTERS,
+            "{}",
+            spent.len()
+        );
+        put(&journal, "t0", "k");
+        let first = journal.spent(&caller()).into_iter().find(|spent| spent.table == "t0");
+        assert_eq!(
+            first.map(|spent| spent.write),
+            Some(Units::whole(2)),
+            "what is there goes on"
+        );
+    }
+
+    #[test]
+    fn several_may_watch() {
+        let journal = Journal::default();
+        journal.begin();
+        journal.watch(true);
+        journal.watch(true);
+        journal.end();
+        assert!(journal.is_watched());
+        journal.watch(false);
+        journal.watch(false);
+        assert!(!journal.is_watched() && !journal.is_asked());
+    }
+}

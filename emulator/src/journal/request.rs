@@ -1,0 +1,163 @@
+//! Requests as they are remembered.
+
+use crate::answer::Delivery;
+use crate::caller::Caller;
+use crate::capacity::units::Units;
+use crate::clock::Moment;
+use crate::error::ErrorKind;
+use crate::size;
+use crate::value::{Map, Name};
+
+/// What a request did to an item, or to a range of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the API's own words, and those of transactions
+pub enum Act {
+    Get,
+    Put,
+    Update,
+    Delete,
+    ConditionCheck,
+    Query,
+    Scan,
+    SearchVectors,
+    GetRecords,
+}
+
+impl Act {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Act::Get => "Get",
+            Act::Put => "Put",
+            Act::Update => "Update",
+            Act::Delete => "Delete",
+            Act::ConditionCheck => "ConditionCheck",
+            Act::Query => "Query",
+            Act::Scan => "Scan",
+            Act::SearchVectors => "SearchVectors",
+            Act::GetRecords => "GetRecords",
+        }
+    }
+}
+
+/// What a request touched: one for each item of a batch or transaction, and each range of keys that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Touch {
+    /// What it did.
+    pub act: Act,
+    /// The table.
+    pub table: Name,
+    /// The index that was read, if one was.
+    pub index: Option<Name>,
+    /// The item's key; of a Query the partition key, of a Scan nothing.
+    pub key: Map,
+    /// Read units, of the table and its indexes.
+    pub read: Units,
+    /// Write units, of the table and its indexes.
+    pub write: Units,
+    /// Items that were looked at.
+    pub scanned: u64,
+    /// What it failed with.
+    pub error: Option<ErrorKind>,
+}
+
+impl Touch {
+    /// Something that cost nothing yet.
+    pub fn new(act: Act, table: Name) -> Touch {
+        Touch {
+            act,
+            table,
+            index: None,
+            key: Map::new(),
+            read: Units::ZERO,
+            write: Units::ZERO,
+            scanned: 0,
+            error: None,
+        }
+    }
+
+    fn weight(&self) -> usize {
+        let key = self.key.iter();
+        size_of::<Touch>()
+            + key
+                .map(|(name, value)| 64 + size::of_attribute(name, value))
+                .sum::<usize>()
+    }
+}
+
+/// A request that was answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Its number, counted from 1 since the journal was begun or cleared.
+    pub number: u64,
+    /// When it was carried out.
+    pub at: Moment,
+    /// Who has asked.
+    pub caller: Caller,
+    /// The operation's name in the API.
+    pub operation: Name,
+    /// The tables that it named, each once.
+    pub tables: Vec<Name>,
+    /// What it touched.
+    pub touches: Vec<Touch>,
+    /// What else it touched, beyond what is remembered of one request.
+    pub more: u64,
+    /// The answer's HTTP status.
+    pub status: u16,
+    /// What it failed with.
+    pub error: Option<ErrorKind>,
+    /// How the answer was delivered.
+    pub delivery: Delivery,
+    /// Read units, of all tables and indexes.
+    pub read: Units,
+    /// Write units, of all tables and indexes.
+    pub write: Units,
+    /// Items that were looked at.
+    pub scanned: u64,
+    /// Items that were answered.
+    pub returned: u64,
+}
+
+impl Request {
+    /// About how many bytes of memory it takes.
+    pub(super) fn weight(&self) -> usize {
+        let touches: usize = self.touches.iter().map(Touch::weight).sum();
+        size_of::<Request>() + self.tables.len() * size_of::<Name>() + touches
+    }
+}
+
+/// A kind of scan that was seen: an operation of a caller that has read all of a table or an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanSeen {
+    /// The operation: `Scan`, or one that carries statements.
+    pub operation: Name,
+    /// The table.
+    pub table: Name,
+    /// The index, if one was read.
+    pub index: Option<Name>,
+    /// Who has asked.
+    pub caller: Caller,
+    /// When it was first seen.
+    pub first: Moment,
+    /// Pages that were asked for.
+    pub times: u64,
+    /// Items that were looked at.
+    pub scanned: u64,
+    /// What could be queried instead: the table (`None`) and its indexes, each with its partition key's first attribute.
+    pub partition_keys: Vec<(Option<Name>, Name)>,
+}
+
+impl ScanSeen {
+    pub(super) fn is_like(&self, other: &ScanSeen) -> bool {
+        self.table == other.table
+            && self.index == other.index
+            && self.operation == other.operation
+            && self.caller == other.caller
+    }
+
+    pub(super) fn add(&mut self, other: &ScanSeen) {
+        self.times += other.times;
+        self.scanned += other.scanned;
+        self.first = self.first.min(other.first);
+    }
+}

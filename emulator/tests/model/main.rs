@@ -1,0 +1,182 @@
+//! The service's own model of its requests, held against the engine: every member of every operation, given a value of each
+//! wrong JSON type, and every constraint that the model has, broken one at a time.
+//!
+//! `constraints.json` is distilled from the service models. `wording.json` has what the framework's general
+//! words do not cover: members that an operation checks by hand or in a newer layer's words, and those that the service
+//! does not check at all; each with where it is known from. A rule that no longer applies fails the test.
+#![allow(clippy::unwrap_used)]
+
+mod bounds;
+mod service;
+mod types;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use bounds::{Rule, breaks, general, is};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::operation::OPERATIONS;
+use serde_json::{Value, json};
+use service::{KEY, Model, Place};
+use types::mismatch;
+
+struct Twin(Engine);
+
+impl Twin {
+    fn new() -> Twin {
+        let twin = Twin(Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed: 1,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        }));
+        let create = json!({"TableName": KEY, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+        assert!(twin.send("CreateTable", &create).contains("TableDescription"));
+        twin
+    }
+
+    /// `ValidationException: …`, or the body of a success.
+    fn send(&self, operation: &str, request: &Value) -> String {
+        let caller = Caller {
+            access_key: "test".into(),
+            region: "us-east-1".into(),
+        };
+        let answer = self.0.dispatch(&caller, operation, request.to_string().as_bytes());
+        let text = String::from_utf8(answer.body).unwrap();
+        if answer.status == 200 {
+            return text;
+        }
+        let body: Value = serde_json::from_str(&text).unwrap();
+        let kind = body["__type"].as_str().unwrap().rsplit('#').next().unwrap();
+        let text = body["message"].as_str().or(body["Message"].as_str());
+        format!("{kind}: {}", text.unwrap_or_default())
+    }
+}
+
+/// SearchVectors is read by another reader, which has words of its own; `vectors.json` has them.
+fn is_read_otherwise(operation: &str) -> bool {
+    operation == "SearchVectors"
+}
+
+#[test]
+fn a_value_of_the_wrong_json_type_has_its_text() {
+    let (model, twin) = (Model::load(), Twin::new());
+    let values = [
+        json!("x"),
+        json!(true),
+        json!(false),
+        json!(1),
+        json!(1.5),
+        json!([]),
+        json!({}),
+    ];
+    let (mut report, mut failed, mut sent) = (String::new(), 0, 0);
+    for operation in OPERATIONS.iter().filter(|operation| !is_read_otherwise(operation.name)) {
+        for place in &model.places(operation.name) {
+            for value in &values {
+                let Some(expected) = mismatch(&model, place, value) else {
+                    continue;
+                };
+                let answer = twin.send(operation.name, &model.request(place, Some(value.clone())));
+                sent += 1;
+                if answer != format!("SerializationException: {expected}") {
+                    failed += 1;
+                    let name = operation.name;
+                    writeln!(
+                        report,
+                        "{name} {} = {value}\n  expected {expected}\n  answered {answer}",
+                        place.name()
+                    )
+                    .unwrap();
+                }
+            }
+        }
+    }
+    assert!(failed == 0, "{failed} of {sent} answers\n{report}");
+    assert!(sent > 5000, "{sent} requests");
+}
+
+#[test]
+fn a_constraint_that_is_broken_has_its_text() {
+    let (model, twin) = (Model::load(), Twin::new());
+    let mut rules = Rule::load();
+    let (mut report, mut failed, mut sent) = (String::new(), 0, 0);
+    for operation in OPERATIONS {
+        let name = operation.name;
+        for place in &model.places(name) {
+            for broken in breaks(&model, place) {
+                let rule = rules
+                    .iter_mut()
+                    .find(|rule| rule.covers(name, &place.name(), broken.constraint));
+                let expected = match rule {
+                    None => Some(general(place, &broken)),
+                    Some(rule) => {
+                        rule.used = true;
+                        rule.says(place, &broken)
+                    }
+                };
+                let answer = twin.send(name, &model.request(place, broken.value.clone()));
+                sent += 1;
+                let held = match &expected {
+                    Some(expected) => is(&answer, expected, broken.value.as_ref()),
+                    None => !answer.contains(&broken.phrase) || !answer.contains(&place.path()),
+                };
+                if let Some(allowed) = &broken.allowed {
+                    let answer = twin.send(name, &model.request(place, Some(allowed.clone())));
+                    sent += 1;
+                    if answer.contains(&broken.phrase) && answer.contains(&place.path()) {
+                        failed += 1;
+                        writeln!(report, "{name} {} {}: {answer}", place.name(), broken.constraint).unwrap();
+                    }
+                }
+                if !held {
+                    failed += 1;
+                    let expected = expected.unwrap_or_else(|| "no such constraint".to_owned());
+                    writeln!(
+                        report,
+                        "{name} {} {}\n  expected {expected}\n  answered {answer}",
+                        place.name(),
+                        broken.constraint
+                    )
+                    .unwrap();
+                }
+            }
+        }
+    }
+    for rule in rules.iter().filter(|rule| !rule.used) {
+        failed += 1;
+        writeln!(report, "nothing goes by {}", rule.rule).unwrap();
+    }
+    assert!(failed == 0, "{failed} of {sent} answers\n{report}");
+    assert!(sent > 300, "{sent} requests");
+}
+
+/// Members that an operation does not have are passed over, whatever stands there: so are those of the others.
+#[test]
+fn a_member_of_another_operation_is_passed_over() {
+    let (model, twin) = (Model::load(), Twin::new());
+    let members: BTreeSet<String> = OPERATIONS
+        .iter()
+        .flat_map(|operation| model.places(operation.name))
+        .filter(|place| place.steps.len() == 1)
+        .map(|place| place.name())
+        .collect();
+    let mut report = String::new();
+    for operation in OPERATIONS {
+        let name = operation.name;
+        let own: BTreeSet<String> = model.places(name).iter().map(Place::name).collect();
+        for member in members.difference(&own) {
+            for value in [json!(true), json!([[]]), json!({"a": 1})] {
+                let answer = twin.send(name, &json!({member.as_str(): value}));
+                if answer.starts_with("SerializationException") {
+                    writeln!(report, "{name} {member} = {value}: {answer}").unwrap();
+                }
+            }
+        }
+    }
+    assert!(report.is_empty(), "{report}");
+}

@@ -1,0 +1,210 @@
+//! Under a settable clock one seed gives the same decisions, however threads interleave.
+//!
+//! Eight threads work on keys of their own, in partitions and indexes that they share, while everything lags and fails that
+//! can. A schedule says whose turn it is: each of twenty is another order, the last of them that of the machine, and each key
+//! is answered the same in all of them. `DYNATWIN_SEED=n` replays one workload.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::{Barrier, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use common::{Choice, Twin, create_living_table, setting};
+use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+use dynatwin_engine::fault::{Rule, Verdict};
+use serde_json::{Value, json};
+
+const THREADS: u64 = 8;
+const SCHEDULES: u64 = 20;
+/// Between two rounds the clock moves.
+const ROUNDS: u64 = 10;
+const TURNS: u64 = 4;
+/// From this schedule on nobody waits for anybody.
+const FREE: u64 = 16;
+
+/// Whose turn it is, in one round.
+struct Baton {
+    order: Vec<u64>,
+    turn: Mutex<usize>,
+    passed: Condvar,
+}
+
+impl Baton {
+    /// Every thread has its turns, in an order that is chosen.
+    fn shuffled(choice: &mut Choice) -> Baton {
+        let mut order: Vec<u64> = (0..THREADS * TURNS).map(|turn| turn % THREADS).collect();
+        for at in (1..order.len()).rev() {
+            order.swap(at, choice.below(at as u64 + 1) as usize);
+        }
+        Baton {
+            order,
+            turn: Mutex::new(0),
+            passed: Condvar::new(),
+        }
+    }
+
+    fn hold(&self, thread: u64, free: bool, work: impl FnOnce()) {
+        if free {
+            return work();
+        }
+        let waits = |turn: &mut usize| self.order[*turn] != thread;
+        let mut turn = self.passed.wait_while(self.turn.lock().unwrap(), waits).unwrap();
+        work();
+        *turn += 1;
+        // The last one passes it to nobody.
+        *turn %= self.order.len();
+        self.passed.notify_all();
+    }
+}
+
+fn conditions() -> Conditions {
+    let millis = |typical, longest| Lag::Seeded {
+        typical: Duration::from_millis(typical),
+        longest: Duration::from_millis(longest),
+    };
+    Conditions {
+        time_to_live: TimeToLive::Deletes(millis(4000, 20_000)),
+        index_propagation: millis(1000, 4000),
+        read_staleness: millis(1500, 5000),
+        transaction_time: millis(800, 3000),
+        internal_errors: 0.05,
+        throttles: 0.1,
+        // Capacity is not enforced: who comes first has what there is, and that is no decision.
+        ..Conditions::CALM
+    }
+}
+
+fn twin(seed: u64) -> Twin {
+    let twin = Twin::new(seed);
+    create_living_table(&twin);
+    twin.engine.set_conditions(conditions());
+    let faults = twin.engine.faults();
+    faults.add(Rule::new(Verdict::Reset).operation("PutItem").share(0.2));
+    faults.add(Rule::new(Verdict::AnswerLost).share(0.1));
+    faults.add(
+        Rule::new(Verdict::Wait(Duration::from_secs(1)))
+            .operation("GetItem")
+            .share(0.3),
+    );
+    twin
+}
+
+/// A request of a thread, on keys of its own.
+fn request(thread: u64, choice: &mut Choice, now: i64) -> (&'static str, Value) {
+    let own = |choice: &mut Choice| format!("{thread}/{}", choice.below(3));
+    let key = |pk: &str| json!({"pk": {"S": pk}});
+    let put = |choice: &mut Choice, pk: &str| {
+        let mut item = json!({"pk": {"S": pk}, "n": {"N": choice.below(1000).to_string()}});
+        if choice.one_in(2) {
+            item["g"] = json!({"S": thread.to_string()});
+        }
+        if choice.one_in(3) {
+            item["ttl"] = json!({"N": (now + choice.below(9) as i64).to_string()});
+        }
+        item
+    };
+    let pk = own(choice);
+    match choice.below(8) {
+        0..=1 => ("PutItem", json!({"TableName": "tab", "Item": put(choice, &pk)})),
+        2 => (
+            "DeleteItem",
+            json!({"TableName": "tab", "Key": key(&pk), "ReturnValues": "ALL_OLD"}),
+        ),
+        3..=4 => (
+            "GetItem",
+            json!({"TableName": "tab", "Key": key(&pk), "ConsistentRead": choice.one_in(3)}),
+        ),
+        5 => {
+            let puts = (0..3).map(|at| format!("{thread}/{at}"));
+            let puts = puts.map(|pk| json!({"PutRequest": {"Item": put(choice, &pk)}}));
+            let puts: Vec<Value> = puts.collect();
+            ("BatchWriteItem", json!({"RequestItems": {"tab": puts}}))
+        }
+        6 => {
+            let item = put(choice, &pk);
+            let put = json!({"Put": {"TableName": "tab", "Item": item}});
+            ("TransactWriteItems", json!({"TransactItems": [put]}))
+        }
+        _ => (
+            "Query",
+            json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+                "ExpressionAttributeValues": {":g": {"S": thread.to_string()}}}),
+        ),
+    }
+}
+
+/// What each thread was told: every answer, whole, with when and how it is delivered.
+fn told(seed: u64, schedule: u64) -> Vec<Vec<String>> {
+    let twin = twin(seed);
+    let mut clock = Choice(seed);
+    let mut order = Choice(schedule);
+    let logs: Vec<Mutex<Vec<String>>> = (0..THREADS).map(|_| Mutex::default()).collect();
+    let choices: Vec<Mutex<Choice>> = (0..THREADS)
+        .map(|thread| Mutex::new(Choice(seed.wrapping_mul(99) + thread)))
+        .collect();
+    for _ in 0..ROUNDS {
+        let baton = Baton::shuffled(&mut order);
+        let start = Barrier::new(THREADS as usize);
+        let work = |thread: u64| {
+            start.wait();
+            for _ in 0..TURNS {
+                baton.hold(thread, schedule >= FREE, || {
+                    let now = twin.engine.clock().now();
+                    let choice = &mut choices[thread as usize].lock().unwrap();
+                    let (operation, body) = request(thread, choice, now.seconds());
+                    let answer = twin
+                        .engine
+                        .dispatch(&twin.caller, operation, body.to_string().as_bytes());
+                    let text = String::from_utf8(answer.body).unwrap();
+                    let (status, at, delivery) = (answer.status, answer.at, answer.delivery);
+                    let line = format!("{now} {operation} {body}: {status} at {at}, {delivery:?}: {text}");
+                    logs[thread as usize].lock().unwrap().push(line);
+                });
+            }
+        };
+        thread::scope(|scope| {
+            let work = &work;
+            (0..THREADS).for_each(|thread| drop(scope.spawn(move || work(thread))));
+        });
+        let millis = [1, 100, 2000, 5000][clock.below(4) as usize];
+        twin.engine.advance(Duration::from_millis(clock.below(millis)));
+    }
+    logs.into_iter().map(|log| log.into_inner().unwrap()).collect()
+}
+
+#[test]
+fn one_seed_gives_the_same_decisions_however_threads_interleave() {
+    let seeds = match setting("DYNATWIN_SEED") {
+        Some(seed) => vec![seed],
+        None => vec![1, 2],
+    };
+    for seed in seeds {
+        let first = told(seed, 0);
+        for schedule in 1..SCHEDULES {
+            for (thread, (told, first)) in told(seed, schedule).iter().zip(&first).enumerate() {
+                for (told, first) in told.iter().zip(first) {
+                    assert_eq!(
+                        told, first,
+                        "DYNATWIN_SEED={seed}, schedule {schedule}, thread {thread}"
+                    );
+                }
+            }
+        }
+        // What is compared has all of it.
+        let all = first.concat().join("\n");
+        for what in [
+            "500 at",
+            "Reset",
+            "Lost",
+            "Throttling",
+            "TransactionConflict",
+            "UnprocessedItems\":{\"tab",
+        ] {
+            assert!(all.contains(what), "DYNATWIN_SEED={seed}: no {what}");
+        }
+        assert_ne!(first, told(seed + 100, 0), "another seed decides otherwise");
+    }
+}

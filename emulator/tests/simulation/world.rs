@@ -1,0 +1,361 @@
+//! The engine, its tables, its clock's moves, and a reader that follows the streams.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use dynatwin_engine::answer::Delivery;
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::{Conditions, TimeToLive};
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use serde_json::{Value, json};
+
+use crate::common::{Twin, setting};
+use crate::plant::Plant;
+use crate::setup::Setup;
+
+pub const TABLES: [&str; 2] = ["one", "two"];
+/// Global indexes that are always there, and what they keep: everything, and keys.
+pub const INDEXES: [&str; 2] = ["by-g", "by-l"];
+/// One that comes and goes.
+pub const FICKLE: &str = "by-n";
+
+/// Between which ticks something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub invoked: u64,
+    pub answered: u64,
+}
+
+/// A move of the clock, and where it got to.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    pub window: Window,
+    pub to: Moment,
+}
+
+/// The furthest that the dials have been turned.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    pub staleness: Duration,
+    pub index_lag: Duration,
+    /// `None`: expired items may stay for ever.
+    pub expiry: Option<Duration>,
+    pub flight: Duration,
+    /// How long a table takes to be made.
+    pub status: Duration,
+    /// Whether reads never went back, all the time.
+    pub monotonic: bool,
+    /// Whether an index stood still at any time.
+    pub paused: bool,
+}
+
+impl Bounds {
+    fn widen(&mut self, conditions: &Conditions) {
+        self.staleness = self.staleness.max(conditions.read_staleness.longest());
+        self.index_lag = self.index_lag.max(conditions.index_propagation.longest());
+        self.flight = self.flight.max(conditions.transaction_time.longest());
+        self.status = self.status.max(conditions.table_status.longest());
+        self.monotonic &= conditions.monotonic_reads;
+        self.expiry = match conditions.time_to_live {
+            TimeToLive::Off => None,
+            TimeToLive::Deletes(lag) => self.expiry.map(|longest| longest.max(lag.longest())),
+        };
+    }
+}
+
+/// What was answered, and how it is delivered.
+pub struct Answered {
+    pub status: u16,
+    pub body: Value,
+    pub at: Moment,
+    pub delivery: Delivery,
+}
+
+pub struct World {
+    pub twin: Twin,
+    pub setup: Setup,
+    pub plant: Plant,
+    ticks: AtomicU64,
+    moves: Mutex<Vec<Move>>,
+    bounds: Mutex<Bounds>,
+    streams: Mutex<[Stream; 2]>,
+    hours: Mutex<u64>,
+}
+
+/// With `DYNATWIN_TRACE=1` everything is told as it happens.
+pub fn trace(says: &str) {
+    if setting("DYNATWIN_TRACE").is_some() {
+        println!("{says}");
+    }
+}
+
+pub fn caller(name: &str) -> Caller {
+    Caller {
+        access_key: name.into(),
+        region: "us-east-1".into(),
+    }
+}
+
+impl World {
+    pub fn new(setup: Setup, plant: Plant) -> World {
+        // All callers see the same tables.
+        let settings = Settings {
+            clock: Clock::settable(Moment::START),
+            seed: setup.seed,
+            conditions: Conditions::CALM,
+            shared_db: true,
+        };
+        let twin = Twin {
+            engine: Engine::new(settings),
+            caller: caller("test"),
+        };
+        let streams = [0, 1].map(|table| Stream::of(&create(&twin, table, &setup)));
+        if setup.watched {
+            TABLES
+                .iter()
+                .for_each(|table| assert!(twin.engine.watch_heat(&twin.caller, table, true)));
+        }
+        twin.engine.set_conditions(setup.conditions);
+        let mut bounds = Bounds {
+            staleness: Duration::ZERO,
+            index_lag: Duration::ZERO,
+            expiry: Some(Duration::ZERO),
+            flight: Duration::ZERO,
+            status: Duration::ZERO,
+            monotonic: true,
+            paused: false,
+        };
+        bounds.widen(&setup.conditions);
+        World {
+            twin,
+            plant,
+            hours: Mutex::new(setup.hours),
+            setup,
+            ticks: AtomicU64::new(1),
+            moves: Mutex::default(),
+            bounds: Mutex::new(bounds),
+            streams: Mutex::new(streams),
+        }
+    }
+
+    pub fn tick(&self) -> u64 {
+        self.ticks.fetch_add(1, Ordering::SeqCst)
+    }
+
+    pub fn now(&self) -> Moment {
+        self.twin.engine.clock().now()
+    }
+
+    pub fn bounds(&self) -> Bounds {
+        self.bounds.lock().unwrap().clone()
+    }
+
+    /// Changes what may be seen, before it may be.
+    pub fn widen(&self, widen: impl FnOnce(&mut Bounds)) {
+        widen(&mut self.bounds.lock().unwrap());
+    }
+
+    pub fn set_conditions(&self, conditions: &Conditions) {
+        self.widen(|bounds| bounds.widen(conditions));
+        self.twin.engine.set_conditions(*conditions);
+    }
+
+    pub fn moves(&self) -> Vec<Move> {
+        self.moves.lock().unwrap().clone()
+    }
+
+    /// Moves the clock to a moment, if it is not there yet.
+    pub fn move_to(&self, moment: Moment, run_due: bool) {
+        let mut moves = self.moves.lock().unwrap();
+        let invoked = self.tick();
+        let by = moment.since(self.now());
+        if !by.is_zero() {
+            self.twin.engine.clock().advance(by);
+            let to = self.now();
+            let answered = self.tick();
+            let window = Window { invoked, answered };
+            trace(&format!("the clock moves to {to}"));
+            moves.push(Move { window, to });
+        }
+        drop(moves);
+        if run_due {
+            self.twin.engine.run_due();
+        }
+    }
+
+    /// Lets hours pass, as many as there are left, and reads the streams before anything is too old.
+    pub fn pass_hours(&self, hours: u64) -> Result<(), String> {
+        let hours = {
+            let mut left = self.hours.lock().unwrap();
+            let hours = hours.min(*left);
+            *left -= hours;
+            hours
+        };
+        self.poll()?;
+        self.move_to(self.now().plus(Duration::from_hours(hours)), false);
+        Ok(())
+    }
+
+    pub fn send(&self, caller: &Caller, operation: &str, body: &Value) -> Answered {
+        let dispatch = |operation: &str, body: &Value| {
+            let answer = self
+                .twin
+                .engine
+                .dispatch(caller, operation, body.to_string().as_bytes());
+            Answered {
+                status: answer.status,
+                body: serde_json::from_slice(&answer.body).unwrap(),
+                at: answer.at,
+                delivery: answer.delivery,
+            }
+        };
+        self.plant.tamper(operation, body, &dispatch)
+    }
+
+    /// Reads what is new in the streams.
+    pub fn poll(&self) -> Result<(), String> {
+        let mut streams = self.streams.lock().unwrap();
+        streams.iter_mut().try_for_each(|stream| stream.poll(&self.twin))
+    }
+
+    /// All records of a table's stream that were read, parents before children.
+    pub fn records(&self, table: usize) -> Result<Vec<Value>, String> {
+        let mut records = self.streams.lock().unwrap()[table].records()?;
+        self.plant.tamper_records(&mut records);
+        Ok(records)
+    }
+}
+
+fn create(twin: &Twin, table: usize, setup: &Setup) -> Value {
+    let units = |[read, write]: [u64; 2]| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
+    let index = |name: &str, hash: &str, projection: Value| json!({"IndexName": name, "KeySchema": [{"AttributeName": hash, "KeyType": "HASH"}], "Projection": projection});
+    let mut globals = vec![
+        index(INDEXES[0], "g", json!({"ProjectionType": "ALL"})),
+        index(INDEXES[1], "l", json!({"ProjectionType": "KEYS_ONLY"})),
+    ];
+    let attributes = [("pk", "S"), ("sk", "N"), ("g", "S"), ("l", "S")];
+    let attributes = attributes.map(|(name, kind)| json!({"AttributeName": name, "AttributeType": kind}));
+    let mut body = json!({"TableName": TABLES[table], "AttributeDefinitions": attributes,
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        "LocalSecondaryIndexes": [{"IndexName": "local", "KeySchema": [
+            {"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "l", "KeyType": "RANGE"}],
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["n"]}}],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}});
+    if table == 0 {
+        body["ProvisionedThroughput"] = units(setup.provisioned[0]);
+        globals
+            .iter_mut()
+            .for_each(|index| index["ProvisionedThroughput"] = units(setup.provisioned[1]));
+    } else {
+        body["BillingMode"] = "PAY_PER_REQUEST".into();
+        if let Some([read, write]) = setup.most {
+            body["OnDemandThroughput"] = json!({"MaxReadRequestUnits": read, "MaxWriteRequestUnits": write});
+        }
+    }
+    body["GlobalSecondaryIndexes"] = globals.into();
+    let made = twin.ok("CreateTable", &body);
+    let living = json!({"Enabled": true, "AttributeName": "dies"});
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": TABLES[table], "TimeToLiveSpecification": living}),
+    );
+    made["TableDescription"]["LatestStreamArn"].clone()
+}
+
+/// What was read of a shard.
+#[derive(Default)]
+struct Shard {
+    parent: Option<String>,
+    records: Vec<Value>,
+    ended: bool,
+}
+
+/// A reader of one stream, who comes back now and then.
+struct Stream {
+    arn: Value,
+    shards: BTreeMap<String, Shard>,
+}
+
+fn number(record: &Value) -> u128 {
+    let text = record["dynamodb"]["SequenceNumber"].as_str();
+    text.unwrap_or_default().parse().unwrap_or_default()
+}
+
+impl Stream {
+    fn of(arn: &Value) -> Stream {
+        Stream {
+            arn: arn.clone(),
+            shards: BTreeMap::new(),
+        }
+    }
+
+    fn poll(&mut self, twin: &Twin) -> Result<(), String> {
+        let mut body = json!({"StreamArn": self.arn});
+        loop {
+            let page = twin.ok("DescribeStream", &body)["StreamDescription"].clone();
+            for shard in page["Shards"].as_array().unwrap() {
+                let id = shard["ShardId"].as_str().unwrap().to_owned();
+                let parent = shard["ParentShardId"].as_str().map(str::to_owned);
+                self.shards.entry(id).or_default().parent = parent;
+            }
+            match page.get("LastEvaluatedShardId") {
+                Some(last) => body["ExclusiveStartShardId"] = last.clone(),
+                None => break,
+            }
+        }
+        let open = self.shards.iter_mut().filter(|(_, shard)| !shard.ended);
+        for (id, shard) in open {
+            shard.poll(twin, &self.arn, id)?;
+        }
+        Ok(())
+    }
+
+    /// The records, a shard's after its parent's: each item's are in order then.
+    fn records(&self) -> Result<Vec<Value>, String> {
+        let mut left: Vec<(&String, &Shard)> = self.shards.iter().collect();
+        let mut records = Vec::new();
+        while !left.is_empty() {
+            let waits = |shard: &Shard| left.iter().any(|(id, _)| shard.parent.as_ref() == Some(*id));
+            let at = left.iter().position(|(_, shard)| !waits(shard));
+            let (_, shard) = left.remove(at.ok_or("shards are their own ancestors")?);
+            records.extend(shard.records.iter().cloned());
+        }
+        let mut last: BTreeMap<String, u128> = BTreeMap::new();
+        for record in &records {
+            let number = number(record);
+            let before = last.insert(record["dynamodb"]["Keys"].to_string(), number);
+            if before.is_some_and(|before| before >= number) {
+                return Err(format!("the stream tells {} too late", record["dynamodb"]));
+            }
+        }
+        records.sort_by_key(number);
+        Ok(records)
+    }
+}
+
+impl Shard {
+    fn poll(&mut self, twin: &Twin, arn: &Value, id: &str) -> Result<(), String> {
+        let mut from = json!({"StreamArn": arn, "ShardId": id, "ShardIteratorType": "TRIM_HORIZON"});
+        if let Some(last) = self.records.last() {
+            from["ShardIteratorType"] = "AFTER_SEQUENCE_NUMBER".into();
+            from["SequenceNumber"] = last["dynamodb"]["SequenceNumber"].clone();
+        }
+        let (status, answer) = twin.send("GetShardIterator", &from);
+        if status != 200 {
+            return Err(format!("GetShardIterator {from} answers {answer}"));
+        }
+        let mut next = answer["ShardIterator"].clone();
+        loop {
+            let page = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+            let records = page["Records"].as_array().unwrap();
+            self.records.extend(records.iter().cloned());
+            next = page["NextShardIterator"].clone();
+            self.ended = next.is_null();
+            if self.ended || records.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A client token makes a transaction happen once, for ten minutes.
+//!
+//! The SDK puts a token of its own on every transaction, and keeps it while it tries again. But when an application calls
+//! again, that is another token. So the application names the token, after what the transaction is about. The service knows
+//! it for ten minutes after the transaction is done; what must hold for longer is kept in the table.
+//!
+//! | PK | SK | |
+//! |---|---|---|
+//! | `ACCOUNT#…` | `META` | `balance` |
+//! | `TRANSFER#…` | `META` | a transfer that was made |
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
+
+use crate::{Outcome, n, s};
+
+/// Money that goes from one account to another.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// What makes it one.
+    pub id: String,
+    /// The account that pays.
+    pub from: String,
+    /// The account that is paid.
+    pub to: String,
+    /// How much.
+    pub amount: i64,
+}
+
+/// Accounts in a table.
+#[derive(Clone, Debug)]
+pub struct Accounts {
+    client: Client,
+    table: String,
+}
+
+impl Accounts {
+    /// The accounts of this table.
+    pub fn new(client: Client, table: &str) -> Accounts {
+        let table = table.to_owned();
+        Accounts { client, table }
+    }
+
+    /// This only seems right: each call is a transaction of its own.
+    pub async fn transfer_untold(&self, transfer: &Transfer) -> Outcome<()> {
+        let actions = self.both(transfer)?;
+        self.client
+            .transact_write_items()
+            .set_transact_items(Some(actions))
+            .send()
+            .await?;
+        Ok(())
+    }
+
+    /// Once, however often it is called within ten minutes.
+    pub async fn transfer(&self, transfer: &Transfer) -> Outcome<()> {
+        let request = self.client.transact_write_items().client_request_token(&transfer.id);
+        request.set_transact_items(Some(self.both(transfer)?)).send().await?;
+        Ok(())
+    }
+
+    /// Once, however often it is called and however late: the transfer itself is an item, and is there only once.
+    pub async fn transfer_for_good(&self, transfer: &Transfer) -> Outcome<()> {
+        let record = Put::builder()
+            .table_name(&self.table)
+            .item("PK", s(format!("TRANSFER#{}", transfer.id)))
+            .item("SK", s("META"))
+            .condition_expression("attribute_not_exists(PK)");
+        let mut actions = vec![TransactWriteItem::builder().put(record.build()?).build()];
+        actions.extend(self.both(transfer)?);
+        let request = self.client.transact_write_items().client_request_token(&transfer.id);
+        match request.set_transact_items(Some(actions)).send().await {
+            Err(error) => match error.into() {
+                aws_sdk_dynamodb::Error::TransactionCanceledException(cancelled)
+                    if cancelled
+                        .cancellation_reasons()
+                        .first()
+                        .and_then(|reason| reason.code())
+                        == Some("ConditionalCheckFailed") =>
+                {
+                    Ok(())
+                }
+                error => Err(error),
+            },
+            Ok(_) => Ok(()),
+        }
+    }
+
+    fn both(&self, transfer: &Transfer) -> Outcome<Vec<TransactWriteItem>> {
+        let pay = self.add(&transfer.from, -transfer.amount)?;
+        Ok(vec![pay, self.add(&transfer.to, transfer.amount)?])
+    }
+
+    fn add(&self, account: &str, amount: i64) -> Outcome<TransactWriteItem> {
+        let update = Update::builder()
+            .table_name(&self.table)
+            .key("PK", s(format!("ACCOUNT#{account}")))
+            .key("SK", s("META"))
+            .update_expression("ADD balance :amount")
+            .expression_attribute_values(":amount", n(amount));
+        Ok(TransactWriteItem::builder().update(update.build()?).build())
+    }
+}
+
+/// Whether a token was used for something else before.
+pub fn is_mismatch(error: &aws_sdk_dynamodb::Error) -> bool {
+    error.code() == Some("IdempotentParameterMismatchException")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use dynatwin::{Rule, Twin, Verdict};
+
+    use super::*;
+    use crate::number;
+    use crate::support::{Table, stored, without_retries};
+
+    async fn accounts() -> (Twin, Accounts) {
+        let twin = Twin::seeded(7);
+        Table::new("Accounts").create(&twin).await;
+        let accounts = Accounts::new(without_retries(&twin), "Accounts");
+        (twin, accounts)
+    }
+
+    fn rent() -> Transfer {
+        Transfer {
+            id: "rent-2026-01".to_owned(),
+            from: "masa".to_owned(),
+            to: "landlord".to_owned(),
+            amount: 900,
+        }
+    }
+
+    /// What the landlord has, and that nothing came from nowhere.
+    fn paid(twin: &Twin) -> i64 {
+        let balance = |account: &str| {
+            let item = stored(twin, "Accounts", &format!("ACCOUNT#{account}"), "META").unwrap_or_default();
+            number(&item, "balance").unwrap_or(0)
+        };
+        assert_eq!(balance("masa") + balance("landlord"), 0);
+        balance("landlord")
+    }
+
+    /// The first answer is lost, after the transaction has been carried out.
+    fn lose_the_first_answer(twin: &Twin) {
+        let rule = Rule::new(Verdict::AnswerLost).operation("TransactWriteItems").first(1);
+        twin.faults().add(rule).keep();
+    }
+
+    #[tokio::test]
+    async fn without_a_token_a_lost_answer_is_paid_for_twice() {
+        let (twin, accounts) = accounts().await;
+        lose_the_first_answer(&twin);
+        assert!(accounts.transfer_untold(&rent()).await.is_err());
+        accounts.transfer_untold(&rent()).await.unwrap();
+        assert_eq!(paid(&twin), 1_800);
+    }
+
+    #[tokio::test]
+    async fn the_sdks_own_retry_keeps_its_token() {
+        let (twin, _) = accounts().await;
+        lose_the_first_answer(&twin);
+        let accounts = Accounts::new(twin.client(), "Accounts");
+        accounts.transfer_untold(&rent()).await.unwrap();
+        assert_eq!(paid(&twin), 900);
+    }
+
+    #[tokio::test]
+    async fn with_a_token_it_is_paid_once() {
+        let (twin, accounts) = accounts().await;
+        lose_the_first_answer(&twin);
+        assert!(accounts.transfer(&rent()).await.is_err());
+        accounts.transfer(&rent()).await.unwrap();
+        twin.clock().advance(Duration::from_mins(8));
+        accounts.transfer(&rent()).await.unwrap();
+        assert_eq!(paid(&twin), 900);
+    }
+
+    #[tokio::test]
+    async fn after_ten_minutes_the_token_is_forgotten() {
+        let (twin, accounts) = accounts().await;
+        accounts.transfer(&rent()).await.unwrap();
+        twin.clock().advance(Duration::from_secs(10 * 60 - 1));
+        accounts.transfer(&rent()).await.unwrap();
+        assert_eq!(paid(&twin), 900);
+        // A call that changed nothing does not prolong it.
+        twin.clock().advance(Duration::from_secs(2));
+        accounts.transfer(&rent()).await.unwrap();
+        assert_eq!(paid(&twin), 1_800);
+    }
+
+    #[tokio::test]
+    async fn what_the_table_remembers_is_not_forgotten() {
+        let (twin, accounts) = accounts().await;
+        lose_the_first_answer(&twin);
+        assert!(accounts.transfer_for_good(&rent()).await.is_err());
+        for minutes in [1, 10, 24 * 60] {
+            accounts.transfer_for_good(&rent()).await.unwrap();
+            assert_eq!(paid(&twin), 900);
+            twin.clock().advance(Duration::from_mins(minutes));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_means_one_request() {
+        let (twin, accounts) = accounts().await;
+        accounts.transfer(&rent()).await.unwrap();
+        let more = Transfer { amount: 950, ..rent() };
+        let error = accounts.transfer(&more).await.unwrap_err();
+        assert!(is_mismatch(&error), "{error:?}");
+        assert_eq!(paid(&twin), 900);
+    }
+}
