@@ -35,9 +35,12 @@ const OF_THE_CONNECTION: [&str; 5] = [
     "transfer-encoding",
 ];
 
-/// What no request is granted: the service makes no global tables of version 2017.11.29 any more.
-const ALWAYS_REFUSED: [&str; 5] = [
+/// What no request is granted: the service makes no global tables of version 2017.11.29 any more, and no replicas of the
+/// present one are made here.
+const ALWAYS_REFUSED: [&str; 7] = [
     "CreateGlobalTable",
+    "DescribeTableReplicaAutoScaling",
+    "UpdateTableReplicaAutoScaling",
     "DescribeGlobalTable",
     "DescribeGlobalTableSettings",
     "UpdateGlobalTable",

@@ -33,12 +33,13 @@ impl fmt::Display for Counts {
 type Step = (&'static str, fn() -> Outcome<Counts>);
 
 /// In the order in which they need each other: the binaries come from the first, the JavaScript package from `wasm`.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     ("build", build),
     ("cargo test", workspace),
     ("loom", loom),
     ("wasm", || wasm::build().map(|()| Counts::default())),
     ("node", node),
+    ("doors", doors),
     ("browser", browser),
     ("conformance", conformance),
     ("examples", examples),
@@ -92,6 +93,22 @@ fn node() -> Outcome<Counts> {
     built_package()?;
     setup::npm("wasm/npm")?;
     counted(command("npm", "wasm/npm").args(["test", "--silent"]), of_node)
+}
+
+/// That HTTP and the wasm build add nothing to the engine's answers, and take nothing away.
+fn doors() -> Outcome<Counts> {
+    built_package()?;
+    let mut cargo = cargo();
+    cargo.args([
+        "test",
+        "--package",
+        "dynatwin-conformance",
+        "--features",
+        "doors",
+        "--test",
+        "doors",
+    ]);
+    counted(&mut cargo, of_cargo)
 }
 
 fn browser() -> Outcome<Counts> {
