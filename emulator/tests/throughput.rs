@@ -649,8 +649,8 @@ fn heat_that_splits_a_partition_splits_its_shard() {
         let get = json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
         ("TransactGetItems", json!({"TransactItems": [get]}))
     };
-    type Request = (&'static str, Value);
-    let kinds: [&dyn Fn(&str) -> Request; 4] = [&write, &get, &query, &transact];
+    type Kind<'k> = &'k dyn Fn(&str) -> (&'static str, Value);
+    let kinds: [Kind<'_>; 4] = [&write, &get, &query, &transact];
     for kind in kinds {
         let twin = enforced(Enforcement {
             heat_split: Some(Duration::from_secs(5)),

@@ -69,6 +69,11 @@ fn check_jobs(shape: &Shape, name: &Name, now: Moment) -> Result<(), ApiError> {
             "Cannot delete table while indexes are being created, updated, or deleted.",
         ));
     }
+    if shape.running(now).any(|job| matches!(job.work, Work::Stream { .. })) {
+        return Err(ApiError::in_use(
+            "Cannot delete table while stream is being enabled/disabled.",
+        ));
+    }
     let mut others = shape
         .running(now)
         .filter(|job| !matches!(job.work, Work::ClearLimits { .. }));
