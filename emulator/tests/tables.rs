@@ -812,6 +812,29 @@ fn fifty_imports_run_at_a_time() {
 }
 
 #[test]
+fn fifty_restores_run_at_a_time() {
+    let twin = Twin::empty();
+    twin.ok(
+        "CreateTable",
+        definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+    );
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    let on = json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery});
+    twin.ok("UpdateContinuousBackups", on);
+    twin.0.advance(Duration::from_secs(400));
+    twin.0.set_conditions(Conditions::AWS);
+    let restore =
+        |target: &str| json!({"SourceTableName": "tab", "TargetTableName": target, "UseLatestRestorableTime": true});
+    for number in 0..50 {
+        twin.ok("RestoreTableToPointInTime", restore(&format!("copy-{number}")));
+    }
+    assert_eq!(
+        twin.error("RestoreTableToPointInTime", restore("one-more")),
+        "LimitExceededException: Subscriber limit exceeded: Only 50 restore operations can be done simultaneously"
+    );
+}
+
+#[test]
 fn a_region_has_so_many_tables() {
     let twin = Twin::empty();
     twin.0.set_conditions(Conditions::AWS);

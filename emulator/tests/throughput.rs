@@ -649,7 +649,8 @@ fn heat_that_splits_a_partition_splits_its_shard() {
         let get = json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
         ("TransactGetItems", json!({"TransactItems": [get]}))
     };
-    let kinds: [&dyn Fn(&str) -> (&'static str, Value); 4] = [&write, &get, &query, &transact];
+    type Kind<'k> = &'k dyn Fn(&str) -> (&'static str, Value);
+    let kinds: [Kind<'_>; 4] = [&write, &get, &query, &transact];
     for kind in kinds {
         let twin = enforced(Enforcement {
             heat_split: Some(Duration::from_secs(5)),
@@ -682,7 +683,10 @@ fn heat_that_splits_a_partition_splits_its_shard() {
             assert!(waited < 200, "{name}: nothing was split");
         }
         let border = heat(&twin).resources[0].partitions[1].first;
-        assert!(border % (1 << 62) != 0, "{name}: a token inside of storage's partition");
+        assert!(
+            !border.is_multiple_of(1 << 62),
+            "{name}: a token inside of storage's partition"
+        );
         let all = shards(&twin);
         let parent = all
             .iter()

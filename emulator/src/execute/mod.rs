@@ -8,6 +8,7 @@ mod capacity;
 mod context;
 mod control;
 mod due;
+mod gauges;
 mod judge;
 mod read;
 mod search;
