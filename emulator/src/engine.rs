@@ -1,33 +1,31 @@
 //! The engine: the operation table and the one dispatch.
 
-mod control;
 mod watch;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use compact_str::CompactString;
 
 pub use crate::caller::Caller;
-pub use control::NotThere;
+pub use crate::execute::NotThere;
 pub use watch::Meter;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
 use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
-use crate::conditions::Conditions;
+use crate::conditions::{Conditions, Lag};
 use crate::error::{ApiError, ErrorKind};
-use crate::execute::{self, Context, State};
+use crate::execute::{self, Context, Controls, State};
 use crate::fault::{Aftermath, Faults};
 use crate::journal::End;
-use crate::operation::{self, Operation};
-use crate::storage::{Scope, Shape, Table};
+use crate::operation::{self, Allowed, Operation};
+use crate::storage::Scope;
 use crate::transfer::Depot;
 use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
-use crate::wire::envelope::{self, Envelope, RequestIds, Service};
+use crate::wire::envelope::{self, ControlCall, Envelope, RequestIds, Service};
 
 /// What an engine is made with.
 ///
@@ -71,6 +69,7 @@ pub struct Settings {
 pub struct Engine {
     clock: Clock,
     shared_db: bool,
+    allowed: Allowed,
     state: State,
     ids: RequestIds,
 }
@@ -91,7 +90,27 @@ impl Engine {
             ids: RequestIds::new(settings.seed),
             clock: settings.clock,
             shared_db: settings.shared_db,
+            allowed: Allowed::All,
         }
+    }
+
+    /// The same with these of the controls over HTTP; the methods here are not asked.
+    ///
+    /// ```
+    /// use dynatwin_engine::answer::HttpRequest;
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Engine, Settings};
+    /// use dynatwin_engine::operation::Allowed;
+    ///
+    /// let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions, shared_db: false }).allowing(Allowed::Looking);
+    /// let reset = HttpRequest { method: "POST", target: "/_dynatwin/reset", headers: &[("host", "here")], body: b"" };
+    /// assert_eq!(engine.handle(&reset).status, 403);
+    /// ```
+    #[must_use]
+    pub fn allowing(self, allowed: Allowed) -> Engine {
+        Engine { allowed, ..self }
     }
 
     /// The same engine, with buckets for exports and imports. Without, no bucket is there.
@@ -100,12 +119,18 @@ impl Engine {
         self
     }
 
+    /// Whose tables a caller sees.
+    fn scope(&self, caller: &Caller) -> Scope {
+        self.controls().scope(caller)
+    }
+
     /// One request over HTTP, without the socket.
     pub fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         let now = self.clock.now();
         let known = |service: Service, name: &str| operation::find(service, name).is_some();
         match envelope::open(request, &self.ids, now, known) {
             Envelope::Answered(answer) => answer,
+            Envelope::Control(call) => self.control(&call, now),
             Envelope::Call(call) => {
                 let found = operation::find(call.service, call.operation);
                 let outcome = self.carry_out(&call.caller, found, call.operation, &call.body, now);
@@ -113,6 +138,21 @@ impl Engine {
                 answer.at = outcome.aftermath.at(now);
                 answer.delivery = outcome.aftermath.delivery;
                 answer.note = outcome.note;
+                answer
+            }
+        }
+    }
+
+    /// A control of the twin itself.
+    #[cold]
+    fn control(&self, call: &ControlCall<'_>, now: Moment) -> Answer {
+        match operation::control_answer(call, self.controls(), self.allowed) {
+            Ok(body) => envelope::close(&call.form, 200, body, &self.ids, now),
+            Err(refusal) => {
+                let mut answer = envelope::close(&call.form, refusal.status(), refusal.body(), &self.ids, now);
+                if let Some(methods) = refusal.allow() {
+                    answer.headers.push(("allow", CompactString::new(methods)));
+                }
                 answer
             }
         }
@@ -183,17 +223,12 @@ impl Engine {
         }
     }
 
-    /// Whose tables a caller sees.
-    fn scope(&self, caller: &Caller) -> Scope {
-        if self.shared_db {
-            return Scope {
-                account: CompactString::const_new(""),
-                region: CompactString::const_new(""),
-            };
-        }
-        Scope {
-            account: caller.access_key.clone(),
-            region: caller.region.clone(),
+    /// The controls.
+    fn controls(&self) -> Controls<'_> {
+        Controls {
+            state: &self.state,
+            clock: &self.clock,
+            shared_db: self.shared_db,
         }
     }
 
@@ -219,58 +254,45 @@ impl Engine {
 
     /// Sets the conditions of all tables without their own.
     pub fn set_conditions(&self, conditions: Conditions) {
-        self.state.set_conditions(conditions);
-        for (scope, region) in self.state.catalog().scopes() {
-            let tables: Vec<_> = region.tables.read().values().cloned().collect();
-            tables
-                .iter()
-                .for_each(|table| self.set(table, &self.state.conditions_of(&scope, &table.name)));
-        }
+        self.controls().set_conditions(conditions);
     }
 
     /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
     pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
-        let scope = self.scope(caller);
-        self.state.set_table_conditions(&scope, table, conditions);
-        if let Some(found) = self.state.catalog().table(&scope, table) {
-            self.set(&found, &self.state.conditions_of(&scope, table));
-        }
+        self.controls().set_table_conditions(caller, table, conditions);
     }
 
-    fn set(&self, table: &Table, conditions: &Conditions) {
-        self.reshape(table, |shape| shape.conditions = *conditions);
+    /// Lets no write reach a global index from now on, until [`resume_index`](Engine::resume_index): it can be read, and
+    /// stays as it is. What comes meanwhile waits in memory.
+    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotThere> {
+        self.controls().pause_index(caller, table, index)
     }
 
-    /// Changes a table's shape, after what is due by now has happened under the old one.
-    fn reshape(&self, table: &Table, change: impl FnOnce(&mut Shape)) {
-        let now = self.clock.now();
-        execute::run_due(table, now);
-        let changed: Result<_, Infallible> = table.reshape(now, |shape| {
-            change(shape);
-            Ok(())
-        });
-        drop(changed);
+    /// Lets a paused index catch up, with all that would have reached it by now.
+    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotThere> {
+        self.controls().resume_index(caller, table, index)
+    }
+
+    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotThere> {
+        self.controls().set_index_lag(caller, table, index, lag)
+    }
+
+    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were. What
+    /// time to live never deletes stays: times that are no Numbers, and those more than five years past.
+    pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotThere> {
+        self.controls().expire_now(caller, table)
     }
 
     /// Splits each open shard of a table's stream in two, as the service does with partitions that are hot or full: for tests
     /// of readers, which have to follow. Says whether the table has a stream.
     pub fn split_shards(&self, caller: &Caller, table: &str) -> bool {
-        let now = self.clock.now();
-        let found = self.state.catalog().table(&self.scope(caller), table);
-        let stream = found.as_ref().and_then(|table| table.shape().stream.clone());
-        let (Some(table), Some(stream)) = (found, stream) else {
-            return false;
-        };
-        for (first, last) in stream.open_tokens(now) {
-            table.split_stream(first + (last - first).div_ceil(2), now);
-        }
-        true
+        self.controls().split_shards(caller, table).unwrap_or(false)
     }
 
     /// Moves the clock forward, and does what has become due before it returns.
     pub fn advance(&self, by: Duration) {
-        self.clock.advance(by);
-        self.run_due();
+        self.controls().advance(by);
     }
 
     /// When something is due next, or too old to be kept: [`Moment::NEVER`] if nothing is.
@@ -284,15 +306,7 @@ impl Engine {
 
     /// Does what is due.
     pub fn run_due(&self) {
-        let now = self.clock.now();
-        for (scope, region) in self.state.catalog().scopes() {
-            let tables: Vec<_> = region.tables.read().values().cloned().collect();
-            for table in tables {
-                execute::run_due(&table, now);
-                self.state.forget_deleted(&scope, &table.name, now);
-            }
-            region.trim_streams(now);
-        }
+        self.controls().run_due();
     }
 
     /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
@@ -303,11 +317,7 @@ impl Engine {
     /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest
     /// partition keys. Where capacity is enforced the former are counted anyway. Says whether there is such a table.
     pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> bool {
-        let Some(table) = self.state.catalog().table(&self.scope(caller), table) else {
-            return false;
-        };
-        table.watch(watches, self.clock.now());
-        true
+        self.controls().watch_heat(caller, table, watches).is_ok()
     }
 
     /// What a table's capacity was spent on since it began to be counted; nothing if it is not counted, and `None` if there
@@ -324,14 +334,7 @@ impl Engine {
     /// assert!(engine.heat(&caller, "Nowhere").is_none());
     /// ```
     pub fn heat(&self, caller: &Caller, table: &str) -> Option<Heat> {
-        let table = self.state.catalog().table(&self.scope(caller), table)?;
-        let mut ledger = table.capacity.lock();
-        Some(
-            ledger
-                .as_mut()
-                .map(|ledger| ledger.heat(self.clock.now()))
-                .unwrap_or_default(),
-        )
+        self.controls().heat(caller, table).ok()
     }
 
     /// The names of a caller's tables.
@@ -345,7 +348,7 @@ impl Engine {
 
     /// All items of a table as they are now, in the table's order; `None` if there is no such table.
     pub fn items(&self, caller: &Caller, table: &str) -> Option<Vec<Item>> {
-        let table = self.state.catalog().table(&self.scope(caller), table)?;
+        let table = self.controls().table(caller, table).ok()?;
         execute::run_due(&table, self.clock.now());
         Some(table.items())
     }

@@ -71,13 +71,20 @@ pub enum Occasion {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    operation: Option<String>,
-    table: Option<String>,
-    index: Option<String>,
-    caller: Option<String>,
-    key: Option<KeyMatch>,
-    occasion: Occasion,
-    verdict: Verdict,
+    /// Only this operation, by its API name.
+    pub operation: Option<String>,
+    /// Only this table.
+    pub table: Option<String>,
+    /// Only reads of this index, and writes to tables whose global index it is.
+    pub index: Option<String>,
+    /// Only requests with this access key.
+    pub caller: Option<String>,
+    /// Only items with such a key.
+    pub key: Option<KeyMatch>,
+    /// On which of those it acts.
+    pub occasion: Occasion,
+    /// What it does.
+    pub verdict: Verdict,
 }
 
 impl Rule {
@@ -300,7 +307,16 @@ impl Faults {
 
     /// Installs a rule behind those there are.
     pub fn add(&self, rule: Rule) -> RuleId {
+        self.install(&mut self.rules.lock(), rule)
+    }
+
+    /// The same if there are fewer than `most`.
+    pub fn add_below(&self, most: usize, rule: Rule) -> Option<RuleId> {
         let mut installed = self.rules.lock();
+        (installed.rules.len() < most).then(|| self.install(&mut installed, rule))
+    }
+
+    fn install(&self, installed: &mut Installed, rule: Rule) -> RuleId {
         installed.next += 1;
         let id = RuleId(installed.next);
         installed.rules.push(RuleReport {

@@ -38,6 +38,12 @@ pub const STREAM_PAGE_SIZE: usize = 1_048_576;
 pub const STREAM_LIST: i64 = 100;
 /// Bytes of a request's body (measured: 16 MiB pass, one more does not).
 pub const REQUEST_BODY: usize = 16 * 1024 * 1024;
+/// Bytes of the body of a control of the twin (ours: a fault rule has a few hundred).
+pub const CONTROL_BODY: usize = 64 * 1024;
+/// Fault rules that can be set over HTTP (ours).
+pub const FAULT_RULES: usize = 1000;
+/// Tables, there or not, that can be given conditions of their own over HTTP (ours).
+pub const OWN_CONDITIONS: usize = 10_000;
 /// Bytes of an expression's text (Developer Guide).
 pub const EXPRESSION_SIZE: usize = 4096;
 /// Operators and functions of an expression (Developer Guide).
@@ -108,6 +114,8 @@ pub const RECOVERY_LAG_SECONDS: u64 = 300;
 pub const RECOVERY_DAYS: u32 = 35;
 /// Restores of an account in a region at a time (Developer Guide).
 pub const RESTORES: usize = 50;
+/// Imports of an account in a region at a time (API Reference, ImportTable).
+pub const IMPORTS: usize = 50;
 /// Days for which exports, imports and bulk operations are remembered (API Reference).
 pub const TRANSFER_DAYS: u32 = 90;
 /// Seconds for which the token of an export or a bulk operation is remembered (API Reference).

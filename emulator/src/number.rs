@@ -453,17 +453,23 @@ mod tests {
             (".5", "0.5"),
             ("5.", "5"),
             ("1.e5", "100000"),
+            ("1e+5", "100000"),
             ("+1", "1"),
             ("007", "7"),
             ("0042.1200", "42.12"),
             ("-1.50", "-1.5"),
             ("0e125", "0"),
             ("0.0e126", "0"),
+            ("0e-130", "0"),
             ("1E-130", &format!("0.{}1", "0".repeat(129))),
             ("1E125", &format!("1{}", "0".repeat(125))),
             (
                 "99999999999999999999999999999999999999",
                 "99999999999999999999999999999999999999",
+            ),
+            (
+                "12345678901234567890123456789012345678",
+                "12345678901234567890123456789012345678",
             ),
             (
                 "1000000000000000000000000000000000000000000",
@@ -495,6 +501,7 @@ mod tests {
             ("1e126", Overflow),
             ("-1e126", Overflow),
             ("0e126", Overflow),
+            ("1e2147483646", Overflow),
             ("1e2147483647", OverflowBeyondInt),
             ("1e-131", Underflow),
             ("0e-131", Underflow),
@@ -511,6 +518,10 @@ mod tests {
             ("1", "2", "3"),
             ("0.1", "0.2", "0.3"),
             ("5", "-5", "0"),
+            ("5", "5", "10"),
+            ("0.75", "99.25", "100"),
+            ("-5", "3", "-2"),
+            ("2", "-5", "-3"),
             ("-1", "0", "-1"),
             ("1e38", "-1", "99999999999999999999999999999999999999"),
             (
@@ -520,26 +531,58 @@ mod tests {
             ),
             ("1e-130", "1e-130", &format!("0.{}2", "0".repeat(129))),
         ] {
-            assert_eq!(
-                number(left).plus(number(right)).map(|sum| sum.to_string()),
-                Ok(expect.to_owned()),
-                "{left} + {right}"
-            );
+            let sum = number(left).plus(number(right));
+            assert_eq!(sum, Ok(number(expect)), "{left} + {right}");
         }
         assert_eq!(number("1e125").plus(number("1")), Err(NumberError::TooPrecise));
         assert_eq!(number("9e125").plus(number("9e125")), Err(NumberError::Overflow));
         assert_eq!(number("1.1e-130").minus(number("1e-130")), Err(NumberError::Underflow));
-        assert_eq!(number("3").minus(number("0")), Ok(number("3")));
+        for (left, right, expect) in [("3", "0", "3"), ("0", "3", "-3"), ("5", "-3", "8"), ("5", "3", "2")] {
+            let difference = number(left).minus(number(right));
+            assert_eq!(difference, Ok(number(expect)), "{left} - {right}");
+        }
+    }
+
+    #[test]
+    fn signs_and_magnitudes() {
+        for (text, negative, magnitude) in [
+            ("0", false, 0),
+            ("1", false, 0),
+            ("-9.99", true, 0),
+            ("10", false, 1),
+            ("-99.9", true, 1),
+            ("0.5", false, -1),
+            ("12345678901234567890123456789012345678", false, 37),
+            ("1e125", false, 125),
+            ("-1e-130", true, -130),
+        ] {
+            let number = number(text);
+            assert_eq!(
+                (number.is_negative(), number.magnitude()),
+                (negative, magnitude),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn whole_numbers() {
+        for value in [0, 1, -5, 10, i64::MAX, i64::MIN] {
+            assert_eq!(Number::from(value), number(&value.to_string()));
+        }
     }
 
     #[test]
     fn order_is_by_value() {
         let sorted = [
-            "-1e125", "-10", "-9.99", "-0.5", "-1e-130", "0", "1e-130", "0.5", "1", "1.5", "2", "10", "1e125",
+            "-1e125", "-10", "-9.99", "-0.5", "-1e-130", "0", "1e-130", "0.5", "1", "1.5", "2", "10", "123.4", "150",
+            "1e125",
         ];
         for (at, left) in sorted.iter().enumerate() {
             for (to, right) in sorted.iter().enumerate() {
-                assert_eq!(number(left).cmp(&number(right)), at.cmp(&to), "{left} {right}");
+                let (left, right) = (number(left), number(right));
+                assert_eq!(left.cmp(&right), at.cmp(&to), "{left} {right}");
+                assert_eq!(left.partial_cmp(&right), at.partial_cmp(&to), "{left} {right}");
             }
         }
     }
@@ -565,6 +608,7 @@ mod tests {
             ("1.234", 4),
             ("3.14159", 5),
             ("100.5", 4),
+            ("12.345678", 5),
             ("15", 2),
             ("-42", 3),
             ("12345678901234567890123456789012345678", 20),
@@ -598,6 +642,9 @@ mod tests {
             ("1.9", Some(1)),
             ("-1.5", Some(-2)),
             ("0.5", Some(0)),
+            ("-0.5", Some(-1)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("9223372036854775808", None),
             ("1e30", None),
             ("1.5e3", Some(1500)),
         ] {

@@ -609,6 +609,37 @@ fn counters_ledger_and_answers_agree_to_the_unit() {
     }
 }
 
+/// The same random requests, under everything that conditions can do.
+#[test]
+fn a_watched_twin_answers_as_one_that_is_not() {
+    for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(10) {
+        for conditions in [Conditions::AWS, Conditions::STORM] {
+            let answers = [false, true].map(|watches| {
+                let twin = Twin::new(seed);
+                twin.engine.watch(watches);
+                create_living_table(&twin);
+                twin.engine.set_conditions(conditions);
+                let mut choice = Choice(seed);
+                let mut answers = Vec::new();
+                for _ in 0..150 {
+                    let (operation, body) = request(&mut choice);
+                    let answer = twin
+                        .engine
+                        .dispatch(&twin.caller, operation, body.to_string().as_bytes());
+                    answers.push((answer.status, answer.body, answer.at, answer.delivery));
+                    twin.engine.advance(Duration::from_millis(choice.below(300)));
+                }
+                answers
+            });
+            let [unwatched, watched] = answers;
+            for (number, (unwatched, watched)) in unwatched.iter().zip(&watched).enumerate() {
+                assert_eq!(unwatched, watched, "seed {seed}, request {number}");
+            }
+            assert!(watched.iter().any(|(status, ..)| *status != 200));
+        }
+    }
+}
+
 fn request(choice: &mut Choice) -> (&'static str, Value) {
     let key = json!({"pk": {"S": format!("k{}", choice.below(5))}});
     let mut item = key.clone();

@@ -53,6 +53,10 @@ export interface Conditions {
   transactionTime: Lag;
   /** How long a table is `CREATING` or `DELETING`. */
   tableStatus: Lag;
+  /** How many seconds old `ItemCount` and the sizes in descriptions may be. */
+  statisticsAge: number;
+  /** Bytes that the items of a partition key, with their entries in local indexes, may have together. */
+  itemCollectionSize: number;
   /** Whether capacity runs out. It is read as `'reported'` or as the rules that hold. */
   capacity: 'reported' | 'enforced' | Partial<Enforcement>;
   /** The share of requests, from 0 to 1, that fail with a 500. */
@@ -144,6 +148,8 @@ export interface Options {
   clock?: ClockOption;
   /** One set of tables for all access keys and regions. */
   sharedTables?: boolean;
+  /** Whether what is asked of the twin is watched from the beginning, as after `watch()`. */
+  watch?: boolean;
 }
 
 export interface Clock {
@@ -173,6 +179,76 @@ export interface Faults {
   report(): FaultReport[];
   /** The rules that have never acted, also those that were taken out. */
   neverFired(): FaultReport[];
+}
+
+/** A request that was answered while the twin was watched. */
+export interface SeenRequest {
+  /** Counted from 1. */
+  number: number;
+  at: Date;
+  caller: Required<Caller>;
+  /** The operation's name in the API, such as `PutItem`. */
+  operation: string;
+  /** The tables that it named, each once. */
+  tables: string[];
+  /** The first hundred items or ranges of keys that it touched. */
+  touches: Touch[];
+  status: number;
+  /** The name of the exception that it ended with. */
+  error?: string;
+  delivery: Answer['delivery'];
+  readUnits: number;
+  writeUnits: number;
+  /** Items that were looked at. */
+  scanned: number;
+  /** Items that were answered. */
+  returned: number;
+}
+
+/** An item or a range of keys that a request has touched. */
+export interface Touch {
+  act: 'Get' | 'Put' | 'Update' | 'Delete' | 'ConditionCheck' | 'Query' | 'Scan' | 'SearchVectors' | 'GetRecords';
+  table: string;
+  index?: string;
+  /** The item's key; of a Query the partition key, of a Scan nothing. */
+  key: Record<string, AttributeValue>;
+  readUnits: number;
+  writeUnits: number;
+  error?: string;
+}
+
+/** A kind of scan that was seen. */
+export interface Scan {
+  operation: string;
+  table: string;
+  index?: string;
+  caller: Required<Caller>;
+  /** When it was first seen. */
+  first: Date;
+  /** Pages that were asked for. */
+  times: number;
+  /** Items that were looked at. */
+  scanned: number;
+  /** What could be queried instead: the table and its indexes, each by this attribute. */
+  partitionKeys: { index?: string; attribute: string }[];
+}
+
+/** A counter or gauge, such as `ConsumedReadCapacityUnits` of `{ TableName }`. */
+export interface Metric {
+  name: string;
+  dimensions: {
+    TableName?: string;
+    GlobalSecondaryIndexName?: string;
+    Operation?: string;
+    StreamLabel?: string;
+  };
+  value: number;
+}
+
+/** A partition key, and the units that were spent on its items. */
+export interface HotKey {
+  key: AttributeValue;
+  units: number;
 }
 
 export interface HttpRequest {
@@ -278,10 +354,33 @@ export class Dynatwin {
   /** All items of a table, as they are now; `undefined` if there is no such table. */
   items(table: string, caller?: Caller): Record<string, AttributeValue>[] | undefined;
 
+  /**
+   * Begins, or with `false` ends, to watch what is asked of the twin: `requests`, `scans`, the counters of `metrics`, and
+   * `hottestKeys`. What was seen stays until `reset` or `forgetRequests`.
+   */
+  watch(watches?: boolean): void;
+  readonly watched: boolean;
+  /** The latest requests of all callers, oldest first; ten thousand at most. Each attempt of an SDK is one. */
+  requests(): SeenRequest[];
+  /** Forgets all requests, scans and counters. */
+  forgetRequests(): void;
+  /**
+   * Who has read all of a table or an index: each operation, table, index and caller once. A SELECT that does not fix the
+   * partition key is one.
+   */
+  scans(): Scan[];
+  /**
+   * The counters and gauges of an account in its region, by the names and dimensions that CloudWatch has for them. Counters
+   * are sums of the time in which the twin was watched; what is zero is not there.
+   */
+  metrics(caller?: Caller): Metric[];
+  /** The partition keys of a watched table that cost most, hottest first: ten, unless told otherwise. */
+  hottestKeys(table: string, most?: number, caller?: Caller): HotKey[];
+
   /** When something is due next. */
   nextDue(): Date | undefined;
   /** Does what is due. */
   runDue(): void;
-  /** Removes all tables and rules. */
+  /** Removes all tables and rules, and forgets what was asked. */
   reset(): void;
 }

@@ -12,12 +12,13 @@ const iso = (moment) => (moment instanceof Date ? moment.toISOString() : moment)
 export class Dynatwin {
   #engine;
 
-  constructor({ seed = 0, conditions, clock, sharedTables = false, ...others } = {}) {
+  constructor({ seed = 0, conditions, clock, sharedTables = false, watch = false, ...others } = {}) {
     refuseOthers('Dynatwin', others);
     const start = clock?.start === undefined ? clock : { ...clock, start: iso(clock.start) };
     this.#engine = new Engine(seedOf(seed), conditions, iso(start), Boolean(sharedTables));
     this.clock = new Clock(this.#engine);
     this.faults = new Faults(this.#engine);
+    if (watch) this.#engine.watch(true);
   }
 
   get seed() {
@@ -98,6 +99,36 @@ export class Dynatwin {
   items(table, caller) {
     const { accessKey, region } = { ...CALLER, ...caller };
     return this.#engine.items(accessKey, region, table);
+  }
+
+  watch(watches = true) {
+    this.#engine.watch(Boolean(watches));
+  }
+
+  get watched() {
+    return this.#engine.isWatched();
+  }
+
+  requests() {
+    return this.#engine.requests().map((request) => ({ ...request, at: new Date(request.at) }));
+  }
+
+  forgetRequests() {
+    this.#engine.forgetRequests();
+  }
+
+  scans() {
+    return this.#engine.scans().map((scan) => ({ ...scan, first: new Date(scan.first) }));
+  }
+
+  metrics(caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    return this.#engine.metrics(accessKey, region);
+  }
+
+  hottestKeys(table, most = 10, caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    return this.#engine.hottestKeys(accessKey, region, table, most);
   }
 
   nextDue() {

@@ -24,7 +24,7 @@ pub fn object(answer: &Answer) -> Object {
 }
 
 /// `{ kind }`, and for a truncated one `bytes`.
-fn delivery(delivery: Delivery) -> Object {
+pub fn delivery(delivery: Delivery) -> Object {
     let object = Object::new();
     let kind = match delivery {
         Delivery::Whole => "whole",

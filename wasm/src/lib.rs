@@ -5,8 +5,7 @@
 mod answer;
 mod options;
 mod values;
-
-use std::time::Duration;
+mod watch;
 
 use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
@@ -127,7 +126,7 @@ impl Face {
     }
 
     /// The conditions of all tables without their own.
-    pub fn conditions(&self) -> Object {
+    pub fn conditions(&self) -> JsValue {
         options::conditions_object(&self.engine.conditions())
     }
 
@@ -236,7 +235,55 @@ impl Face {
             .collect()
     }
 
-    /// Removes all tables and rules.
+    /// Begins or ends to watch what is asked.
+    pub fn watch(&self, watches: bool) {
+        self.engine.watch(watches);
+    }
+
+    /// Whether somebody watches.
+    #[wasm_bindgen(js_name = isWatched)]
+    pub fn is_watched(&self) -> bool {
+        self.engine.is_watched()
+    }
+
+    /// The latest requests of all callers, oldest first.
+    pub fn requests(&self) -> Array {
+        let requests = self.engine.requests();
+        requests
+            .iter()
+            .map(|request| JsValue::from(watch::request(request)))
+            .collect()
+    }
+
+    /// Forgets all requests, scans and counters.
+    #[wasm_bindgen(js_name = forgetRequests)]
+    pub fn forget_requests(&self) {
+        self.engine.forget_requests();
+    }
+
+    /// The kinds of scans that were seen.
+    pub fn scans(&self) -> Array {
+        let scans = self.engine.scans();
+        scans.iter().map(|scan| JsValue::from(watch::scan(scan))).collect()
+    }
+
+    /// The counters and gauges of a caller's account in its region.
+    pub fn metrics(&self, access_key: &str, region: &str) -> Array {
+        let metrics = self.engine.metrics(&caller(access_key, region));
+        metrics
+            .iter()
+            .map(|metric| JsValue::from(watch::metric(metric)))
+            .collect()
+    }
+
+    /// The partition keys of a table that cost most, hottest first; nothing of a table that is not there or not watched.
+    #[wasm_bindgen(js_name = hottestKeys)]
+    pub fn hottest_keys(&self, access_key: &str, region: &str, table: &str, most: f64) -> Array {
+        let heat = self.engine.heat(&caller(access_key, region), table);
+        watch::hottest_keys(&heat.unwrap_or_default(), most as usize)
+    }
+
+    /// Removes all tables and rules, and forgets what was asked.
     pub fn reset(&self) {
         self.engine.reset();
     }
@@ -307,6 +354,3 @@ fn running(start: Option<Moment>, speed: Option<f64>) -> Clock {
         (start, speed) => Clock::accelerated(world, start.unwrap_or_else(world), speed.unwrap_or(1.0)),
     }
 }
-
-/// The longest time anybody can ask for: ten thousand years.
-const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);

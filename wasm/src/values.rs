@@ -36,7 +36,8 @@ pub fn report(report: &RuleReport) -> Object {
     object
 }
 
-fn attribute(value: &AttributeValue) -> Object {
+/// A value: an object with one member, named by its type.
+pub fn attribute(value: &AttributeValue) -> Object {
     let inside: JsValue = match value {
         AttributeValue::S(text) => text.as_str().into(),
         AttributeValue::N(number) => number.to_string().into(),

@@ -1,7 +1,8 @@
-//! The project's chores: `cargo xtask wasm`, `test`, `bench` and `fuzz`.
+//! The project's chores: `cargo xtask wasm`, `test`, `bench`, `fuzz` and `plant`.
 
 mod bench;
 mod fuzz;
+mod plant;
 mod server;
 mod setup;
 mod shell;
@@ -20,7 +21,9 @@ usage: cargo xtask TASK
   fuzz [SECONDS]
            coverage-guided fuzzing of the engine's dispatch (30 s unless told)
   fuzz --keep
-           put what longer runs have found, shrunk, into emulator/fuzz/corpus.txt";
+           put what longer runs have found, shrunk, into emulator/fuzz/corpus.txt
+  plant [WORD]...
+           plant bugs in a copy of the engine, those that have a word or all, and say which the suite finds";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
             Ok(seconds) => fuzz::run_for(seconds),
             Err(_) => Err(USAGE.into()),
         },
+        ["plant", words @ ..] => plant::all(words),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

@@ -6,7 +6,9 @@
 
 mod capacity;
 mod context;
+mod control;
 mod due;
+mod gauges;
 mod judge;
 mod read;
 mod search;
@@ -21,6 +23,7 @@ mod write;
 
 pub use capacity::{admit_page, spend_page};
 pub use context::Context;
+pub use control::{Controls, IndexState, NotThere};
 pub use due::{expire_now, run_due};
 pub use judge::Entry;
 pub use judge::is_throttle;
@@ -32,4 +35,4 @@ pub use stream::{read_stream, settle_stream};
 pub use target::Target;
 pub use tokens::{Known, Tokens};
 pub use transact::{reason as cancellation_reason, transact_write};
-pub use write::{Action, Write, check_entries, write};
+pub use write::{Action, Write, check_entries, load, write};

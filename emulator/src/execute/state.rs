@@ -126,14 +126,23 @@ impl State {
         }
     }
 
+    /// The conditions that a table has of its own.
+    pub fn own_conditions(&self, scope: &Scope, table: &str) -> Option<Conditions> {
+        let own = self.table_conditions.read();
+        if own.is_empty() {
+            return None;
+        }
+        own.get(&(scope.clone(), Name::new(table))).copied()
+    }
+
+    /// How many tables, there or not, have conditions of their own.
+    pub fn count_own_conditions(&self) -> usize {
+        self.table_conditions.read().len()
+    }
+
     /// The conditions of a table.
     pub fn conditions_of(&self, scope: &Scope, table: &str) -> Conditions {
-        let own = self.table_conditions.read();
-        let found = (!own.is_empty())
-            .then(|| own.get(&(scope.clone(), Name::new(table))).copied())
-            .flatten();
-        drop(own);
-        found.unwrap_or_else(|| self.conditions())
+        self.own_conditions(scope, table).unwrap_or_else(|| self.conditions())
     }
 
     /// Lets go of a table whose deletion is done.

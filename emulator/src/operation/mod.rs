@@ -1,4 +1,5 @@
-//! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks.
+//! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks. And
+//! the controls of the twin itself.
 
 mod arn;
 mod auto_scaling;
@@ -8,6 +9,7 @@ mod batch_get_item;
 mod batch_write_item;
 mod cancel_bulk_operation;
 mod check;
+mod control;
 mod create_backup;
 mod create_global_table;
 mod create_table;
@@ -86,8 +88,11 @@ mod update_table;
 mod update_table_replica_auto_scaling;
 mod update_time_to_live;
 
+pub use control::{Allowed, Asked, answer as control_answer};
+
 use crate::error::ApiError;
 use crate::execute::Context;
+use crate::wire::control::Refusal;
 use crate::wire::encode::Writer;
 use crate::wire::envelope::Service;
 
@@ -204,6 +209,79 @@ pub static OPERATIONS: &[Operation] = operations! {
     "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
     "UpdateTableReplicaAutoScaling" Control "dynamodb:UpdateTableReplicaAutoScaling" => update_table_replica_auto_scaling,
     "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
+};
+
+/// A control of the twin: what its owner does to it over HTTP, and no request of the API can. `X-Amz-Target` leads to none.
+pub struct Control {
+    /// Its name in the description that [`CONTROLS`] has.
+    pub name: &'static str,
+    /// Its HTTP method: what is not got changes something.
+    pub method: &'static str,
+    /// Its path, with names in braces.
+    pub path: &'static str,
+    /// Whether it is told something in a body.
+    pub takes_body: bool,
+    /// Carries it out: appends the answer's body.
+    pub run: fn(&Asked<'_>, &mut Writer) -> Result<(), Refusal>,
+}
+
+macro_rules! controls {
+    (@body) => { false };
+    (@body body) => { true };
+    ($($name:literal $method:ident $path:literal => $module:ident::$run:ident $(takes $body:tt)?,)*) => {
+        &[$(Control {
+            name: $name,
+            method: stringify!($method),
+            path: $path,
+            takes_body: controls!(@body $($body)?),
+            run: control::$module::$run,
+        },)*]
+    };
+}
+
+/// Every control there is. `openapi.json`, which one of them answers, describes the same ones.
+///
+/// ```
+/// use dynatwin_engine::operation::CONTROLS;
+///
+/// assert!(CONTROLS.iter().all(|control| control.path.starts_with("/_dynatwin/")));
+/// ```
+pub static CONTROLS: &[Control] = controls! {
+    "getOverview" GET "/_dynatwin/" => overview::show,
+    "getOpenApi" GET "/_dynatwin/openapi.json" => overview::openapi,
+    "reset" POST "/_dynatwin/reset" => overview::reset,
+    "getClock" GET "/_dynatwin/clock" => clock::show,
+    "setClock" PUT "/_dynatwin/clock" => clock::set takes body,
+    "advanceClock" POST "/_dynatwin/clock/advance" => clock::advance takes body,
+    "freezeClock" POST "/_dynatwin/clock/freeze" => clock::freeze,
+    "unfreezeClock" POST "/_dynatwin/clock/unfreeze" => clock::unfreeze,
+    "getConditions" GET "/_dynatwin/conditions" => conditions::show,
+    "setConditions" PUT "/_dynatwin/conditions" => conditions::set takes body,
+    "listFaults" GET "/_dynatwin/faults" => faults::list,
+    "addFault" POST "/_dynatwin/faults" => faults::add takes body,
+    "clearFaults" DELETE "/_dynatwin/faults" => faults::clear,
+    "getFault" GET "/_dynatwin/faults/{id}" => faults::show,
+    "removeFault" DELETE "/_dynatwin/faults/{id}" => faults::remove,
+    "watch" POST "/_dynatwin/watch" => watch::watch,
+    "unwatch" POST "/_dynatwin/unwatch" => watch::unwatch,
+    "getMetrics" GET "/_dynatwin/metrics" => watch::metrics,
+    "listRequests" GET "/_dynatwin/requests" => watch::requests,
+    "forgetRequests" DELETE "/_dynatwin/requests" => watch::forget,
+    "listScans" GET "/_dynatwin/scans" => watch::scans,
+    "listTables" GET "/_dynatwin/tables" => tables::list,
+    "getTableConditions" GET "/_dynatwin/tables/{table}/conditions" => conditions::show_table,
+    "setTableConditions" PUT "/_dynatwin/tables/{table}/conditions" => conditions::set_table takes body,
+    "clearTableConditions" DELETE "/_dynatwin/tables/{table}/conditions" => conditions::clear_table,
+    "expireNow" POST "/_dynatwin/tables/{table}/expire-now" => tables::expire_now,
+    "splitShards" POST "/_dynatwin/tables/{table}/split-shards" => tables::split_shards,
+    "getHeat" GET "/_dynatwin/tables/{table}/heat" => tables::heat,
+    "watchHeat" POST "/_dynatwin/tables/{table}/heat/watch" => tables::watch_heat,
+    "unwatchHeat" POST "/_dynatwin/tables/{table}/heat/unwatch" => tables::unwatch_heat,
+    "listIndexes" GET "/_dynatwin/tables/{table}/indexes" => indexes::list,
+    "pauseIndex" POST "/_dynatwin/tables/{table}/indexes/{index}/pause" => indexes::pause,
+    "resumeIndex" POST "/_dynatwin/tables/{table}/indexes/{index}/resume" => indexes::resume,
+    "setIndexLag" PUT "/_dynatwin/tables/{table}/indexes/{index}/lag" => indexes::set_lag takes body,
+    "clearIndexLag" DELETE "/_dynatwin/tables/{table}/indexes/{index}/lag" => indexes::clear_lag,
 };
 
 /// The words of an enumeration that the request may use.

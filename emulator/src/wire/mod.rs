@@ -3,6 +3,7 @@
 //! JSON goes straight into the typed requests of [`crate::request`] and straight out of typed values: nothing in between
 //! is built.
 
+pub mod control;
 pub mod decode;
 pub mod encode;
 pub mod envelope;

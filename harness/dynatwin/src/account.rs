@@ -12,9 +12,11 @@ use aws_smithy_async::time::SharedTimeSource;
 use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, NotThere};
+use dynatwin_engine::journal::{Metric, ScanSeen};
 
 use crate::convert;
 use crate::twin::Twin;
+use crate::watch::{self, CapacitySpent, HotKey, Request};
 
 /// What all clients of an account have in common; the SDK has a type of its own for each service's configuration.
 macro_rules! configured {
@@ -152,6 +154,70 @@ impl Account {
     /// Begins or ends to watch that: see [`Twin::watch_heat`](crate::Twin::watch_heat).
     pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
         self.twin.engine().watch_heat(&self.caller, table, watches)
+    }
+
+    /// The latest requests by this access key in this region, oldest first: see [`Twin::requests`](crate::Twin::requests).
+    pub fn requests(&self) -> Vec<Request> {
+        let requests = self.twin.engine().requests();
+        let own = requests.iter().filter(|request| request.caller == self.caller);
+        own.map(|request| Request::of(request)).collect()
+    }
+
+    /// The scans by this access key in this region: see [`Twin::scans`](crate::Twin::scans).
+    pub fn scans(&self) -> Vec<ScanSeen> {
+        let scans = self.twin.engine().scans();
+        scans.into_iter().filter(|scan| scan.caller == self.caller).collect()
+    }
+
+    /// Checks that this access key has scanned nothing in this region: see
+    /// [`Twin::assert_no_scans`](crate::Twin::assert_no_scans).
+    ///
+    /// # Panics
+    ///
+    /// If there was a scan, or if nobody has watched.
+    #[track_caller]
+    pub fn assert_no_scans(&self) {
+        watch::assert_no_scans(self.twin.is_watched(), &self.scans());
+    }
+
+    /// The counters and gauges of these tables: see [`Twin::metrics`](crate::Twin::metrics).
+    pub fn metrics(&self) -> Vec<Metric> {
+        self.twin.engine().metrics(&self.caller)
+    }
+
+    /// One of them: see [`Twin::metric`](crate::Twin::metric).
+    pub fn metric<'d>(&self, name: &str, dimensions: impl IntoIterator<Item = (&'d str, &'d str)>) -> f64 {
+        let dimensions: Vec<_> = dimensions.into_iter().collect();
+        let of_these = |metric: &&Metric| {
+            let mut all = dimensions.iter();
+            metric.name == name
+                && metric.dimensions.len() == dimensions.len()
+                && all.all(|(dimension, value)| metric.dimension(dimension) == Some(*value))
+        };
+        self.metrics().iter().find(of_these).map_or(0.0, |metric| metric.value)
+    }
+
+    /// What these tables spend while `block` runs: see [`Twin::capacity_spent`](crate::Twin::capacity_spent).
+    pub fn capacity_spent<T>(&self, block: impl FnOnce() -> T) -> (T, CapacitySpent) {
+        let (result, spent) = self.twin.engine().spent_by(&self.caller, block);
+        (result, CapacitySpent::of(spent))
+    }
+
+    /// What these tables spend while `block` runs: see [`Twin::capacity_spent_by`](crate::Twin::capacity_spent_by).
+    pub async fn capacity_spent_by<T>(&self, block: impl IntoFuture<Output = T>) -> (T, CapacitySpent) {
+        let meter = self.twin.engine().meter(&self.caller);
+        let result = block.await;
+        (result, CapacitySpent::of(meter.spent()))
+    }
+
+    /// The partition keys of a table that cost most: see [`Twin::hottest_keys`](crate::Twin::hottest_keys).
+    pub fn hottest_keys(&self, table: &str, most: usize) -> Vec<HotKey> {
+        let keys = self.heat(table).unwrap_or_default().keys;
+        let hot = keys.iter().take(most).map(|(key, units)| HotKey {
+            key: convert::value(key),
+            units: units.as_f64(),
+        });
+        hot.collect()
     }
 
     /// Sets the conditions of one table, now or later there; `None` lets it follow the twin's again.

@@ -11,14 +11,14 @@ pub(crate) fn item(item: &Item) -> HashMap<String, Sdk> {
     map(item.attributes())
 }
 
-fn map(attributes: &Map) -> HashMap<String, Sdk> {
+pub(crate) fn map(attributes: &Map) -> HashMap<String, Sdk> {
     attributes
         .iter()
         .map(|(name, attribute)| (name.to_string(), value(attribute)))
         .collect()
 }
 
-fn value(attribute: &AttributeValue) -> Sdk {
+pub(crate) fn value(attribute: &AttributeValue) -> Sdk {
     match attribute {
         AttributeValue::S(text) => Sdk::S(text.to_string()),
         AttributeValue::N(number) => Sdk::N(number.to_string()),

@@ -56,6 +56,12 @@
 //! Under [`Conditions::CALM`] nothing is throttled. With [`Capacity::Enforced`] tables have what they were given and no
 //! more; [`Twin::heat`] shows what it was spent on.
 //!
+//! # What the application has asked for
+//!
+//! A twin that is [watched](Twin::watch) remembers it. A test can end with [`Twin::assert_no_scans`] and
+//! [`Twin::assert_faults_fired`], look at [`Twin::requests`], [`Twin::hottest_keys`] and the counters of
+//! [`Twin::metrics`], which have CloudWatch's names; [`Twin::capacity_spent_by`] says what a piece of code costs.
+//!
 //! # Answers that come late, broken or never
 //!
 //! A fault rule can do to an answer what a network does. The client sees what it would see over a socket:
@@ -73,14 +79,17 @@ mod connector;
 mod convert;
 mod faults;
 mod twin;
+mod watch;
 
 pub use account::Account;
 pub use clock::{TwinClock, system_clock};
 pub use faults::{FaultGuard, Faults};
 pub use twin::{Builder, Twin};
+pub use watch::{CapacitySpent, HotKey, Request, Touch};
 
 pub use dynatwin_engine::capacity::Heat;
 pub use dynatwin_engine::clock::{Clock, Moment};
 pub use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
 pub use dynatwin_engine::engine::{Engine, NotThere};
 pub use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, RuleReport, Verdict};
+pub use dynatwin_engine::journal::{Metric, ScanSeen};

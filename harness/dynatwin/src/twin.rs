@@ -14,12 +14,14 @@ use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Engine, NotThere, Settings};
+use dynatwin_engine::journal::{Metric, ScanSeen};
 use dynatwin_files::Buckets;
 
 use crate::account::Account;
 use crate::clock::{TwinClock, system_clock};
 use crate::connector::Connector;
 use crate::faults::Faults;
+use crate::watch::{self, CapacitySpent, HotKey, Request};
 
 const ACCESS_KEY: &str = "dynatwin";
 const REGION: &str = "us-east-1";
@@ -200,7 +202,164 @@ impl Twin {
         self.home().watch_heat(table, watches)
     }
 
-    /// Removes all tables and fault rules.
+    /// Begins or ends to watch what is asked of the twin: [`requests`](Twin::requests), [`scans`](Twin::scans), the counters
+    /// of [`metrics`](Twin::metrics), and the [`heat`](Twin::heat) of all tables. What was seen stays until
+    /// [`reset`](Twin::reset) or [`forget_requests`](Twin::forget_requests).
+    pub fn watch(&self, watches: bool) {
+        self.engine().watch(watches);
+    }
+
+    /// Whether somebody watches.
+    pub fn is_watched(&self) -> bool {
+        self.engine().is_watched()
+    }
+
+    /// The latest requests of all access keys and regions, oldest first: operation, table, key, and how it ended. The oldest
+    /// are let go of when there are more than ten thousand, or they take too much memory.
+    ///
+    /// ```
+    /// use aws_sdk_dynamodb::types::AttributeValue;
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// twin.watch(true);
+    /// let get = twin.client().get_item().table_name("Orders").key("PK", AttributeValue::S("a".into()));
+    /// get.send().await.unwrap_err();
+    /// let seen: Vec<_> = twin.requests().iter().map(|request| (request.operation.clone(), request.status)).collect();
+    /// assert_eq!(seen, [("GetItem".to_owned(), 400)]);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn requests(&self) -> Vec<Request> {
+        let requests = self.engine().requests();
+        requests.iter().map(|request| Request::of(request)).collect()
+    }
+
+    /// Forgets all requests, scans and counters. Who watches goes on.
+    pub fn forget_requests(&self) {
+        self.engine().forget_requests();
+    }
+
+    /// Who has read all of a table or an index: each operation, table, index and caller once. A SELECT that does not fix the
+    /// partition key is a scan too.
+    pub fn scans(&self) -> Vec<ScanSeen> {
+        self.engine().scans()
+    }
+
+    /// Checks that nobody has scanned a table or an index, in whatever region, by Scan or by a statement.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::builder().watch(true).build();
+    /// // … what the application does …
+    /// twin.assert_no_scans();
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If there was a scan: the message says of what, by whom, when, and how to query instead. And if nobody has watched.
+    #[track_caller]
+    pub fn assert_no_scans(&self) {
+        watch::assert_no_scans(self.is_watched(), &self.scans());
+    }
+
+    /// Checks that every fault rule there is, or was since the last [`reset`](Twin::reset), has acted: a test whose fault
+    /// never happened has tested something else.
+    ///
+    /// ```should_panic
+    /// use dynatwin::{Rule, Twin, Verdict};
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let _typo = twin.faults().add(Rule::new(Verdict::Reset).operation("GetItm"));
+    /// twin.assert_faults_fired();
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If one never has; the message names them.
+    #[track_caller]
+    pub fn assert_faults_fired(&self) {
+        watch::assert_faults_fired(&self.faults().never_fired());
+    }
+
+    /// The counters and gauges of the default account and region, by the names and dimensions that CloudWatch has for them.
+    /// Counters are sums of the time in which the twin was [watched](Twin::watch); what is zero is not there.
+    /// `TimeToLiveDeletedItemCount`, and what a table is given, are there in any case.
+    pub fn metrics(&self) -> Vec<Metric> {
+        self.home().metrics()
+    }
+
+    /// One of them, which has exactly these dimensions; 0 if it is not there.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// twin.watch(true);
+    /// twin.client().describe_table().table_name("Orders").send().await.unwrap_err();
+    /// assert_eq!(twin.metric("UserErrors", []), 1.0);
+    /// assert_eq!(twin.metric("ReturnedItemCount", [("TableName", "Orders"), ("Operation", "Scan")]), 0.0);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn metric<'d>(&self, name: &str, dimensions: impl IntoIterator<Item = (&'d str, &'d str)>) -> f64 {
+        self.home().metric(name, dimensions)
+    }
+
+    /// What the tables of the default account and region spend while `block` runs, whoever asks meanwhile. For code that
+    /// blocks; [`capacity_spent_by`](Twin::capacity_spent_by) is for code that awaits. The twin need not be watched.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let (answer, spent) = twin.capacity_spent(|| 42);
+    /// assert_eq!((answer, spent.to_string().as_str()), (42, "nothing"));
+    /// ```
+    pub fn capacity_spent<T>(&self, block: impl FnOnce() -> T) -> (T, CapacitySpent) {
+        self.home().capacity_spent(block)
+    }
+
+    /// What the tables of the default account and region spend until `block` is done, whoever asks meanwhile.
+    ///
+    /// ```
+    /// use aws_sdk_dynamodb::types::AttributeValue;
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use aws_sdk_dynamodb::types::{AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType};
+    /// let twin = Twin::seeded(7);
+    /// let client = twin.client();
+    /// # client.create_table().table_name("Orders").billing_mode(BillingMode::PayPerRequest)
+    /// #     .attribute_definitions(AttributeDefinition::builder().attribute_name("PK").attribute_type(ScalarAttributeType::S).build()?)
+    /// #     .key_schema(KeySchemaElement::builder().attribute_name("PK").key_type(KeyType::Hash).build()?).send().await?;
+    /// let (put, spent) = twin
+    ///     .capacity_spent_by(async {
+    ///         client.put_item().table_name("Orders").item("PK", AttributeValue::S("a".into())).send().await
+    ///     })
+    ///     .await;
+    /// put?;
+    /// assert_eq!((spent.read("Orders"), spent.write("Orders")), (0.0, 1.0));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub async fn capacity_spent_by<T>(&self, block: impl IntoFuture<Output = T>) -> (T, CapacitySpent) {
+        self.home().capacity_spent_by(block).await
+    }
+
+    /// The partition keys of a table that cost most, hottest first, since it is [watched](Twin::watch): nothing if it is not.
+    /// Keys beyond the hundred hottest are counted only roughly.
+    pub fn hottest_keys(&self, table: &str, most: usize) -> Vec<HotKey> {
+        self.home().hottest_keys(table, most)
+    }
+
+    /// Removes all tables and fault rules, and forgets what was asked.
     pub fn reset(&self) {
         self.engine().reset();
     }
@@ -302,6 +461,7 @@ pub struct Builder {
     shared_db: bool,
     sleep_moves_clock: bool,
     buckets: Option<PathBuf>,
+    watched: bool,
 }
 
 impl Default for Builder {
@@ -313,6 +473,7 @@ impl Default for Builder {
             shared_db: false,
             sleep_moves_clock: true,
             buckets: None,
+            watched: false,
         }
     }
 }
@@ -355,6 +516,12 @@ impl Builder {
         self
     }
 
+    /// Whether the twin is [watched](Twin::watch) from its beginning.
+    pub fn watch(mut self, watched: bool) -> Builder {
+        self.watched = watched;
+        self
+    }
+
     /// Builds the twin.
     pub fn build(self) -> Twin {
         let clock = self.clock.unwrap_or_else(system_clock);
@@ -369,6 +536,9 @@ impl Builder {
             Some(folder) => engine.with_depot(Arc::new(Buckets::at(folder))),
             None => engine,
         });
+        if self.watched {
+            engine.watch(true);
+        }
         Twin(Arc::new(Inner {
             clock: TwinClock::new(Arc::clone(&engine), self.sleep_moves_clock),
             engine,
@@ -380,9 +550,17 @@ impl Builder {
 
 /// The environment's seed, or one that nobody can foresee.
 fn default_seed() -> u64 {
-    let told = std::env::var("DYNATWIN_SEED").ok();
-    told.and_then(|text| text.trim().parse().ok())
-        .unwrap_or_else(|| RandomState::new().hash_one("dynatwin"))
+    told_seed(std::env::var("DYNATWIN_SEED").ok().as_deref()).unwrap_or_else(|| RandomState::new().hash_one("dynatwin"))
+}
+
+/// The seed that the environment tells. One that is none must not pass for no wish at all: the run would not be the one
+/// that was to be repeated.
+fn told_seed(told: Option<&str>) -> Option<u64> {
+    let text = told.map(str::trim).filter(|text| !text.is_empty())?;
+    match text.parse() {
+        Ok(seed) => Some(seed),
+        Err(_) => panic!("DYNATWIN_SEED is {text:?}, and a seed is a whole number of 64 bits"),
+    }
 }
 
 #[cfg(test)]
@@ -396,6 +574,24 @@ mod tests {
         shared_between_threads::<Twin>();
         shared_between_threads::<TwinClock>();
         shared_between_threads::<Account>();
+    }
+
+    #[test]
+    fn the_environment_tells_a_seed() {
+        for (told, expect) in [
+            (None, None),
+            (Some(""), None),
+            (Some(" 7\n"), Some(7)),
+            (Some("18446744073709551615"), Some(u64::MAX)),
+        ] {
+            assert_eq!(told_seed(told), expect, "{told:?}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "DYNATWIN_SEED is \"0x7\"")]
+    fn a_seed_that_is_none_is_refused() {
+        told_seed(Some("0x7"));
     }
 
     #[test]

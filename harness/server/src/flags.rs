@@ -60,6 +60,8 @@ pub struct Flags {
     pub db_path: Option<String>,
     /// `--cors`.
     pub cors: Option<String>,
+    /// `--no-control`.
+    pub no_control: bool,
     /// `--s3-dir`.
     pub s3_dir: Option<String>,
 }
@@ -80,6 +82,7 @@ impl Default for Flags {
             accept_in_memory: false,
             db_path: None,
             cors: None,
+            no_control: false,
             s3_dir: None,
         }
     }
@@ -239,6 +242,11 @@ const FLAGS: &[Flag] = &[
         name: "disableTelemetry",
         does: Does::Switch(|_, _| ()),
         help: "understood: there is no telemetry",
+    },
+    Flag {
+        name: "noControl",
+        does: Does::Switch(|flags, on| flags.no_control = on),
+        help: "what is under /_dynatwin/ can be looked at, and changes nothing",
     },
     Flag {
         name: "version",
@@ -519,6 +527,13 @@ mod tests {
                 "-delayTransientStatuses",
                 Flags {
                     delay_transient_statuses: true,
+                    ..Flags::default()
+                },
+            ),
+            (
+                "--no-control",
+                Flags {
+                    no_control: true,
                     ..Flags::default()
                 },
             ),

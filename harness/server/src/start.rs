@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, TimeToLive};
 use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::operation::Allowed;
 use dynatwin_files::Buckets;
 
 use crate::flags::{ClockChoice, Flags};
@@ -30,9 +31,18 @@ pub fn settings(flags: &Flags) -> Settings {
     }
 }
 
-/// The engine, with the buckets that it is given.
+/// Which controls the engine carries out.
+fn allowed(flags: &Flags) -> Allowed {
+    if flags.no_control {
+        Allowed::Looking
+    } else {
+        Allowed::All
+    }
+}
+
+/// The engine, with the buckets that it is given, and with these of its controls.
 pub fn engine(flags: &Flags) -> Engine {
-    let engine = Engine::new(settings(flags));
+    let engine = Engine::new(settings(flags)).allowing(allowed(flags));
     match &flags.s3_dir {
         Some(folder) => engine.with_depot(Arc::new(Buckets::at(folder))),
         None => engine,

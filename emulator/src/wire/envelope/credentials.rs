@@ -44,6 +44,19 @@ pub(super) fn caller(request: &HttpRequest<'_>) -> Result<Caller, ApiError> {
     }
 }
 
+/// Who is named by the credentials of a request, be they whole or not.
+pub(super) fn named(request: &HttpRequest<'_>) -> Option<Caller> {
+    let query = request.target.split_once('?').map_or("", |(_, query)| query);
+    if let Some(scope) = parameter(query, "X-Amz-Credential") {
+        return Some(from_scope(&percent_decoded(scope)));
+    }
+    let header = std::str::from_utf8(request.headers.get("authorization")?).ok()?;
+    let scope = header
+        .split([' ', ','])
+        .find_map(|part| part.strip_prefix("Credential="))?;
+    Some(from_scope(scope))
+}
+
 fn from_header(header: &str, dated: bool) -> Result<Caller, ApiError> {
     let [mut credential, mut signature, mut signed] = [""; 3];
     let ends = memchr::memchr2_iter(b' ', b',', header.as_bytes()).chain([header.len()]);
@@ -134,7 +147,7 @@ fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value)
 }
 
-fn percent_decoded(text: &str) -> Cow<'_, str> {
+pub(super) fn percent_decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }
@@ -239,6 +252,30 @@ mod tests {
             true,
             "MissingAuthenticationToken: Request is missing Authentication Token",
         );
+    }
+
+    #[test]
+    fn whoever_is_named() {
+        for (target, authorization, expect) in [
+            ("/", None, None),
+            ("/", Some("Bearer abc"), None),
+            ("/", Some(WHOLE), Some("KEY eu-west-1")),
+            ("/", Some("AWS4-HMAC-SHA256 Credential=me"), Some("me us-east-1")),
+            (QUERY, None, Some("KEY eu-west-1")),
+        ] {
+            let headers: Vec<_> = authorization
+                .map(|value| ("authorization".to_owned(), value.to_owned()))
+                .into_iter()
+                .collect();
+            let request = HttpRequest {
+                method: "GET",
+                target,
+                headers: &headers,
+                body: b"",
+            };
+            let found = named(&request).map(|caller| format!("{} {}", caller.access_key, caller.region));
+            assert_eq!(found.as_deref(), expect, "{target} {authorization:?}");
+        }
     }
 
     #[test]

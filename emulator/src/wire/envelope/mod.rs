@@ -5,6 +5,7 @@
 //! wrong already.
 
 mod compression;
+mod control;
 mod credentials;
 mod id;
 
@@ -22,6 +23,7 @@ use crate::error::{ApiError, ErrorKind};
 use crate::limits;
 use compression::{Refused, compress, inflated};
 
+pub use control::{CONTROL_PATH, ControlCall};
 pub use credentials::DEFAULT_REGION;
 pub use id::RequestIds;
 
@@ -99,6 +101,8 @@ pub struct Call<'a> {
 pub enum Envelope<'a> {
     /// A call to carry out.
     Call(Call<'a>),
+    /// A control of the twin itself.
+    Control(Box<ControlCall<'a>>),
     /// Nothing to carry out: an error, a health check, a preflight.
     Answered(Answer),
 }
@@ -142,6 +146,9 @@ pub fn open<'a>(
         _ => {}
     }
     if form.content_type.is_none() {
+        if control::is_control(request.target) {
+            return Envelope::Control(Box::new(control::call(request)));
+        }
         return Envelope::Answered(close(&form, 404, NOT_FOUND.to_vec(), ids, now));
     }
     let body = match inflated(request.body, request.headers.get("content-encoding")) {

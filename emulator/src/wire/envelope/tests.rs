@@ -35,6 +35,7 @@ fn opened(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> 
             String::from_utf8_lossy(&call.body)
         )),
         Envelope::Answered(answer) => Err(answer),
+        Envelope::Control(control) => panic!("{control:?}"),
     }
 }
 
@@ -225,7 +226,7 @@ mod properties {
         #[test]
         fn no_request_panics(
             method in "GET|POST|OPTIONS|.{0,4}",
-            target in "/|/\\?(X-Amz-(Algorithm|Credential|Date)=[%a-f/]{0,6}&?){0,4}|.{0,9}",
+            target in "/|/_dynatwin.{0,9}|/\\?(X-Amz-(Algorithm|Credential|Date)=[%a-f/]{0,6}&?){0,4}|.{0,9}",
             content_type in "application/json|.{0,9}",
             coding in "gzip|deflate|.{0,6}",
             accept in "(gzip|deflate|\\*|,|;|q=|0.5| |é){0,9}",
@@ -245,6 +246,7 @@ mod properties {
             let ids = RequestIds::new(1);
             let form = match open(&request, &ids, Moment::START, |_, _| true) {
                 Envelope::Call(call) => call.form,
+                Envelope::Control(control) => control.form,
                 Envelope::Answered(_) => Form { accept_encoding: Some(accept.as_bytes()), ..Form::default() },
             };
             let answer = close(&form, 200, vec![b'a'; length], &ids, Moment::START);

@@ -11,6 +11,7 @@ mod retries;
 mod statements;
 mod streams;
 mod time;
+mod watch;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{

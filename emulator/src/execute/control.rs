@@ -1,0 +1,302 @@
+//! The twin in the hands of its owner: what a test does to it, and no request of the API can.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use compact_str::CompactString;
+
+use super::gauges::gauges;
+use super::{State, due};
+use crate::caller::Caller;
+use crate::capacity::Heat;
+use crate::clock::{Clock, Moment};
+use crate::conditions::{Conditions, Lag};
+use crate::journal::Metric;
+use crate::storage::{GlobalIndex, Scope, Shape, Table};
+use crate::value::Name;
+
+/// A control was told of a table or index that is not there; its text says which.
+///
+/// ```
+/// # use dynatwin_engine::clock::{Clock, Moment};
+/// # use dynatwin_engine::conditions::Conditions;
+/// # use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// # let clock = Clock::settable(Moment::START);
+/// # let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// # let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// let error = engine.pause_index(&caller, "Orders", "by-date").unwrap_err();
+/// assert_eq!(error.to_string(), "There is no table Orders for access key me in us-east-1.");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotThere(String);
+
+impl fmt::Display for NotThere {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotThere {}
+
+/// A global index, as its controls see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexState {
+    /// Its name.
+    pub name: Name,
+    /// Whether nothing reaches it.
+    pub paused: bool,
+    /// How many changes are on their way to it.
+    pub waiting: usize,
+    /// The lag of its own, if it has one.
+    pub lag: Option<Lag>,
+}
+
+/// All controls of a twin. The engine's methods are these.
+///
+/// ```
+/// use dynatwin_engine::clock::{Clock, Moment};
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::execute::{Controls, State};
+/// use std::time::Duration;
+///
+/// let (state, clock) = (State::new(7, Conditions::CALM), Clock::settable(Moment::START));
+/// let controls = Controls { state: &state, clock: &clock, shared_db: false };
+/// controls.advance(Duration::from_secs(60));
+/// assert_eq!(clock.now().to_string(), "2026-01-01T00:01:00.000Z");
+/// ```
+#[derive(Clone, Copy)]
+pub struct Controls<'e> {
+    /// What the engine's requests share.
+    pub state: &'e State,
+    /// The clock it lives by.
+    pub clock: &'e Clock,
+    /// Whether there is one set of tables for all callers.
+    pub shared_db: bool,
+}
+
+impl Controls<'_> {
+    /// Whose tables a caller sees.
+    pub fn scope(&self, caller: &Caller) -> Scope {
+        if self.shared_db {
+            return Scope {
+                account: CompactString::const_new(""),
+                region: CompactString::const_new(""),
+            };
+        }
+        Scope {
+            account: caller.access_key.clone(),
+            region: caller.region.clone(),
+        }
+    }
+
+    /// A caller's table.
+    pub fn table(&self, caller: &Caller, table: &str) -> Result<Arc<Table>, NotThere> {
+        let found = self.state.catalog().table(&self.scope(caller), table);
+        found.ok_or_else(|| {
+            let Caller { access_key, region } = caller;
+            NotThere(if self.shared_db {
+                format!("There is no table {table}.")
+            } else {
+                format!("There is no table {table} for access key {access_key} in {region}.")
+            })
+        })
+    }
+
+    fn index(&self, caller: &Caller, table: &str, index: &str) -> Result<(Arc<Table>, Arc<GlobalIndex>), NotThere> {
+        let table = self.table(caller, table)?;
+        let shape = table.shape();
+        let at = shape.definition.globals.iter().position(|there| there.name == index);
+        let found = at.and_then(|at| shape.indexes.get(at)).cloned();
+        match found {
+            Some(found) => Ok((table, found)),
+            None => Err(NotThere(format!("Table {} has no global index {index}.", table.name))),
+        }
+    }
+
+    /// Moves the clock forward, and does what has become due before it returns.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        self.run_due();
+    }
+
+    /// Moves the clock to a moment, if that is ahead, and does what has become due; says whether it was.
+    pub fn set_clock(&self, moment: Moment) -> bool {
+        let ahead = self.clock.set(moment);
+        self.run_due();
+        ahead
+    }
+
+    /// Does what is due.
+    pub fn run_due(&self) {
+        let now = self.clock.now();
+        for (scope, region) in self.state.catalog().scopes() {
+            let tables: Vec<_> = region.tables.read().values().cloned().collect();
+            for table in tables {
+                due::run_due(&table, now);
+                self.state.forget_deleted(&scope, &table.name, now);
+            }
+            region.trim_streams(now);
+        }
+    }
+
+    /// Sets the conditions of all tables without their own.
+    pub fn set_conditions(&self, conditions: Conditions) {
+        self.state.set_conditions(conditions);
+        for (scope, region) in self.state.catalog().scopes() {
+            let tables: Vec<_> = region.tables.read().values().cloned().collect();
+            tables
+                .iter()
+                .for_each(|table| self.tell(table, &self.state.conditions_of(&scope, &table.name)));
+        }
+    }
+
+    /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
+    pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
+        let scope = self.scope(caller);
+        self.state.set_table_conditions(&scope, table, conditions);
+        if let Some(found) = self.state.catalog().table(&scope, table) {
+            self.tell(&found, &self.state.conditions_of(&scope, table));
+        }
+    }
+
+    fn tell(&self, table: &Table, conditions: &Conditions) {
+        self.reshape(table, |shape| shape.conditions = *conditions);
+    }
+
+    /// Changes a table's shape, after what is due by now has happened under the old one.
+    fn reshape(&self, table: &Table, change: impl FnOnce(&mut Shape)) {
+        let now = self.clock.now();
+        due::run_due(table, now);
+        let changed: Result<_, Infallible> = table.reshape(now, |shape| {
+            change(shape);
+            Ok(())
+        });
+        drop(changed);
+    }
+
+    /// Lets no write reach a global index from now on, until [`resume_index`](Controls::resume_index): it can be read, and
+    /// stays as it is. What comes meanwhile waits in memory.
+    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotThere> {
+        let (table, index) = self.index(caller, table, index)?;
+        let now = self.clock.now();
+        due::run_due(&table, now);
+        index.pause(now);
+        Ok(())
+    }
+
+    /// Lets a paused index catch up, with all that would have reached it by now.
+    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotThere> {
+        let (table, index) = self.index(caller, table, index)?;
+        index.resume();
+        due::run_due(&table, self.clock.now());
+        Ok(())
+    }
+
+    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotThere> {
+        let (table, _) = self.index(caller, table, index)?;
+        self.reshape(&table, |shape| {
+            match lag {
+                Some(lag) => shape.index_lags.insert(Name::new(index), lag),
+                None => shape.index_lags.remove(index),
+            };
+        });
+        Ok(())
+    }
+
+    /// The global indexes of a table, in the order of its definition.
+    pub fn indexes(&self, caller: &Caller, table: &str) -> Result<Vec<IndexState>, NotThere> {
+        let table = self.table(caller, table)?;
+        due::run_due(&table, self.clock.now());
+        let shape = table.shape();
+        let globals = shape.definition.globals.iter().zip(&shape.indexes);
+        Ok(globals
+            .map(|(index, entries)| IndexState {
+                name: index.name.clone(),
+                paused: entries.is_paused(),
+                waiting: entries.waiting(),
+                lag: shape.index_lags.get(&index.name).copied(),
+            })
+            .collect())
+    }
+
+    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were. What
+    /// time to live never deletes stays: times that are no Numbers, and those more than five years past.
+    pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotThere> {
+        let table = self.table(caller, table)?;
+        let now = self.clock.now();
+        let count = due::expire_now(&table, now);
+        due::run_due(&table, now);
+        Ok(count)
+    }
+
+    /// Splits each open shard of a table's stream in two, as the service does with partitions that are hot or full: for tests
+    /// of readers, which have to follow. Says whether the table has a stream.
+    pub fn split_shards(&self, caller: &Caller, table: &str) -> Result<bool, NotThere> {
+        let now = self.clock.now();
+        let table = self.table(caller, table)?;
+        let Some(stream) = table.shape().stream.clone() else {
+            return Ok(false);
+        };
+        for (first, last) in stream.open_tokens(now) {
+            table.split_stream(first + (last - first).div_ceil(2), now);
+        }
+        Ok(true)
+    }
+
+    /// Begins or ends to watch what is asked of the twin, and the heat of all its tables.
+    pub fn watch(&self, watches: bool) {
+        self.state.journal().watch(watches);
+        for (_, region) in self.state.catalog().scopes() {
+            let tables: Vec<_> = region.tables.read().values().cloned().collect();
+            let now = self.clock.now();
+            tables.iter().for_each(|table| table.watch(watches, now));
+        }
+    }
+
+    /// Every scope that has or had tables, or of which something was seen, in order.
+    pub fn scopes(&self) -> BTreeSet<Scope> {
+        let seen = self.state.journal().owners().into_iter();
+        let seen = seen.map(|owner| Scope {
+            account: owner.access_key,
+            region: owner.region,
+        });
+        let there = self.state.catalog().scopes().into_iter();
+        there.map(|(scope, _)| scope).chain(seen).collect()
+    }
+
+    /// The counters and gauges of a scope, by the names and dimensions of CloudWatch, sorted.
+    pub fn metrics(&self, scope: &Scope) -> Vec<Metric> {
+        let now = self.clock.now();
+        let mut metrics = self.state.journal().metrics(&scope.owner());
+        let region = self.state.catalog().region(scope);
+        let tables: Vec<_> = region
+            .iter()
+            .flat_map(|region| region.tables.read().values().cloned().collect::<Vec<_>>())
+            .collect();
+        for table in tables {
+            due::run_due(&table, now);
+            gauges(&table, now, &mut metrics);
+        }
+        metrics.sort_by(|left, right| (left.name, &left.dimensions).cmp(&(right.name, &right.dimensions)));
+        metrics
+    }
+
+    /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest
+    /// partition keys. Where capacity is enforced the former are counted anyway.
+    pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> Result<(), NotThere> {
+        self.table(caller, table)?.watch(watches, self.clock.now());
+        Ok(())
+    }
+
+    /// What a table's capacity was spent on since it began to be counted; nothing if it is not counted.
+    pub fn heat(&self, caller: &Caller, table: &str) -> Result<Heat, NotThere> {
+        let table = self.table(caller, table)?;
+        let mut ledger = table.capacity.lock();
+        let heat = ledger.as_mut().map(|ledger| ledger.heat(self.clock.now()));
+        Ok(heat.unwrap_or_default())
+    }
+}

@@ -1,0 +1,73 @@
+//! The clock, looked at and moved.
+
+use super::Asked;
+use crate::clock::Moment;
+use crate::wire::control::{Heard, Members, Refusal, moment, seconds, write_number};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// The last second that can be written as a moment: the clock goes no further.
+const LAST: Moment = Moment::from_seconds(253_402_300_799);
+
+/// What time it is, and how it passes.
+pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    write(asked, writer);
+    Ok(())
+}
+
+/// Moves the clock to a moment ahead.
+pub fn set(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let members = Members::of("clock", &asked.body, &["now"])?;
+    let Some(text) = members.text("now")? else {
+        return Err(Refusal::malformed(
+            "clock.now is the moment to go to, like 2026-01-01T00:00:00Z.",
+        ));
+    };
+    let to = moment(text)?;
+    if !asked.twin.set_clock(to) {
+        let now = asked.twin.clock.now();
+        return Err(Refusal::malformed(format!(
+            "Time never goes back: it is {now}, which is after {to}."
+        )));
+    }
+    show(asked, writer)
+}
+
+/// Moves the clock forward.
+pub fn advance(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let members = Members::of("advance", &asked.body, &["seconds"])?;
+    let Some(by) = members.number("seconds")? else {
+        return Err(Refusal::malformed("advance.seconds is how far to go."));
+    };
+    let by = seconds("advance.seconds", by)?;
+    if asked.twin.clock.now().plus(by) > LAST {
+        return Err(Refusal::malformed(format!("The clock goes no further than {LAST}.")));
+    }
+    asked.twin.advance(by);
+    show(asked, writer)
+}
+
+/// Lets time stand.
+pub fn freeze(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    asked.twin.clock.freeze();
+    show(asked, writer)
+}
+
+/// Lets time go on.
+pub fn unfreeze(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    asked.twin.clock.unfreeze();
+    show(asked, writer)
+}
+
+/// The clock, as an object.
+pub fn write(asked: &Asked<'_>, writer: &mut Writer) {
+    let clock = asked.twin.clock;
+    let now = clock.now();
+    let mut object = Object::open(writer);
+    object.string("now", &now.to_string());
+    object.integer("milliseconds", now.micros().div_euclid(1000));
+    object.boolean("settable", clock.is_settable());
+    object.boolean("frozen", clock.is_frozen());
+    write_number(clock.speed().unwrap_or(0.0), object.member("speed"));
+    object.close();
+}

@@ -1,0 +1,75 @@
+//! The conditions of the twin and of single tables.
+
+use super::Asked;
+use crate::limits;
+use crate::wire::control::{Heard, Refusal, read_conditions, shortened, write_conditions};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// Those of all tables without their own.
+pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    write_conditions(&asked.twin.state.conditions(), writer);
+    Ok(())
+}
+
+/// Sets them.
+pub fn set(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let conditions = read_conditions(&asked.body, &asked.twin.state.conditions())?;
+    asked.twin.set_conditions(conditions);
+    show(asked, writer)
+}
+
+/// Those of one table, and whether they are its own.
+pub fn show_table(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    let (state, scope) = (asked.twin.state, asked.twin.scope(&caller));
+    let own = state.own_conditions(&scope, table);
+    if own.is_none() {
+        asked.twin.table(&caller, table)?;
+    }
+    let mut object = Object::open(writer);
+    object.boolean("own", own.is_some());
+    let conditions = own.unwrap_or_else(|| state.conditions());
+    write_conditions(&conditions, object.member("conditions"));
+    object.close();
+    Ok(())
+}
+
+/// Gives a table, there or not, conditions of its own: what is not said is as with all others.
+pub fn set_table(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    let state = asked.twin.state;
+    let conditions = read_conditions(&asked.body, &state.conditions())?;
+    let fits = (3..=255).contains(&table.len()) && table.bytes().all(is_of_a_name);
+    if !fits {
+        let table = shortened(table);
+        return Err(Refusal::malformed(format!("No table can be called \"{table}\".")));
+    }
+    if state.count_own_conditions() >= limits::OWN_CONDITIONS {
+        return Err(Refusal::malformed(format!(
+            "{} tables have conditions of their own, which is as many as can have.",
+            limits::OWN_CONDITIONS
+        )));
+    }
+    asked.twin.set_table_conditions(&caller, table, Some(conditions));
+    show_table(asked, writer)
+}
+
+/// Lets a table follow the others again.
+pub fn clear_table(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    let own = asked.twin.state.own_conditions(&asked.twin.scope(&caller), table);
+    if own.is_none() {
+        asked.twin.table(&caller, table)?;
+    }
+    asked.twin.set_table_conditions(&caller, table, None);
+    let mut object = Object::open(writer);
+    object.boolean("own", false);
+    write_conditions(&asked.twin.state.conditions(), object.member("conditions"));
+    object.close();
+    Ok(())
+}
+
+fn is_of_a_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-')
+}

@@ -1,0 +1,73 @@
+//! Global indexes: paused, resumed, and given a lag of their own.
+
+use super::Asked;
+use crate::execute::IndexState;
+use crate::wire::control::{Heard, Json, Refusal, read_lag, write_lag};
+use crate::wire::encode::Writer;
+use crate::wire::object::{List, Object};
+
+/// A table's global indexes.
+pub fn list(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    let mut list = List::open(writer);
+    for index in asked.twin.indexes(&caller, table)? {
+        write(&index, list.element());
+    }
+    list.close();
+    Ok(())
+}
+
+/// Lets nothing reach an index.
+pub fn pause(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    asked.twin.pause_index(&caller, table, asked.part(3))?;
+    show(asked, writer)
+}
+
+/// Lets an index catch up.
+pub fn resume(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    asked.twin.resume_index(&caller, table, asked.part(3))?;
+    show(asked, writer)
+}
+
+/// Gives an index a lag of its own.
+pub fn set_lag(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    if asked.body == Json::Null {
+        return Err(Refusal::malformed(
+            "lag takes a number of seconds, or { typical, longest }; DELETE lets the index follow its table again.",
+        ));
+    }
+    let lag = read_lag("lag", &asked.body)?;
+    let (caller, table) = asked.table()?;
+    asked.twin.set_index_lag(&caller, table, asked.part(3), Some(lag))?;
+    show(asked, writer)
+}
+
+/// Lets an index follow its table's conditions again.
+pub fn clear_lag(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    asked.twin.set_index_lag(&caller, table, asked.part(3), None)?;
+    show(asked, writer)
+}
+
+fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    let indexes = asked.twin.indexes(&caller, table)?;
+    let found = indexes.iter().find(|index| index.name == asked.part(3));
+    // Somebody else may have removed it meanwhile.
+    let gone = || Refusal::not_found(format!("Table {table} has no global index {}.", asked.part(3)));
+    write(found.ok_or_else(gone)?, writer);
+    Ok(())
+}
+
+fn write(index: &IndexState, writer: &mut Writer) {
+    let mut object = Object::open(writer);
+    object.string("index", &index.name);
+    object.boolean("paused", index.paused);
+    object.integer("waiting", index.waiting as i64);
+    if let Some(lag) = index.lag {
+        write_lag(lag, object.member("lag"));
+    }
+    object.close();
+}

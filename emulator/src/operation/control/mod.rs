@@ -1,0 +1,203 @@
+//! The controls of the twin over HTTP: found by method and path, checked, carried out, answered in JSON.
+#![allow(clippy::unnecessary_wraps)] // what stands in a table has one signature
+
+pub(super) mod clock;
+pub(super) mod conditions;
+pub(super) mod faults;
+pub(super) mod indexes;
+pub(super) mod overview;
+pub(super) mod tables;
+pub(super) mod watch;
+
+use std::borrow::Cow;
+
+use super::{CONTROLS, Control};
+use crate::caller::Caller;
+use crate::execute::{Controls, NotThere};
+use crate::wire::control::{Heard, Json, Refusal, shortened};
+use crate::wire::encode::Writer;
+use crate::wire::envelope::ControlCall;
+
+/// Which controls are carried out.
+///
+/// ```
+/// use dynatwin_engine::operation::Allowed;
+///
+/// assert_eq!(Allowed::default(), Allowed::All);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allowed {
+    /// All.
+    #[default]
+    All,
+    /// Those that change nothing.
+    Looking,
+}
+
+/// A control that is being carried out: what it is told, and by whom.
+pub struct Asked<'a> {
+    twin: Controls<'a>,
+    allowed: Allowed,
+    named: Option<&'a Caller>,
+    parts: &'a [Cow<'a, str>],
+    body: Json,
+}
+
+impl From<NotThere> for Refusal {
+    fn from(error: NotThere) -> Refusal {
+        Refusal::not_found(error.to_string())
+    }
+}
+
+/// Carries a control out; gives the answer's body.
+pub fn answer(call: &ControlCall<'_>, twin: Controls<'_>, allowed: Allowed) -> Heard<Vec<u8>> {
+    if call.foreign {
+        return Err(Refusal::forbidden(
+            "Controls answer no page of another origin: ask from outside of a browser, or from a page of this host.",
+        ));
+    }
+    let parts: Vec<Cow<'_, str>> = call.parts().collect();
+    let control = find(call, &parts)?;
+    if control.changes() && allowed == Allowed::Looking {
+        return Err(Refusal::forbidden(
+            "This twin was started with --no-control: it can be looked at, and not changed.",
+        ));
+    }
+    let asked = Asked {
+        twin,
+        allowed,
+        named: call.named.as_ref(),
+        parts: &parts,
+        body: told(control, call)?,
+    };
+    let mut writer = Writer::with_capacity(256);
+    (control.run)(&asked, &mut writer)?;
+    Ok(writer.finish())
+}
+
+/// The control of this method and path.
+fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> Heard<&'static Control> {
+    let here: Vec<&Control> = CONTROLS.iter().filter(|control| control.is_at(parts)).collect();
+    if let Some(control) = here.iter().find(|control| control.method == call.method) {
+        return Ok(control);
+    }
+    let path = shortened(call.path);
+    if here.is_empty() {
+        return Err(Refusal::not_found(format!(
+            "There is no control at {path}: /_dynatwin/openapi.json lists them."
+        )));
+    }
+    let methods: Vec<&str> = here.iter().map(|control| control.method).collect();
+    let methods = methods.join(", ");
+    Err(Refusal::not_allowed(
+        &methods,
+        format!("{path} takes {methods}, and not {}.", shortened(call.method)),
+    ))
+}
+
+/// What the body says.
+fn told(control: &Control, call: &ControlCall<'_>) -> Heard<Json> {
+    let body = call.body.as_deref().map_err(Refusal::clone)?;
+    if control.takes_body {
+        return if body.is_empty() {
+            Err(Refusal::malformed(format!(
+                "{} {} takes a body, and there is none.",
+                control.method, control.path
+            )))
+        } else {
+            Json::read(body)
+        };
+    }
+    if body.is_empty() || Json::read(body)?.is_empty() {
+        Ok(Json::Null)
+    } else {
+        Err(Refusal::malformed(format!(
+            "{} {} takes no body, and there is one.",
+            control.method, control.path
+        )))
+    }
+}
+
+impl Control {
+    /// Whether it changes the twin.
+    pub fn changes(&self) -> bool {
+        self.method != "GET"
+    }
+
+    fn is_at(&self, parts: &[Cow<'_, str>]) -> bool {
+        let template = self.path.strip_prefix("/_dynatwin/").unwrap_or_default();
+        let template = template.split('/').filter(|part| !part.is_empty());
+        let fits = |(own, given): (&str, &Cow<'_, str>)| own == given || own.starts_with('{') && !given.is_empty();
+        template.clone().count() == parts.len() && template.zip(parts).all(fits)
+    }
+}
+
+impl Asked<'_> {
+    /// The part of the path that is a name.
+    fn part(&self, at: usize) -> &str {
+        self.parts.get(at).map(Cow::as_ref).unwrap_or_default()
+    }
+
+    /// The table that the path names, and whose it is: the caller's that the credentials name; without any, whoever's has
+    /// one of this name, if only one has.
+    fn table(&self) -> Heard<(Caller, &str)> {
+        let table = self.part(1);
+        if let Some(caller) = self.anybody() {
+            return Ok((caller, table));
+        }
+        let scopes = self.twin.state.catalog().scopes();
+        let mut owners = scopes
+            .into_iter()
+            .filter(|(_, region)| region.tables.read().contains_key(table))
+            .map(|(scope, _)| Caller {
+                access_key: scope.account,
+                region: scope.region,
+            });
+        let table_name = shortened(table);
+        let hint = "say whose by the credentials of an Authorization header";
+        match (owners.next(), owners.next()) {
+            (Some(owner), None) => Ok((owner, table)),
+            (None, _) => Err(Refusal::not_found(format!(
+                "Nobody has a table {table_name}; if it is yet to be made, {hint}."
+            ))),
+            (Some(one), Some(other)) => {
+                let of = |caller: Caller| format!("{} in {}", caller.access_key, caller.region);
+                let (one, other) = (of(one), of(other));
+                Err(Refusal::malformed(format!(
+                    "{one} and {other} have a table {table_name}: {hint}."
+                )))
+            }
+        }
+    }
+
+    /// Who is named, or anybody if all share their tables.
+    fn anybody(&self) -> Option<Caller> {
+        let nobody = || Caller {
+            access_key: "".into(),
+            region: "".into(),
+        };
+        self.named.cloned().or_else(|| self.twin.shared_db.then(nobody))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_controls_are_at_one_place() {
+        for control in CONTROLS {
+            let parts: Vec<Cow<'_, str>> = control.path["/_dynatwin/".len()..]
+                .split('/')
+                .filter(|part| !part.is_empty())
+                .map(Cow::Borrowed)
+                .collect();
+            let there = CONTROLS
+                .iter()
+                .filter(|other| other.method == control.method && other.is_at(&parts));
+            assert_eq!(there.count(), 1, "{} {}", control.method, control.path);
+            let named = CONTROLS.iter().filter(|other| other.name == control.name);
+            assert_eq!(named.count(), 1, "{}", control.name);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The twin as a whole.
+
+use super::{Allowed, Asked, clock};
+use crate::wire::control::{Heard, write_conditions};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// The controls, described for machines.
+const OPENAPI: &[u8] = include_bytes!("openapi.json");
+
+/// Version, seed, clock, conditions and counts.
+pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let state = asked.twin.state;
+    asked.twin.run_due();
+    let tables = state.catalog().all();
+    let (items, bytes) = tables.iter().fold((0, 0), |sum, table| {
+        let (items, bytes) = table.count();
+        (sum.0 + items, sum.1 + bytes)
+    });
+    let mut object = Object::open(writer);
+    object.string("name", "Dynatwin");
+    object.string("version", env!("CARGO_PKG_VERSION"));
+    // A text: not every reader of JSON has whole numbers of 64 bits.
+    object.string("seed", &state.seed().to_string());
+    object.boolean("sharedTables", asked.twin.shared_db);
+    object.boolean("controlled", asked.allowed == Allowed::All);
+    clock::write(asked, object.member("clock"));
+    write_conditions(&state.conditions(), object.member("conditions"));
+    object.boolean("watched", state.journal().is_watched());
+    let mut counts = object.object("counts");
+    for (name, count) in [
+        ("tables", tables.len()),
+        ("items", items),
+        ("bytes", bytes),
+        ("faults", state.faults().report().len()),
+        ("requests", state.journal().seen() as usize),
+    ] {
+        counts.integer(name, count as i64);
+    }
+    counts.close();
+    object.close();
+    Ok(())
+}
+
+/// The description of all controls.
+pub fn openapi(_: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    writer.json(OPENAPI);
+    Ok(())
+}
+
+/// Removes all tables, rules, and conditions of single tables.
+pub fn reset(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    asked.twin.state.clear();
+    show(asked, writer)
+}

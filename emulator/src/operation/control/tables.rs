@@ -1,0 +1,81 @@
+//! Tables: which there are, and what is done to one.
+
+use super::Asked;
+use crate::wire::control::{Heard, write_heat};
+use crate::wire::encode::Writer;
+use crate::wire::object::{List, Object};
+
+/// The tables of who is named, or of everybody.
+pub fn list(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let named = asked.anybody().map(|caller| asked.twin.scope(&caller));
+    asked.twin.run_due();
+    let mut list = List::open(writer);
+    for (scope, region) in asked.twin.state.catalog().scopes() {
+        if named.as_ref().is_some_and(|named| *named != scope) {
+            continue;
+        }
+        let tables: Vec<_> = region.tables.read().values().cloned().collect();
+        for table in tables {
+            let (items, bytes) = table.count();
+            let mut object = list.object();
+            object.string("table", &table.name);
+            if !asked.twin.shared_db {
+                object.string("accessKey", &scope.account);
+                object.string("region", &scope.region);
+            }
+            object.integer("items", items as i64);
+            object.integer("bytes", bytes as i64);
+            object.close();
+        }
+    }
+    list.close();
+    Ok(())
+}
+
+/// Deletes what has expired.
+pub fn expire_now(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    let count = asked.twin.expire_now(&caller, table)?;
+    let mut object = Object::open(writer);
+    object.integer("deleted", count as i64);
+    object.close();
+    Ok(())
+}
+
+/// Splits the shards of the table's stream.
+pub fn split_shards(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    let split = asked.twin.split_shards(&caller, table)?;
+    let mut object = Object::open(writer);
+    object.boolean("split", split);
+    object.close();
+    Ok(())
+}
+
+/// What the table's capacity was spent on.
+pub fn heat(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    let heat = asked.twin.heat(&caller, table)?;
+    let mut object = Object::open(writer);
+    write_heat(&heat, &mut object);
+    object.close();
+    Ok(())
+}
+
+/// Begins to watch it, keys included.
+pub fn watch_heat(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    watch(asked, true)?;
+    heat(asked, writer)
+}
+
+/// Ends that.
+pub fn unwatch_heat(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    watch(asked, false)?;
+    heat(asked, writer)
+}
+
+fn watch(asked: &Asked<'_>, watches: bool) -> Heard<()> {
+    let (caller, table) = asked.table()?;
+    asked.twin.watch_heat(&caller, table, watches)?;
+    Ok(())
+}

@@ -1,0 +1,330 @@
+//! How conditions are told and shown.
+
+use std::time::Duration;
+
+use super::json::{Json, Members, shortened};
+use super::{Heard, Refusal, write_number};
+use crate::clock::Moment;
+use crate::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// The longest time anybody can ask for: ten thousand years.
+const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);
+
+/// A moment like `2026-01-01T00:00:00Z`.
+pub fn moment(text: &str) -> Heard<Moment> {
+    Moment::parse(text).ok_or_else(|| {
+        let text = shortened(text);
+        Refusal::malformed(format!("\"{text}\" is no moment: write it like 2026-01-01T00:00:00Z."))
+    })
+}
+
+/// A length of time in seconds.
+pub fn seconds(what: &str, told: f64) -> Heard<Duration> {
+    let told_length = if told.is_finite() && told > LONGEST.as_secs_f64() {
+        Ok(LONGEST)
+    } else {
+        Duration::try_from_secs_f64(told)
+    };
+    told_length.map_err(|_| {
+        Refusal::malformed(format!(
+            "{what} takes a number of seconds from 0 on, and {told} is none."
+        ))
+    })
+}
+
+/// A name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
+pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
+    if let Some(name) = told.text() {
+        return named(name);
+    }
+    let known = [
+        "base",
+        "timeToLive",
+        "indexPropagation",
+        "readStaleness",
+        "monotonicReads",
+        "transactionTime",
+        "tableStatus",
+        "statisticsAge",
+        "itemCollectionSize",
+        "capacity",
+        "internalErrors",
+        "throttles",
+    ];
+    let members = Members::of("conditions", told, &known)?;
+    let mut conditions = match members.text("base")? {
+        Some(name) => named(name)?,
+        None => *current,
+    };
+    match members.get("timeToLive") {
+        Some(told) if told.text() == Some("off") => conditions.time_to_live = TimeToLive::Off,
+        Some(told) => conditions.time_to_live = TimeToLive::Deletes(read_lag("timeToLive", told)?),
+        None => {}
+    }
+    for (name, lag) in [
+        ("indexPropagation", &mut conditions.index_propagation),
+        ("readStaleness", &mut conditions.read_staleness),
+        ("transactionTime", &mut conditions.transaction_time),
+        ("tableStatus", &mut conditions.table_status),
+    ] {
+        if let Some(told) = members.get(name) {
+            *lag = read_lag(name, told)?;
+        }
+    }
+    if let Some(age) = members.number("statisticsAge")? {
+        conditions.statistics_age = seconds("statisticsAge", age)?;
+    }
+    let collection = members.count("itemCollectionSize")?;
+    conditions.item_collection_size = collection.unwrap_or(conditions.item_collection_size);
+    if let Some(told) = members.get("capacity") {
+        conditions.capacity = read_capacity(told, conditions.capacity)?;
+    }
+    conditions.monotonic_reads = members.flag("monotonicReads")?.unwrap_or(conditions.monotonic_reads);
+    conditions.internal_errors = members.share("internalErrors")?.unwrap_or(conditions.internal_errors);
+    conditions.throttles = members.share("throttles")?.unwrap_or(conditions.throttles);
+    Ok(conditions)
+}
+
+/// Conditions as the object that [`read_conditions`] reads.
+pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
+    // All by name, so that who adds a dial finds it missing here.
+    let Conditions {
+        time_to_live,
+        index_propagation,
+        read_staleness,
+        monotonic_reads,
+        transaction_time,
+        table_status,
+        statistics_age,
+        item_collection_size,
+        capacity,
+        internal_errors,
+        throttles,
+    } = *conditions;
+    let mut object = Object::open(writer);
+    match time_to_live {
+        TimeToLive::Off => object.string("timeToLive", "off"),
+        TimeToLive::Deletes(lag) => write_lag(lag, object.member("timeToLive")),
+    }
+    write_lag(index_propagation, object.member("indexPropagation"));
+    write_lag(read_staleness, object.member("readStaleness"));
+    object.boolean("monotonicReads", monotonic_reads);
+    write_lag(transaction_time, object.member("transactionTime"));
+    write_lag(table_status, object.member("tableStatus"));
+    write_number(statistics_age.as_secs_f64(), object.member("statisticsAge"));
+    write_number(item_collection_size as f64, object.member("itemCollectionSize"));
+    write_capacity(capacity, object.member("capacity"));
+    write_number(internal_errors, object.member("internalErrors"));
+    write_number(throttles, object.member("throttles"));
+    object.close();
+}
+
+fn named(name: &str) -> Heard<Conditions> {
+    Conditions::named(name).ok_or_else(|| {
+        let name = shortened(name);
+        Refusal::malformed(format!(
+            "There are no conditions called \"{name}\": there are calm, aws and storm."
+        ))
+    })
+}
+
+/// `"reported"`, `"enforced"`, or an object whose members replace those of `current`, or of the service where nothing is
+/// enforced.
+fn read_capacity(told: &Json, current: Capacity) -> Heard<Capacity> {
+    match told.text() {
+        Some("reported") => return Ok(Capacity::Reported),
+        Some("enforced") => return Ok(Capacity::Enforced(Enforcement::AWS)),
+        Some(other) => {
+            let other = shortened(other);
+            return Err(Refusal::malformed(format!(
+                "capacity is \"reported\", \"enforced\" or an object, and not \"{other}\"."
+            )));
+        }
+        None => {}
+    }
+    let known = [
+        "burst",
+        "adaptive",
+        "partitionRead",
+        "partitionWrite",
+        "partitionSize",
+        "heatSplit",
+        "growth",
+    ];
+    let members = Members::of("capacity", told, &known)?;
+    let mut rules = match current {
+        Capacity::Reported => Enforcement::AWS,
+        Capacity::Enforced(rules) => rules,
+    };
+    let length = |name: &str| members.number(name)?.map(|told| seconds(name, told)).transpose();
+    rules.burst = length("burst")?.unwrap_or(rules.burst);
+    rules.growth = length("growth")?.unwrap_or(rules.growth);
+    rules.adaptive = members.flag("adaptive")?.unwrap_or(rules.adaptive);
+    rules.partition_read = members.count("partitionRead")?.unwrap_or(rules.partition_read);
+    rules.partition_write = members.count("partitionWrite")?.unwrap_or(rules.partition_write);
+    rules.partition_size = members.count("partitionSize")?.unwrap_or(rules.partition_size);
+    match members.get("heatSplit") {
+        Some(told) if told.text() == Some("never") => rules.heat_split = None,
+        Some(_) => rules.heat_split = length("heatSplit")?,
+        None => {}
+    }
+    Ok(Capacity::Enforced(rules))
+}
+
+fn write_capacity(capacity: Capacity, writer: &mut Writer) {
+    let Capacity::Enforced(rules) = capacity else {
+        writer.string("reported");
+        return;
+    };
+    let mut object = Object::open(writer);
+    write_number(rules.burst.as_secs_f64(), object.member("burst"));
+    object.boolean("adaptive", rules.adaptive);
+    write_number(rules.partition_read as f64, object.member("partitionRead"));
+    write_number(rules.partition_write as f64, object.member("partitionWrite"));
+    write_number(rules.partition_size as f64, object.member("partitionSize"));
+    match rules.heat_split {
+        Some(after) => write_number(after.as_secs_f64(), object.member("heatSplit")),
+        None => object.string("heatSplit", "never"),
+    }
+    write_number(rules.growth.as_secs_f64(), object.member("growth"));
+    object.close();
+}
+
+/// A number of seconds, or `{ typical, longest }` in seconds; `what` names it.
+pub fn read_lag(what: &str, told: &Json) -> Heard<Lag> {
+    if let Json::Number(length) = told {
+        let length = seconds(what, *length)?;
+        return Ok(if length.is_zero() {
+            Lag::None
+        } else {
+            Lag::Fixed(length)
+        });
+    }
+    let members = Members::of(what, told, &["typical", "longest"])?;
+    match (members.number("typical")?, members.number("longest")?) {
+        (Some(typical), Some(longest)) if typical <= longest => Ok(Lag::Seeded {
+            typical: seconds(what, typical)?,
+            longest: seconds(what, longest)?,
+        }),
+        _ => Err(Refusal::malformed(format!(
+            "{what} takes a number of seconds, or {{ typical, longest }} with longest not below typical."
+        ))),
+    }
+}
+
+/// A lag as [`read_lag`] reads it.
+pub fn write_lag(lag: Lag, writer: &mut Writer) {
+    match lag {
+        Lag::None => write_number(0.0, writer),
+        Lag::Fixed(length) => write_number(length.as_secs_f64(), writer),
+        Lag::Seeded { typical, longest } => {
+            let mut object = Object::open(writer);
+            write_number(typical.as_secs_f64(), object.member("typical"));
+            write_number(longest.as_secs_f64(), object.member("longest"));
+            object.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, current: &Conditions) -> Result<Conditions, String> {
+        let told = Json::read(text.as_bytes()).unwrap();
+        read_conditions(&told, current).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn what_is_shown_can_be_told() {
+        let mut odd = Conditions::STORM;
+        odd.time_to_live = TimeToLive::Off;
+        odd.item_collection_size = 1000;
+        odd.statistics_age = Duration::from_millis(250);
+        odd.index_propagation = Lag::Fixed(Duration::from_millis(1500));
+        odd.capacity = Capacity::Enforced(Enforcement {
+            heat_split: Some(Duration::from_secs(7)),
+            partition_read: 1,
+            ..Enforcement::STORM
+        });
+        for conditions in [Conditions::CALM, Conditions::AWS, Conditions::STORM, odd] {
+            let mut writer = Writer::new();
+            write_conditions(&conditions, &mut writer);
+            let text = String::from_utf8(writer.finish()).unwrap();
+            assert_eq!(read(&text, &Conditions::CALM), Ok(conditions), "{text}");
+        }
+    }
+
+    #[test]
+    fn members_replace_those_of_their_base() {
+        let aws = Conditions::AWS;
+        for (text, expect) in [
+            ("\"storm\"", Conditions::STORM),
+            ("{}", aws),
+            (r#"{"base": "calm"}"#, Conditions::CALM),
+            (
+                r#"{"throttles": 0.5, "monotonicReads": true}"#,
+                Conditions {
+                    throttles: 0.5,
+                    monotonic_reads: true,
+                    ..aws
+                },
+            ),
+            (
+                r#"{"tableStatus": 0, "capacity": {"adaptive": false}}"#,
+                Conditions {
+                    table_status: Lag::None,
+                    capacity: Capacity::Enforced(Enforcement {
+                        adaptive: false,
+                        ..Enforcement::AWS
+                    }),
+                    ..aws
+                },
+            ),
+            (
+                r#"{"capacity": "reported", "base": "aws"}"#,
+                Conditions {
+                    capacity: Capacity::Reported,
+                    ..aws
+                },
+            ),
+        ] {
+            assert_eq!(read(text, &aws), Ok(expect), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said() {
+        for (text, expect) in [
+            (
+                "\"sunny\"",
+                "There are no conditions called \"sunny\": there are calm, aws and storm.",
+            ),
+            (
+                r#"{"base": "sunny"}"#,
+                "There are no conditions called \"sunny\": there are calm, aws and storm.",
+            ),
+            (
+                r#"{"timeToLive": -1}"#,
+                "timeToLive takes a number of seconds from 0 on, and -1 is none.",
+            ),
+            (
+                r#"{"readStaleness": {"typical": 2, "longest": 1}}"#,
+                "readStaleness takes a number of seconds, or { typical, longest } with longest not below typical.",
+            ),
+            (
+                r#"{"readStaleness": "long"}"#,
+                "readStaleness is an object with some of typical, longest.",
+            ),
+            (r#"{"capacity": {"growth": "fast"}}"#, "capacity.growth is a number."),
+            (r#"{"throttles": 1.1}"#, "conditions.throttles is a number from 0 to 1."),
+        ] {
+            assert_eq!(read(text, &Conditions::CALM), Err(expect.to_owned()), "{text}");
+        }
+        assert!(moment("2026-02-30T00:00:00Z").is_err());
+        assert_eq!(seconds("x", 1e300), Ok(LONGEST));
+        assert!(seconds("x", f64::INFINITY).is_err() && seconds("x", f64::NAN).is_err());
+    }
+}

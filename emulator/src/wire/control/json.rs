@@ -1,0 +1,262 @@
+//! What controls are told, as a tree: it is small, and members have to be looked at in another order than they come in.
+
+use super::{Heard, Refusal};
+use crate::wire::reader::{Reader, SyntaxError, Token};
+
+/// The levels of what is told: a rule or a set of conditions has three.
+const MOST_DEPTH: usize = 8;
+
+/// A JSON value, or one of JavaScript.
+///
+/// ```
+/// use dynatwin_engine::wire::control::Json;
+///
+/// let told = Json::read(br#"{"seconds": 1.5}"#).unwrap();
+/// assert_eq!(told, Json::Object(vec![("seconds".to_owned(), Json::Number(1.5))]));
+/// assert_eq!(Json::read(b"{,}").unwrap_err().to_string(), "The body is no JSON: see line 1, column 1.");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`, or nothing at all.
+    Null,
+    /// `true` or `false`.
+    Flag(bool),
+    /// A number; what JavaScript has beside numbers is refused by who wants one.
+    Number(f64),
+    /// A string.
+    Text(String),
+    /// A list.
+    List(Vec<Json>),
+    /// An object, in the order sent.
+    Object(Vec<(String, Json)>),
+}
+
+/// Why there is no tree.
+enum Stop {
+    Syntax,
+    TooDeep,
+}
+
+impl From<SyntaxError> for Stop {
+    fn from(_: SyntaxError) -> Stop {
+        Stop::Syntax
+    }
+}
+
+impl Json {
+    /// Reads a body.
+    pub fn read(body: &[u8]) -> Heard<Json> {
+        let mut reader = Reader::new(body).map_err(|_| Refusal::malformed("The body is not UTF-8."))?;
+        let read = value(&mut reader, MOST_DEPTH).and_then(|read| reader.end().map(|()| read).map_err(Stop::from));
+        read.map_err(|stop| match stop {
+            Stop::Syntax => {
+                let (line, column) = reader.position();
+                Refusal::malformed(format!("The body is no JSON: see line {line}, column {column}."))
+            }
+            Stop::TooDeep => Refusal::malformed(format!("The body is deeper than {MOST_DEPTH} levels.")),
+        })
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Json::Null => true,
+            Json::Object(members) => members.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Json::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Json::Number(number) if number.is_finite() => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+/// The value that comes next, with so many levels at most.
+fn value(reader: &mut Reader<'_>, depth: usize) -> Result<Json, Stop> {
+    let token = reader.peek()?;
+    if depth == 0 && matches!(token, Token::List | Token::Object) {
+        return Err(Stop::TooDeep);
+    }
+    Ok(match token {
+        Token::String => Json::Text(reader.string()?.into_owned()),
+        // The reader's numbers are Rust's.
+        Token::Number => Json::Number(reader.number()?.parse().unwrap_or(f64::NAN)),
+        Token::True => reader.word("true").map(|()| Json::Flag(true))?,
+        Token::False => reader.word("false").map(|()| Json::Flag(false))?,
+        Token::Null => reader.word("null").map(|()| Json::Null)?,
+        Token::List => {
+            reader.enter()?;
+            let mut list = Vec::new();
+            while reader.element(list.is_empty())? {
+                list.push(value(reader, depth - 1)?);
+            }
+            Json::List(list)
+        }
+        Token::Object => {
+            reader.enter()?;
+            let mut members = Vec::new();
+            while let Some(name) = reader.member(members.is_empty())? {
+                members.push((name.into_owned(), value(reader, depth - 1)?));
+            }
+            Json::Object(members)
+        }
+    })
+}
+
+/// The members of an object that was checked to have no others than these, so that a misspelt one does not pass for its
+/// default.
+///
+/// ```
+/// use dynatwin_engine::wire::control::{Json, Members};
+///
+/// let told = Json::read(br#"{"secnods": 5}"#).unwrap();
+/// let refusal = Members::of("advance", &told, &["seconds"]).err().unwrap();
+/// assert_eq!(refusal.to_string(), "advance has no member \"secnods\": there are seconds.");
+/// ```
+pub struct Members<'a> {
+    what: &'a str,
+    members: &'a [(String, Json)],
+}
+
+impl<'a> Members<'a> {
+    /// The members of what is told, called `what` in refusals, if it is an object with none but the known.
+    pub fn of(what: &'a str, told: &'a Json, known: &[&str]) -> Heard<Members<'a>> {
+        let Json::Object(members) = told else {
+            let known = known.join(", ");
+            return Err(Refusal::malformed(format!("{what} is an object with some of {known}.")));
+        };
+        match members.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            None => Ok(Members { what, members }),
+            Some((name, _)) => {
+                let (name, known) = (shortened(name), known.join(", "));
+                Err(Refusal::malformed(format!(
+                    "{what} has no member \"{name}\": there are {known}."
+                )))
+            }
+        }
+    }
+
+    /// What a member is, unless it is null; of members sent twice the last one counts.
+    pub fn get(&self, name: &str) -> Option<&'a Json> {
+        let found = self.members.iter().rfind(|(known, _)| known == name);
+        found.map(|(_, value)| value).filter(|value| **value != Json::Null)
+    }
+
+    fn read<T>(&self, name: &str, read: impl FnOnce(&'a Json) -> Option<T>, kind: &str) -> Heard<Option<T>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let wrong = || Refusal::malformed(format!("{}.{name} is {kind}.", self.what));
+        read(value).map(Some).ok_or_else(wrong)
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> Heard<Option<&'a str>> {
+        self.read(name, Json::text, "a text")
+    }
+
+    /// A number.
+    pub fn number(&self, name: &str) -> Heard<Option<f64>> {
+        self.read(name, Json::number, "a number")
+    }
+
+    /// A flag.
+    pub fn flag(&self, name: &str) -> Heard<Option<bool>> {
+        let flag = |told: &Json| match told {
+            Json::Flag(flag) => Some(*flag),
+            _ => None,
+        };
+        self.read(name, flag, "true or false")
+    }
+
+    /// A whole number from 1 on.
+    pub fn count(&self, name: &str) -> Heard<Option<u64>> {
+        let whole = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
+        let count = |told: &Json| told.number().filter(whole).map(|number| number as u64);
+        self.read(name, count, "a whole number from 1 on")
+    }
+
+    /// A number from 0 to 1.
+    pub fn share(&self, name: &str) -> Heard<Option<f64>> {
+        let share = |told: &Json| told.number().filter(|share| (0.0..=1.0).contains(share));
+        self.read(name, share, "a number from 0 to 1")
+    }
+}
+
+/// The beginning of a text that is said back.
+pub fn shortened(text: &str) -> &str {
+    let end = text.char_indices().nth(100).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &str, expect: Result<Json, &str>) {
+        let read = Json::read(body.as_bytes()).map_err(|refusal| refusal.to_string());
+        assert_eq!(read, expect.map_err(str::to_owned), "{body}");
+    }
+
+    #[test]
+    fn bodies_are_read() {
+        check(" null ", Ok(Json::Null));
+        check(
+            r#"[true, -1.5e1, "a\n", {}]"#,
+            Ok(Json::List(vec![
+                Json::Flag(true),
+                Json::Number(-15.0),
+                Json::Text("a\n".into()),
+                Json::Object(vec![]),
+            ])),
+        );
+        check("", Err("The body is no JSON: see line 1, column 0."));
+        check("{}\n x", Err("The body is no JSON: see line 2, column 1."));
+        let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(Json::read(deep(MOST_DEPTH).as_bytes()).is_ok());
+        check(&deep(MOST_DEPTH + 1), Err("The body is deeper than 8 levels."));
+        check(&"[".repeat(1 << 16), Err("The body is deeper than 8 levels."));
+        assert!(Json::read(b"\"\xff\"").is_err());
+    }
+
+    #[test]
+    fn members_are_what_they_should_be() {
+        let told = Json::read(br#"{"a": 1, "a": 2.5, "b": null, "c": "x"}"#).unwrap();
+        let members = Members::of("it", &told, &["a", "b", "c"]).unwrap();
+        assert_eq!(members.number("a"), Ok(Some(2.5)));
+        assert_eq!(members.text("b"), Ok(None));
+        for (refused, expect) in [
+            (members.count("a").err(), "it.a is a whole number from 1 on."),
+            (members.share("a").err(), "it.a is a number from 0 to 1."),
+            (members.text("a").err(), "it.a is a text."),
+            (members.number("c").err(), "it.c is a number."),
+            (members.flag("c").err(), "it.c is true or false."),
+            (
+                Members::of("it", &told, &["a", "b"]).err(),
+                "it has no member \"c\": there are a, b.",
+            ),
+            (
+                Members::of("it", &Json::Null, &["a"]).err(),
+                "it is an object with some of a.",
+            ),
+        ] {
+            assert_eq!(refused.map(|refusal| refusal.to_string()).as_deref(), Some(expect));
+        }
+    }
+
+    #[test]
+    fn what_is_said_back_is_short() {
+        assert_eq!(shortened("short"), "short");
+        assert_eq!(shortened(&"é".repeat(1000)), "é".repeat(100));
+    }
+}

@@ -1,0 +1,34 @@
+//! How the twin is controlled in JSON: what its owner says, what it answers, and how it refuses.
+//!
+//! The words are those of the JavaScript face, which reads and writes its values here too.
+
+mod conditions;
+mod heat;
+mod journal;
+mod json;
+mod refusal;
+mod rule;
+
+pub use conditions::{moment, read_conditions, read_lag, seconds, write_conditions, write_lag};
+pub use heat::write_heat;
+pub use journal::{write_metric, write_request, write_scan};
+pub use json::{Json, Members, shortened};
+pub use refusal::Refusal;
+pub use rule::{read_rule, write_report};
+
+use super::encode::Writer;
+
+/// What was understood, or why not.
+pub type Heard<T> = Result<T, Refusal>;
+
+/// The largest number up to which all whole ones are exact.
+const WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// A number as people write it: a whole one without a fraction.
+pub fn write_number(number: f64, writer: &mut Writer) {
+    if number.fract() == 0.0 && number.abs() <= WHOLE {
+        writer.integer(number as i64);
+    } else {
+        writer.double(number);
+    }
+}

@@ -1,0 +1,187 @@
+//! Controls over HTTP: what is for the twin itself, on paths of its own.
+//!
+//! A page of another origin must not drive the twin of whoever happens to visit it. Browsers say where a page comes from,
+//! and ask before they send what is not a form's: so what has another origin is refused, what is not said to be JSON is not
+//! read, and nobody is told that he may (no CORS headers here).
+
+use std::borrow::Cow;
+
+use super::compression::{Refused, inflated};
+use super::credentials;
+use super::{CONTENT_TYPES, Form};
+use crate::answer::HttpRequest;
+use crate::caller::Caller;
+use crate::limits;
+use crate::wire::control::{Heard, Refusal};
+
+/// What the paths of controls begin with.
+pub const CONTROL_PATH: &str = "/_dynatwin";
+
+/// A control that is asked for.
+#[derive(Debug)]
+pub struct ControlCall<'a> {
+    /// The HTTP method.
+    pub method: &'a str,
+    /// The path, without a query.
+    pub path: &'a str,
+    /// Whose tables, if credentials say so.
+    pub named: Option<Caller>,
+    /// The body, or why it is not read.
+    pub body: Heard<Cow<'a, [u8]>>,
+    /// Whether a page of another origin asks.
+    pub foreign: bool,
+    /// What the answer must know.
+    pub form: Form<'a>,
+}
+
+impl<'a> ControlCall<'a> {
+    /// The path's parts behind [`CONTROL_PATH`], decoded; a slash at its end is none.
+    pub fn parts(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+        let rest = self.path.strip_prefix(CONTROL_PATH).unwrap_or_default();
+        let rest = rest.strip_prefix('/').unwrap_or(rest);
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let parts = (!rest.is_empty()).then(|| rest.split('/'));
+        parts.into_iter().flatten().map(credentials::percent_decoded)
+    }
+}
+
+/// Whether a target is a control's.
+pub(super) fn is_control(target: &str) -> bool {
+    let rest = target.strip_prefix(CONTROL_PATH);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+}
+
+pub(super) fn call<'a>(request: &HttpRequest<'a>) -> ControlCall<'a> {
+    let path = request.target.split_once('?').map_or(request.target, |(path, _)| path);
+    ControlCall {
+        method: request.method,
+        path,
+        named: credentials::named(request),
+        body: body(request),
+        foreign: is_foreign(request),
+        form: Form {
+            content_type: Some(CONTENT_TYPES[1]),
+            cross_origin: false,
+            accept_encoding: request.headers.get("accept-encoding"),
+        },
+    }
+}
+
+/// The body, if it is said to be JSON; an empty one may be said to be nothing.
+fn body<'a>(request: &HttpRequest<'a>) -> Heard<Cow<'a, [u8]>> {
+    let sent = request.headers.get("content-type").unwrap_or_default();
+    let media = sent.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    let is_json = CONTENT_TYPES
+        .iter()
+        .any(|json| media.eq_ignore_ascii_case(json.as_bytes()));
+    let is_nothing = media.is_empty() && request.body.is_empty();
+    if !is_json && !is_nothing {
+        return Err(Refusal::not_json(
+            "Send it with the header content-type: application/json (curl --json does).",
+        ));
+    }
+    let body = match inflated(request.body, request.headers.get("content-encoding")) {
+        Ok(body) if body.len() <= limits::CONTROL_BODY => return Ok(body),
+        Ok(_) | Err(Refused::TooLarge) => Refusal::too_large(format!(
+            "The body has more than {} bytes, which is more than any control takes.",
+            limits::CONTROL_BODY
+        )),
+        Err(Refused::Broken) => Refusal::malformed("The body is not what its content-encoding says."),
+    };
+    Err(body)
+}
+
+/// Whether a page asks that did not come from here.
+fn is_foreign(request: &HttpRequest<'_>) -> bool {
+    let Some(origin) = request.headers.get("origin") else {
+        return false;
+    };
+    let scheme = memchr::memmem::find(origin, b"://").map_or(0, |at| at + 3);
+    let from = origin.get(scheme..).unwrap_or_default();
+    let host = request.headers.get("host");
+    !host.is_some_and(|host| host.eq_ignore_ascii_case(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(target: &'static str, headers: &[(&str, &str)], body: &'static [u8]) -> ControlCall<'static> {
+        let headers: Vec<(String, String)> = headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let request = HttpRequest {
+            method: "POST",
+            target,
+            headers: Box::leak(Box::new(headers)),
+            body,
+        };
+        call(&request)
+    }
+
+    #[test]
+    fn paths() {
+        for (target, expect) in [
+            ("/_dynatwin", true),
+            ("/_dynatwin/", true),
+            ("/_dynatwin?x", true),
+            ("/_dynatwin/clock", true),
+            ("/_dynatwins", false),
+            ("/", false),
+            ("", false),
+        ] {
+            assert_eq!(is_control(target), expect, "{target}");
+        }
+        for (target, expect) in [
+            ("/_dynatwin", &[][..]),
+            ("/_dynatwin/?a=/b", &[]),
+            ("/_dynatwin/a/b%2Fc/?d", &["a", "b/c"]),
+            ("/_dynatwin//a", &["", "a"]),
+        ] {
+            assert_eq!(asked(target, &[], b"").parts().collect::<Vec<_>>(), expect, "{target}");
+        }
+    }
+
+    #[test]
+    fn pages_of_other_origins() {
+        for (headers, foreign) in [
+            (&[("host", "localhost:8000")][..], false),
+            (
+                &[("origin", "http://localhost:8000"), ("host", "LOCALHOST:8000")],
+                false,
+            ),
+            (&[("origin", "http://localhost:3000"), ("host", "localhost:8000")], true),
+            (&[("origin", "https://example.com"), ("host", "localhost:8000")], true),
+            (&[("origin", "null"), ("host", "localhost:8000")], true),
+            (&[("origin", "http://localhost:8000")], true),
+            (&[("origin", ""), ("host", "localhost:8000")], true),
+        ] {
+            assert_eq!(asked("/_dynatwin/", headers, b"").foreign, foreign, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn bodies_are_said_to_be_json() {
+        for (media, body, status) in [
+            (None, &b""[..], 0),
+            (None, b"{}", 415),
+            (Some("text/plain"), b"", 415),
+            (Some("application/x-www-form-urlencoded"), b"{}", 415),
+            (Some("multipart/form-data; boundary=application/json"), b"{}", 415),
+            (Some("application/json; charset=utf-8"), b"{}", 0),
+            (Some("Application/JSON"), b"{}", 0),
+        ] {
+            let headers: Vec<_> = media.map(|media| ("content-type", media)).into_iter().collect();
+            let call = asked("/_dynatwin/", &headers, body);
+            let found = call.body.as_ref().err().map_or(0, Refusal::status);
+            assert_eq!(found, status, "{media:?}");
+        }
+        let json = ("content-type", "application/json");
+        let large = Box::leak(vec![b' '; limits::CONTROL_BODY + 1].into_boxed_slice());
+        let large = asked("/_dynatwin/", &[json], large);
+        assert_eq!(large.body.unwrap_err().status(), 413);
+        let broken = asked("/_dynatwin/", &[json, ("content-encoding", "gzip")], b"{}");
+        assert_eq!(broken.body.unwrap_err().status(), 400);
+    }
+}

@@ -1,0 +1,386 @@
+//! What tests assert about what an application has asked for: requests, scans, capacity, hot keys.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use dynatwin_engine::clock::Moment;
+use dynatwin_engine::engine::Caller;
+use dynatwin_engine::fault::RuleReport;
+use dynatwin_engine::journal::{self, ScanSeen};
+use dynatwin_engine::wire::error::exception;
+
+use crate::convert;
+
+/// A request that the twin has answered while it was watched. Each attempt of the SDK is one.
+///
+/// ```
+/// use dynatwin::Twin;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let twin = Twin::seeded(7);
+/// twin.watch(true);
+/// twin.client().describe_table().table_name("Orders").send().await.unwrap_err();
+///
+/// let requests = twin.requests();
+/// assert_eq!((requests[0].operation.as_str(), requests[0].table()), ("DescribeTable", Some("Orders")));
+/// assert_eq!(requests[0].error.as_deref(), Some("ResourceNotFoundException"));
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Its number, counted from 1.
+    pub number: u64,
+    /// When it was carried out.
+    pub at: Moment,
+    /// The access key of who has asked.
+    pub access_key: String,
+    /// The region in which it was asked.
+    pub region: String,
+    /// The operation's name in the API, such as `PutItem`.
+    pub operation: String,
+    /// The tables that it named, each once.
+    pub tables: Vec<String>,
+    /// What it touched: the first hundred items or ranges of keys.
+    pub touches: Vec<Touch>,
+    /// The answer's HTTP status.
+    pub status: u16,
+    /// The name of the exception that it ended with.
+    pub error: Option<String>,
+    /// Read units that it has spent, on tables and indexes.
+    pub read_units: f64,
+    /// Write units that it has spent, on tables and indexes.
+    pub write_units: f64,
+    /// Items that were looked at.
+    pub scanned: u64,
+    /// Items that were answered.
+    pub returned: u64,
+}
+
+impl Request {
+    pub(crate) fn of(seen: &journal::Request) -> Request {
+        Request {
+            number: seen.number,
+            at: seen.at,
+            access_key: seen.caller.access_key.to_string(),
+            region: seen.caller.region.to_string(),
+            operation: seen.operation.to_string(),
+            tables: seen.tables.iter().map(ToString::to_string).collect(),
+            touches: seen.touches.iter().map(Touch::of).collect(),
+            status: seen.status,
+            error: seen.error.map(|kind| exception(kind).to_owned()),
+            read_units: seen.read.as_f64(),
+            write_units: seen.write.as_f64(),
+            scanned: seen.scanned,
+            returned: seen.returned,
+        }
+    }
+
+    /// The first table that it named.
+    pub fn table(&self) -> Option<&str> {
+        self.tables.first().map(String::as_str)
+    }
+
+    /// The key of the first item or range that it touched.
+    pub fn key(&self) -> Option<&HashMap<String, AttributeValue>> {
+        self.touches.first().map(|touch| &touch.key)
+    }
+}
+
+/// An item or a range of keys that a request has touched. Batches and transactions touch several.
+///
+/// ```
+/// use dynatwin::Touch;
+///
+/// fn is_write(touch: &Touch) -> bool {
+///     matches!(touch.act, "Put" | "Update" | "Delete")
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Touch {
+    /// What was done: `Get`, `Put`, `Update`, `Delete`, `ConditionCheck`, `Query`, `Scan`, `SearchVectors` or `GetRecords`.
+    /// What a statement has done too.
+    pub act: &'static str,
+    /// The table.
+    pub table: String,
+    /// The index that was read, if one was.
+    pub index: Option<String>,
+    /// The item's key; of a Query the partition key, of a Scan nothing.
+    pub key: HashMap<String, AttributeValue>,
+    /// Read units that were spent on it.
+    pub read_units: f64,
+    /// Write units that were spent on it, indexes included.
+    pub write_units: f64,
+    /// The name of the exception that it failed with: one of a batch or transaction may fail without the others.
+    pub error: Option<String>,
+}
+
+impl Touch {
+    fn of(touch: &journal::Touch) -> Touch {
+        Touch {
+            act: touch.act.name(),
+            table: touch.table.to_string(),
+            index: touch.index.as_ref().map(ToString::to_string),
+            key: convert::map(&touch.key),
+            read_units: touch.read.as_f64(),
+            write_units: touch.write.as_f64(),
+            error: touch.error.map(|kind| exception(kind).to_owned()),
+        }
+    }
+}
+
+/// What a block of code has spent, by table and global index.
+///
+/// ```
+/// use dynatwin::Twin;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let twin = Twin::seeded(7);
+/// let client = twin.client();
+/// let (_, spent) = twin.capacity_spent_by(client.list_tables().send()).await;
+/// assert!(spent.is_nothing());
+/// assert_eq!((spent.read("Orders"), spent.write("Orders")), (0.0, 0.0));
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CapacitySpent(Vec<ResourceSpent>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct ResourceSpent {
+    table: String,
+    index: Option<String>,
+    read: f64,
+    write: f64,
+}
+
+impl CapacitySpent {
+    pub(crate) fn of(spent: Vec<journal::Spent>) -> CapacitySpent {
+        let resources = spent.into_iter().map(|spent| ResourceSpent {
+            table: spent.table.to_string(),
+            index: spent.index.map(|index| index.to_string()),
+            read: spent.read.as_f64(),
+            write: spent.write.as_f64(),
+        });
+        CapacitySpent(resources.collect())
+    }
+
+    fn of_resource(&self, table: &str, index: Option<&str>) -> (f64, f64) {
+        let mut resources = self.0.iter();
+        let found = resources.find(|each| each.table == table && each.index.as_deref() == index);
+        found.map_or((0.0, 0.0), |found| (found.read, found.write))
+    }
+
+    /// Read units of a table with its local indexes, and without its global ones.
+    pub fn read(&self, table: &str) -> f64 {
+        self.of_resource(table, None).0
+    }
+
+    /// Write units of a table with its local indexes, and without its global ones.
+    pub fn write(&self, table: &str) -> f64 {
+        self.of_resource(table, None).1
+    }
+
+    /// Read units of a global index.
+    pub fn index_read(&self, table: &str, index: &str) -> f64 {
+        self.of_resource(table, Some(index)).0
+    }
+
+    /// Write units of a global index.
+    pub fn index_write(&self, table: &str, index: &str) -> f64 {
+        self.of_resource(table, Some(index)).1
+    }
+
+    /// Read units of everything.
+    pub fn total_read(&self) -> f64 {
+        self.0.iter().map(|each| each.read).sum()
+    }
+
+    /// Write units of everything.
+    pub fn total_write(&self) -> f64 {
+        self.0.iter().map(|each| each.write).sum()
+    }
+
+    /// Whether nothing was spent.
+    pub fn is_nothing(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for CapacitySpent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_nothing() {
+            return formatter.write_str("nothing");
+        }
+        for (at, each) in self.0.iter().enumerate() {
+            let start = if at == 0 { "" } else { "; " };
+            write!(formatter, "{start}{}", place(&each.table, each.index.as_deref()))?;
+            write!(formatter, ": {} read, {} write", each.read, each.write)?;
+        }
+        Ok(())
+    }
+}
+
+/// A partition key, and the units that were spent on its items.
+///
+/// ```
+/// use dynatwin::Twin;
+///
+/// let twin = Twin::seeded(7);
+/// twin.watch(true);
+/// assert!(twin.hottest_keys("Orders", 3).is_empty());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct HotKey {
+    /// The value of the partition key.
+    pub key: AttributeValue,
+    /// Read and write units, of the table and its indexes.
+    pub units: f64,
+}
+
+fn place(table: &str, index: Option<&str>) -> String {
+    index.map_or_else(|| table.to_owned(), |index| format!("index {index} of {table}"))
+}
+
+/// Panics unless nothing was scanned.
+#[track_caller]
+pub(crate) fn assert_no_scans(watched: bool, scans: &[ScanSeen]) {
+    assert!(
+        watched || !scans.is_empty(),
+        "dynatwin: nobody has watched whether there were scans: call Twin::watch(true), or build with Builder::watch(true), before the requests"
+    );
+    assert!(scans.is_empty(), "{}", complaint(scans));
+}
+
+fn complaint(scans: &[ScanSeen]) -> String {
+    let mut text = match scans.len() {
+        1 => "dynatwin: there was a scan:".to_owned(),
+        several => format!("dynatwin: there were {several} kinds of scans:"),
+    };
+    for scan in scans {
+        let Caller { access_key, region } = &scan.caller;
+        // Writing to a String does not fail.
+        let _ = write!(
+            text,
+            "\n- {} of {} by access key {access_key} in {region}, first at {}: {} {} looked at in {} {}.\n  {}",
+            scan.operation,
+            place(&scan.table, scan.index.as_deref()),
+            scan.first,
+            scan.scanned,
+            if scan.scanned == 1 { "item" } else { "items" },
+            scan.times,
+            if scan.times == 1 { "page" } else { "pages" },
+            advice(scan),
+        );
+    }
+    text
+}
+
+/// How to read the same without looking at everything.
+fn advice(scan: &ScanSeen) -> String {
+    let statement = scan.operation != "Scan";
+    let way = |(index, key): &(Option<_>, _)| match (statement, index) {
+        (false, None) => format!("KeyConditionExpression \"{key} = :value\""),
+        (false, Some(index)) => format!("IndexName \"{index}\" and KeyConditionExpression \"{key} = :value\""),
+        (true, None) => format!("FROM \"{}\" WHERE \"{key}\" = ?", scan.table),
+        (true, Some(index)) => format!("FROM \"{}\".\"{index}\" WHERE \"{key}\" = ?", scan.table),
+    };
+    let mut ways: Vec<&(Option<_>, _)> = scan.partition_keys.iter().collect();
+    // What was scanned is what comes to mind first.
+    ways.sort_by_key(|(index, _)| *index != scan.index);
+    let ways: Vec<String> = ways.into_iter().map(way).collect();
+    let instead = if statement {
+        "A SELECT that fixes the partition key reads only its items"
+    } else {
+        "A Query reads only the items of one partition key"
+    };
+    format!("{instead}: {}.", ways.join(", or "))
+}
+
+/// Panics unless all rules have acted.
+#[track_caller]
+pub(crate) fn assert_faults_fired(idle: &[RuleReport]) {
+    assert!(idle.is_empty(), "{}", idle_faults(idle));
+}
+
+fn idle_faults(idle: &[RuleReport]) -> String {
+    let mut text = "dynatwin: fault rules that never acted, so that nothing was tested with them:".to_owned();
+    for RuleReport { rule, matched, .. } in idle {
+        let _ = write!(text, "\n- {rule}: {matched} matched");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dynatwin_engine::journal::Act;
+
+    fn scan(operation: &str, index: Option<&str>, scanned: u64) -> ScanSeen {
+        ScanSeen {
+            operation: operation.into(),
+            table: "Tasks".into(),
+            index: index.map(Into::into),
+            caller: Caller {
+                access_key: "me".into(),
+                region: "eu-west-1".into(),
+            },
+            first: Moment::START,
+            times: scanned,
+            scanned,
+            partition_keys: vec![(None, "PK".into()), (Some("by-owner".into()), "owner".into())],
+        }
+    }
+
+    #[test]
+    fn the_complaint_says_who_what_when_and_how_else() {
+        assert_eq!(
+            complaint(&[scan("Scan", None, 1)]),
+            "dynatwin: there was a scan:\n\
+             - Scan of Tasks by access key me in eu-west-1, first at 2026-01-01T00:00:00.000Z: 1 item looked at in 1 page.\n  \
+             A Query reads only the items of one partition key: KeyConditionExpression \"PK = :value\", or IndexName \"by-owner\" \
+             and KeyConditionExpression \"owner = :value\"."
+        );
+        let both = complaint(&[scan("Scan", None, 2), scan("ExecuteStatement", Some("by-owner"), 3)]);
+        assert!(
+            both.starts_with("dynatwin: there were 2 kinds of scans:\n- Scan of Tasks"),
+            "{both}"
+        );
+        let second = "- ExecuteStatement of index by-owner of Tasks by access key me in eu-west-1, \
+                      first at 2026-01-01T00:00:00.000Z: 3 items looked at in 3 pages.\n  \
+                      A SELECT that fixes the partition key reads only its items: \
+                      FROM \"Tasks\".\"by-owner\" WHERE \"owner\" = ?, or FROM \"Tasks\" WHERE \"PK\" = ?.";
+        assert!(both.ends_with(second), "{both}");
+    }
+
+    #[test]
+    fn acts_have_the_names_that_are_documented() {
+        let names = [
+            Act::Get,
+            Act::Put,
+            Act::Update,
+            Act::Delete,
+            Act::ConditionCheck,
+            Act::Query,
+            Act::Scan,
+            Act::SearchVectors,
+            Act::GetRecords,
+        ]
+        .map(Act::name);
+        let expect = [
+            "Get",
+            "Put",
+            "Update",
+            "Delete",
+            "ConditionCheck",
+            "Query",
+            "Scan",
+            "SearchVectors",
+            "GetRecords",
+        ];
+        assert_eq!(names, expect);
+    }
+}

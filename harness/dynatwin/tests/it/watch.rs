@@ -1,0 +1,270 @@
+//! What tests can assert about what their application has asked for, and that the assertions fail when they should.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
+use dynatwin::{Rule, Twin, Verdict};
+
+use crate::{TABLE, create_table, put, s};
+
+async fn watched() -> (Twin, Client) {
+    let twin = Twin::seeded(7);
+    twin.watch(true);
+    let client = twin.client();
+    create_table(&client).await;
+    twin.forget_requests();
+    (twin, client)
+}
+
+/// The text of the panic that `block` must end with.
+fn panic_of(block: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(block)).expect_err("this must panic");
+    let plain = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    plain.unwrap_or_else(|| panic.downcast_ref::<String>().unwrap().clone())
+}
+
+async fn query(client: &Client, pk: &str) -> usize {
+    let query = client.query().table_name(TABLE).key_condition_expression("PK = :pk");
+    let answer = query.expression_attribute_values(":pk", s(pk)).send().await.unwrap();
+    answer.items().len()
+}
+
+#[tokio::test]
+async fn who_queries_passes_and_who_scans_is_told_where_and_what_instead() {
+    let (twin, client) = watched().await;
+    for pk in ["a", "b"] {
+        put(&client, pk).await.unwrap();
+    }
+    assert_eq!(query(&client, "a").await, 1);
+    let statement = client
+        .execute_statement()
+        .statement("SELECT * FROM \"Tasks\" WHERE PK = 'a'");
+    statement.send().await.unwrap();
+    twin.assert_no_scans();
+
+    client
+        .scan()
+        .table_name(TABLE)
+        .filter_expression("PK = :pk")
+        .expression_attribute_values(":pk", s("a"))
+        .send()
+        .await
+        .unwrap();
+    let text = panic_of(|| twin.assert_no_scans());
+    assert_eq!(
+        text,
+        "dynatwin: there was a scan:\n\
+         - Scan of Tasks by access key dynatwin in us-east-1, first at 2026-01-01T00:00:00.000Z: 2 items looked at in 1 page.\n  \
+         A Query reads only the items of one partition key: KeyConditionExpression \"PK = :value\"."
+    );
+    // Other regions' tests are not this account's business.
+    twin.region("eu-west-1").assert_no_scans();
+    twin.forget_requests();
+    twin.assert_no_scans();
+}
+
+#[tokio::test]
+async fn a_statement_without_a_partition_key_is_a_scan() {
+    let (twin, client) = watched().await;
+    let select = "SELECT * FROM \"Tasks\" WHERE begins_with(SK, 'x')";
+    client.execute_statement().statement(select).send().await.unwrap();
+    let text = panic_of(|| twin.assert_no_scans());
+    assert!(
+        text.contains("- ExecuteStatement of Tasks by access key dynatwin"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("reads only its items: FROM \"Tasks\" WHERE \"PK\" = ?."),
+        "{text}"
+    );
+    assert_eq!(twin.scans().len(), 1);
+}
+
+#[tokio::test]
+async fn an_assertion_on_a_twin_that_nobody_watched_says_so() {
+    let twin = Twin::seeded(7);
+    let text = panic_of(|| twin.assert_no_scans());
+    assert!(text.contains("call Twin::watch(true)"), "{text}");
+    let twin = Twin::builder().watch(true).build();
+    twin.assert_no_scans();
+    twin.watch(false);
+    assert!(!twin.is_watched());
+}
+
+#[tokio::test]
+async fn faults_that_never_happened_are_named() {
+    let (twin, client) = watched().await;
+    let met = twin
+        .faults()
+        .add(Rule::new(Verdict::InternalServerError).operation("PutItem").first(1));
+    put(&client, "a").await.unwrap();
+    twin.assert_faults_fired();
+    assert_eq!(met.fired(), 1);
+    let third = twin
+        .faults()
+        .add(Rule::new(Verdict::Throttle(None)).table(TABLE).nth(3));
+    put(&client, "a").await.unwrap();
+    // What was taken out is not forgotten.
+    drop(third);
+    let text = panic_of(|| twin.assert_faults_fired());
+    assert_eq!(
+        text,
+        "dynatwin: fault rules that never acted, so that nothing was tested with them:\n\
+         - Throttle(None) on every operation, Tasks, Nth(3): 1 matched"
+    );
+    twin.faults().clear();
+    twin.assert_faults_fired();
+}
+
+#[tokio::test]
+async fn every_attempt_is_a_request_with_its_table_and_key() {
+    let (twin, client) = watched().await;
+    let _twice = twin
+        .faults()
+        .add(Rule::new(Verdict::Throttle(None)).operation("PutItem").first(2));
+    put(&client, "a").await.unwrap();
+    let write = |pk: &str| {
+        let put = Put::builder()
+            .table_name(TABLE)
+            .item("PK", s(pk))
+            .item("SK", s("-"))
+            .item("v", s("x"));
+        TransactWriteItem::builder().put(put.build().unwrap()).build()
+    };
+    client
+        .transact_write_items()
+        .transact_items(write("b"))
+        .transact_items(write("c"))
+        .send()
+        .await
+        .unwrap();
+
+    let requests = twin.requests();
+    let seen: Vec<_> = requests
+        .iter()
+        .map(|request| (request.operation.as_str(), request.table(), request.status))
+        .collect();
+    let put = ("PutItem", Some(TABLE), 400);
+    assert_eq!(
+        seen,
+        [
+            put,
+            put,
+            ("PutItem", Some(TABLE), 200),
+            ("TransactWriteItems", Some(TABLE), 200)
+        ]
+    );
+    let key = |pk: &str| [("PK".to_owned(), s(pk)), ("SK".to_owned(), s("-"))].into();
+    assert!(requests[..3].iter().all(|request| request.key() == Some(&key("a"))));
+    assert_eq!(requests[0].error.as_deref(), Some("ThrottlingException"));
+    assert_eq!(
+        (
+            requests[0].write_units,
+            requests[2].write_units,
+            requests[3].write_units
+        ),
+        (0.0, 1.0, 4.0)
+    );
+    assert!(requests[0].at < requests[2].at, "the SDK has backed off");
+    let touched: Vec<_> = requests[3]
+        .touches
+        .iter()
+        .map(|touch| (touch.act, touch.key.clone()))
+        .collect();
+    assert_eq!(touched, [("Put", key("b")), ("Put", key("c"))]);
+    assert_eq!(
+        (requests[3].access_key.as_str(), requests[3].region.as_str()),
+        ("dynatwin", "us-east-1")
+    );
+
+    twin.region("eu-west-1").client().list_tables().send().await.unwrap();
+    assert_eq!(twin.requests().len(), 5);
+    assert_eq!(twin.region("eu-west-1").requests().len(), 1);
+    twin.reset();
+    assert!(twin.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_block_costs_what_it_spends_on_each_table() {
+    // Nobody watches: the block does, for as long as it runs.
+    let twin = Twin::seeded(7);
+    let client = twin.client();
+    create_table(&client).await;
+    put(&client, "before").await.unwrap();
+    let (found, spent) = twin
+        .capacity_spent_by(Box::pin(async {
+            put(&client, "a").await.unwrap();
+            put(&client, "b").await.unwrap();
+            query(&client, "a").await
+        }))
+        .await;
+    assert_eq!(found, 1);
+    assert_eq!((spent.read(TABLE), spent.write(TABLE)), (0.5, 2.0));
+    assert_eq!((spent.total_read(), spent.total_write()), (0.5, 2.0));
+    assert_eq!(
+        (spent.index_read(TABLE, "by-x"), spent.index_write(TABLE, "by-x")),
+        (0.0, 0.0)
+    );
+    assert_eq!(spent.to_string(), "Tasks: 0.5 read, 2 write");
+    assert!(!twin.is_watched());
+    put(&client, "after").await.unwrap();
+    let (_, spent) = twin.capacity_spent_by(client.list_tables().send()).await;
+    assert!(spent.is_nothing(), "{spent}");
+}
+
+#[tokio::test]
+async fn a_block_that_panics_ends_its_watch() {
+    let twin = Twin::seeded(7);
+    panic_of(|| twin.capacity_spent(|| panic!("{}", twin.seed())).0);
+    assert!(!twin.is_watched());
+}
+
+#[tokio::test]
+async fn the_hottest_keys_come_first() {
+    let (twin, client) = watched().await;
+    for (pk, times) in [("mild", 2), ("celebrity", 5), ("cold", 1)] {
+        for _ in 0..times {
+            put(&client, pk).await.unwrap();
+        }
+    }
+    let hot: Vec<_> = twin
+        .hottest_keys(TABLE, 2)
+        .into_iter()
+        .map(|hot| (hot.key, hot.units))
+        .collect();
+    assert_eq!(hot, [(s("celebrity"), 5.0), (s("mild"), 2.0)]);
+    assert!(twin.hottest_keys("Nowhere", 2).is_empty());
+}
+
+#[tokio::test]
+async fn counters_have_cloudwatchs_names() {
+    let (twin, client) = watched().await;
+    put(&client, "a").await.unwrap();
+    let only_new = client
+        .put_item()
+        .table_name(TABLE)
+        .item("PK", s("a"))
+        .item("SK", s("-"));
+    only_new
+        .condition_expression("attribute_not_exists(PK)")
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        twin.metric("ConditionalCheckFailedRequests", [("TableName", TABLE)]),
+        1.0
+    );
+    assert_eq!(twin.metric("ConsumedWriteCapacityUnits", [("TableName", TABLE)]), 2.0);
+    assert_eq!(twin.metric("ConsumedWriteCapacityUnits", []), 0.0);
+    let expired = (twin.clock().now().seconds() + 60).to_string();
+    let dies = client
+        .put_item()
+        .table_name(TABLE)
+        .item("PK", s("b"))
+        .item("SK", s("-"));
+    dies.item("expiresAt", AttributeValue::N(expired)).send().await.unwrap();
+    twin.clock().advance(std::time::Duration::from_secs(61));
+    assert_eq!(twin.metric("TimeToLiveDeletedItemCount", [("TableName", TABLE)]), 1.0);
+    assert_eq!(twin.metrics().len(), 3);
+}

@@ -1,0 +1,186 @@
+//! The description of the controls says what they are: neither has anything that the other has not.
+#![allow(clippy::unwrap_used)] // a test may fail
+
+mod support;
+#[path = "support/twin.rs"]
+mod twin;
+
+use std::collections::BTreeSet;
+
+use dynatwin_engine::operation::{Allowed, CONTROLS};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use twin::Twin;
+
+fn document() -> Value {
+    let (status, document) = Twin::new(Allowed::Looking, false).control("GET", "openapi.json", None);
+    assert_eq!(status, 200);
+    document
+}
+
+/// Method, path and description of every operation of the document.
+fn described(document: &Value) -> Vec<(String, String, &Value)> {
+    let mut found = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            if method != "parameters" {
+                found.push((method.to_uppercase(), path.clone(), operation));
+            }
+        }
+    }
+    found
+}
+
+/// A validator of a schema of the document, which may point into it.
+fn validator(document: &Value, schema: &Value) -> Validator {
+    let whole = json!({"allOf": [schema], "components": document["components"]});
+    jsonschema::options()
+        .should_validate_formats(true)
+        .build(&whole)
+        .unwrap()
+}
+
+fn check(validator: &Validator, value: &Value, what: &str) {
+    let faults: Vec<String> = validator.iter_errors(value).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{what}: {value}\n{}", faults.join("\n"));
+}
+
+/// A path of the document with the examples of its names.
+fn filled(document: &Value, path: &str) -> String {
+    let parameters = document["components"]["parameters"].as_object().unwrap();
+    let path = parameters.iter().fold(path.to_owned(), |path, (name, parameter)| {
+        let example = &parameter["example"];
+        let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+        path.replace(&format!("{{{name}}}"), &example)
+    });
+    path.strip_prefix("/_dynatwin/").unwrap().to_owned()
+}
+
+/// The examples of an operation's body; none if it takes none.
+fn bodies(operation: &Value) -> Vec<Option<&Value>> {
+    match &operation["requestBody"]["content"]["application/json"]["examples"] {
+        Value::Object(examples) => examples.values().map(|example| Some(&example["value"])).collect(),
+        _ => vec![None],
+    }
+}
+
+#[test]
+fn every_control_is_described_and_nothing_else() {
+    let document = document();
+    let found: BTreeSet<_> = described(&document)
+        .into_iter()
+        .map(|(method, path, operation)| {
+            let takes_body = operation["requestBody"]["required"] == json!(true);
+            let name = operation["operationId"].as_str().unwrap().to_owned();
+            assert!(operation["summary"].is_string(), "{name}");
+            (method, path, name, takes_body)
+        })
+        .collect();
+    let there: BTreeSet<_> = CONTROLS
+        .iter()
+        .map(|control| {
+            let [method, path, name] = [control.method, control.path, control.name].map(str::to_owned);
+            (method, path, name, control.takes_body)
+        })
+        .collect();
+    assert_eq!(found, there);
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn every_name_of_a_path_is_described() {
+    let document = document();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let named: Vec<String> = methods["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|parameter| {
+                parameter["$ref"]
+                    .as_str()
+                    .unwrap()
+                    .rsplit('/')
+                    .next()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect();
+        let there: Vec<String> = path
+            .split('/')
+            .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}').map(str::to_owned))
+            .collect();
+        assert_eq!(named, there, "{path}");
+    }
+}
+
+/// Each on a twin of its own, so that none depends on another.
+#[test]
+fn every_example_is_accepted_and_answered_as_described() {
+    let document = document();
+    for (method, path, operation) in described(&document) {
+        let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+        let answers = validator(&document, schema);
+        let examples = bodies(operation);
+        assert!(!examples.is_empty(), "{method} {path} has no example");
+        for body in examples {
+            let what = format!("{method} {path} {body:?}");
+            if let Some(body) = body {
+                let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+                check(&validator(&document, schema), body, &what);
+            }
+            let mut twin = Twin::furnished();
+            let (status, answer) = twin.control(&method, &filled(&document, &path), body);
+            assert_eq!(status, 200, "{what}: {answer}");
+            check(&answers, &answer, &what);
+        }
+    }
+}
+
+#[test]
+fn every_refusal_is_as_described() {
+    let document = document();
+    let response = &document["components"]["responses"]["Refused"];
+    let refusals = validator(&document, &response["content"]["application/json"]["schema"]);
+    let mut twin = Twin::new(Allowed::Looking, false);
+    for (method, path, operation) in described(&document) {
+        assert_eq!(
+            operation["responses"]["default"]["$ref"],
+            "#/components/responses/Refused"
+        );
+        let filled = filled(&document, &path);
+        for (method, status) in [("PATCH", 405), (method.as_str(), 403)] {
+            if method != "GET" {
+                let (found, answer) = twin.control(method, &filled, bodies(operation)[0]);
+                assert_eq!(found, status, "{method} {path}: {answer}");
+                check(&refusals, &answer, &path);
+            }
+        }
+    }
+}
+
+/// What the description does not allow is refused.
+#[test]
+fn bodies_that_are_not_described_are_refused() {
+    let document = document();
+    for (method, path, operation) in described(&document) {
+        let Some(Some(example)) = bodies(operation).pop() else {
+            continue;
+        };
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let described = validator(&document, schema);
+        let mut wrong = vec![json!([]), json!(true), json!({"unheard-of": 1}), json!("unheard-of")];
+        for name in example.as_object().into_iter().flat_map(serde_json::Map::keys) {
+            for value in [json!([]), json!(-1), json!("unheard-of"), json!({"unheard-of": 1})] {
+                let mut body = example.clone();
+                body[name] = value;
+                wrong.push(body);
+            }
+        }
+        let mut twin = Twin::furnished();
+        for body in wrong.iter().filter(|body| !described.is_valid(body)) {
+            let (status, answer) = twin.control(&method, &filled(&document, &path), Some(body));
+            assert_eq!(status, 400, "{method} {path} {body}: {answer}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! A served engine, and its controls and operations asked over a socket.
+#![allow(dead_code)] // each test file uses its part
+
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::operation::Allowed;
+use dynatwin_server::{Log, Options, Server, serve};
+use serde_json::{Value, json};
+
+use crate::support::{Response, ask, connect};
+
+pub const ME: &str = "AWS4-HMAC-SHA256 Credential=me/20260101/us-east-1/dynamodb/aws4_request";
+pub const JSON: (&str, &str) = ("content-type", "application/json");
+
+pub struct Twin {
+    stream: TcpStream,
+    _server: Server,
+}
+
+impl Twin {
+    /// On a clock that stands still, without tables.
+    pub fn new(allowed: Allowed, shared_db: bool) -> Twin {
+        let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+        let settings = Settings {
+            clock,
+            seed: u64::MAX,
+            conditions,
+            shared_db,
+        };
+        let mut options = Options::port(0);
+        options.log = Log::Off;
+        options.workers = 1;
+        let server = serve(Arc::new(Engine::new(settings).allowing(allowed)), options).expect("a server");
+        Twin {
+            stream: connect(&server),
+            _server: server,
+        }
+    }
+
+    /// The same with what the examples of the description speak of: a table with an index, a stream and an item that has
+    /// expired, a put and a scan that were seen, and rule 1.
+    pub fn furnished() -> Twin {
+        let mut twin = Twin::new(Allowed::All, false);
+        twin.create("me", "Orders");
+        let expires = json!({"Enabled": true, "AttributeName": "expires"});
+        let off = json!({"timeToLive": "off"});
+        assert_eq!(twin.control("PUT", "tables/Orders/conditions", Some(&off)).0, 200);
+        let spec = json!({"TableName": "Orders", "TimeToLiveSpecification": expires});
+        assert_eq!(twin.operation("me", "UpdateTimeToLive", &spec).0, 200);
+        assert_eq!(twin.control("POST", "watch", None).0, 200);
+        let item = json!({"id": {"S": "a"}, "date": {"S": "d"}, "expires": {"N": "1767225600"}});
+        let put = json!({"TableName": "Orders", "Item": item});
+        assert_eq!(twin.operation("me", "PutItem", &put).0, 200);
+        let scan = json!({"TableName": "Orders", "IndexName": "by-date"});
+        assert_eq!(twin.operation("me", "Scan", &scan).0, 200);
+        assert_eq!(twin.control("POST", "unwatch", None).0, 200);
+        let rule = json!({"verdict": "throttle", "operation": "GetItem", "table": "Orders", "first": 1});
+        assert_eq!(twin.control("POST", "faults", Some(&rule)).0, 200);
+        twin
+    }
+
+    pub fn create(&mut self, access_key: &str, name: &str) {
+        assert_eq!(self.operation(access_key, "CreateTable", &table(name)).0, 200);
+    }
+
+    pub fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+        let mut request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost:8000\r\ncontent-length: {}\r\n",
+            body.len()
+        );
+        for (name, value) in headers {
+            request.extend([name, ": ", value, "\r\n"]);
+        }
+        request.push_str("\r\n");
+        let mut request = request.into_bytes();
+        request.extend_from_slice(body);
+        ask(&mut self.stream, &request)
+    }
+
+    /// A control below `/_dynatwin/`, as curl would ask it.
+    pub fn control(&mut self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let text = body.map(Value::to_string).unwrap_or_default();
+        let headers = if body.is_some() { &[JSON][..] } else { &[] };
+        read(&self.send(method, &format!("/_dynatwin/{path}"), headers, text.as_bytes()))
+    }
+
+    /// An operation of the API.
+    pub fn operation(&mut self, access_key: &str, name: &str, body: &Value) -> (u16, Value) {
+        let target = format!("DynamoDB_20120810.{name}");
+        let credential = format!(
+            "{}, SignedHeaders=host, Signature=0",
+            ME.replace("me/", &format!("{access_key}/"))
+        );
+        let headers = [
+            ("content-type", "application/x-amz-json-1.0"),
+            ("x-amz-target", target.as_str()),
+            ("x-amz-date", "20260101T000000Z"),
+            ("authorization", credential.as_str()),
+        ];
+        read(&self.send("POST", "/", &headers, body.to_string().as_bytes()))
+    }
+}
+
+pub fn read(response: &Response) -> (u16, Value) {
+    let body = serde_json::from_slice(&response.body);
+    (response.status(), body.expect("an answer in JSON"))
+}
+
+fn table(name: &str) -> Value {
+    let key = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
+    let attributes = ["id", "date"].map(|name| json!({"AttributeName": name, "AttributeType": "S"}));
+    json!({
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": attributes,
+        "KeySchema": key("id"),
+        "GlobalSecondaryIndexes": [{"IndexName": "by-date", "KeySchema": key("date"), "Projection": {"ProjectionType": "ALL"}}],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"},
+    })
+}

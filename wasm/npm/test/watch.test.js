@@ -1,0 +1,130 @@
+// What was asked of a twin, and what tests can assert about it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dynatwin } from '../node.js';
+
+function watched(options) {
+  const twin = new Dynatwin({ clock: 'settable', watch: true, ...options });
+  const send = (operation, body, status = 200) => {
+    const answer = twin.dispatch(operation, JSON.stringify({ TableName: 'tab', ...body }));
+    const text = new TextDecoder().decode(answer.body);
+    assert.equal(answer.status, status, text);
+    return JSON.parse(text);
+  };
+  send('CreateTable', {
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: ['pk', 'g'].map((name) => ({ AttributeName: name, AttributeType: 'S' })),
+    KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+    GlobalSecondaryIndexes: [
+      { IndexName: 'by-g', KeySchema: [{ AttributeName: 'g', KeyType: 'HASH' }], Projection: { ProjectionType: 'ALL' } },
+    ],
+  });
+  twin.forgetRequests();
+  const put = (pk, more) => send('PutItem', { Item: { pk: { S: pk }, g: { S: 'x' }, ...more } });
+  return { twin, send, put };
+}
+
+const metric = (twin, name, dimensions) => {
+  const keys = Object.keys(dimensions);
+  const same = (found) =>
+    found.name === name &&
+    Object.keys(found.dimensions).length === keys.length &&
+    keys.every((key) => found.dimensions[key] === dimensions[key]);
+  return twin.metrics().find(same)?.value ?? 0;
+};
+
+test('requests are remembered with their table, key, cost and end', () => {
+  const { twin, send, put } = watched();
+  put('a');
+  twin.clock.advance(2);
+  send('PutItem', { Item: { pk: { S: 'a' } }, ConditionExpression: 'attribute_not_exists(pk)' }, 400);
+  const [first, second, ...others] = twin.requests();
+  assert.deepEqual(others, []);
+  assert.deepEqual(first, {
+    number: 1,
+    at: new Date('2026-01-01T00:00:00Z'),
+    caller: { accessKey: 'dynatwin', region: 'us-east-1' },
+    operation: 'PutItem',
+    tables: ['tab'],
+    touches: [{ act: 'Put', table: 'tab', key: { pk: { S: 'a' } }, readUnits: 0, writeUnits: 2 }],
+    status: 200,
+    delivery: { kind: 'whole' },
+    readUnits: 0,
+    writeUnits: 2,
+    scanned: 0,
+    returned: 0,
+  });
+  assert.deepEqual(
+    [second.at, second.status, second.error, second.touches[0].error, second.writeUnits],
+    [new Date('2026-01-01T00:00:02Z'), 400, 'ConditionalCheckFailedException', 'ConditionalCheckFailedException', 1],
+  );
+});
+
+test('nothing is remembered while nobody watches', () => {
+  const { twin, put } = watched({ watch: false });
+  put('a');
+  assert.deepEqual([twin.watched, twin.requests(), twin.metrics(), twin.hottestKeys('tab')], [false, [], [], []]);
+  twin.watch();
+  put('b');
+  assert.equal(twin.watched, true);
+  twin.watch(false);
+  put('c');
+  assert.deepEqual(twin.requests().map(({ touches }) => touches[0].key.pk.S), ['b']);
+  twin.reset();
+  assert.deepEqual(twin.requests(), []);
+});
+
+test('counters have the names and dimensions of CloudWatch', () => {
+  const { twin, send, put } = watched();
+  put('a');
+  put('b', { ttl: { N: '1767225660' } });
+  send('UpdateTimeToLive', { TimeToLiveSpecification: { Enabled: true, AttributeName: 'ttl' } });
+  send('Query', { KeyConditionExpression: 'pk = :a', ExpressionAttributeValues: { ':a': { S: 'a' } } });
+  send('GetItem', {}, 400);
+  twin.clock.advance(61);
+  const table = { TableName: 'tab' };
+  assert.equal(metric(twin, 'ConsumedWriteCapacityUnits', table), 2);
+  assert.equal(metric(twin, 'ConsumedWriteCapacityUnits', { ...table, GlobalSecondaryIndexName: 'by-g' }), 2);
+  assert.equal(metric(twin, 'ConsumedReadCapacityUnits', table), 0.5);
+  assert.equal(metric(twin, 'ReturnedItemCount', { ...table, Operation: 'Query' }), 1);
+  assert.equal(metric(twin, 'TimeToLiveDeletedItemCount', table), 1);
+  assert.equal(metric(twin, 'UserErrors', {}), 1);
+  assert.deepEqual(twin.metrics({ region: 'eu-west-1' }), []);
+});
+
+test('scans are found, and say what could be queried instead', () => {
+  const { twin, send, put } = watched();
+  put('a');
+  send('ExecuteStatement', { TableName: undefined, Statement: "SELECT * FROM tab WHERE pk = 'a'" });
+  assert.deepEqual(twin.scans(), []);
+  send('Scan', { IndexName: 'by-g' });
+  send('ExecuteStatement', { TableName: undefined, Statement: 'SELECT * FROM tab' });
+  const caller = { accessKey: 'dynatwin', region: 'us-east-1' };
+  const partitionKeys = [{ attribute: 'pk' }, { index: 'by-g', attribute: 'g' }];
+  const seen = { table: 'tab', caller, first: new Date('2026-01-01T00:00:00Z'), times: 1, scanned: 1, partitionKeys };
+  assert.deepEqual(twin.scans(), [
+    { ...seen, operation: 'Scan', index: 'by-g' },
+    { ...seen, operation: 'ExecuteStatement' },
+  ]);
+});
+
+test('the hottest keys come first', () => {
+  const { twin, put } = watched();
+  for (const key of ['mild', 'hot', 'hot', 'hot', 'mild', 'cold']) put(key);
+  assert.deepEqual(twin.hottestKeys('tab', 2), [
+    { key: { S: 'hot' }, units: 6 },
+    { key: { S: 'mild' }, units: 4 },
+  ]);
+  assert.equal(twin.hottestKeys('tab').length, 3);
+  assert.deepEqual(twin.hottestKeys('nowhere'), []);
+});
+
+test('faults that never fired are named', () => {
+  const { twin, put } = watched();
+  const fires = twin.faults.add({ verdict: { wait: 1 }, operation: 'PutItem' });
+  const never = twin.faults.add({ verdict: 'reset', operation: 'GetItm' });
+  put('a');
+  twin.faults.remove(fires);
+  twin.faults.remove(never);
+  assert.deepEqual(twin.faults.neverFired().map(({ id, matched, fired }) => [id, matched, fired]), [[never, 0, 0]]);
+});

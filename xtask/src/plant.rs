@@ -1,0 +1,205 @@
+//! `cargo xtask plant`: bugs in a copy of the engine, and which of them the conformance suite finds.
+//!
+//! All bugs are in one build, under `target/planted`; which of them is awake, a variable of the environment says.
+
+mod bugs;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::shell::{Outcome, cargo, root, run};
+use bugs::{BUGS, planted};
+
+/// The targets that are asked: the twin in one process with the suite, on a quiet, an ordinary and the worst day.
+const TARGETS: [&str; 3] = ["in-process", "in-process-aws", "in-process-storm"];
+
+/// How long the suite may run. A bug that makes it hang is found.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// The variable that has the number of the bug that is awake; `SWITCH` reads it.
+const AWAKE: &str = "DYNATWIN_PLANTED";
+
+/// What the copy of the engine has beside the bugs.
+const SWITCH: &str = "\
+use std::sync::LazyLock;
+
+static AWAKE: LazyLock<Option<usize>> =
+    LazyLock::new(|| std::env::var(\"DYNATWIN_PLANTED\").ok().and_then(|number| number.parse().ok()));
+
+pub fn is(number: usize) -> bool {
+    *AWAKE == Some(number)
+}
+";
+
+/// The members of the copied workspace: what the suite is built of.
+const MEMBERS: &str = r#"members = ["emulator", "harness/files", "harness/dynatwin", "harness/server", "conformance"]"#;
+
+/// What the suite says of a twin.
+enum Word {
+    /// All is well.
+    Passes,
+    /// These scenarios and cases fail.
+    Fails(BTreeSet<String>),
+    /// It does not come to an end.
+    Hangs,
+}
+
+/// Plants every bug, or those whose sentence has one of `words`; it is an error if one slips through.
+pub fn all(words: &[&str]) -> Outcome<()> {
+    let wanted = |what: &str| words.is_empty() || words.iter().any(|word| what.contains(word));
+    let suite = build()?;
+    if !matches!(ask(&suite, None)?, Word::Passes) {
+        return Err("the suite fails without a bug".into());
+    }
+    let (mut found, mut slipped) = (0, 0);
+    for (number, bug) in BUGS.iter().enumerate().filter(|(_, bug)| wanted(bug.what)) {
+        let verdict = match ask(&suite, Some(number))? {
+            Word::Passes => "SLIPS THROUGH".into(),
+            Word::Hangs => "found: the suite does not end".into(),
+            Word::Fails(names) => {
+                let first = names.first().map_or("the run itself", String::as_str);
+                format!("found by {}: {first}", names.len())
+            }
+        };
+        slipped += u32::from(verdict == "SLIPS THROUGH");
+        found += u32::from(verdict != "SLIPS THROUGH");
+        println!("{}\n    {verdict}", bug.what);
+    }
+    println!("{found} found, {slipped} slipped through");
+    if slipped == 0 {
+        Ok(())
+    } else {
+        Err("the suite misses a bug".into())
+    }
+}
+
+/// The suite, built with all bugs asleep.
+fn build() -> Outcome<PathBuf> {
+    let work = root().join("target/planted");
+    let tree = work.join("tree");
+    for folder in ["emulator", "harness", "conformance"] {
+        copy(&root().join(folder), &tree.join(folder))?;
+    }
+    write(&tree.join("emulator/src/planted.rs"), SWITCH.as_bytes())?;
+    write(&tree.join("Cargo.lock"), &read(&root().join("Cargo.lock"))?)?;
+    let workspace = String::from_utf8_lossy(&read(&root().join("Cargo.toml"))?).into_owned();
+    let line = |line: &str| match line.split_once(" = ") {
+        Some(("members", _)) => MEMBERS.to_owned(),
+        Some(("exclude" | "default-members", _)) => String::new(),
+        _ => line.to_owned(),
+    };
+    let alone: Vec<String> = workspace.lines().map(line).collect();
+    write(&tree.join("Cargo.toml"), alone.join("\n").as_bytes())?;
+    let built = work.join("build");
+    run(cargo()
+        .args(["build", "--quiet", "-p", "dynatwin-conformance", "--target-dir"])
+        .arg(&built)
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .current_dir(&tree))?;
+    Ok(built.join("debug/dynatwin-conformance"))
+}
+
+/// Copies a folder; the engine's files get their bugs.
+fn copy(from: &Path, to: &Path) -> Outcome<()> {
+    let failed = |error| format!("{}: {error}", from.display());
+    fs::create_dir_all(to).map_err(failed)?;
+    for entry in fs::read_dir(from).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy(&path, &target)?;
+        } else {
+            write(&target, &contents(&path)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a file of the copy contains.
+fn contents(path: &Path) -> Outcome<Vec<u8>> {
+    let of_engine = path.strip_prefix(root().join("emulator/src")).ok();
+    match of_engine.and_then(Path::to_str) {
+        Some("lib.rs") => Ok([&read(path)?, b"mod planted;\n".as_slice()].concat()),
+        Some(file) if BUGS.iter().any(|bug| bug.file == file) => planted(file).map(String::into_bytes),
+        _ => read(path),
+    }
+}
+
+fn read(path: &Path) -> Outcome<Vec<u8>> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Writes a file if it differs, so that cargo builds only what does.
+fn write(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    if fs::read(path).ok().as_deref() == Some(bytes) {
+        return Ok(());
+    }
+    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Runs the suite with this bug awake, or none.
+fn ask(suite: &Path, bug: Option<usize>) -> Outcome<Word> {
+    let report = root().join("target/planted/report.json");
+    let mut command = Command::new(suite);
+    TARGETS.iter().for_each(|target| {
+        command.args(["--target", target]);
+    });
+    command.arg("--json").arg(&report).env_remove(AWAKE);
+    command.envs(bug.map(|number| (AWAKE, number.to_string())));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let failed = |error| format!("{}: {error}", suite.display());
+    let mut running = command.spawn().map_err(failed)?;
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = running.try_wait().map_err(failed)? {
+            break status;
+        }
+        if begin.elapsed() > PATIENCE {
+            running.kill().and_then(|()| running.wait()).map_err(failed)?;
+            return Ok(Word::Hangs);
+        }
+        thread::sleep(Duration::from_millis(100));
+    };
+    if status.success() {
+        return Ok(Word::Passes);
+    }
+    let report: Value = serde_json::from_slice(&read(&report)?).map_err(|error| error.to_string())?;
+    Ok(Word::Fails(failures(&report)))
+}
+
+/// The names of what has failed, each once though it may have on several targets.
+fn failures(report: &Value) -> BTreeSet<String> {
+    let entries = report["entries"].as_array().into_iter().flatten();
+    let failed = entries.filter(|entry| entry["verdict"] == "failed");
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    failed
+        .map(|entry| word(&entry["group"]) + ": " + &word(&entry["name"]))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bug_fits_the_source() {
+        for bug in BUGS {
+            let text = planted(bug.file);
+            assert!(text.is_ok_and(|text| !text.contains("PLANTED")), "{}", bug.what);
+            assert!(bug.wrong.contains("PLANTED"), "{}", bug.what);
+        }
+    }
+
+    #[test]
+    fn what_has_failed_is_named_once() {
+        let entry = |target: &str, verdict: &str| serde_json::json!({"target": target, "group": "reads", "name": "a", "verdict": verdict});
+        let report = serde_json::json!({"entries": [entry("x", "failed"), entry("y", "failed"), entry("z", "ok")]});
+        assert_eq!(failures(&report).into_iter().collect::<Vec<_>>(), ["reads: a"]);
+    }
+}
