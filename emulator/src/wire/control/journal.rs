@@ -5,6 +5,7 @@ use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::error::ErrorKind;
 use crate::journal::{Metric, Request, ScanSeen, Touch};
+use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::error::exception;
 use crate::wire::object::Object;
@@ -16,7 +17,7 @@ pub fn write_request(request: &Request, writer: &mut Writer) {
     object.string("at", &request.at.to_string());
     write_caller(&request.caller, &mut object);
     object.string("operation", &request.operation);
-    object.strings("tables", request.tables.iter().map(|table| table.as_str()));
+    object.strings("tables", request.tables.iter().map(Name::as_str));
     let mut touches = object.list("touches");
     request
         .touches
