@@ -139,7 +139,7 @@ pub const PATCHES: &[Patch] = &[
         what: "the lock of a table's ledger, between looking and spending",
         file: "src/execute/capacity.rs",
         locked: "    let Some(ledger) = ledger.as_mut() else { return Ok(()) };\n    ledger\n        .reserve(demands, context.now)\n",
-        unlocked: "    let Some(mut copied) = ledger.as_ref().cloned() else { return Ok(()) };\n    drop(ledger);\n    let reserved = copied.reserve(demands, context.now);\n    *table.capacity.lock() = Some(copied);\n    reserved\n",
+        unlocked: "    let Some(there) = ledger.as_mut() else { return Ok(()) };\n    let shortages = there.check(demands, context.now);\n    drop(ledger);\n    let mut ledger = table.capacity.lock();\n    let Some(there) = ledger.as_mut() else { return Ok(()) };\n    let reserved = if shortages.is_empty() {\n        there.spend(demands, context.now);\n        Ok(())\n    } else {\n        Err(shortages)\n    };\n    reserved\n",
         models: &["no_unit_of_capacity_is_spent_twice"],
     },
     Patch {

@@ -122,7 +122,13 @@ fn failure(models: &Path, model: &str) -> Option<String> {
         thread::sleep(Duration::from_millis(20));
     };
     let mut lines = text.lines().skip_while(|line| !line.contains("panicked at"));
-    Some(lines.nth(1).unwrap_or("aborted").to_owned())
+    // A stack that overflows, say, shows nothing about a lock.
+    let sentence = lines.nth(1);
+    Some(
+        sentence
+            .unwrap_or_else(|| panic!("{model} fails for another reason:\n{text}"))
+            .to_owned(),
+    )
 }
 
 fn main() -> ExitCode {
