@@ -559,7 +559,7 @@ fn told_seed(told: Option<&str>) -> Option<u64> {
     let text = told.map(str::trim).filter(|text| !text.is_empty())?;
     match text.parse() {
         Ok(seed) => Some(seed),
-        Err(_) => panic!("DYNATWIN_SEED is {text:?}, and a seed is a whole number of 64 bits"),
+        Err(error) => panic!("DYNATWIN_SEED is {text:?}, and a seed is a whole number of 64 bits: {error}"),
     }
 }
 
