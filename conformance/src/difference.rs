@@ -3,14 +3,14 @@
 //! `known-differences.json` lists each by target and case, with what is answered and why AWS's answer is the case's. A
 //! difference that is not listed fails a run, and so does a listed one that has gone or become another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use crate::case::File;
 use crate::check::{Failure, Outcome, ensure, present};
-use crate::report::{Report, SCENARIOS, Verdict};
+use crate::report::{NOT_STARTED, Report, SCENARIOS, Verdict};
 use crate::scenario;
 
 /// The list.
@@ -141,20 +141,30 @@ impl Differences {
         stale.map(|(target, case)| format!("{target}: {case}")).collect()
     }
 
-    /// The list as it would have to be for a run to pass. What is new in it has the reason that fits, to be looked at, or
+    /// Leaves out what is listed for cases that are in none of these files.
+    pub fn prune(&mut self, files: &[File]) {
+        let stale = self.stale(files);
+        self.known
+            .retain(|(target, case), _| !stale.contains(&format!("{target}: {case}")));
+    }
+
+    /// The list as it would have to be for a run to pass; what was not run stays. What is new in it has the reason that fits, to be looked at, or
     /// an empty one, with which the list is not accepted.
     pub fn record(&self, report: &Report) -> Value {
         let mut by_target: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-        let ran: Vec<&str> = report.entries().iter().map(|entry| entry.target.as_str()).collect();
-        for ((target, case), known) in &self.known {
-            if !ran.contains(&target.as_str()) {
+        // Nothing is known anew of a target that did not start.
+        let entries = || report.entries().iter().filter(|entry| entry.name != NOT_STARTED);
+        let ran: BTreeSet<(String, String)> = entries().map(|entry| (entry.target.clone(), entry.id())).collect();
+        for (place, known) in &self.known {
+            let (target, case) = place;
+            if !ran.contains(place) {
                 by_target
                     .entry(target)
                     .or_default()
                     .push(line(case, &known.answered, &known.why));
             }
         }
-        for entry in report.entries() {
+        for entry in entries() {
             if !entry.verdict.differs() {
                 continue;
             }
@@ -174,7 +184,10 @@ impl Differences {
         }
         let differences: Map<String, Value> = by_target
             .into_iter()
-            .map(|(target, cases)| (target.to_owned(), cases.into()))
+            .map(|(target, mut cases)| {
+                cases.sort_by(|one, other| one["case"].as_str().cmp(&other["case"].as_str()));
+                (target.to_owned(), cases.into())
+            })
             .collect();
         let reasons: Map<String, Value> = self
             .reasons

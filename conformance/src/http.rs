@@ -36,10 +36,15 @@ impl PlainHttp {
 
     /// Sends a request as it is; gives the status and the whole body.
     pub async fn post(&self, request: http::Request<Vec<u8>>) -> Outcome<(u16, Bytes)> {
+        let response = self.whole(request).await?;
+        Ok((response.status().as_u16(), response.into_body()))
+    }
+
+    /// Sends a request as it is; gives the whole answer.
+    pub async fn whole(&self, request: http::Request<Vec<u8>>) -> Outcome<http::Response<Bytes>> {
         let request = request.map(|body| Full::new(body.into()));
-        let response = self.0.request(request).await?;
-        let status = response.status().as_u16();
-        Ok((status, response.into_body().collect().await?.to_bytes()))
+        let (head, body) = self.0.request(request).await?.into_parts();
+        Ok(http::Response::from_parts(head, body.collect().await?.to_bytes()))
     }
 
     async fn exchange(self, mut request: HttpRequest) -> Result<HttpResponse, ConnectorError> {

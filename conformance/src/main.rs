@@ -293,7 +293,8 @@ fn run(asked: &Asked) -> Outcome<ExitCode> {
     };
     if asked.record {
         // The reasons that are there are kept, also those of a list that would not be accepted as it is.
-        let before = Differences::read_any(&asked.list())?;
+        let mut before = Differences::read_any(&asked.list())?;
+        before.prune(&case::files(&asked.folder())?);
         write(&asked.list(), difference::to_text(&before.record(&report)))?;
     }
     print!("\n{report}");

@@ -13,6 +13,9 @@ use crate::check::Failure;
 /// The group of the scenarios; cases have their file's name.
 pub const SCENARIOS: &str = "scenarios";
 
+/// What stands in a scenario's place where a target did not start.
+pub const NOT_STARTED: &str = "(start)";
+
 /// What a scenario or case came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -10,7 +10,7 @@ use crate::case::{Case, File, Lane};
 use crate::check::{Failure, Outcome};
 use crate::context::Context;
 use crate::difference::Differences;
-use crate::report::{Entry, Exchange, Report, SCENARIOS, Verdict};
+use crate::report::{Entry, Exchange, NOT_STARTED, Report, SCENARIOS, Verdict};
 use crate::scenario::Scenario;
 use crate::target::{Absence, Kind, Target};
 
@@ -79,7 +79,7 @@ impl Plan {
         Entry {
             target: kind.to_string(),
             group: SCENARIOS.to_owned(),
-            name: "(start)".to_owned(),
+            name: NOT_STARTED.to_owned(),
             verdict,
             elapsed: Duration::ZERO,
             exchange: None,

@@ -145,6 +145,8 @@ pub struct Conditions {
     pub transaction_time: Lag,
     /// How long a table is `CREATING` or `DELETING`.
     pub table_status: Lag,
+    /// How old `ItemCount` and the sizes in the descriptions of tables and backups may be; zero, if they are of the moment.
+    pub statistics_age: Duration,
     /// Bytes that the items of a partition key and their entries in local indexes may have together, in a table with local
     /// indexes. A tenth of it counts as a gigabyte in `SizeEstimateRangeGB`.
     pub item_collection_size: u64,
@@ -158,6 +160,9 @@ pub struct Conditions {
 
 const HOUR: u64 = 3600;
 
+/// "DynamoDB updates this value approximately every six hours" (API Reference, TableDescription).
+const STATISTICS_AGE: Duration = Duration::from_secs(6 * HOUR);
+
 impl Conditions {
     /// Nothing surprises: what is due happens at once, and nothing fails by itself.
     pub const CALM: Conditions = Conditions {
@@ -167,6 +172,7 @@ impl Conditions {
         monotonic_reads: false,
         transaction_time: Lag::None,
         table_status: Lag::None,
+        statistics_age: Duration::ZERO,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Reported,
         internal_errors: 0.0,
@@ -196,6 +202,7 @@ impl Conditions {
             typical: Duration::from_secs(6),
             longest: Duration::from_secs(10),
         },
+        statistics_age: STATISTICS_AGE,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Enforced(Enforcement::AWS),
         internal_errors: 0.0,
@@ -225,6 +232,7 @@ impl Conditions {
             typical: Duration::from_mins(1),
             longest: Duration::from_mins(5),
         },
+        statistics_age: STATISTICS_AGE,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Enforced(Enforcement::STORM),
         internal_errors: 0.01,

@@ -114,6 +114,8 @@ pub const RECOVERY_LAG_SECONDS: u64 = 300;
 pub const RECOVERY_DAYS: u32 = 35;
 /// Restores of an account in a region at a time (Developer Guide).
 pub const RESTORES: usize = 50;
+/// Imports of an account in a region at a time (API Reference, ImportTable).
+pub const IMPORTS: usize = 50;
 /// Days for which exports, imports and bulk operations are remembered (API Reference).
 pub const TRANSFER_DAYS: u32 = 90;
 /// Seconds for which the token of an export or a bulk operation is remembered (API Reference).

@@ -68,9 +68,12 @@ fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
     Some(Target { table, shape })
 }
 
+/// How many other places of a missing table are named.
+const PLACES_NAMED: usize = 3;
+
 /// Tells the operator that a missing table exists under another key or region: the most common confusion there is.
 fn note_elsewhere(context: &Context<'_>, name: &str) {
-    let elsewhere: Vec<String> = context
+    let mut elsewhere: Vec<String> = context
         .engine
         .catalog()
         .scopes()
@@ -78,6 +81,11 @@ fn note_elsewhere(context: &Context<'_>, name: &str) {
         .filter(|(scope, region)| *scope != context.scope && region.tables.read().contains_key(name))
         .map(|(scope, _)| format!("access key {}, region {}", scope.account, scope.region))
         .collect();
+    if elsewhere.len() > PLACES_NAMED {
+        let others = elsewhere.len() - PLACES_NAMED;
+        elsewhere.truncate(PLACES_NAMED);
+        elsewhere.push(format!("{others} others"));
+    }
     if !elsewhere.is_empty() {
         context.note(format!(
             "{}: no table {name} for access key {}, region {}; there is one for {}. Each access key and region has tables of its own (--shared-db gives all the same).",

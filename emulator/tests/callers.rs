@@ -99,6 +99,19 @@ fn a_table_of_another_key_or_region_is_not_there_and_the_operator_is_told_where_
 }
 
 #[test]
+fn of_many_places_of_a_table_a_few_are_named() {
+    let engine = engine(false);
+    for key in ["one", "two", "three", "four", "five"] {
+        create(&engine, &caller(key, "us-east-1"));
+    }
+    let stranger = caller("six", "us-east-1");
+    let (answer, _) = send(&engine, &stranger, "DescribeTable", json!({"TableName": "tab"}));
+    let note = answer.note.unwrap();
+    assert_eq!(note.matches("for access key").count(), 4, "{note}");
+    assert!(note.contains(" and for 2 others. "), "{note}");
+}
+
+#[test]
 fn a_shared_database_has_one_set_of_tables() {
     let engine = engine(true);
     create(&engine, &caller("one", "us-east-1"));

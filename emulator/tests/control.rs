@@ -101,6 +101,7 @@ fn conditions() -> BoxedStrategy<String> {
     let mut members: Vec<_> = lags.map(|name| member(name, lag())).into();
     members.extend([
         member("base", one_of(&["\"calm\"", "\"aws\"", "\"storm\"", "\"x\""])),
+        member("statisticsAge", number()),
         member("itemCollectionSize", number()),
         member("monotonicReads", one_of(&["true", "false", "1"])),
         member(

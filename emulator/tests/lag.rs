@@ -167,6 +167,25 @@ fn deletions_lag_up_to_two_days_each_by_itself() {
 }
 
 #[test]
+fn what_fell_due_reaches_an_index_as_of_then() {
+    let twin = living(Clock::settable(Moment::START), TimeToLive::Deletes(Lag::None));
+    let lag = Some(Lag::Fixed(Duration::from_secs(10)));
+    let expires = twin.seconds() + 5;
+    // Over all partitions, so that what is written later is in the queue before it is noticed that they are gone.
+    (0..20).for_each(|at| put_until(&twin, &at.to_string(), &seconds(expires)));
+    assert_eq!(keys(&twin, "by-g").len(), 30);
+    twin.engine.set_index_lag(&twin.caller, "tab", "by-g", lag).unwrap();
+    twin.engine.clock().advance(Duration::from_secs(14));
+    put(&twin, "later");
+    // They went at 5, and the index knows at 15.
+    assert_eq!(keys(&twin, "by-g").len(), 30);
+    twin.engine.clock().advance(Duration::from_secs(1));
+    assert_eq!(keys(&twin, "by-g"), "");
+    twin.engine.clock().advance(Duration::from_secs(9));
+    assert_eq!(keys(&twin, "by-g"), "later");
+}
+
+#[test]
 fn an_update_that_moves_the_time_saves_the_item() {
     let lag = TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48)));
     let twin = living(Clock::settable(Moment::START), lag);

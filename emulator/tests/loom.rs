@@ -48,10 +48,21 @@ const TOLD: &str = r#"{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
     "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
     "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#;
 
+const METERED: &str = r#"{"TableName":"tab","ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1},
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
+
 const LIVING: &str = r#"{"TableName":"tab","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}}"#;
 
 #[derive(Clone)]
 struct Twin(Arc<Engine>);
+
+fn caller() -> Caller {
+    Caller {
+        access_key: "loom".into(),
+        region: "us-east-1".into(),
+    }
+}
 
 impl Twin {
     fn empty() -> Twin {
@@ -71,11 +82,7 @@ impl Twin {
     }
 
     fn send(&self, operation: &str, body: &str) -> (u16, String) {
-        let caller = Caller {
-            access_key: "loom".into(),
-            region: "us-east-1".into(),
-        };
-        let answer = self.0.dispatch(&caller, operation, body.as_bytes());
+        let answer = self.0.dispatch(&caller(), operation, body.as_bytes());
         (answer.status, String::from_utf8(answer.body).unwrap())
     }
 
@@ -97,6 +104,14 @@ impl Twin {
         self.ok(
             "GetItem",
             &format!(r#"{{"TableName":"tab","Key":{{"pk":{{"S":"{key}"}}}},"ConsistentRead":true}}"#),
+        )
+    }
+
+    /// A read that may see what was there a while ago.
+    fn get_stale(&self, key: &str) -> String {
+        self.ok(
+            "GetItem",
+            &format!(r#"{{"TableName":"tab","Key":{{"pk":{{"S":"{key}"}}}}}}"#),
         )
     }
 
@@ -388,10 +403,6 @@ fn a_table_is_created_once() {
     });
 }
 
-const METERED: &str = r#"{"TableName":"tab","ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1},
-    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
-    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}"#;
-
 #[test]
 fn no_unit_of_capacity_is_spent_twice() {
     explore(|| {
@@ -480,5 +491,96 @@ fn a_sequence_number_is_given_once() {
         other.join().unwrap();
         let [near, far] = shards.map(|shard| member(&twin.told(&shard), "SequenceNumber", 0).to_owned());
         assert_ne!(near, far);
+    });
+}
+
+/// A twin whose reads see what was there a second before, under conditions that are added to.
+fn stale(monotonic: bool) -> Twin {
+    let twin = Twin::empty();
+    twin.0.set_conditions(Conditions {
+        read_staleness: Lag::Fixed(STALE),
+        monotonic_reads: monotonic,
+        ..Conditions::CALM
+    });
+    twin.ok("CreateTable", TABLE);
+    twin
+}
+
+const STALE: Duration = Duration::from_secs(1);
+
+/// Another key in the partition of [`NEAR`].
+fn beside() -> String {
+    let mut keys = ('d'..='z').map(String::from);
+    keys.find(|key| partition(key) == partition(NEAR)).unwrap()
+}
+
+#[test]
+fn a_state_of_the_past_is_whole() {
+    explore(|| {
+        let (twin, beside) = (stale(false), beside());
+        [NEAR, &beside]
+            .iter()
+            .for_each(|key| twin.put(key, r#","v":{"S":"old"}"#));
+        twin.0.clock().advance(STALE);
+        let key = beside.clone();
+        let other = twin.spawn(move |twin| twin.put(&key, r#","v":{"S":"new"}"#));
+        twin.put(NEAR, r#","v":{"S":"new"}"#);
+        assert!(twin.get_stale(&beside).contains("old"), "a second ago it was there");
+        other.join().unwrap();
+        for key in [NEAR, &beside] {
+            assert!(twin.get_stale(key).contains("old"));
+            assert!(twin.get(key).contains("new"));
+        }
+    });
+}
+
+#[test]
+fn what_a_caller_has_seen_stays_seen() {
+    explore(|| {
+        let twin = stale(true);
+        twin.put("a", "");
+        // One read sees the present, the other may not; after both none goes back.
+        let other = twin.spawn(|twin| drop(twin.get_stale("a")));
+        assert!(twin.get("a").contains("Item"));
+        other.join().unwrap();
+        assert!(twin.get_stale("a").contains("Item"));
+    });
+}
+
+#[test]
+fn an_index_stands_still_from_its_pause_on() {
+    explore(|| {
+        let twin = Twin::with(INDEXED);
+        let count = |twin: &Twin| usize::from(twin.query("x").contains(r#""Count":1"#));
+        let other = twin.spawn(move |twin| count(twin));
+        twin.0.pause_index(&caller(), "tab", "by-g").unwrap();
+        twin.put("a", r#","g":{"S":"x"}"#);
+        assert_eq!((count(&twin), other.join().unwrap()), (0, 0));
+        assert_eq!(count(&twin), 0);
+        twin.0.resume_index(&caller(), "tab", "by-g").unwrap();
+        assert_eq!(count(&twin), 1);
+    });
+}
+
+#[test]
+fn transactions_on_two_ledgers_do_not_block_each_other() {
+    explore(|| {
+        let twin = Twin::empty();
+        twin.0.set_conditions(Conditions {
+            capacity: Conditions::AWS.capacity,
+            ..Conditions::CALM
+        });
+        let units = r#""ReadCapacityUnits":10,"WriteCapacityUnits":10"#;
+        let table = METERED.replace(r#""ReadCapacityUnits":1,"WriteCapacityUnits":1"#, units);
+        twin.ok("CreateTable", &table);
+        twin.ok("CreateTable", &table.replace("tab", "tub"));
+        // No partition is touched by both.
+        let both = |first: &str, second: &str, key: &str| {
+            let put = |table: &str| format!(r#"{{"Put":{{"TableName":"{table}","Item":{{"pk":{{"S":"{key}"}}}}}}}}"#);
+            format!(r#"{{"TransactItems":[{},{}]}}"#, put(first), put(second))
+        };
+        let other = twin.spawn(move |twin| drop(twin.ok("TransactWriteItems", &both("tub", "tab", NEAR))));
+        twin.ok("TransactWriteItems", &both("tab", "tub", FAR));
+        other.join().unwrap();
     });
 }

@@ -787,6 +787,53 @@ fn warm_throughput_only_rises() {
     );
 }
 
+/// An import from a bucket that is not there, which is found out later.
+fn import(table: &str) -> Value {
+    json!({
+        "S3BucketSource": {"S3Bucket": "none"},
+        "InputFormat": "DYNAMODB_JSON",
+        "TableCreationParameters": definition(table, json!({"BillingMode": "PAY_PER_REQUEST"})),
+    })
+}
+
+#[test]
+fn fifty_imports_run_at_a_time() {
+    let twin = Twin::empty();
+    twin.0.set_conditions(Conditions::AWS);
+    for number in 0..50 {
+        twin.ok("ImportTable", import(&format!("table-{number}")));
+    }
+    assert_eq!(
+        twin.error("ImportTable", import("one-more")),
+        "LimitExceededException: Subscriber limit exceeded: Only 50 import operations can be done simultaneously"
+    );
+    twin.0.advance(Duration::from_secs(10 * 50));
+    twin.ok("ImportTable", import("one-more"));
+}
+
+#[test]
+fn fifty_restores_run_at_a_time() {
+    let twin = Twin::empty();
+    twin.ok(
+        "CreateTable",
+        definition("tab", json!({"BillingMode": "PAY_PER_REQUEST"})),
+    );
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    let on = json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery});
+    twin.ok("UpdateContinuousBackups", on);
+    twin.0.advance(Duration::from_secs(400));
+    twin.0.set_conditions(Conditions::AWS);
+    let restore =
+        |target: &str| json!({"SourceTableName": "tab", "TargetTableName": target, "UseLatestRestorableTime": true});
+    for number in 0..50 {
+        twin.ok("RestoreTableToPointInTime", restore(&format!("copy-{number}")));
+    }
+    assert_eq!(
+        twin.error("RestoreTableToPointInTime", restore("one-more")),
+        "LimitExceededException: Subscriber limit exceeded: Only 50 restore operations can be done simultaneously"
+    );
+}
+
 #[test]
 fn a_region_has_so_many_tables() {
     let twin = Twin::empty();
@@ -797,6 +844,10 @@ fn a_region_has_so_many_tables() {
     }
     assert_eq!(
         twin.error("CreateTable", definition("one-more", on_demand())),
+        "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
+    );
+    assert_eq!(
+        twin.error("ImportTable", import("one-more")),
         "LimitExceededException: Subscriber limit exceeded: There is a limit of 2500 tables per subscriber"
     );
     twin.0.advance(Duration::from_secs(10));

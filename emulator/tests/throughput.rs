@@ -600,6 +600,115 @@ fn a_transaction_that_comes_again_is_paid_for_as_a_whole() {
     assert_eq!(heat(&twin).resources[0].read.units, Units::whole(4));
 }
 
+/// The shards of a table's stream.
+fn shards(twin: &Twin) -> Vec<Value> {
+    let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
+    let stream = twin.ok("DescribeStream", &json!({ "StreamArn": arn }));
+    stream["StreamDescription"]["Shards"].as_array().unwrap().clone()
+}
+
+/// The place in the list of the open shard that has the newest record of a key.
+fn shard_of(twin: &Twin, key: &str) -> Value {
+    let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
+    let mut found = Value::Null;
+    for shard in shards(twin) {
+        let id = shard["ShardId"].clone();
+        let body = json!({"StreamArn": arn, "ShardId": id, "ShardIteratorType": "TRIM_HORIZON"});
+        let iterator = twin.ok("GetShardIterator", &body)["ShardIterator"].clone();
+        let records = twin.ok("GetRecords", &json!({"ShardIterator": iterator}))["Records"].clone();
+        let of_key = |record: &Value| record["dynamodb"]["Keys"]["pk"]["S"] == *key;
+        if records.as_array().unwrap().iter().any(of_key) {
+            found = id;
+        }
+    }
+    found
+}
+
+/// Whatever makes a partition hot, its heat splits the shard as well, at the same token.
+#[test]
+fn heat_that_splits_a_partition_splits_its_shard() {
+    let keys = keys_of_the_first_quarter(2);
+    let write = |key: &str| {
+        (
+            "PutItem",
+            json!({"TableName": "tab", "Item": {"pk": {"S": key}, "v": {"S": "x".repeat(8000)}}}),
+        )
+    };
+    let get = |key: &str| {
+        (
+            "GetItem",
+            json!({"TableName": "tab", "Key": {"pk": {"S": key}}, "ConsistentRead": true}),
+        )
+    };
+    let query = |key: &str| {
+        let body = json!({"TableName": "tab", "KeyConditionExpression": "pk = :p", "ConsistentRead": true,
+            "ExpressionAttributeValues": {":p": {"S": key}}});
+        ("Query", body)
+    };
+    let transact = |key: &str| {
+        let get = json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
+        ("TransactGetItems", json!({"TransactItems": [get]}))
+    };
+    type Kind<'k> = &'k dyn Fn(&str) -> (&'static str, Value);
+    let kinds: [Kind<'_>; 4] = [&write, &get, &query, &transact];
+    for kind in kinds {
+        let twin = enforced(Enforcement {
+            heat_split: Some(Duration::from_secs(5)),
+            partition_read: 20,
+            partition_write: 20,
+            ..Enforcement::AWS
+        });
+        let mut table = provisioned(40, 40);
+        table["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+        create(&twin, &table);
+        for key in &keys {
+            let (operation, body) = write(key);
+            twin.ok(operation, &body);
+        }
+        assert_eq!((heat(&twin).resources[0].partitions.len(), shards(&twin).len()), (4, 4));
+        let name = kind(&keys[0]).0;
+        let mut waited = 0;
+        while heat(&twin).resources[0].partitions.len() == 4 {
+            for key in keys.iter().cycle().take(8) {
+                let (operation, body) = kind(key);
+                let (status, answer) = twin.send(operation, &body);
+                assert!(
+                    status == 200 || answer.to_string().contains("ThroughputExceeded"),
+                    "{answer}"
+                );
+            }
+            // A longer pause would let it cool.
+            twin.engine.advance(Duration::from_millis(300));
+            waited += 1;
+            assert!(waited < 200, "{name}: nothing was split");
+        }
+        let border = heat(&twin).resources[0].partitions[1].first;
+        assert!(
+            !border.is_multiple_of(1 << 62),
+            "{name}: a token inside of storage's partition"
+        );
+        let all = shards(&twin);
+        let parent = all
+            .iter()
+            .find(|shard| shard["SequenceNumberRange"].get("EndingSequenceNumber").is_some());
+        let parent = parent.unwrap_or_else(|| panic!("{name}: no shard was split"))["ShardId"].clone();
+        let children: Vec<&Value> = all.iter().filter(|shard| shard["ParentShardId"] == parent).collect();
+        assert_eq!((all.len(), children.len()), (6, 2), "{name}");
+        // Each key has a partition and a shard of its own now.
+        seconds(&twin, 600);
+        for key in &keys {
+            let (operation, mut body) = write(key);
+            body["Item"]["n"] = json!({"N": "1"});
+            twin.ok(operation, &body);
+        }
+        let place = |key: &str| usize::from(token_of(key) >= border);
+        for key in &keys {
+            assert_eq!(shard_of(&twin, key), children[place(key)]["ShardId"], "{name}: {key}");
+        }
+        assert_ne!(place(&keys[0]), place(&keys[1]), "{name}");
+    }
+}
+
 #[test]
 fn the_shards_of_a_stream_split_as_the_partitions_do() {
     let twin = enforced(Enforcement {

@@ -53,6 +53,8 @@ export interface Conditions {
   transactionTime: Lag;
   /** How long a table is `CREATING` or `DELETING`. */
   tableStatus: Lag;
+  /** How many seconds old `ItemCount` and the sizes in descriptions may be. */
+  statisticsAge: number;
   /** Bytes that the items of a partition key, with their entries in local indexes, may have together. */
   itemCollectionSize: number;
   /** Whether capacity runs out. It is read as `'reported'` or as the rules that hold. */

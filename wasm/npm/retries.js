@@ -13,15 +13,16 @@ export function pauses(clock) {
   };
 }
 
-// A strategy that decides as `strategy` does, and pauses by this clock. SDKs differ in who waits: a token that says for how
-// long, or the strategy itself before it hands one out.
+// A strategy that decides as `strategy` does, and pauses by this clock. SDKs differ in who waits: the client, as long as the
+// token says, or the strategy itself before it hands one out.
 export function retryStrategy(clock, strategy) {
+  if (strategy instanceof Paced) return new Paced(clock, strategy.strategy, strategy.backoff);
   if (typeof strategy.refreshRetryTokenForRetry !== 'function') return strategy;
   const standard = strategy.standardRetryStrategy ?? strategy;
-  if (standard.retryBackoffStrategy === undefined) return new Paced(clock, strategy, undefined);
-  const backoff = new Backoff(clock, standard.retryBackoffStrategy);
-  standard.retryBackoffStrategy = backoff;
-  return new Paced(clock, strategy, backoff);
+  const own = standard.retryBackoffStrategy;
+  // One for all who share the strategy.
+  if (own !== undefined && !(own instanceof Backoff)) standard.retryBackoffStrategy = new Backoff(own);
+  return new Paced(clock, strategy, standard.retryBackoffStrategy);
 }
 
 class Paced {
@@ -37,22 +38,13 @@ class Paced {
   }
 
   async refreshRetryTokenForRetry(token, error) {
-    const [next, waits] = await this.#ask(token, error);
-    const pause = waits + next.getRetryDelay();
+    const ask = () => this.strategy.refreshRetryTokenForRetry(token, error);
+    const [next, left] = this.backoff ? await this.backoff.during(ask, this.clock.settable) : [await ask(), 0];
+    const pause = left + next.getRetryDelay();
     next.getRetryDelay = () => 0;
     if (next.$retryLog) next.$retryLog.acquisitionDelay = pause;
     await this.clock.sleep(pause);
     return next;
-  }
-
-  // One question at a time: the pause that the strategy computes belongs to the one who asks.
-  #ask(token, error) {
-    const asked = (this.asking ?? Promise.resolve()).then(async () => {
-      const next = await this.strategy.refreshRetryTokenForRetry(token, error);
-      return [next, this.backoff?.taken() ?? 0];
-    });
-    this.asking = asked.catch(() => this.backoff?.taken());
-    return asked;
   }
 
   recordSuccess(token) {
@@ -60,35 +52,46 @@ class Paced {
   }
 }
 
-// In the place of a strategy's own backoff: notes the pause, and has the strategy wait for nothing.
+// In the place of a strategy's own backoff: while the strategy is asked for a token it has it wait for nothing, and tells the
+// pause that is left to be made.
 class Backoff {
-  #pause = 0;
+  #turn = Promise.resolve();
+  #asked;
   #base;
 
-  constructor(clock, own) {
-    this.clock = clock;
+  constructor(own) {
     this.own = own;
+  }
+
+  // One question at a time: the pause that is computed belongs to the one who asks.
+  during(ask, settable) {
+    const answer = this.#turn.then(async () => {
+      this.#asked = { settable, pause: 0 };
+      try {
+        return [await ask(), this.#asked.pause];
+      } finally {
+        this.#asked = undefined;
+      }
+    });
+    this.#turn = answer.catch(() => {});
+    return answer;
   }
 
   setDelayBase(base) {
     this.#base = base;
-    this.own.setDelayBase(base);
+    this.own.setDelayBase?.(base);
   }
 
   computeNextBackoffDelay(attempt) {
-    this.#pause = this.#steady() ? Math.min(LONGEST, this.#base * 2 ** attempt) : this.own.computeNextBackoffDelay(attempt);
+    if (this.#asked === undefined) return this.own.computeNextBackoffDelay(attempt);
+    this.#asked.pause = this.#isSteady() ? Math.min(LONGEST, this.#base * 2 ** attempt) : this.own.computeNextBackoffDelay(attempt);
     return 0;
-  }
-
-  taken() {
-    const pause = this.#pause;
-    this.#pause = 0;
-    return pause;
   }
 
   // On a clock that stands still the SDK's default goes without jitter, so that the same seed gives the same times. A backoff
   // of somebody's own is as it is.
-  #steady() {
-    return this.clock.settable && this.#base !== undefined && 'x' in this.own && !Object.hasOwn(this.own, 'computeNextBackoffDelay');
+  #isSteady() {
+    const isDefault = 'x' in this.own && !Object.hasOwn(this.own, 'computeNextBackoffDelay');
+    return this.#asked.settable && this.#base !== undefined && isDefault;
   }
 }

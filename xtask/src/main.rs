@@ -1,6 +1,7 @@
 //! The project's chores: `cargo xtask wasm`, `test`, `bench`, `fuzz` and `plant`.
 
 mod bench;
+mod examples;
 mod fuzz;
 mod plant;
 mod server;
@@ -14,7 +15,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask TASK
   wasm     build the engine for JavaScript into wasm/npm/pkg, and say how large it is
-  test     install what is missing and run every test; ends with `N passed, N failed`
+  test [STEP...]
+           install what is missing and run every test, or the steps named; ends with `N passed, N failed`
   bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one
   bench --library
            compare the engine in process with dynoxide's library, which is built for that alone
@@ -30,11 +32,11 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["wasm"] => wasm::build(),
-        ["test"] => {
-            return if test::all() {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
+        ["test", steps @ ..] => {
+            return match test::steps(steps) {
+                Ok(true) => ExitCode::SUCCESS,
+                Ok(false) => ExitCode::FAILURE,
+                Err(sentence) => said(&sentence),
             };
         }
         ["bench"] => bench::compare(),
@@ -54,9 +56,11 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(sentence) => {
-            eprintln!("{sentence}");
-            ExitCode::FAILURE
-        }
+        Err(sentence) => said(&sentence),
     }
+}
+
+fn said(sentence: &str) -> ExitCode {
+    eprintln!("{sentence}");
+    ExitCode::FAILURE
 }

@@ -1,6 +1,7 @@
-//! Installing what a task needs and the machine has not: Debian's packages, npm's, and nothing a second time.
+//! Installing what a task needs and the machine has not: Debian's packages, npm's, PyPI's, and nothing a second time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use crate::shell::{self, Outcome, command, find, run};
@@ -48,6 +49,27 @@ pub fn npm(folder: &str) -> Outcome<()> {
         return Ok(());
     }
     run(command("npm", folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
+}
+
+/// Sees to it that `folder` has a Python of its own with the packages of its `requirements.txt`, and returns that Python.
+pub fn python(folder: &str) -> Outcome<PathBuf> {
+    program("python3", "python3")?;
+    let home = shell::root().join(folder);
+    let (wanted, installed) = (home.join("requirements.txt"), home.join(".venv/requirements.txt"));
+    let python = home.join(".venv/bin/python");
+    let read = |path: &Path| std::fs::read(path).ok();
+    if python.is_file() && read(&installed).is_some() && read(&installed) == read(&wanted) {
+        return Ok(python);
+    }
+    let make = || run(command("python3", folder).args(["-m", "venv", "--clear", ".venv"]));
+    // Debian has that module in a package of its own.
+    make().or_else(|_| packages(&["python3-venv"]).and_then(|()| make()))?;
+    let mut pip = Command::new(&python);
+    pip.current_dir(&home).stdin(Stdio::null());
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    run(pip.args(["--requirement", "requirements.txt"]))?;
+    std::fs::copy(&wanted, &installed).map_err(|error| format!("{}: {error}", installed.display()))?;
+    Ok(python)
 }
 
 fn changed(path: &Path) -> Option<SystemTime> {

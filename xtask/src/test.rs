@@ -6,19 +6,18 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::server::Server;
 use crate::shell::{self, Outcome, cargo, command, run, shown};
-use crate::{fuzz, setup, wasm};
+use crate::{examples, fuzz, setup, wasm};
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    passed: u64,
-    failed: u64,
+pub struct Counts {
+    pub passed: u64,
+    pub failed: u64,
 }
 
 impl Counts {
-    fn add(&mut self, other: Counts) {
+    pub fn add(&mut self, other: Counts) {
         self.passed += other.passed;
         self.failed += other.failed;
     }
@@ -33,23 +32,31 @@ impl fmt::Display for Counts {
 type Step = (&'static str, fn() -> Outcome<Counts>);
 
 /// In the order in which they need each other: the binaries come from the first, the JavaScript package from `wasm`.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     ("build", build),
     ("cargo test", workspace),
     ("loom", loom),
     ("wasm", || wasm::build().map(|()| Counts::default())),
     ("node", node),
+    ("doors", doors),
     ("browser", browser),
     ("conformance", conformance),
-    ("examples", examples),
+    ("examples", examples::run_all),
     ("fuzz", fuzzing),
 ];
 
-/// Runs every step, whatever becomes of the others; says whether all passed.
-pub fn all() -> bool {
+/// Runs the steps of these names, or all, whatever becomes of the others; says whether all passed.
+pub fn steps(names: &[&str]) -> Outcome<bool> {
+    if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|(step, _)| step != *name)) {
+        let known: Vec<&str> = STEPS.iter().map(|(step, _)| *step).collect();
+        return Err(format!("there is no step {unknown:?} among {}", known.join(", ")));
+    }
     let mut sum = Counts::default();
     let mut lines = Vec::new();
-    for (name, step) in STEPS {
+    for (name, step) in STEPS
+        .iter()
+        .filter(|(step, _)| names.is_empty() || names.contains(step))
+    {
         println!("\n── {name}");
         let start = Instant::now();
         let (counts, said) = match step() {
@@ -62,7 +69,7 @@ pub fn all() -> bool {
     }
     println!("\n{}", lines.join("\n"));
     println!("{sum}");
-    sum.failed == 0
+    Ok(sum.failed == 0)
 }
 
 /// One build of everything, so that no step after it has another selection of packages and builds the SDK again.
@@ -94,6 +101,22 @@ fn node() -> Outcome<Counts> {
     counted(command("npm", "wasm/npm").args(["test", "--silent"]), of_node)
 }
 
+/// That HTTP and the wasm build add nothing to the engine's answers, and take nothing away.
+fn doors() -> Outcome<Counts> {
+    built_package()?;
+    let mut cargo = cargo();
+    cargo.args([
+        "test",
+        "--package",
+        "dynatwin-conformance",
+        "--features",
+        "doors",
+        "--test",
+        "doors",
+    ]);
+    counted(&mut cargo, of_cargo)
+}
+
 fn browser() -> Outcome<Counts> {
     built_package()?;
     setup::npm("web")?;
@@ -115,49 +138,9 @@ fn conformance() -> Outcome<Counts> {
     )
 }
 
-/// The applications under `examples/` in JavaScript, each with a server of its own, which it meets a second time with
-/// the tables of the first. They check what they are answered.
-fn examples() -> Outcome<Counts> {
-    let mut sum = Counts::default();
-    for name in applications() {
-        let folder = format!("examples/{name}");
-        setup::npm(&folder)?;
-        let server = Server::start(&binary("dynatwin")?, &["--port"])?;
-        for time in ["first", "second"] {
-            println!("{folder}, {time} time");
-            let mut start = command("npm", &folder);
-            start.args(["start", "--silent"]).env("ENDPOINT", server.endpoint());
-            sum.add(match run(&mut start) {
-                Ok(()) => Counts { passed: 1, failed: 0 },
-                Err(sentence) => {
-                    println!("{sentence}");
-                    Counts { passed: 0, failed: 1 }
-                }
-            });
-        }
-    }
-    Ok(sum)
-}
-
 /// One test: that a short run over what is known and what is new finds nothing.
 fn fuzzing() -> Outcome<Counts> {
     fuzz::run_for(fuzz::SHORT).map(|()| Counts { passed: 1, failed: 0 })
-}
-
-fn applications() -> Vec<String> {
-    let Ok(folders) = shell::root().join("examples").read_dir() else {
-        println!("there are no examples");
-        return Vec::new();
-    };
-    let mut names: Vec<String> = folders
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            entry.path().join("package.json").is_file().then_some(())?;
-            entry.file_name().into_string().ok()
-        })
-        .collect();
-    names.sort();
-    names
 }
 
 fn built_package() -> Outcome<()> {
@@ -169,7 +152,7 @@ fn built_package() -> Outcome<()> {
 }
 
 /// A binary of the `build` step.
-fn binary(name: &str) -> Outcome<PathBuf> {
+pub fn binary(name: &str) -> Outcome<PathBuf> {
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from);
     let path = folder.join("debug").join(name);
     if path.is_file() {
@@ -181,7 +164,7 @@ fn binary(name: &str) -> Outcome<PathBuf> {
 
 /// Runs a test runner, shows what it prints, and sums what its closing lines count. A runner that counts nothing proves
 /// nothing, and one that fails without a failing test has failed by itself.
-fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Outcome<Counts> {
+pub fn counted(command: &mut Command, read: fn(&str) -> Option<Counts>) -> Outcome<Counts> {
     let name = shown(command);
     let mut child = command
         .env("CI", "true")
@@ -218,7 +201,7 @@ fn of_cargo(line: &str) -> Option<Counts> {
 }
 
 /// `# pass 12`, `# fail 0` and `# cancelled 0`, as Node's TAP reporter ends.
-fn of_node(line: &str) -> Option<Counts> {
+pub fn of_node(line: &str) -> Option<Counts> {
     let (what, number) = line.strip_prefix("# ")?.split_once(' ')?;
     let number = number.parse().ok()?;
     match what {
@@ -232,6 +215,23 @@ fn of_node(line: &str) -> Option<Counts> {
         }),
         _ => None,
     }
+}
+
+/// `2 failed, 12 passed, 1 error in 3.21s`, as pytest ends, without its frame of `=`.
+pub fn of_pytest(line: &str) -> Option<Counts> {
+    let (said, took) = line.trim_matches(['=', ' ']).rsplit_once(" in ")?;
+    took.split(' ').next()?.strip_suffix('s')?.parse::<f64>().ok()?;
+    let mut counts = Counts::default();
+    for outcome in said.split(", ") {
+        let (number, what) = outcome.split_once(' ')?;
+        let number: u64 = number.parse().ok()?;
+        match what {
+            "passed" => counts.passed += number,
+            "failed" | "error" | "errors" => counts.failed += number,
+            _ => {}
+        }
+    }
+    Some(counts)
 }
 
 /// `12 passed, 0 failed`
@@ -270,6 +270,14 @@ mod tests {
         check(of_node, "# cancelled 2", Some((0, 2)));
         check(of_node, "# tests 7", None);
         check(of_node, "# pass the salt", None);
+        check(of_pytest, "34 passed in 34.08s", Some((34, 0)));
+        check(
+            of_pytest,
+            "=== 2 failed, 1 passed, 1 warning, 3 errors in 66.97s (0:01:06) ===",
+            Some((1, 5)),
+        );
+        check(of_pytest, "no tests ran in 0.01s", None);
+        check(of_pytest, "FAILED test_guide.py::test_one - 1 passed in vain", None);
         check(of_ours, "120 passed, 3 failed", Some((120, 3)));
         check(of_ours, "local: 120 passed, 3 failed", None);
     }

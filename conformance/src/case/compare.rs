@@ -100,7 +100,8 @@ fn sort_lists(value: &mut Value) {
 
 fn sort(value: &mut Value) {
     if let Value::Array(list) = value {
-        list.sort_by_key(Value::to_string);
+        // What has a name stands at its place also where only some of its members are known.
+        list.sort_by_key(|each| (each["IndexName"].to_string(), each.to_string()));
     }
 }
 

@@ -32,6 +32,8 @@ struct Stage {
     /// Tables that this target does not make, or not fill, and what it said.
     refused: Vec<(String, Failure)>,
     changed: bool,
+    /// Whether there is what outlives its table, and is the account's.
+    left: bool,
 }
 
 impl Lane {
@@ -105,6 +107,7 @@ impl Lane {
             made: Vec::new(),
             refused: Vec::new(),
             changed: false,
+            left: false,
         });
         let outcome = stage.fill(file).await;
         // Half a stage is none, but its tables have to go.
@@ -120,6 +123,27 @@ impl Lane {
             self.account = account();
         }
     }
+}
+
+/// What makes something that stays when its table goes: backups (with recovery, of a table that is deleted), and what is
+/// listed of transfers.
+const OUTLIVES: [&str; 5] = [
+    "CreateBackup",
+    "UpdateContinuousBackups",
+    "ExportTableToPointInTime",
+    "ImportTable",
+    "StartBulkPutItems",
+];
+
+/// The table that an operation makes, if it makes one.
+fn made_table(operation: &str, request: &Value) -> Option<String> {
+    let name = match operation {
+        "CreateTable" => return table_name(request),
+        "RestoreTableFromBackup" | "RestoreTableToPointInTime" => &request["TargetTableName"],
+        "ImportTable" => &request["TableCreationParameters"]["TableName"],
+        _ => return None,
+    };
+    name.as_str().map(str::to_owned)
 }
 
 /// An access key that nobody had before: what keeps accounts apart then starts with nothing.
@@ -205,9 +229,8 @@ impl Stage {
             .await?;
         if reply.status == 200 {
             self.changed |= !only_reads(operation);
-            if operation == "CreateTable"
-                && let Some(name) = table_name(&request)
-            {
+            self.left |= OUTLIVES.contains(&operation);
+            if let Some(name) = made_table(operation, &request) {
                 self.wait_until_active(&name, region).await?;
                 self.made.push((name, region.map(str::to_owned)));
             }
@@ -235,9 +258,9 @@ impl Stage {
         Err(Failure::new(format!("table {table} does not become ACTIVE")))
     }
 
-    /// Deletes all tables that were made; says whether nothing is left of them.
+    /// Deletes all tables that were made; says whether nothing is left of them, or of what else was made.
     async fn clear(&self) -> bool {
-        let mut cleared = true;
+        let mut cleared = !self.left;
         // A twin is made anew, and its tables may be long in going.
         if self.door.is_twin() {
             return cleared;

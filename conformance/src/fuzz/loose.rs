@@ -5,7 +5,7 @@
 //! - **Order**, where none is promised: of sets, of the items of a Scan, of a BatchGetItem and of an index's Query.
 //! - **Which of two refusals**: where one side cancels a transaction because of an action, the other may refuse the whole
 //!   request (`not-a-cancellation` in the known differences).
-//! - **`ConsumedCapacity`** that nobody asked for.
+//! - **`ConsumedCapacity`** that nobody asked for, or of a Query that found nothing, for which AWS charges.
 //! - **How a number is written**: AWS keeps its value, and DynamoDB Local in lists and maps its text.
 //! - **A `LastEvaluatedKey` after which nothing comes**: AWS gives it where a page stops at its limit.
 //! - **Pages**, where they follow an order that is not promised: all together are compared.
@@ -44,7 +44,9 @@ fn loose(operation: &str, request: &Value, reply: &Reply) -> Value {
         _ => {}
     }
     if let Some(members) = answer.as_object_mut() {
-        members.remove("ConsumedCapacity");
+        if request.get("ReturnConsumedCapacity").is_none() || members.get("ScannedCount") == Some(&json!(0)) {
+            members.remove("ConsumedCapacity");
+        }
         members.remove("LastEvaluatedKey");
         members.retain(|name, value| name != "Attributes" || value.as_object().is_none_or(|object| !object.is_empty()));
         if request.get("IndexName").is_some()

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::check::{Failure, Outcome};
 
 /// How long a process may take until it listens.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A process that is killed when this is dropped.
 pub(super) struct Process {

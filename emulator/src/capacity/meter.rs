@@ -338,7 +338,8 @@ impl Meter {
         self.sides[direction.place()].counts.note(exceeded);
         let at = self.place(token);
         // On demand the whole table says the same when it is empty.
-        let partition = self.partitions[at].buckets(direction).any(|bucket| !bucket.has(units));
+        let lacks = |bucket: &mut Bucket| !(bucket.has(units) && bucket.has_any());
+        let partition = self.partitions[at].buckets(direction).any(lacks);
         if exceeded != Exceeded::KeyRangeThroughput || !partition {
             return None;
         }

@@ -6,11 +6,7 @@ use super::{Caller, Engine};
 use crate::answer::Delivery;
 use crate::clock::Moment;
 use crate::error::ApiError;
-use crate::execute;
-use crate::journal::{Draft, End, Metric, Request, ScanSeen, Spent, dimension};
-use crate::schema::{BillingMode, OnDemandThroughput, Throughput};
-use crate::storage::{Shape, Table, Work};
-use crate::value::Name;
+use crate::journal::{Draft, End, Metric, Request, ScanSeen, Spent};
 use crate::wire;
 
 impl Engine {
@@ -32,12 +28,7 @@ impl Engine {
     /// assert_eq!((metrics[0].name, metrics[0].value), ("UserErrors", 1.0));
     /// ```
     pub fn watch(&self, watches: bool) {
-        self.state.journal().watch(watches);
-        for (_, region) in self.state.catalog().scopes() {
-            let tables: Vec<_> = region.tables.read().values().cloned().collect();
-            let now = self.clock.now();
-            tables.iter().for_each(|table| table.watch(watches, now));
-        }
+        self.controls().watch(watches);
     }
 
     /// Whether somebody watches.
@@ -92,19 +83,7 @@ impl Engine {
     /// Counters are of the time in which somebody watched; `TimeToLiveDeletedItemCount` is of a table's whole life, and
     /// gauges are of this moment.
     pub fn metrics(&self, caller: &Caller) -> Vec<Metric> {
-        let (scope, now) = (self.scope(caller), self.clock.now());
-        let mut metrics = self.state.journal().metrics(&scope.owner());
-        let region = self.state.catalog().region(&scope);
-        let tables: Vec<_> = region
-            .iter()
-            .flat_map(|region| region.tables.read().values().cloned().collect::<Vec<_>>())
-            .collect();
-        for table in tables {
-            execute::run_due(&table, now);
-            gauges(&table, now, &mut metrics);
-        }
-        metrics.sort_by(|left, right| (left.name, &left.dimensions).cmp(&(right.name, &right.dimensions)));
-        metrics
+        self.controls().metrics(&self.scope(caller))
     }
 
     /// Tells the journal of a request for an operation that there is not.
@@ -161,72 +140,4 @@ impl Drop for Meter<'_> {
     fn drop(&mut self) {
         self.engine.state.journal().end();
     }
-}
-
-/// What a table shows of itself: what it is given, what time to live has deleted, how far its new indexes are.
-fn gauges(table: &Table, now: Moment, metrics: &mut Vec<Metric>) {
-    let shape = table.shape();
-    let name = dimension::table(&table.name);
-    let own = std::slice::from_ref(&name);
-    Metric::count(metrics, "TimeToLiveDeletedItemCount", own, table.expired());
-    let definition = &shape.definition;
-    let units = shown(&shape, None, definition.throughput, now);
-    given(metrics, own, &shape, units, definition.on_demand);
-    for index in &definition.globals {
-        let dimensions = [name.clone(), dimension::index(&index.name)];
-        let units = shown(&shape, Some(&index.name), index.throughput, now);
-        given(metrics, &dimensions, &shape, units, index.on_demand);
-        if let Some(percent) = progress(&shape, &index.name, now) {
-            let (name, dimensions) = ("OnlineIndexPercentageProgress", dimensions.to_vec());
-            metrics.push(Metric {
-                name,
-                dimensions,
-                value: percent,
-            });
-        }
-    }
-}
-
-/// The throughput that shows: while it changes, that from before.
-fn shown(shape: &Shape, index: Option<&Name>, units: Throughput, now: Moment) -> Throughput {
-    let mut changing = shape.running(now).filter_map(|job| match (&job.work, index) {
-        (Work::Throughput { was, .. }, None) => Some(*was),
-        (Work::UpdateIndex { index: of, was, .. }, Some(index)) if of == index => Some(*was),
-        _ => None,
-    });
-    changing.next().unwrap_or(units)
-}
-
-/// What a table or index was given: units, or on demand at most so many.
-fn given(
-    metrics: &mut Vec<Metric>,
-    dimensions: &[(&'static str, Name)],
-    shape: &Shape,
-    units: Throughput,
-    on_demand: Option<OnDemandThroughput>,
-) {
-    if shape.definition.billing == BillingMode::Provisioned {
-        Metric::count(metrics, "ProvisionedReadCapacityUnits", dimensions, units.read);
-        Metric::count(metrics, "ProvisionedWriteCapacityUnits", dimensions, units.write);
-        return;
-    }
-    let most = on_demand.unwrap_or_default();
-    for (name, most) in [
-        ("OnDemandMaxReadRequestUnits", most.max_read),
-        ("OnDemandMaxWriteRequestUnits", most.max_write),
-    ] {
-        // A maximum of -1 is none.
-        Metric::amount(metrics, name, dimensions, most.unwrap_or_default() as f64);
-    }
-}
-
-/// How much of an index that is being made is filled: 0 while the service looks for room.
-fn progress(shape: &Shape, index: &Name, now: Moment) -> Option<f64> {
-    shape.running(now).find_map(|job| match &job.work {
-        Work::CreateIndex { index: made, allocated } if made == index => {
-            let whole = job.until.since(*allocated).as_secs_f64();
-            Some(100.0 * now.since(*allocated).as_secs_f64() / whole.max(f64::MIN_POSITIVE))
-        }
-        _ => None,
-    })
 }

@@ -191,12 +191,15 @@ fn reserve(context: &Context<'_>, table: &Table, demands: &[Demand<'_>]) -> Resu
 /// Whether a page can be read that begins at this token: it needs something to be there, and is paid for when it was read.
 #[cold]
 pub fn admit_page(context: &Context<'_>, table: &Table, index: Option<&str>, token: u64) -> Result<(), ApiError> {
-    let mut ledger = table.capacity.lock();
-    let Some(ledger) = ledger.as_mut() else { return Ok(()) };
     let demand = page_demand(index, token, Units::ZERO, None);
-    ledger
-        .admit(&demand, context.now)
-        .map_err(|shortage| throttled(table, std::iter::once(&shortage)))
+    let admitted = match table.capacity.lock().as_mut() {
+        Some(ledger) => ledger.admit(&demand, context.now),
+        None => Ok(()),
+    };
+    admitted.map_err(|shortage| {
+        follow_splits(context, table);
+        throttled(table, std::iter::once(&shortage))
+    })
 }
 
 fn page_demand<'a>(index: Option<&'a str>, token: u64, units: Units, key: Option<&'a AttributeValue>) -> Demand<'a> {

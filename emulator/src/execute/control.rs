@@ -1,5 +1,6 @@
 //! The twin in the hands of its owner: what a test does to it, and no request of the API can.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
@@ -7,11 +8,13 @@ use std::time::Duration;
 
 use compact_str::CompactString;
 
+use super::gauges::gauges;
 use super::{State, due};
 use crate::caller::Caller;
 use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
 use crate::conditions::{Conditions, Lag};
+use crate::journal::Metric;
 use crate::storage::{GlobalIndex, Scope, Shape, Table};
 use crate::value::Name;
 
@@ -242,6 +245,44 @@ impl Controls<'_> {
             table.split_stream(first + (last - first).div_ceil(2), now);
         }
         Ok(true)
+    }
+
+    /// Begins or ends to watch what is asked of the twin, and the heat of all its tables.
+    pub fn watch(&self, watches: bool) {
+        self.state.journal().watch(watches);
+        for (_, region) in self.state.catalog().scopes() {
+            let tables: Vec<_> = region.tables.read().values().cloned().collect();
+            let now = self.clock.now();
+            tables.iter().for_each(|table| table.watch(watches, now));
+        }
+    }
+
+    /// Every scope that has or had tables, or of which something was seen, in order.
+    pub fn scopes(&self) -> BTreeSet<Scope> {
+        let seen = self.state.journal().owners().into_iter();
+        let seen = seen.map(|owner| Scope {
+            account: owner.access_key,
+            region: owner.region,
+        });
+        let there = self.state.catalog().scopes().into_iter();
+        there.map(|(scope, _)| scope).chain(seen).collect()
+    }
+
+    /// The counters and gauges of a scope, by the names and dimensions of CloudWatch, sorted.
+    pub fn metrics(&self, scope: &Scope) -> Vec<Metric> {
+        let now = self.clock.now();
+        let mut metrics = self.state.journal().metrics(&scope.owner());
+        let region = self.state.catalog().region(scope);
+        let tables: Vec<_> = region
+            .iter()
+            .flat_map(|region| region.tables.read().values().cloned().collect::<Vec<_>>())
+            .collect();
+        for table in tables {
+            due::run_due(&table, now);
+            gauges(&table, now, &mut metrics);
+        }
+        metrics.sort_by(|left, right| (left.name, &left.dimensions).cmp(&(right.name, &right.dimensions)));
+        metrics
     }
 
     /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest

@@ -207,8 +207,10 @@ fn pay_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) -> R
         let units = get.units(item.as_ref());
         basket.add_read(entry, &get.target.table, get.key.token, units, get.partition);
     }
-    let reserved = basket.reserve(gets.len(), context.now);
-    reserved.map_err(|lacking| cancelled(context, gets, lacking))
+    let paid = basket.reserve(gets.len(), context.now);
+    gets.iter()
+        .for_each(|get| capacity::follow_splits(context, &get.target.table));
+    paid.map_err(|lacking| cancelled(context, gets, lacking))
 }
 
 fn cancelled(context: &Context<'_>, gets: &[Get<'_>], failures: Vec<Option<ApiError>>) -> ApiError {

@@ -225,14 +225,20 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
         context.tell(|draft| trace::wrote(draft, write, Err(&error), 0));
         return Err(error);
     }
-    let written = carry_out(context, write);
+    let written = carry_out(context, write, true);
     if write.target.table.capacity.is_counted() {
         capacity::follow_splits(context, &write.target.table);
     }
     written
 }
 
-fn carry_out(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
+/// The same for an entry of a bulk operation. That is paid for by the byte, and what is throttled or fails by itself is
+/// tried again by the service: so it costs no units here, and is judged as a whole.
+pub fn load(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
+    carry_out(context, write, false)
+}
+
+fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Change, ApiError> {
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
     let mut guard = partition.write();
@@ -246,7 +252,11 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     }
     let mut change = write.change(&shape, &guard, 0);
     if table.capacity.is_counted() {
-        change = pay(context, write, &guard, change);
+        change = if paid {
+            pay(context, write, &guard, change)
+        } else {
+            change.inspect(|change| capacity::resize(table, change, context.now))
+        };
     }
     context.tell(|draft| {
         let size = guard.get(&write.key).map_or(0, Item::size);

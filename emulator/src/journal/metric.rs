@@ -24,7 +24,8 @@ pub(crate) mod dimension {
 }
 
 /// A counter or gauge, as the Developer Guide's "DynamoDB metrics and dimensions" has it. Counters are sums since watching
-/// began, and not by the minute. As there, what is zero is not sent.
+/// began, and not by the minute. As there, what is zero is not sent. `SystemErrors` counts a 503 as it counts a 500, and
+/// `UserErrors` has what reached an operation: a request without sound credentials has no account to be counted for.
 ///
 /// ```
 /// use dynatwin_engine::journal::Metric;

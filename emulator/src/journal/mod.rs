@@ -150,6 +150,17 @@ impl Journal {
             .unwrap_or_default()
     }
 
+    /// Whose counters there are.
+    pub fn owners(&self) -> Vec<Caller> {
+        let book = self.book.lock();
+        let owners = book.accounts.keys();
+        let owner = |(access_key, region): &(Name, Name)| Caller {
+            access_key: access_key.clone(),
+            region: region.clone(),
+        };
+        owners.map(owner).collect()
+    }
+
     /// The counters of an owner, by name and dimensions.
     pub fn metrics(&self, owner: &Caller) -> Vec<Metric> {
         let book = self.book.lock();

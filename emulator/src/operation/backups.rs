@@ -131,7 +131,7 @@ pub fn details(object: &mut Object<'_>, backup: &Backup, status: &str) {
 
 /// What details and summaries have in common.
 pub fn size_and_status(object: &mut Object<'_>, backup: &Backup, status: &str) {
-    object.integer("BackupSizeBytes", backup.snapshot.count().1 as i64);
+    object.integer("BackupSizeBytes", backup.count.1 as i64);
     object.string("BackupStatus", status);
     object.string("BackupType", backup.kind.name());
     object.timestamp("BackupCreationDateTime", backup.created);
@@ -151,7 +151,7 @@ pub fn described(answer: &mut Object<'_>, backup: &Backup, status: &str) {
 
 fn source(object: &mut Object<'_>, backup: &Backup) {
     let definition = &backup.snapshot.shape.definition;
-    let (count, bytes) = backup.snapshot.count();
+    let (count, bytes) = backup.count;
     let mut source = object.object("SourceTableDetails");
     source.string("TableName", &backup.table_name);
     source.string("TableId", &backup.table_id);

@@ -37,12 +37,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         targets.push(plan::table(context, &table.name)?);
     }
     for (at, (table, target)) in tables.iter().zip(&targets).enumerate() {
-        let keys = table
-            .writes
-            .iter()
-            .map(|write| key_of(target, write))
-            .collect::<Result<Vec<_>, _>>()?;
-        check_duplicates(&keys)?;
+        check_keys(target, &table.writes)?;
         for (number, write) in table.writes.iter().enumerate() {
             planned.push((at, number, plan_write(target.clone(), write)?));
         }
@@ -210,14 +205,17 @@ fn key_of(target: &Target, write: &Asked) -> Result<Key, ApiError> {
     }
 }
 
-fn check_duplicates(keys: &[Key]) -> Result<(), ApiError> {
-    let mut sorted: Vec<&Key> = keys.iter().collect();
-    sorted.sort_unstable();
-    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-        Err(ApiError::duplicate_keys())
-    } else {
-        Ok(())
+/// The keys fit, and none comes twice: whichever fault comes first is said.
+fn check_keys(target: &Target, writes: &[Asked]) -> Result<(), ApiError> {
+    let mut keys: Vec<Key> = Vec::with_capacity(writes.len());
+    for write in writes {
+        let key = key_of(target, write)?;
+        if keys.contains(&key) {
+            return Err(ApiError::duplicate_keys());
+        }
+        keys.push(key);
     }
+    Ok(())
 }
 
 fn plan_write(target: Target, write: &Asked) -> Result<Write<'_>, ApiError> {

@@ -66,7 +66,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let table = make(context, &region, name.clone(), definition, extras);
     tables.insert(name, Arc::clone(&table));
     drop(tables);
-    description::table(out, "TableDescription", &table, &table.shape(), Look::Created);
+    description::table(
+        out,
+        "TableDescription",
+        &table,
+        &table.shape(),
+        Look::Created(context.now),
+    );
     Ok(())
 }
 

@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         let name = format!("{}$DeletedTableBackup", table.name);
         backups::make(context, table, name, BackupKind::System, gone);
     }
-    description::table(out, "TableDescription", table, &shape, Look::Deleted);
+    description::table(out, "TableDescription", table, &shape, Look::Deleted(now));
     context.engine.forget_deleted(&context.scope, &table.name, now);
     Ok(())
 }
@@ -67,6 +67,11 @@ fn check_jobs(shape: &Shape, name: &Name, now: Moment) -> Result<(), ApiError> {
     if shape.running(now).any(|job| job.index().is_some()) {
         return Err(ApiError::in_use(
             "Cannot delete table while indexes are being created, updated, or deleted.",
+        ));
+    }
+    if shape.running(now).any(|job| matches!(job.work, Work::Stream { .. })) {
+        return Err(ApiError::in_use(
+            "Cannot delete table while stream is being enabled/disabled.",
         ));
     }
     let mut others = shape

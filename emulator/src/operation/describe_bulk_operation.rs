@@ -93,20 +93,26 @@ fn usage(object: &mut Object<'_>, transfer: &Transfer, counts: &Counts) {
     let mut table = usage.object("Table");
     table.integer("BulkPutBytes", counts.table_bytes as i64);
     table.close();
-    indexes(&mut usage, "LocalSecondaryIndexes", &counts.local_bytes);
-    indexes(&mut usage, "GlobalSecondaryIndexes", &counts.global_bytes);
+    indexes(&mut usage, "LocalSecondaryIndexes", "BulkPutBytes", &counts.local_bytes);
+    indexes(
+        &mut usage,
+        "GlobalSecondaryIndexes",
+        "BulkPutBytes",
+        &counts.global_bytes,
+    );
+    indexes(&mut usage, "VectorIndexes", "BulkPutVectorBytes", &counts.vector_bytes);
     usage.close();
     list.close();
 }
 
-fn indexes(usage: &mut Object<'_>, name: &str, bytes: &IndexBytes) {
+fn indexes(usage: &mut Object<'_>, name: &str, member: &str, bytes: &IndexBytes) {
     if bytes.is_empty() {
         return;
     }
     let mut map = usage.object(name);
     for (index, bytes) in bytes {
         let mut entry = map.object(index);
-        entry.integer("BulkPutBytes", *bytes as i64);
+        entry.integer(member, *bytes as i64);
         entry.close();
     }
     map.close();

@@ -6,7 +6,7 @@ use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
     VectorIndex, initial_warm,
 };
-use crate::storage::{GlobalIndex, Job, Restored, Shape, Table, VectorEntries, Work};
+use crate::storage::{Census, Job, Restored, Shape, Table, Work};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -15,9 +15,9 @@ use crate::wire::object::{List, Object};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// CreateTable's answer.
-    Created,
+    Created(Moment),
     /// DeleteTable's answer.
-    Deleted,
+    Deleted(Moment),
     /// UpdateTable's answer: what it has begun shows, even if it takes no time.
     Updated(Moment),
     /// DescribeTable's answer at this moment.
@@ -28,7 +28,7 @@ impl Look {
     /// Whether a change on its way shows.
     fn shows(self, job: &Job) -> bool {
         match self {
-            Look::Created | Look::Deleted => false,
+            Look::Created(_) | Look::Deleted(_) => false,
             Look::Updated(_) => true,
             Look::At(now) => job.runs(now),
         }
@@ -37,8 +37,7 @@ impl Look {
     /// From when on things have happened.
     fn moment(self) -> Moment {
         match self {
-            Look::Created | Look::Deleted => Moment::FIRST,
-            Look::Updated(now) | Look::At(now) => now,
+            Look::Created(now) | Look::Deleted(now) | Look::Updated(now) | Look::At(now) => now,
         }
     }
 
@@ -76,8 +75,8 @@ pub fn table(out: &mut Writer, member: &'static str, table: &Table, shape: &Shap
 
 fn status(shape: &Shape, look: Look) -> &'static str {
     match look {
-        Look::Created => "CREATING",
-        Look::Deleted => "DELETING",
+        Look::Created(_) => "CREATING",
+        Look::Deleted(_) => "DELETING",
         Look::At(_) if shape.deleted_at.is_some() => "DELETING",
         Look::At(now) if now < shape.active_at => "CREATING",
         _ if shape.jobs.iter().any(|job| look.holds_table(job)) => "UPDATING",
@@ -90,7 +89,8 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     let status = status(shape, look);
     let settled = matches!(status, "ACTIVE" | "UPDATING");
     let jobs: Vec<&Job> = shape.jobs.iter().filter(|job| look.shows(job)).collect();
-    let (count, bytes) = table.count();
+    let census = &*table.census(shape, look.moment());
+    let (count, bytes) = census.table;
     object.string("TableName", &table.name);
     object.string("TableArn", &table.arn);
     object.string("TableId", &table.id);
@@ -100,15 +100,15 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     table_throughput(object, definition, &jobs, look.moment());
     billing(object, definition, &jobs, status);
     object.boolean("DeletionProtectionEnabled", definition.deletion_protection);
-    if look == Look::Deleted {
+    if matches!(look, Look::Deleted(_)) {
         return;
     }
     object.timestamp("CreationDateTime", table.created);
     attributes(object, definition);
     key_schema(object, &definition.key);
-    local_indexes(object, table, definition);
-    global_indexes(object, table, shape, settled, look);
-    vector_indexes(object, table, shape, settled, look);
+    local_indexes(object, table, definition, census);
+    global_indexes(object, (table, census), shape, settled, look);
+    vector_indexes(object, (table, census), shape, settled, look);
     stream(object, shape);
     on_demand(object, shown_limits(definition, &jobs).as_ref());
     if settled || definition.warm.is_some() {
@@ -314,24 +314,30 @@ fn index_frame(
     element.close();
 }
 
-fn vector_indexes(object: &mut Object<'_>, table: &Table, shape: &Shape, settled: bool, look: Look) {
+fn vector_indexes(
+    object: &mut Object<'_>,
+    (table, census): (&Table, &Census),
+    shape: &Shape,
+    settled: bool,
+    look: Look,
+) {
     let jobs = || shape.jobs.iter().filter(|job| look.shows(job));
-    let mut all: Vec<(&VectorIndex, &VectorEntries, Option<&Job>)> = Vec::with_capacity(shape.vectors.len());
-    for (index, contents) in shape.definition.vectors.iter().zip(&shape.vectors) {
-        all.push((index, contents, jobs().find(|job| job.index() == Some(&index.name))));
+    let mut all: Vec<(&VectorIndex, Option<&Job>)> = Vec::with_capacity(shape.definition.vectors.len());
+    for index in &shape.definition.vectors {
+        all.push((index, jobs().find(|job| job.index() == Some(&index.name))));
     }
     for job in jobs() {
-        if let Work::DeleteVectorIndex { at, index, contents } = &job.work {
-            all.insert((*at).min(all.len()), (index, contents, Some(job)));
+        if let Work::DeleteVectorIndex { at, index, .. } = &job.work {
+            all.insert((*at).min(all.len()), (index, Some(job)));
         }
     }
     if all.is_empty() {
         return;
     }
     let mut list = object.list("VectorIndexes");
-    for (index, contents, job) in all {
+    for (index, job) in all {
         let names = (&index.name, &index.projection);
-        index_frame(&mut list, table, names, contents.count(), |element| {
+        index_frame(&mut list, table, names, census.index(&index.name), |element| {
             vector_index(element, index);
             let (status, filling) = match job.map(|job| &job.work) {
                 Some(Work::CreateIndex { .. }) => ("CREATING", job.map(|job| !look.holds_table(job))),
@@ -366,34 +372,40 @@ pub(super) fn vector_index(element: &mut Object<'_>, index: &VectorIndex) {
     element.string("DistanceFunction", index.distance.name());
 }
 
-fn local_indexes(object: &mut Object<'_>, table: &Table, definition: &Definition) {
+fn local_indexes(object: &mut Object<'_>, table: &Table, definition: &Definition, census: &Census) {
     if definition.locals.is_empty() {
         return;
     }
     let mut list = object.list("LocalSecondaryIndexes");
-    for (at, index) in definition.locals.iter().enumerate() {
-        index_head(&mut list, table, index, table.count_local(at), |_| {});
+    for index in &definition.locals {
+        index_head(&mut list, table, index, census.index(&index.name), |_| {});
     }
     list.close();
 }
 
-fn global_indexes(object: &mut Object<'_>, table: &Table, shape: &Shape, settled: bool, look: Look) {
-    let mut all: Vec<(&Index, &GlobalIndex, Option<&Job>)> = Vec::with_capacity(shape.indexes.len());
-    for (index, contents) in shape.definition.globals.iter().zip(&shape.indexes) {
+fn global_indexes(
+    object: &mut Object<'_>,
+    (table, census): (&Table, &Census),
+    shape: &Shape,
+    settled: bool,
+    look: Look,
+) {
+    let mut all: Vec<(&Index, Option<&Job>)> = Vec::with_capacity(shape.definition.globals.len());
+    for index in &shape.definition.globals {
         let mut jobs = shape.jobs.iter().filter(|job| look.shows(job));
-        all.push((index, contents, jobs.find(|job| job.index() == Some(&index.name))));
+        all.push((index, jobs.find(|job| job.index() == Some(&index.name))));
     }
     for job in shape.jobs.iter().filter(|job| look.shows(job)) {
-        if let Work::DeleteIndex { at, index, contents } = &job.work {
-            all.insert((*at).min(all.len()), (index, contents, Some(job)));
+        if let Work::DeleteIndex { at, index, .. } = &job.work {
+            all.insert((*at).min(all.len()), (index, Some(job)));
         }
     }
     if all.is_empty() {
         return;
     }
     let mut list = object.list("GlobalSecondaryIndexes");
-    for (index, contents, job) in all {
-        index_head(&mut list, table, index, contents.count(), |element| {
+    for (index, job) in all {
+        index_head(&mut list, table, index, census.index(&index.name), |element| {
             let billed = (shape.definition.billing, index.throughput);
             let there = grown(table, Some(&index.name), index.warm, billed, look);
             global_index(element, shape, (index, there), job, settled, look);

@@ -125,6 +125,13 @@ fn span(
     let is_kept = |moment: Moment| moment.seconds() >= earliest.seconds();
     if one_of(request.export_type.as_ref()) != Some("INCREMENTAL_EXPORT") {
         let at = request.export_time.unwrap_or(context.now);
+        let latest = recovery.latest(context.now).seconds();
+        if request.export_time.is_some() && at <= context.now && at.seconds() > latest {
+            // Recorded of a time that had just passed. Without one, what is exported is the present.
+            return Err(ApiError::invalid_export_time(
+                "Point in Time Recovery is not available for specified export time",
+            ));
+        }
         return if at <= context.now && is_kept(at) {
             Ok(Span::Full(at.max(earliest)))
         } else {

@@ -87,9 +87,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 fn check_members(request: &Query) -> Result<check::Report, ApiError> {
     let mut faults = Violations::new();
     check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
-    let names = (request.table_name.as_ref(), request.index_name.as_ref());
+    let (table, capacity) = (&request.table_name, &request.return_consumed_capacity);
     let attributes = request.attributes_to_get.as_deref();
-    reading::check_members(faults, names, attributes, request.return_consumed_capacity.as_ref())
+    reading::check_members(faults, table.as_ref(), attributes, capacity.as_ref())
 }
 
 /// Expressions and legacy parameters do not go together, and substitutions need an expression.

@@ -39,7 +39,7 @@ pub fn filter<'r>(
 /// already, and before those of other words.
 pub fn check_members(
     mut faults: Violations,
-    (table, index): (Option<&Text>, Option<&Text>),
+    table: Option<&Text>,
     attributes: Option<&[Name]>,
     capacity: Option<&Text>,
 ) -> Result<Report, ApiError> {
@@ -48,9 +48,6 @@ pub fn check_members(
     }
     faults.finish()?;
     let mut faults = Violations::new();
-    if let Some(index) = index {
-        check::plain_name(&mut faults, index, "indexName");
-    }
     check::table_name(&mut faults, table)?;
     let report = check::return_consumed_capacity(&mut faults, capacity);
     check::attributes_to_get(&mut faults, attributes, "attributesToGet");

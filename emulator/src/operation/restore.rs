@@ -257,7 +257,13 @@ pub fn make(
     claim(&table)?;
     tables.insert(name.clone(), Arc::clone(&table));
     drop(tables);
-    description::table(out, "TableDescription", &table, &table.shape(), Look::Created);
+    description::table(
+        out,
+        "TableDescription",
+        &table,
+        &table.shape(),
+        Look::Created(context.now),
+    );
     Ok(())
 }
 

@@ -83,9 +83,9 @@ fn check_members(request: &Scan) -> Result<check::Report, ApiError> {
     check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
     check::range(&mut faults, request.segment, "Segment", 0, 999_999);
     check::range(&mut faults, request.total_segments, "TotalSegments", 1, 1_000_000);
-    let names = (request.table_name.as_ref(), request.index_name.as_ref());
+    let (table, capacity) = (&request.table_name, &request.return_consumed_capacity);
     let attributes = request.attributes_to_get.as_deref();
-    reading::check_members(faults, names, attributes, request.return_consumed_capacity.as_ref())
+    reading::check_members(faults, table.as_ref(), attributes, capacity.as_ref())
 }
 
 /// Expressions and legacy parameters do not go together, and substitutions need an expression.

@@ -1,15 +1,19 @@
 //! [StartBulkPutItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_StartBulkPutItems.html).
 
+use std::time::Duration;
+
 use super::transfers::{self, Start};
 use super::{check, describe_bulk_operation, one_of, streams};
+use crate::capacity::Direction;
 use crate::change::Change;
+use crate::clock::Moment;
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
 use crate::execute::{self, Context};
 use crate::expression::{ExpressionKind, Scope};
 use crate::limits;
 use crate::plan::{self, Guard, Target};
 use crate::request::{InputS3Configuration, ItemRecord, OutputS3Configuration, StartBulkPutItems};
-use crate::storage::{About, Counts, IndexBytes, Transfer, Work};
+use crate::storage::{About, Counts, IndexBytes, Table, Transfer, Work};
 use crate::transfer::{Failure, Format, Record, Rejected, Report, Source};
 use crate::value::{Item, Name};
 use crate::wire::decode::Decode;
@@ -129,16 +133,28 @@ fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
 
 /// Reads the records and writes their items. What becomes of it shows when it is done; the items are there before.
 fn carry_out(context: &Context<'_>, transfer: &Transfer, request: &StartBulkPutItems, target: &Target) {
-    let end = transfers::end(context, &transfer.table_name, &transfer.arn);
     let mut load = Load {
         context,
         target,
         counts: Counts::default(),
+        units: 0.0,
         errors: Vec::new(),
         unmet: Vec::new(),
     };
     let failure = load.run(transfer, request).err();
+    let end = transfers::end(context, &transfer.table_name, &transfer.arn);
+    let end = end.max(load.paced(request.max_write_request_units));
     transfer.finish(end, failure, load.counts);
+}
+
+/// Write units a second that a bulk operation is let have: what was asked for at most, and no more than the table serves.
+fn rate(context: &Context<'_>, table: &Table, most: Option<i64>) -> Option<u64> {
+    let most = most.and_then(|most| u64::try_from(most).ok());
+    let mut ledger = table.capacity.lock();
+    let serves = ledger
+        .as_mut()
+        .and_then(|ledger| ledger.rate(None, Direction::Write, context.now));
+    most.into_iter().chain(serves).min()
 }
 
 /// A bulk operation that is being carried out.
@@ -146,6 +162,8 @@ struct Load<'l> {
     context: &'l Context<'l>,
     target: &'l Target,
     counts: Counts,
+    /// What the writes would cost one by one.
+    units: f64,
     errors: Vec<Rejected>,
     unmet: Vec<Rejected>,
 }
@@ -228,7 +246,16 @@ impl Load<'_> {
             show_item: true,
         };
         let write = plan::put(self.target.clone(), item, guard)?;
-        execute::write(self.context, &write)
+        execute::load(self.context, &write)
+    }
+
+    /// When all is written at the operation's rate; at once where nothing takes time.
+    fn paced(&self, most: Option<i64>) -> Moment {
+        let table = &self.target.table;
+        let rate = rate(self.context, table, most).filter(|_| self.target.shape.takes_time());
+        let seconds = rate.map_or(0.0, |rate| self.units / rate.max(1) as f64);
+        let takes = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        self.context.now.plus(takes)
     }
 
     fn count(&mut self, change: &Change) {
@@ -236,6 +263,7 @@ impl Load<'_> {
             *bytes.entry(name.clone()).or_default() += item.map_or(0, Item::size) as u64;
         };
         self.counts.written += 1;
+        self.units += change.consumed(&self.target.table.name, 1).total().as_f64();
         self.counts.table_bytes += change.new.as_ref().map_or(0, Item::size) as u64;
         for arm in &change.globals {
             let item = arm.insert.as_ref().map(|(_, item)| item);
@@ -244,6 +272,9 @@ impl Load<'_> {
         for arm in &change.locals {
             let item = arm.insert.as_ref().map(|(_, item)| item);
             add(&mut self.counts.local_bytes, &arm.name, item);
+        }
+        for arm in &change.vectors {
+            *self.counts.vector_bytes.entry(arm.name.clone()).or_default() += arm.bytes;
         }
     }
 }

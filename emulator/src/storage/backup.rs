@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::census::Count;
 use super::snapshot::Snapshot;
 use super::table::Table;
 use crate::clock::Moment;
@@ -54,6 +55,8 @@ pub struct Backup {
     pub table_created: Moment,
     /// The table.
     pub snapshot: Snapshot,
+    /// How much the table's descriptions said was in it.
+    pub count: Count,
     /// Until when a table is being restored from it.
     restoring: Mutex<Moment>,
 }
@@ -75,6 +78,7 @@ impl Backup {
             table_id: table.id.clone(),
             table_arn: table.arn.clone(),
             table_created: table.created,
+            count: table.census(&table.shape(), created).table,
             snapshot: table.snapshot(),
             restoring: Mutex::new(Moment::FIRST),
         }

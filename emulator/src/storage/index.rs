@@ -36,6 +36,8 @@ impl Kept for vector::Entry {
 #[derive(Debug)]
 struct Arrival<E> {
     due: Moment,
+    /// That of the item in the table.
+    token: u64,
     remove: Option<Key>,
     insert: Option<(Key, E)>,
 }
@@ -95,18 +97,30 @@ impl<E: Kept> Fed<E> {
         for insert in entries {
             there.apply(Arrival {
                 due: Moment::FIRST,
+                token: 0,
                 remove: None,
                 insert: Some(insert),
             });
         }
     }
 
-    /// Puts a change of the index in the queue, to arrive at `due` and not before those in front of it.
-    /// The caller holds the lock of the item's partition.
-    pub fn push(&self, due: Moment, remove: Option<Key>, insert: Option<(Key, E)>) {
+    /// Puts a change of the index in the queue, to arrive at `due` and not before those in front of it. `token` is that of the
+    /// item in the table. What is noticed `late`, long after it has happened, stands among those of its time, behind what was
+    /// done to the same item before. The caller holds the lock of the item's partition.
+    pub fn push(&self, token: u64, due: Moment, late: bool, remove: Option<Key>, insert: Option<(Key, E)>) {
         let mut queue = self.queue.lock();
-        let due = queue.arrivals.back().map_or(due, |last| last.due.max(due));
-        queue.arrivals.push_back(Arrival { due, remove, insert });
+        let overtakes = |arrival: &&Arrival<E>| late && arrival.due > due && arrival.token != token;
+        let overtaken = queue.arrivals.iter().rev().take_while(overtakes).count();
+        let at = queue.arrivals.len() - overtaken;
+        let before = at.checked_sub(1).and_then(|before| queue.arrivals.get(before));
+        let due = before.map_or(due, |before| before.due.max(due));
+        let arrival = Arrival {
+            due,
+            token,
+            remove,
+            insert,
+        };
+        queue.arrivals.insert(at, arrival);
         self.waiting.store(queue.arrivals.len(), Ordering::Release);
     }
 

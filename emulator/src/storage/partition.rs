@@ -272,7 +272,7 @@ impl Contents {
 
     /// Applies a change to the items and the local indexes, and hands its global arms and its record on.
     fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
-        let happened = change.happened(now);
+        let (happened, late) = (change.happened(now), change.due.is_some());
         if let Some(log) = &mut self.log {
             log.note(change, happened);
         }
@@ -304,14 +304,14 @@ impl Contents {
                 continue;
             };
             let due = shape.arrival(arm.index, happened);
-            index.push(due, arm.remove.clone(), arm.insert.clone());
+            index.push(change.key.token, due, late, arm.remove.clone(), arm.insert.clone());
         }
         for arm in &change.vectors {
             let Some(index) = shape.vectors.get(arm.index) else {
                 continue;
             };
             let due = shape.vector_arrival(arm.index, happened);
-            index.push(due, arm.remove.clone(), arm.insert.clone());
+            index.push(change.key.token, due, late, arm.remove.clone(), arm.insert.clone());
         }
         if let Some(stream) = &shape.stream {
             stream.record(change, now);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::attached::Attached;
 use super::capacity::TableCapacity;
+use super::census::Censuses;
 use super::history::Past;
 use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
@@ -254,6 +255,8 @@ pub struct Table {
     pub capacity: TableCapacity,
     /// Deletions that time to live has made.
     expired: AtomicU64,
+    /// How much was in it when that was last counted.
+    pub(super) censuses: Censuses,
 }
 
 impl Table {
@@ -270,6 +273,7 @@ impl Table {
             shape: RwLock::new(Arc::new(shape)),
             partitions,
             expired: AtomicU64::new(0),
+            censuses: Censuses::default(),
         }
     }
 

@@ -65,6 +65,8 @@ pub struct Counts {
     pub global_bytes: IndexBytes,
     /// Bytes that were written to local indexes.
     pub local_bytes: IndexBytes,
+    /// Bytes that were written to vector indexes, as they are paid for.
+    pub vector_bytes: IndexBytes,
 }
 
 /// How far it is.

@@ -163,4 +163,32 @@ pub const PATCHES: &[Patch] = &[
         unlocked: "        let number = self.sequence.load(Ordering::Relaxed);\n        self.sequence.store(number + 1, Ordering::Relaxed);\n        Sequence(number)\n",
         models: &["a_sequence_number_is_given_once"],
     },
+    Patch {
+        what: "the partition's lock, while a change and what takes it back are entered",
+        file: "src/execute/write.rs",
+        locked: "        let contents = Arc::make_mut(&mut guard);\n        partition.apply(contents, &shape, &change, context.now);\n    }\n    drop(guard);\n",
+        unlocked: "        let mut copied = Contents::clone(&guard);\n        drop(guard);\n        partition.apply(&mut copied, &shape, &change, context.now);\n        *partition.write() = Arc::new(copied);\n    }\n",
+        models: &["a_state_of_the_past_is_whole"],
+    },
+    Patch {
+        what: "the lock of what callers have seen, between looking and remembering",
+        file: "src/execute/stale.rs",
+        locked: "        let entry = seen.entry(reader).or_insert((state, now));\n        *entry = (entry.0.max(state).min(present), entry.1.max(now));\n        entry.0\n",
+        unlocked: "        let (before, _) = *seen.entry(reader).or_insert((state, now));\n        drop(seen);\n        let after = before.max(state).min(present);\n        self.0.lock().insert(reader, (after, now));\n        after\n",
+        models: &["what_a_caller_has_seen_stays_seen"],
+    },
+    Patch {
+        what: "the lock of an index's queue, between asking whether it is paused and what arrives",
+        file: "src/storage/index.rs",
+        locked: "        self.arrive(&mut self.queue.lock(), now);\n    }\n",
+        unlocked: "        if self.queue.lock().paused {\n            return;\n        }\n        let mut queue = self.queue.lock();\n        let paused = std::mem::replace(&mut queue.paused, false);\n        self.arrive(&mut queue, now);\n        queue.paused = paused;\n    }\n",
+        models: &["an_index_stands_still_from_its_pause_on"],
+    },
+    Patch {
+        what: "the order of a transaction's ledgers",
+        file: "src/execute/capacity.rs",
+        locked: "        let mut locked: Vec<_> = tables\n",
+        unlocked: "        let mut tables: Vec<(&Table, Demands<'_>)> = tables.collect();\n        tables.sort_by_key(|(_, demands)| demands[0].entry);\n        let mut locked: Vec<_> = tables\n            .into_iter()\n",
+        models: &["transactions_on_two_ledgers_do_not_block_each_other"],
+    },
 ];

@@ -11,6 +11,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder;
 use aws_sdk_dynamodb::types::Select;
 
 use crate::{Outcome, held, n, number, pace, s, text};
@@ -46,13 +47,18 @@ impl Jobs {
         Jobs { client, table }
     }
 
-    /// Claims a job for this owner; says whether it is now theirs to run.
+    /// Claims a job for this owner, whose name is nobody else's; says whether it is now theirs to run. It may be theirs already:
+    /// if the answer to a claim is lost, the SDK sends it again, and meets it.
     pub async fn claim(&self, job: &str, owner: &str) -> Outcome<bool> {
         let now = pace::now(&self.client);
         let put = self.put(job, format!("JOB#{job}"), owner);
         let put = put
-            .condition_expression("attribute_not_exists(PK) OR (attribute_not_exists(#result) AND claimedUntil < :now)")
+            .condition_expression(
+                "attribute_not_exists(PK) OR (attribute_not_exists(#result) AND (claimedUntil < :now OR #owner = :owner))",
+            )
             .expression_attribute_names("#result", "result")
+            .expression_attribute_names("#owner", "owner")
+            .expression_attribute_values(":owner", s(owner))
             .expression_attribute_values(":now", n(now));
         held(put.send().await)
     }
@@ -75,12 +81,7 @@ impl Jobs {
         Ok(true)
     }
 
-    fn put(
-        &self,
-        job: &str,
-        key: String,
-        owner: &str,
-    ) -> aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder {
+    fn put(&self, job: &str, key: String, owner: &str) -> PutItemFluentBuilder {
         let until = pace::now(&self.client) + Self::CLAIM;
         let put = self
             .client
@@ -99,7 +100,7 @@ impl Jobs {
         let update = update.key("PK", s(format!("JOB#{job}"))).key("SK", s("META"));
         let update = update
             .update_expression("SET #result = :result")
-            .condition_expression("#owner = :owner AND attribute_not_exists(#result)")
+            .condition_expression("#owner = :owner AND (attribute_not_exists(#result) OR #result = :result)")
             .expression_attribute_names("#result", "result")
             .expression_attribute_names("#owner", "owner")
             .expression_attribute_values(":result", s(result))
@@ -132,7 +133,7 @@ impl Jobs {
 
 #[cfg(test)]
 mod tests {
-    use dynatwin::{Conditions, Twin};
+    use dynatwin::{Conditions, Rule, Twin, Verdict};
     use tokio::task::JoinSet;
 
     use super::*;
@@ -206,6 +207,21 @@ mod tests {
         assert_eq!(results.iter().filter(|(_, ran)| *ran).count(), 1);
         assert!(results.iter().all(|(result, _)| *result == results[0].0), "{results:?}");
         assert_eq!(twin.items("Jobs").unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_lost_loses_no_job() {
+        let (twin, jobs) = store(&Conditions::STORM).await;
+        let lost = |operation| {
+            twin.faults()
+                .add(Rule::new(Verdict::AnswerLost).operation(operation).first(1))
+        };
+        let (claim, complete) = (lost("PutItem"), lost("UpdateItem"));
+        assert!(jobs.claim("report", "worker").await.unwrap());
+        assert!(!jobs.claim("report", "other").await.unwrap());
+        assert!(jobs.complete("report", "worker", "42 pages").await.unwrap());
+        claim.assert_fired(1);
+        complete.assert_fired(1);
     }
 
     #[tokio::test]

@@ -550,9 +550,17 @@ impl Builder {
 
 /// The environment's seed, or one that nobody can foresee.
 fn default_seed() -> u64 {
-    let told = std::env::var("DYNATWIN_SEED").ok();
-    told.and_then(|text| text.trim().parse().ok())
-        .unwrap_or_else(|| RandomState::new().hash_one("dynatwin"))
+    told_seed(std::env::var("DYNATWIN_SEED").ok().as_deref()).unwrap_or_else(|| RandomState::new().hash_one("dynatwin"))
+}
+
+/// The seed that the environment tells. One that is none must not pass for no wish at all: the run would not be the one
+/// that was to be repeated.
+fn told_seed(told: Option<&str>) -> Option<u64> {
+    let text = told.map(str::trim).filter(|text| !text.is_empty())?;
+    match text.parse() {
+        Ok(seed) => Some(seed),
+        Err(error) => panic!("DYNATWIN_SEED is {text:?}, and a seed is a whole number of 64 bits: {error}"),
+    }
 }
 
 #[cfg(test)]
@@ -566,6 +574,24 @@ mod tests {
         shared_between_threads::<Twin>();
         shared_between_threads::<TwinClock>();
         shared_between_threads::<Account>();
+    }
+
+    #[test]
+    fn the_environment_tells_a_seed() {
+        for (told, expect) in [
+            (None, None),
+            (Some(""), None),
+            (Some(" 7\n"), Some(7)),
+            (Some("18446744073709551615"), Some(u64::MAX)),
+        ] {
+            assert_eq!(told_seed(told), expect, "{told:?}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "DYNATWIN_SEED is \"0x7\"")]
+    fn a_seed_that_is_none_is_refused() {
+        told_seed(Some("0x7"));
     }
 
     #[test]

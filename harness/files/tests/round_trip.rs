@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_files::Buckets;
 use flate2::Compression;
@@ -560,4 +560,58 @@ fn a_bulk_operation_writes_into_a_table() {
         error["message"],
         "One or more parameter values were invalid: Type mismatch for key pk expected: S actual: N"
     );
+}
+
+#[test]
+fn a_bulk_operation_takes_the_time_its_units_take() {
+    let twin = Twin::new("bulk-pace");
+    let line = r#"{"Item":{"pk":{"S":"KEY"},"v":{"S":"VALUE"}}}"#;
+    let line = line.replace("VALUE", &"v".repeat(10_000));
+    let lines: Vec<String> = (0..4096)
+        .map(|number| line.replace("KEY", &number.to_string()))
+        .collect();
+    twin.write("in/1.json", lines.join("\n").as_bytes());
+    twin.engine.set_conditions(Conditions {
+        table_status: Lag::Fixed(Duration::from_millis(1)),
+        ..Conditions::AWS
+    });
+    let begun = twin.bulk("in/", json!({"MaxWriteRequestUnits": 1024}));
+    let describe = || {
+        let arn = json!({"BulkOperationArn": begun["BulkOperationArn"]});
+        twin.ok("DescribeBulkOperation", &arn)["BulkOperationDescription"].clone()
+    };
+    // Ten units each: 40 seconds.
+    twin.pass(39);
+    assert_eq!(describe()["BulkOperationStatus"], "IN_PROGRESS");
+    twin.pass(1);
+    let done = describe();
+    assert_eq!(done["BulkOperationStatus"], "COMPLETED", "nothing is throttled");
+    assert_eq!(done["ProcessedItemCount"], 4096);
+    assert_eq!(
+        done["EndTime"].as_f64().unwrap() - done["StartTime"].as_f64().unwrap(),
+        40.0
+    );
+    // The table's own capacity is as it was.
+    twin.put(&json!({"pk": {"S": "after"}}));
+}
+
+#[test]
+fn a_bulk_operation_says_what_vector_indexes_have_taken() {
+    let twin = Twin::new("bulk-vectors");
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "VectorIndexUpdates": [{"Create": {
+            "IndexName": "near", "VectorAttribute": {"AttributeName": "e"}, "Dimensions": 2,
+            "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "KEYS_ONLY"},
+        }}]}),
+    );
+    twin.write(
+        "in/1.json",
+        br#"{"Item":{"pk":{"S":"a"},"e":{"L":[{"N":"1"},{"N":"2"}]}}}
+{"Item":{"pk":{"S":"b"}}}"#,
+    );
+    let done = twin.bulk("in/", json!({}));
+    let usage = &done["BulkOperationUsage"][0];
+    assert_eq!(usage["VectorIndexes"], json!({"near": {"BulkPutVectorBytes": 1024}}));
+    assert_eq!(usage["BulkPutBytes"], usage["Table"]["BulkPutBytes"]);
 }

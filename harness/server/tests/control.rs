@@ -146,8 +146,8 @@ fn the_clock() {
 fn conditions() {
     let mut twin = Twin::new(Allowed::All, false);
     twin.create("me", "Orders");
-    let calm = json!({"timeToLive": 0, "indexPropagation": 0, "readStaleness": 0, "monotonicReads": false, "transactionTime": 0, "tableStatus": 0, "itemCollectionSize": 10_737_418_240_u64, "capacity": "reported", "internalErrors": 0, "throttles": 0});
-    let own = json!({"timeToLive": "off", "indexPropagation": 1, "readStaleness": {"typical": 1, "longest": 2}, "monotonicReads": true, "transactionTime": 3, "tableStatus": 0, "itemCollectionSize": 1000, "capacity": {"burst": 1, "adaptive": false, "partitionRead": 2, "partitionWrite": 3, "partitionSize": 4, "heatSplit": 5, "growth": 6}, "internalErrors": 0.5, "throttles": 0.25});
+    let calm = json!({"timeToLive": 0, "indexPropagation": 0, "readStaleness": 0, "monotonicReads": false, "transactionTime": 0, "tableStatus": 0, "statisticsAge": 0, "itemCollectionSize": 10_737_418_240_u64, "capacity": "reported", "internalErrors": 0, "throttles": 0});
+    let own = json!({"timeToLive": "off", "indexPropagation": 1, "readStaleness": {"typical": 1, "longest": 2}, "monotonicReads": true, "transactionTime": 3, "tableStatus": 0, "statisticsAge": 5, "itemCollectionSize": 1000, "capacity": {"burst": 1, "adaptive": false, "partitionRead": 2, "partitionWrite": 3, "partitionSize": 4, "heatSplit": 5, "growth": 6}, "internalErrors": 0.5, "throttles": 0.25});
     let no_table =
         "Nobody has a table Carts; if it is yet to be made, say whose by the credentials of an Authorization header.";
     run(
@@ -457,6 +457,85 @@ fn indexes() {
     assert_eq!(twin.send("PUT", path, &[JSON], b"null").status(), 400);
     let (_, listed) = twin.control("GET", "tables/Orders/indexes", None);
     assert_eq!(listed[0].get("lag"), None);
+}
+
+#[test]
+fn what_was_asked() {
+    let mut twin = Twin::new(Allowed::All, false);
+    twin.create("me", "Orders");
+    let seen = |watched: bool, seen: u64| json!({"watched": watched, "seen": seen});
+    let step = |request, expect| (request, nothing(), 200, expect);
+    let empty = json!([{"accessKey": "me", "region": "us-east-1", "metrics": []}]);
+    run(
+        &mut twin,
+        vec![
+            step("GET metrics", empty),
+            step("GET requests", json!({"watched": false, "seen": 0, "requests": []})),
+            step("POST watch", seen(true, 0)),
+        ],
+    );
+    let put = json!({"TableName": "Orders", "Item": {"id": {"S": "a"}}});
+    assert_eq!(twin.operation("me", "PutItem", &put).0, 200);
+    assert_eq!(twin.operation("you", "PutItem", &put).0, 400);
+    assert_eq!(twin.operation("me", "Scan", &json!({"TableName": "Orders"})).0, 200);
+    let (me, you) = (
+        json!({"accessKey": "me", "region": "us-east-1"}),
+        json!({"accessKey": "you", "region": "us-east-1"}),
+    );
+    let touch = json!({"act": "Put", "table": "Orders", "key": {"id": {"S": "a"}}, "readUnits": 0, "writeUnits": 1});
+    let put = json!({
+        "number": 1, "at": "2026-01-01T00:00:00.000Z", "caller": me, "operation": "PutItem", "tables": ["Orders"], "touches": [touch],
+        "status": 200, "delivery": {"kind": "whole"}, "readUnits": 0, "writeUnits": 1, "scanned": 0, "returned": 0,
+    });
+    let refused = json!({"number": 2, "caller": you, "status": 400, "error": "ResourceNotFoundException"});
+    let scan = json!({"number": 3, "operation": "Scan", "scanned": 1, "returned": 1, "readUnits": 0.5});
+    let kind = json!({
+        "operation": "Scan", "table": "Orders", "caller": me, "first": "2026-01-01T00:00:00.000Z", "times": 1, "scanned": 1,
+        "partitionKeys": [{"attribute": "id"}, {"index": "by-date", "attribute": "date"}],
+    });
+    run(
+        &mut twin,
+        vec![
+            step(
+                "GET requests",
+                json!({"watched": true, "seen": 3, "requests": [put, refused, scan]}),
+            ),
+            step("GET scans", json!([kind])),
+            step("GET ", json!({"watched": true, "counts": {"requests": 3}})),
+            step("POST unwatch", seen(false, 3)),
+        ],
+    );
+    let (_, metrics) = twin.control("GET", "metrics", None);
+    let table = json!({"TableName": "Orders"});
+    let operation = json!({"TableName": "Orders", "Operation": "Scan"});
+    let of =
+        |name: &str, dimensions: &Value, value: f64| json!({"name": name, "dimensions": dimensions, "value": value});
+    let expect = json!([
+        {"accessKey": "me", "metrics": [
+            of("ConsumedReadCapacityUnits", &table, 0.5),
+            of("ConsumedWriteCapacityUnits", &table, 1.0),
+            of("ReturnedItemCount", &operation, 1.0),
+        ]},
+        {"accessKey": "you", "metrics": [of("UserErrors", &json!({}), 1.0)]},
+    ]);
+    assert!(has(&metrics, &expect), "{metrics}");
+    // Who is named sees what is his own.
+    for (path, key) in [("requests", "requests"), ("metrics", ""), ("scans", "")] {
+        let path = format!("/_dynatwin/{path}");
+        let you = ME.replace("me/", "you/");
+        let (_, answer) = read(&twin.send("GET", &path, &[("authorization", &you)], b""));
+        let list = if key.is_empty() { &answer } else { &answer[key] };
+        let count = list.as_array().unwrap().len();
+        assert_eq!(count, usize::from(path != "/_dynatwin/scans"), "{path}: {answer}");
+    }
+    run(
+        &mut twin,
+        vec![
+            step("DELETE requests", seen(false, 0)),
+            step("GET scans", json!([])),
+            step("GET requests", json!({"requests": []})),
+        ],
+    );
 }
 
 #[test]

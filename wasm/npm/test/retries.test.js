@@ -121,3 +121,15 @@ test('on a clock that runs, pauses take their time by that clock', async () => {
   const { ours, theirs } = await timed(twin, () => assert.rejects(put(client), { name: 'ResourceNotFoundException' }));
   assert.ok(theirs >= 9_999 && ours < 9_000, `${theirs} ms took ${ours} ms`);
 });
+
+test('one strategy serves the clients of several twins, however often it is wrapped', async () => {
+  const shared = new ConfiguredRetryStrategy(3, () => 2000);
+  for (let run = 0; run < 3; run += 1) {
+    const { twin, client } = await start((twin) => ({ retryStrategy: run === 1 ? twin.retryStrategy(shared) : shared }));
+    twin.faults.add({ verdict: 'throttle', operation: 'PutItem', first: 2 });
+    const { result, ours, theirs } = await timed(twin, () => put(client));
+    assert.deepEqual([theirs, result.$metadata.totalRetryDelay], [4000, 4000], `run ${run}`);
+    assert.ok(ours < 1000, `${ours} ms`);
+  }
+  assert.equal(shared.retryBackoffStrategy.computeNextBackoffDelay(0), 2000, 'elsewhere it pauses as it did');
+});

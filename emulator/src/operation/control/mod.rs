@@ -7,6 +7,7 @@ pub(super) mod faults;
 pub(super) mod indexes;
 pub(super) mod overview;
 pub(super) mod tables;
+pub(super) mod watch;
 
 use std::borrow::Cow;
 

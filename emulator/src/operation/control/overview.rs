@@ -26,12 +26,14 @@ pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
     object.boolean("controlled", asked.allowed == Allowed::All);
     clock::write(asked, object.member("clock"));
     write_conditions(&state.conditions(), object.member("conditions"));
+    object.boolean("watched", state.journal().is_watched());
     let mut counts = object.object("counts");
     for (name, count) in [
         ("tables", tables.len()),
         ("items", items),
         ("bytes", bytes),
         ("faults", state.faults().report().len()),
+        ("requests", state.journal().seen() as usize),
     ] {
         counts.integer(name, count as i64);
     }

@@ -47,6 +47,7 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
         "monotonicReads",
         "transactionTime",
         "tableStatus",
+        "statisticsAge",
         "itemCollectionSize",
         "capacity",
         "internalErrors",
@@ -72,6 +73,9 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
             *lag = read_lag(name, told)?;
         }
     }
+    if let Some(age) = members.number("statisticsAge")? {
+        conditions.statistics_age = seconds("statisticsAge", age)?;
+    }
     let collection = members.count("itemCollectionSize")?;
     conditions.item_collection_size = collection.unwrap_or(conditions.item_collection_size);
     if let Some(told) = members.get("capacity") {
@@ -85,23 +89,35 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
 
 /// Conditions as the object that [`read_conditions`] reads.
 pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
+    // All by name, so that who adds a dial finds it missing here.
+    let Conditions {
+        time_to_live,
+        index_propagation,
+        read_staleness,
+        monotonic_reads,
+        transaction_time,
+        table_status,
+        statistics_age,
+        item_collection_size,
+        capacity,
+        internal_errors,
+        throttles,
+    } = *conditions;
     let mut object = Object::open(writer);
-    match conditions.time_to_live {
+    match time_to_live {
         TimeToLive::Off => object.string("timeToLive", "off"),
         TimeToLive::Deletes(lag) => write_lag(lag, object.member("timeToLive")),
     }
-    write_lag(conditions.index_propagation, object.member("indexPropagation"));
-    write_lag(conditions.read_staleness, object.member("readStaleness"));
-    object.boolean("monotonicReads", conditions.monotonic_reads);
-    write_lag(conditions.transaction_time, object.member("transactionTime"));
-    write_lag(conditions.table_status, object.member("tableStatus"));
-    write_number(
-        conditions.item_collection_size as f64,
-        object.member("itemCollectionSize"),
-    );
-    write_capacity(conditions.capacity, object.member("capacity"));
-    write_number(conditions.internal_errors, object.member("internalErrors"));
-    write_number(conditions.throttles, object.member("throttles"));
+    write_lag(index_propagation, object.member("indexPropagation"));
+    write_lag(read_staleness, object.member("readStaleness"));
+    object.boolean("monotonicReads", monotonic_reads);
+    write_lag(transaction_time, object.member("transactionTime"));
+    write_lag(table_status, object.member("tableStatus"));
+    write_number(statistics_age.as_secs_f64(), object.member("statisticsAge"));
+    write_number(item_collection_size as f64, object.member("itemCollectionSize"));
+    write_capacity(capacity, object.member("capacity"));
+    write_number(internal_errors, object.member("internalErrors"));
+    write_number(throttles, object.member("throttles"));
     object.close();
 }
 
@@ -226,6 +242,7 @@ mod tests {
         let mut odd = Conditions::STORM;
         odd.time_to_live = TimeToLive::Off;
         odd.item_collection_size = 1000;
+        odd.statistics_age = Duration::from_millis(250);
         odd.index_propagation = Lag::Fixed(Duration::from_millis(1500));
         odd.capacity = Capacity::Enforced(Enforcement {
             heat_split: Some(Duration::from_secs(7)),

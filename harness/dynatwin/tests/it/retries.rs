@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
-use dynatwin::{Moment, Rule, Twin, Verdict};
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use dynatwin::{Conditions, Moment, Rule, Twin, Verdict};
 
 use crate::{TABLE, create_table, put};
 
@@ -41,6 +42,55 @@ async fn the_same_seed_gives_the_same_times() {
     }
     assert_eq!(ends[0], ends[1]);
     assert!(ends[0].0 > Moment::START, "three in ten of twenty fail now and then");
+}
+
+/// What each of eight tasks was told, on eight threads, each about a key of its own.
+async fn fates(run: usize) -> Vec<Vec<String>> {
+    let twin = Twin::seeded(7);
+    create_table(&twin.client()).await;
+    twin.set_conditions(Conditions {
+        internal_errors: 0.1,
+        throttles: 0.1,
+        ..Conditions::CALM
+    });
+    twin.faults().add(Rule::new(Verdict::Throttle(None)).share(0.3)).keep();
+    let client = Client::from_conf(twin.config().retry_config(RetryConfig::disabled()).build());
+    let tasks: Vec<_> = (0..8)
+        .map(|task: usize| {
+            let client = client.clone();
+            tokio::spawn(async move {
+                let mut told = Vec::new();
+                for at in 0..8 {
+                    // Another order each time.
+                    for _ in 0..(run * 7 + task * 3 + at * run) % 5 {
+                        tokio::task::yield_now().await;
+                    }
+                    let error = put(&client, &task.to_string()).await.err();
+                    told.push(error.map_or_else(|| "ok".to_owned(), |error| format!("{:?}", error.code())));
+                }
+                told
+            })
+        })
+        .collect();
+    let mut fates = Vec::new();
+    for task in tasks {
+        fates.push(task.await.unwrap());
+    }
+    fates
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn one_seed_gives_each_key_the_same_fate_however_tasks_interleave() {
+    let first = fates(0).await;
+    let all = first.concat();
+    assert!(
+        ["ok", "Some(\"ThrottlingException\")", "Some(\"InternalServerError\")"]
+            .iter()
+            .all(|fate| all.iter().any(|told| told == fate))
+    );
+    for run in 1..12 {
+        assert_eq!(fates(run).await, first, "seed 7, run {run}");
+    }
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ impl Twin {
     }
 
     /// The same with what the examples of the description speak of: a table with an index, a stream and an item that has
-    /// expired, and rule 1.
+    /// expired, a put and a scan that were seen, and rule 1.
     pub fn furnished() -> Twin {
         let mut twin = Twin::new(Allowed::All, false);
         twin.create("me", "Orders");
@@ -51,9 +51,13 @@ impl Twin {
         assert_eq!(twin.control("PUT", "tables/Orders/conditions", Some(&off)).0, 200);
         let spec = json!({"TableName": "Orders", "TimeToLiveSpecification": expires});
         assert_eq!(twin.operation("me", "UpdateTimeToLive", &spec).0, 200);
+        assert_eq!(twin.control("POST", "watch", None).0, 200);
         let item = json!({"id": {"S": "a"}, "date": {"S": "d"}, "expires": {"N": "1767225600"}});
         let put = json!({"TableName": "Orders", "Item": item});
         assert_eq!(twin.operation("me", "PutItem", &put).0, 200);
+        let scan = json!({"TableName": "Orders", "IndexName": "by-date"});
+        assert_eq!(twin.operation("me", "Scan", &scan).0, 200);
+        assert_eq!(twin.control("POST", "unwatch", None).0, 200);
         let rule = json!({"verdict": "throttle", "operation": "GetItem", "table": "Orders", "first": 1});
         assert_eq!(twin.control("POST", "faults", Some(&rule)).0, 200);
         twin

@@ -1,0 +1,285 @@
+//! Every door answers alike: the same requests, over the whole table of operations, get the same status, headers and body
+//! from an engine in this process, over HTTP, and from the wasm build.
+//!
+//! All doors have the same seed and a clock that stands still. Each case has an account of its own. The first answer that
+//! differs is named.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dynatwin_conformance::case::{self, Case, Expect, File, Step, expand, filled};
+use dynatwin_conformance::http::PlainHttp;
+use dynatwin_engine::answer::HttpRequest;
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::operation::{OPERATIONS, service_of};
+use dynatwin_engine::wire::envelope::Service;
+use serde_json::{Value, json};
+
+const SEED: u64 = 7;
+
+const CALLER: &str = "test";
+
+/// Of how many cases of a file on one operation, and on its refusals, the answers are compared: what the doors add is the same
+/// in all.
+const OF_A_KIND: u32 = 5;
+
+/// What belongs to a connection, and not to an answer.
+const OF_THE_CONNECTION: [&str; 5] = [
+    "connection",
+    "content-length",
+    "date",
+    "keep-alive",
+    "transfer-encoding",
+];
+
+/// What no request is granted: the service makes no global tables of version 2017.11.29 any more, and no replicas of the
+/// present one are made here.
+const ALWAYS_REFUSED: [&str; 7] = [
+    "CreateGlobalTable",
+    "DescribeTableReplicaAutoScaling",
+    "UpdateTableReplicaAutoScaling",
+    "DescribeGlobalTable",
+    "DescribeGlobalTableSettings",
+    "UpdateGlobalTable",
+    "UpdateGlobalTableSettings",
+];
+
+/// A request, all but its length and host.
+struct Request {
+    operation: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+/// Status, headers by name, body.
+#[derive(Debug, PartialEq)]
+struct Reply(u16, BTreeMap<String, String>, Vec<u8>);
+
+fn engine() -> Engine {
+    Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: SEED,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    })
+}
+
+fn request(operation: &str, caller: &str, region: &str, body: Vec<u8>) -> Request {
+    let service = match service_of(operation) {
+        Service::DynamoDb => "DynamoDB_20120810",
+        Service::Streams => "DynamoDBStreams_20120810",
+    };
+    let credential = format!("Credential={caller}/20260101/{region}/dynamodb/aws4_request");
+    let headers = [
+        ("content-type", "application/x-amz-json-1.0".to_owned()),
+        ("x-amz-target", format!("{service}.{operation}")),
+        ("x-amz-date", "20260101T000000Z".to_owned()),
+        (
+            "authorization",
+            format!("AWS4-HMAC-SHA256 {credential}, SignedHeaders=host;x-amz-date, Signature=00"),
+        ),
+    ];
+    Request {
+        operation: operation.to_owned(),
+        headers: headers.map(|(name, value)| (name.to_owned(), value)).into(),
+        body,
+    }
+}
+
+/// For each operation, what any can be asked wrongly.
+fn refused_by_any() -> Vec<Request> {
+    let mut all = Vec::new();
+    for operation in OPERATIONS {
+        for body in [
+            "",
+            "{",
+            "null",
+            "[]",
+            "{}",
+            r#"{"TableName":7}"#,
+            r#"{"TableName":"no such table"}"#,
+        ] {
+            all.push(request(operation.name, CALLER, "us-east-1", body.into()));
+        }
+        let mut zipped = request(operation.name, CALLER, "us-east-1", b"{}".to_vec());
+        zipped.headers.push(("accept-encoding".into(), "gzip".into()));
+        all.push(zipped);
+        let mut other = request(operation.name, CALLER, "us-east-1", b"{}".to_vec());
+        other.headers[0].1 = "application/x-amz-json-1.1".into();
+        all.push(other);
+        let mut stranger = request(operation.name, CALLER, "us-east-1", b"{}".to_vec());
+        stranger.headers.truncate(2);
+        all.push(stranger);
+    }
+    all
+}
+
+fn in_process(engine: &Engine, request: &Request) -> Reply {
+    let answer = engine.handle(&HttpRequest {
+        method: "POST",
+        target: "/",
+        headers: &request.headers,
+        body: &request.body,
+    });
+    let headers = answer
+        .headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.to_string()));
+    Reply(answer.status, of_the_answer(headers), answer.body)
+}
+
+async fn over_http(http: &PlainHttp, url: &str, request: &Request) -> Reply {
+    let mut sent = http::Request::post(url);
+    for (name, value) in &request.headers {
+        sent = sent.header(name, value);
+    }
+    let answer = http.whole(sent.body(request.body.clone()).unwrap()).await.unwrap();
+    let headers = answer.headers().iter();
+    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
+    Reply(answer.status().as_u16(), of_the_answer(headers), answer.body().to_vec())
+}
+
+fn of_the_answer(headers: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
+    headers
+        .filter(|(name, _)| !OF_THE_CONNECTION.contains(&name.as_str()))
+        .collect()
+}
+
+/// An engine here and another at `url`, which are asked the same.
+struct Pair {
+    engine: Engine,
+    http: PlainHttp,
+    url: String,
+    carried_out: BTreeSet<String>,
+    refused: BTreeSet<String>,
+}
+
+impl Pair {
+    async fn ask(&mut self, request: Request) -> Value {
+        let here = in_process(&self.engine, &request);
+        let there = over_http(&self.http, &self.url, &request).await;
+        let text = |reply: &Reply| format!("{} {:?} {}", reply.0, reply.1, String::from_utf8_lossy(&reply.2));
+        assert!(
+            here == there,
+            "{} {:.2000}\n in process: {:.2000}\n over {}: {:.2000}",
+            request.operation,
+            String::from_utf8_lossy(&request.body),
+            text(&here),
+            self.url,
+            text(&there)
+        );
+        let seen = if here.0 == 200 {
+            &mut self.carried_out
+        } else {
+            &mut self.refused
+        };
+        seen.insert(request.operation);
+        serde_json::from_slice(&here.2).unwrap_or_default()
+    }
+
+    /// A case on tables of its own: those of its file. The clocks stand, so where it would move them it does not.
+    async fn case(&mut self, caller: &str, file: &File, case: &Case) {
+        let body = |body: &Value| expand(body).to_string().into_bytes();
+        let home = |operation: &str, asked: &Value| request(operation, caller, "us-east-1", body(asked));
+        for table in &file.tables {
+            self.ask(home("CreateTable", table)).await;
+        }
+        for (table, items) in &file.items {
+            for item in items {
+                self.ask(home("PutItem", &json!({"TableName": table, "Item": item})))
+                    .await;
+            }
+        }
+        let mut answers = Vec::new();
+        let there = |region: &Option<String>| region.clone().unwrap_or_else(|| "us-east-1".to_owned());
+        for step in &case.before {
+            answers.push(match step {
+                Step::Advance(_) => Value::Null,
+                Step::Request {
+                    operation,
+                    request: asked,
+                    region,
+                } => {
+                    // What an earlier step refused here gave no answer to go on with.
+                    let asked = filled(asked, &answers).unwrap_or_default();
+                    self.ask(request(operation, caller, &there(region), body(&asked))).await
+                }
+            });
+        }
+        let asked = filled(&case.request, &answers).unwrap_or_default();
+        self.ask(request(&case.operation, caller, &there(&case.region), body(&asked)))
+            .await;
+    }
+}
+
+/// Sends everything to an engine here and to `url`, one after the other.
+async fn answers_alike(url: String) {
+    let mut pair = Pair {
+        engine: engine(),
+        http: PlainHttp::new(),
+        url,
+        carried_out: BTreeSet::new(),
+        refused: BTreeSet::new(),
+    };
+    let mut caller = 0;
+    for file in case::files(&case::folder()).unwrap() {
+        let mut alike: BTreeMap<(&str, bool), u32> = BTreeMap::new();
+        for case in &file.cases {
+            let refused = matches!(case.expect, Expect::Error(_) | Expect::Body(_));
+            let before = alike.entry((&case.operation, refused)).or_default();
+            if *before == OF_A_KIND {
+                continue;
+            }
+            *before += 1;
+            caller += 1;
+            pair.case(&format!("CASE{caller}"), &file, case).await;
+        }
+    }
+    for request in refused_by_any() {
+        pair.ask(request).await;
+    }
+    for operation in OPERATIONS {
+        let name = operation.name;
+        assert!(pair.refused.contains(name), "{name} was never refused");
+        assert_eq!(
+            pair.carried_out.contains(name),
+            !ALWAYS_REFUSED.contains(&name),
+            "whether {name} was ever carried out"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_answers_as_the_engine() {
+    let server = dynatwin_server::serve(Arc::new(engine()), dynatwin_server::Options::port(0)).unwrap();
+    answers_alike(format!("{}/", server.endpoint())).await;
+    server.stop();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_wasm_build_answers_as_the_engine() {
+    use std::io::{BufRead, BufReader};
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    let relay = Path::new(env!("CARGO_MANIFEST_DIR")).join("relay/node.js");
+    let mut node = Command::new("node")
+        .arg(relay)
+        .args([SEED.to_string().as_str(), "settable"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(node.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+    answers_alike(format!("{url}/")).await;
+    // The relay ends with its input.
+    drop(node.stdin.take());
+    node.wait().unwrap();
+}

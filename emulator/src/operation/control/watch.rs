@@ -1,0 +1,91 @@
+//! What was asked of the twin while somebody watched.
+
+use super::Asked;
+use crate::wire::control::{Heard, write_metric, write_request, write_scan};
+use crate::wire::encode::Writer;
+use crate::wire::object::{List, Object};
+
+/// Begins to watch.
+pub fn watch(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    asked.twin.watch(true);
+    show(asked, writer);
+    Ok(())
+}
+
+/// Ends to watch; what was seen stays.
+pub fn unwatch(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    asked.twin.watch(false);
+    show(asked, writer);
+    Ok(())
+}
+
+/// Whether somebody watches, and how much was seen.
+fn show(asked: &Asked<'_>, writer: &mut Writer) {
+    let mut object = Object::open(writer);
+    seen(asked, &mut object);
+    object.close();
+}
+
+fn seen(asked: &Asked<'_>, object: &mut Object<'_>) {
+    let journal = asked.twin.state.journal();
+    object.boolean("watched", journal.is_watched());
+    object.integer("seen", journal.seen() as i64);
+}
+
+/// The latest requests, oldest first, of who is named, or of everybody.
+pub fn requests(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let mut object = Object::open(writer);
+    seen(asked, &mut object);
+    let mut list = object.list("requests");
+    for request in asked.twin.state.journal().requests() {
+        if asked.named.is_none_or(|named| *named == request.caller) {
+            write_request(&request, list.element());
+        }
+    }
+    list.close();
+    object.close();
+    Ok(())
+}
+
+/// Forgets all requests, scans and counters.
+pub fn forget(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    asked.twin.state.journal().clear();
+    show(asked, writer);
+    Ok(())
+}
+
+/// Who has read all of a table or an index: who is named, or anybody.
+pub fn scans(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let mut list = List::open(writer);
+    for scan in asked.twin.state.journal().scans() {
+        if asked.named.is_none_or(|named| *named == scan.caller) {
+            write_scan(&scan, list.element());
+        }
+    }
+    list.close();
+    Ok(())
+}
+
+/// Counters and gauges, of each account and region that was seen or has tables, or of the one that is named.
+pub fn metrics(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let named = asked.anybody().map(|caller| asked.twin.scope(&caller));
+    let mut list = List::open(writer);
+    for scope in asked.twin.scopes() {
+        if named.as_ref().is_some_and(|named| *named != scope) {
+            continue;
+        }
+        let mut object = list.object();
+        if !asked.twin.shared_db {
+            object.string("accessKey", &scope.account);
+            object.string("region", &scope.region);
+        }
+        let mut metrics = object.list("metrics");
+        for metric in asked.twin.metrics(&scope) {
+            write_metric(&metric, metrics.element());
+        }
+        metrics.close();
+        object.close();
+    }
+    list.close();
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! How much is in a table, as its descriptions say it: counted anew only so often, as the service does.
+
+use std::sync::Arc;
+
+use super::job::Work;
+use super::table::{Shape, Table};
+use crate::clock::Moment;
+use crate::sync::Mutex;
+use crate::value::Name;
+
+/// How many items there are, and their sizes together.
+pub type Count = (usize, usize);
+
+/// What was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// The table's items.
+    pub table: Count,
+    /// The entries of its indexes.
+    indexes: Vec<(Name, Count)>,
+}
+
+impl Census {
+    /// The entries of an index; none if it was not there yet.
+    pub fn index(&self, name: &str) -> Count {
+        let mut indexes = self.indexes.iter();
+        let found = indexes.find(|(index, _)| index == name);
+        found.map(|(_, count)| *count).unwrap_or_default()
+    }
+
+    /// Counts what is there.
+    fn take(table: &Table, shape: &Shape) -> Census {
+        let definition = &shape.definition;
+        let mut indexes = Vec::new();
+        for (at, index) in definition.locals.iter().enumerate() {
+            indexes.push((index.name.clone(), table.count_local(at)));
+        }
+        for (index, contents) in definition.globals.iter().zip(&shape.indexes) {
+            indexes.push((index.name.clone(), contents.count()));
+        }
+        for (index, contents) in definition.vectors.iter().zip(&shape.vectors) {
+            indexes.push((index.name.clone(), contents.count()));
+        }
+        for job in &shape.jobs {
+            match &job.work {
+                Work::DeleteIndex { index, contents, .. } => indexes.push((index.name.clone(), contents.count())),
+                Work::DeleteVectorIndex { index, contents, .. } => indexes.push((index.name.clone(), contents.count())),
+                _ => {}
+            }
+        }
+        Census {
+            table: table.count(),
+            indexes,
+        }
+    }
+}
+
+/// The last census of a table, and in which of the table's periods it was taken.
+#[derive(Debug, Default)]
+pub(super) struct Censuses(Mutex<(u128, Arc<Census>)>);
+
+impl Table {
+    /// What its descriptions say at `now`: what the first of them in this period of `statistics_age` has counted. A new
+    /// table is said to be empty for the first period.
+    pub fn census(&self, shape: &Shape, now: Moment) -> Arc<Census> {
+        let age = shape.conditions.statistics_age.as_micros();
+        if age == 0 {
+            return Arc::new(Census::take(self, shape));
+        }
+        let period = now.since(self.created).as_micros() / age;
+        let known = {
+            let last = self.censuses.0.lock();
+            (last.0 == period).then(|| Arc::clone(&last.1))
+        };
+        if let Some(known) = known {
+            return known;
+        }
+        let census = Arc::new(Census::take(self, shape));
+        *self.censuses.0.lock() = (period, Arc::clone(&census));
+        census
+    }
+}

@@ -1,0 +1,113 @@
+//! What was asked of the twin, as it is shown.
+
+use super::write_number;
+use crate::answer::Delivery;
+use crate::caller::Caller;
+use crate::error::ErrorKind;
+use crate::journal::{Metric, Request, ScanSeen, Touch};
+use crate::value::Name;
+use crate::wire::encode::Writer;
+use crate::wire::error::exception;
+use crate::wire::object::Object;
+
+/// A request that was answered.
+pub fn write_request(request: &Request, writer: &mut Writer) {
+    let mut object = Object::open(writer);
+    object.integer("number", request.number as i64);
+    object.string("at", &request.at.to_string());
+    write_caller(&request.caller, &mut object);
+    object.string("operation", &request.operation);
+    object.strings("tables", request.tables.iter().map(Name::as_str));
+    let mut touches = object.list("touches");
+    request
+        .touches
+        .iter()
+        .for_each(|touch| write_touch(touch, touches.object()));
+    touches.close();
+    object.integer("status", i64::from(request.status));
+    write_error(request.error, &mut object);
+    write_delivery(request.delivery, object.object("delivery"));
+    write_number(request.read.as_f64(), object.member("readUnits"));
+    write_number(request.write.as_f64(), object.member("writeUnits"));
+    object.integer("scanned", request.scanned as i64);
+    object.integer("returned", request.returned as i64);
+    object.close();
+}
+
+fn write_touch(touch: &Touch, mut object: Object<'_>) {
+    object.string("act", touch.act.name());
+    object.string("table", &touch.table);
+    if let Some(index) = &touch.index {
+        object.string("index", index);
+    }
+    object.map("key", &touch.key);
+    write_number(touch.read.as_f64(), object.member("readUnits"));
+    write_number(touch.write.as_f64(), object.member("writeUnits"));
+    write_error(touch.error, &mut object);
+    object.close();
+}
+
+/// A kind of scan that was seen.
+pub fn write_scan(scan: &ScanSeen, writer: &mut Writer) {
+    let mut object = Object::open(writer);
+    object.string("operation", &scan.operation);
+    object.string("table", &scan.table);
+    if let Some(index) = &scan.index {
+        object.string("index", index);
+    }
+    write_caller(&scan.caller, &mut object);
+    object.string("first", &scan.first.to_string());
+    object.integer("times", scan.times as i64);
+    object.integer("scanned", scan.scanned as i64);
+    let mut keys = object.list("partitionKeys");
+    for (index, attribute) in &scan.partition_keys {
+        let mut key = keys.object();
+        if let Some(index) = index {
+            key.string("index", index);
+        }
+        key.string("attribute", attribute);
+        key.close();
+    }
+    keys.close();
+    object.close();
+}
+
+/// A counter or gauge.
+pub fn write_metric(metric: &Metric, writer: &mut Writer) {
+    let mut object = Object::open(writer);
+    object.string("name", metric.name);
+    let mut dimensions = object.object("dimensions");
+    for (name, value) in &metric.dimensions {
+        dimensions.string(name, value);
+    }
+    dimensions.close();
+    write_number(metric.value, object.member("value"));
+    object.close();
+}
+
+fn write_caller(caller: &Caller, object: &mut Object<'_>) {
+    let mut who = object.object("caller");
+    who.string("accessKey", &caller.access_key);
+    who.string("region", &caller.region);
+    who.close();
+}
+
+fn write_error(error: Option<ErrorKind>, object: &mut Object<'_>) {
+    if let Some(kind) = error {
+        object.string("error", exception(kind));
+    }
+}
+
+fn write_delivery(delivery: Delivery, mut object: Object<'_>) {
+    let kind = match delivery {
+        Delivery::Whole => "whole",
+        Delivery::Truncated(_) => "truncated",
+        Delivery::Reset => "reset",
+        Delivery::Lost => "lost",
+    };
+    object.string("kind", kind);
+    if let Delivery::Truncated(bytes) = delivery {
+        object.integer("bytes", bytes as i64);
+    }
+    object.close();
+}

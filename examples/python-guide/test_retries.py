@@ -1,0 +1,79 @@
+"""What the SDK for Python tries again by itself, and what its retry meets.
+
+The same in Rust: examples/lessons/src/retries.rs. In JavaScript: wasm/npm/test/retries.test.js, and over HTTP
+examples/node-guide/retries.test.mjs.
+"""
+
+import time
+
+import pytest
+from botocore.exceptions import ClientError
+
+import twin
+
+KEY = {"PK": {"S": "ORDER#1"}, "SK": {"S": "META"}}
+VERDICTS = ["throttle", "internalServerError", "serviceUnavailable", "reset", "answerLost"]
+MODES = ["legacy", "standard", "adaptive"]
+
+
+def client(mode):
+    """A client of one of botocore's retry modes, which waits for half a second for an answer that does not come."""
+    return twin.client(retries={"mode": mode}, read_timeout=0.5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_what_fails_twice_passes_at_the_third_attempt(table, mode, verdict):
+    with twin.fault(verdict, operation="PutItem", table=table.name, first=2) as rule:
+        answer = client(mode).put_item(TableName=table.name, Item=KEY)
+    assert answer["ResponseMetadata"]["RetryAttempts"] == 2
+    assert (rule.matched, rule.fired) == (3, 2)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_patience_ends(table, mode):
+    attempts = twin.client(retries={"mode": mode, "total_max_attempts": 3})
+    with twin.fault("throttle", operation="PutItem", table=table.name) as rule:
+        with pytest.raises(ClientError) as refused:
+            attempts.put_item(TableName=table.name, Item=KEY)
+    assert refused.value.response["Error"]["Code"] == "ThrottlingException"
+    assert rule.fired == 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_retry_of_a_lost_answer_meets_its_own_write(table, mode):
+    with twin.fault("answerLost", operation="PutItem", table=table.name, first=1) as rule:
+        with pytest.raises(ClientError) as refused:
+            client(mode).put_item(
+                TableName=table.name, Item=KEY, ConditionExpression="attribute_not_exists(PK)"
+            )
+    assert refused.value.response["Error"]["Code"] == "ConditionalCheckFailedException"
+    assert (rule.matched, rule.fired) == (2, 1)
+    assert table.scan()["Count"] == 1, "it was carried out all the same"
+
+
+def test_a_batch_writer_sends_again_what_comes_back(table):
+    # Half of a hundred entries are throttled, each time: boto3's batch_writer loops.
+    with twin.fault("throttle", operation="BatchWriteItem", table=table.name, share=0.5) as rule:
+        with table.batch_writer() as batch:
+            for order in range(100):
+                batch.put_item(Item={"PK": f"ORDER#{order}", "SK": "META"})
+    assert rule.fired > 0
+    assert table.scan()["Count"] == 100
+
+
+def test_who_ignores_unprocessed_items_loses_data(table):
+    puts = [{"PutRequest": {"Item": {**KEY, "SK": {"S": str(order)}}}} for order in range(100)]
+    with twin.fault("throttle", operation="BatchWriteItem", table=table.name, share=0.5) as rule:
+        for first in range(0, 100, 25):
+            twin.client().batch_write_item(RequestItems={table.name: puts[first : first + 25]})
+    assert rule.fired > 0
+    assert table.scan()["Count"] == 100 - rule.fired
+
+
+def test_a_late_answer_is_waited_for(table):
+    with twin.fault({"wait": 0.2}, operation="PutItem", table=table.name, first=1) as rule:
+        start = time.monotonic()
+        client("standard").put_item(TableName=table.name, Item=KEY)
+    assert time.monotonic() - start >= 0.2
+    assert (rule.matched, rule.fired) == (1, 1)
