@@ -112,7 +112,7 @@ pub const ALL: &[Scenario] = &[
     },
     Scenario {
         name: "batch_write",
-        about: "a bulk load repeats what comes back unprocessed until all is there",
+        about: "a bulk load repeats what comes back unprocessed until all is there, and a parallel scan reads it once",
         run: |context| Box::pin(batch_write::run(context)),
     },
     Scenario {

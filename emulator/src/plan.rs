@@ -116,6 +116,7 @@ pub fn insert(target: Target, item: &Item) -> Result<Write<'_>, ApiError> {
     whole(target, item, Action::Insert(item.clone()), Guard::default())
 }
 
+#[inline(always)]
 fn whole<'r>(target: Target, item: &'r Item, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
     let key = Key::of_item(&definition.key, item.attributes())?;

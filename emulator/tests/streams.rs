@@ -598,7 +598,7 @@ fn a_switch_takes_its_time() {
     }
     refused(
         twin.send("DeleteTable", &json!({"TableName": "tab"})),
-        &format!("{in_use}Table: tab is in the process of being updated."),
+        &format!("{in_use}Cannot delete table while stream is being enabled/disabled."),
     );
     second(5);
     assert_eq!(describe(&twin, &first)["StreamStatus"], "DISABLED");

@@ -73,17 +73,19 @@ fn made_up(name: &str) -> bool {
     MADE_UP.iter().any(|end| name.ends_with(end))
 }
 
-/// A text in which each id (`ca1e5b4c-e23a-444d-a8c6-2fc86ce009d8`) is the same.
+/// A text in which each id (`ca1e5b4c-e23a-444d-a8c6-2fc86ce009d8`, or a backup's `01767225660000-e045941d`) is the same.
 pub(super) fn without_ids(text: &str) -> String {
-    const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
-    let is_id = |word: &str| {
-        let groups = word.split('-');
+    const ID: &[usize] = &[8, 4, 4, 4, 12];
+    const BACKUP: &[usize] = &[14, 8];
+    let is = |word: Option<&str>, lengths: &[usize]| {
+        let groups = word.unwrap_or_default().split('-');
         let hex = |group: &str| group.chars().all(|letter| letter.is_ascii_hexdigit());
-        groups.clone().map(str::len).eq(GROUPS) && groups.clone().all(hex)
+        groups.clone().map(str::len).eq(lengths.iter().copied()) && groups.clone().all(hex)
     };
     let words = text.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
-    let masked = words.map(|word| match word.get(..36) {
-        Some(id) if is_id(id) => format!("(id){}", &word[36..]),
+    let masked = words.map(|word| match word {
+        _ if is(word.get(..36), ID) => format!("(id){}", &word[36..]),
+        _ if is(word.get(..23), BACKUP) => format!("(id){}", &word[23..]),
         _ => word.to_owned(),
     });
     masked.collect()
@@ -152,6 +154,8 @@ mod tests {
                 "ca1e5b4c-e23a-444d-a8c62-2fc86ce009d",
                 "ca1e5b4c-e23a-444d-a8c62-2fc86ce009d",
             ),
+            ("one/backup/01767225660000-e045941d.", "one/backup/(id)."),
+            ("01767225660000-e045941", "01767225660000-e045941"),
             ("é-é", "é-é"),
         ] {
             assert_eq!(without_ids(text), masked);

@@ -230,6 +230,11 @@ impl Stage {
         if reply.status == 200 {
             self.changed |= !only_reads(operation);
             self.left |= OUTLIVES.contains(&operation);
+            if operation == "UpdateTable"
+                && let Some(name) = table_name(&request)
+            {
+                self.wait_until_active(&name, region).await?;
+            }
             if let Some(name) = made_table(operation, &request) {
                 self.wait_until_active(&name, region).await?;
                 self.made.push((name, region.map(str::to_owned)));
@@ -250,7 +255,12 @@ impl Stage {
         let look = json!({"TableName": table}).to_string();
         for _ in 0..PATIENCE {
             let reply = self.door.send_to(region, "DescribeTable", look.as_bytes()).await?;
-            if reply.status != 200 || reply.body["Table"]["TableStatus"] == "ACTIVE" {
+            let table = &reply.body["Table"];
+            let indexes = table["GlobalSecondaryIndexes"].as_array().into_iter().flatten();
+            let mut states = indexes
+                .map(|index| &index["IndexStatus"])
+                .chain([&table["TableStatus"]]);
+            if reply.status != 200 || states.all(|state| state == "ACTIVE") {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(100)).await;

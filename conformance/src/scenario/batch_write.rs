@@ -1,4 +1,5 @@
-//! A bulk load in batches of 25: what comes back unprocessed is sent again, later each time.
+//! A bulk load in batches of 25: what comes back unprocessed is sent again, later each time. It is read back by keys, and by
+//! a parallel scan.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use crate::check::{Failure, Item, Outcome, ensure, equal, item, n, number, s};
 use crate::context::{Context, Table};
 
 const ITEMS: usize = 60;
+const SEGMENTS: i32 = 4;
 
 pub(super) async fn run(context: &Context) -> Outcome {
     let table = context.create(Table::new("bulk").keys("pk", "sk")).await?;
@@ -45,12 +47,19 @@ pub(super) async fn run(context: &Context) -> Outcome {
 
     let mut stored = read_all(context, &table, &items[..30]).await?;
     stored.extend(read_all(context, &table, &items[30..]).await?);
-    let mut numbers = stored
-        .iter()
-        .map(|item| number(item, "at"))
-        .collect::<Outcome<Vec<_>>>()?;
+    each_once("stored items", &stored)?;
+    let mut scanned = Vec::new();
+    for segment in 0..SEGMENTS {
+        scanned.extend(scan(context, &table, segment).await?);
+    }
+    each_once("items of all segments", &scanned)
+}
+
+fn each_once(what: &str, items: &[Item]) -> Outcome {
+    let numbers = items.iter().map(|item| number(item, "at"));
+    let mut numbers = numbers.collect::<Outcome<Vec<_>>>()?;
     numbers.sort_unstable();
-    equal("stored items", numbers, (0..i64::try_from(ITEMS)?).collect::<Vec<_>>())
+    equal(what, numbers, (0..i64::try_from(ITEMS)?).collect::<Vec<_>>())
 }
 
 /// Puts up to 25 items; gives how many requests it took.
@@ -90,6 +99,18 @@ async fn read_all(context: &Context, table: &str, items: &[Item]) -> Outcome<Vec
             .await?;
         found.extend(answer.responses.unwrap_or_default().remove(table).unwrap_or_default());
         left = answer.unprocessed_keys;
+    }
+    Ok(found)
+}
+
+/// All pages of a segment.
+async fn scan(context: &Context, table: &str, segment: i32) -> Outcome<Vec<Item>> {
+    let scan = context.client().scan().table_name(table).consistent_read(true);
+    let scan = scan.segment(segment).total_segments(SEGMENTS).limit(7);
+    let mut items = scan.into_paginator().items().send();
+    let mut found = Vec::new();
+    while let Some(item) = items.next().await {
+        found.push(item?);
     }
     Ok(found)
 }

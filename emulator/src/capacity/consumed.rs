@@ -111,3 +111,44 @@ fn add(arms: &mut SmallVec<[(Name, Units); 2]>, index: Name, units: Units) {
         None => arms.push((index, units)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_one_index_are_added() {
+        let mut consumed = Consumed::new("t".into());
+        consumed.table += Units::whole(1);
+        for units in [2, 3] {
+            consumed.add_global("g".into(), Units::whole(units));
+            consumed.add_local("l".into(), Units::whole(units * 10));
+            consumed.add_vector("v".into(), units * 100);
+        }
+        assert_eq!(consumed.globals.as_slice(), [("g".into(), Units::whole(5))]);
+        assert_eq!(consumed.locals.as_slice(), [("l".into(), Units::whole(50))]);
+        assert_eq!(consumed.vectors, [("v".into(), 500)]);
+        assert_eq!(consumed.total(), Units::whole(56));
+    }
+
+    #[test]
+    fn costs_are_merged_by_index() {
+        let mut consumed = Consumed::new("t".into());
+        consumed.add_global("a".into(), Units::whole(1));
+        let mut other = Consumed::new("t".into());
+        other.table += Units::whole(4);
+        other.direction = Some(Direction::Write);
+        other.add_global("b".into(), Units::whole(2));
+        other.add_global("a".into(), Units::whole(8));
+        other.add_local("l".into(), Units::whole(16));
+        other.add_vector("v".into(), 5);
+        consumed.merge(other);
+        let globals = [("a".into(), Units::whole(9)), ("b".into(), Units::whole(2))];
+        assert_eq!(consumed.globals.as_slice(), globals);
+        assert_eq!((consumed.locals.len(), consumed.vectors.len()), (1, 1));
+        assert_eq!(
+            (consumed.total(), consumed.direction),
+            (Units::whole(31), Some(Direction::Write))
+        );
+    }
+}

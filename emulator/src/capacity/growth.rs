@@ -141,6 +141,8 @@ mod tests {
             (&[(0, 4000), (901, 6000)], 1801, 8000),
             (&[(0, 4000), (901, 6000)], 2701, 10_000),
             (&[(0, 4000), (901, 6000)], 3601, 12_000),
+            // A peak that is none does not put off the next one.
+            (&[(0, 2000), (10, 3000)], 1811, 6000),
             // More than the rate in one second is no higher a peak.
             (&[(0, 9000)], 1801, 8000),
         ] {
@@ -164,5 +166,25 @@ mod tests {
         assert_eq!(growth.rate(Moment::START), 4000);
         growth.raise(9000, Moment::START);
         assert_eq!(growth.rate(Moment::START), 9000);
+    }
+
+    #[test]
+    fn warmth_while_it_grows() {
+        let after = |minutes: u64| Moment::START.plus(Duration::from_mins(minutes));
+        for (warm, at_once, later) in [(6000, 6000, 8000), (7000, 7000, 8000), (9000, 9000, 9000)] {
+            let mut growth = Growth::new(4000, Moment::START);
+            growth.note(Units::whole(4000));
+            let begins = Moment::from_seconds(Moment::START.seconds() + 1);
+            growth.settle(TAKES, QUOTA, begins);
+            let middle = begins.plus(TAKES / 2);
+            assert_eq!(growth.rate(middle), 6000);
+            growth.raise(warm, middle);
+            assert_eq!(growth.rate(middle), at_once);
+            assert_eq!(growth.rate(after(60)), later);
+            // What was warm already changes nothing: it has grown when it would have.
+            if warm == 6000 {
+                assert_eq!(growth.rate(begins.plus(TAKES)), 8000);
+            }
+        }
     }
 }

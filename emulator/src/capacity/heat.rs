@@ -106,3 +106,38 @@ impl HotKeys {
         keys
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hot_keys_stay_in_a_crowd() {
+        let mut keys = HotKeys::default();
+        let key = |number: usize| AttributeValue::string(&number.to_string());
+        for number in 0..MOST_KEYS {
+            keys.note(&key(number), Units::whole(10));
+        }
+        keys.note(&key(7), Units::whole(90));
+        keys.note(&key(9), Units::whole(40));
+        // The coldest, which is the first, makes room and leaves its cost behind.
+        keys.note(&key(MOST_KEYS), Units::whole(1));
+        let hottest = keys.hottest();
+        assert_eq!(hottest.len(), MOST_KEYS);
+        assert_eq!(hottest[0], (key(7), Units::whole(100)));
+        assert_eq!(hottest[1], (key(9), Units::whole(50)));
+        assert_eq!(hottest[2], (key(MOST_KEYS), Units::whole(11)));
+        assert!(!hottest.iter().any(|(seen, _)| *seen == key(0)));
+    }
+
+    #[test]
+    fn throttles_are_counted_by_reason() {
+        let mut counts = ThrottleCounts::default();
+        counts.note(Exceeded::AccountLimit);
+        counts.note(Exceeded::AccountLimit);
+        counts.note(Exceeded::KeyRangeThroughput);
+        let of = |exceeded| counts.throttles(exceeded);
+        assert_eq!((of(Exceeded::AccountLimit), of(Exceeded::KeyRangeThroughput)), (2, 1));
+        assert_eq!((of(Exceeded::ProvisionedThroughput), counts.all_throttles()), (0, 3));
+    }
+}

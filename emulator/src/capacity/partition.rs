@@ -129,3 +129,86 @@ impl Partition {
         self.sides[direction.place()].counts
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(seconds: f64) -> Moment {
+        Moment::START.plus(Duration::from_secs_f64(seconds))
+    }
+
+    #[test]
+    fn a_split_divides_what_is_there() {
+        let mut lower = Partition::new(0, &Enforcement::AWS, Moment::START);
+        lower.bytes = 9;
+        lower.refuse(
+            Direction::Write,
+            70,
+            Units::whole(1),
+            Duration::from_mins(1),
+            Moment::START,
+        );
+        for (token, units) in [(10, 2), (20, 3), (70, 4), (80, 5)] {
+            lower.note(Direction::Write, token, Units::whole(units));
+        }
+        let mut upper = lower.split_off(70);
+        assert_eq!((lower.start, upper.start, lower.bytes, upper.bytes), (0, 70, 5, 4));
+        assert_eq!((lower.hot_token(), upper.hot_token()), (Some(20), Some(80)));
+        // What was counted stays with the lower part.
+        assert_eq!(lower.counts(Direction::Write).units, Units::whole(14));
+        assert_eq!(upper.counts(Direction::Write), Counts::default());
+        // Both have cooled.
+        for part in [&mut lower, &mut upper] {
+            let since = part.refuse(
+                Direction::Write,
+                70,
+                Units::whole(1),
+                Duration::from_mins(1),
+                after(1.0),
+            );
+            assert_eq!(since, after(1.0));
+        }
+    }
+
+    #[test]
+    fn heat_lasts_until_a_pause() {
+        let mut partition = Partition::new(0, &Enforcement::AWS, Moment::START);
+        for (moment, since) in [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (3.1, 3.1), (4.0, 3.1)] {
+            let units = Units::whole(1);
+            let hot = partition.refuse(Direction::Read, 1, units, Duration::from_secs(1), after(moment));
+            assert_eq!(hot, after(since), "{moment}");
+        }
+        assert_eq!(partition.counts(Direction::Read).throttles, 5);
+        assert_eq!(partition.counts(Direction::Write).throttles, 0);
+    }
+
+    #[test]
+    fn a_share_comes_and_goes() {
+        let mut partition = Partition::new(0, &Enforcement::AWS, Moment::START);
+        let rates = |partition: &mut Partition| {
+            partition
+                .buckets(Direction::Write)
+                .map(|it| it.rate())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(rates(&mut partition), [1000]);
+        partition.share(Direction::Write, Some((50, Duration::ZERO)), Moment::START);
+        assert_eq!(rates(&mut partition), [50, 1000]);
+        partition.share(Direction::Write, Some((60, Duration::ZERO)), Moment::START);
+        assert_eq!(rates(&mut partition), [60, 1000]);
+        assert_eq!(partition.buckets(Direction::Read).count(), 1);
+        partition
+            .buckets(Direction::Write)
+            .for_each(|bucket| bucket.spend(Units::whole(50)));
+        let rules = Enforcement {
+            partition_write: 10,
+            ..Enforcement::AWS
+        };
+        partition.settle(&rules, after(0.5));
+        let left: Vec<Units> = partition.buckets(Direction::Write).map(|it| it.left()).collect();
+        assert_eq!(left, [Units::whole(30), Units::whole(10)]);
+        partition.share(Direction::Write, None, after(1.0));
+        assert_eq!(rates(&mut partition), [10]);
+    }
+}

@@ -107,4 +107,24 @@ mod tests {
             assert_eq!(costs, [eventual, consistent, written], "{size}");
         }
     }
+
+    #[test]
+    fn sums() {
+        let (one, three) = (Units::whole(1), Units::halves(3));
+        assert_eq!((one + three).as_f64(), 2.5);
+        assert_eq!([one, three].into_iter().sum::<Units>(), one + three);
+        let mut sum = one;
+        sum += three;
+        assert_eq!((sum.in_halves(), three.times(2)), (5, Units::whole(3)));
+        assert_eq!(
+            (three.without(one), one.without(three)),
+            (Units::halves(1), Units::ZERO)
+        );
+        assert!(Units::ZERO.is_zero() && !Units::halves(1).is_zero());
+    }
+
+    #[test]
+    fn vectors_have_a_least_price() {
+        assert_eq!([0, 1024, 1025].map(vector_bytes), [1024, 1024, 1025]);
+    }
 }

@@ -10,7 +10,7 @@ use crate::sync::Mutex;
 use crate::value::Text;
 
 /// Tokens remembered at most: the oldest are forgotten, so that a clock that stands still does not fill memory.
-const MOST_TOKENS: usize = 100_000;
+const MOST_TOKENS: usize = if cfg!(test) { 1000 } else { 100_000 };
 
 /// What is known about a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,5 +99,71 @@ impl Remembered {
                 self.records.remove(&name);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(seconds: f64) -> Moment {
+        Moment::START.plus(Duration::from_secs_f64(seconds))
+    }
+
+    fn scope(account: &str) -> Scope {
+        Scope {
+            account: account.into(),
+            region: "us-east-1".into(),
+        }
+    }
+
+    #[test]
+    fn a_life() {
+        let tokens = Tokens::default();
+        let (here, there, token) = (scope("here"), scope("there"), Text::from("t"));
+        let begin = |scope, fingerprint, seconds| tokens.begin(scope, &token, fingerprint, after(seconds));
+        assert_eq!(begin(&here, 1, 0.0), Known::New);
+        assert_eq!(begin(&here, 1, 0.0), Known::Running);
+        assert_eq!(begin(&here, 2, 0.0), Known::Mismatch);
+        assert_eq!(begin(&there, 2, 0.0), Known::New);
+        // It is done at a moment to come.
+        tokens.end(&here, &token, true, after(5.0));
+        assert_eq!(begin(&here, 1, 4.9), Known::Running);
+        assert_eq!(begin(&here, 1, 5.0), Known::Done);
+        assert_eq!(begin(&here, 2, 5.0), Known::Mismatch);
+        // It is remembered for ten minutes.
+        assert_eq!(begin(&here, 1, 604.9), Known::Done);
+        assert_eq!(begin(&here, 2, 605.0), Known::New);
+        // One that has failed is free again, and one that runs is not forgotten.
+        tokens.end(&here, &token, false, after(605.0));
+        assert_eq!(begin(&here, 3, 605.0), Known::New);
+        assert_eq!(begin(&there, 2, 9999.0), Known::Running);
+        tokens.clear();
+        assert_eq!(begin(&there, 5, 9999.0), Known::New);
+    }
+
+    #[test]
+    fn memory_is_bounded_though_time_stands_still() {
+        let tokens = Tokens::default();
+        let (scope, now) = (scope("here"), after(0.0));
+        let token = |number: usize| Text::from(format!("{number:06}"));
+        let done = |number: usize| {
+            let name = (scope.clone(), token(number));
+            let record = Record {
+                fingerprint: 1,
+                done: Some(now),
+            };
+            let mut remembered = tokens.0.lock();
+            remembered.records.insert(name.clone(), record);
+            remembered.order.insert((now, name));
+        };
+        let begin = |number| tokens.begin(&scope, &token(number), 1, now);
+        (0..MOST_TOKENS).for_each(done);
+        assert_eq!(begin(0), Known::Done);
+        // One is too many: the first one goes, and no other.
+        done(MOST_TOKENS);
+        assert_eq!(begin(1), Known::Done);
+        assert_eq!(begin(0), Known::New);
+        assert_eq!(begin(1), Known::Done);
     }
 }

@@ -101,10 +101,12 @@ impl Write<'_> {
             Action::Check => old.cloned(),
             Action::Update { update, key, charged } => updated(shape, old, update.as_ref(), key, *charged)?,
         };
-        let mut change = Change::new(&shape.definition, self.key.clone(), old.cloned(), new);
-        if !shape.definition.locals.is_empty() {
-            weigh(shape, contents, &mut change, pending)?;
+        let (key, old) = (self.key.clone(), old.cloned());
+        if shape.definition.locals.is_empty() {
+            return Ok(Change::new(&shape.definition, key, old, new));
         }
+        let mut change = Change::new(&shape.definition, key, old, new);
+        weigh(shape, contents, &mut change, pending)?;
         Ok(change)
     }
 
@@ -205,18 +207,17 @@ fn pay(
     context: &Context<'_>,
     write: &Write<'_>,
     contents: &Contents,
-    change: Result<Change, ApiError>,
-) -> Result<Change, ApiError> {
+    change: &Result<Change, ApiError>,
+) -> Result<(), ApiError> {
     let table = &write.target.table;
-    match &change {
-        Ok(change) => capacity::reserve_write(context, table, change, write.partition)?,
+    match change {
+        Ok(change) => capacity::reserve_write(context, table, change, write.partition),
         Err(error) if error.kind() == ErrorKind::ConditionalCheckFailed => {
             let size = contents.get(&write.key).map_or(0, Item::size);
-            capacity::reserve_failed(context, table, write.key.token, size, write.partition)?;
+            capacity::reserve_failed(context, table, write.key.token, size, write.partition)
         }
-        Err(_) => {}
+        Err(_) => Ok(()),
     }
-    change
 }
 
 /// Carries out a write of one item. On success the change has happened; otherwise nothing has.
@@ -238,6 +239,7 @@ pub fn load(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError
     carry_out(context, write, false)
 }
 
+#[inline(always)]
 fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Change, ApiError> {
     let table = &write.target.table;
     let partition = table.partition(table.partition_of(write.key.token));
@@ -252,11 +254,13 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
     }
     let mut change = write.change(&shape, &guard, 0);
     if table.capacity.is_counted() {
-        change = if paid {
-            pay(context, write, &guard, change)
-        } else {
-            change.inspect(|change| capacity::resize(table, change, context.now))
-        };
+        if !paid {
+            if let Ok(change) = &change {
+                capacity::resize(table, change, context.now);
+            }
+        } else if let Err(error) = pay(context, write, &guard, &change) {
+            change = Err(error);
+        }
     }
     context.tell(|draft| {
         let size = guard.get(&write.key).map_or(0, Item::size);

@@ -296,8 +296,51 @@ pub fn find(service: Service, name: &str) -> Option<&'static Operation> {
 
 /// The operation of this name, of whichever service: no name is in both.
 pub fn of_name(name: &str) -> Option<&'static Operation> {
-    let at = OPERATIONS.binary_search_by(|operation| operation.name.cmp(name)).ok()?;
-    Some(&OPERATIONS[at])
+    let first = usize::from(*LENGTHS.get(name.len())?);
+    let as_long = BY_LENGTH[first..].iter().map(|&at| &OPERATIONS[usize::from(at)]);
+    let mut as_long = as_long.take_while(|operation| operation.name.len() == name.len());
+    as_long.find(|operation| operation.name == name)
+}
+
+/// The places of the operations, the shorter name first: a name is compared with few others then.
+static BY_LENGTH: [u8; OPERATIONS.len()] = by_length();
+
+/// From where on the names of a length stand there.
+static LENGTHS: [u8; LONGEST + 1] = lengths();
+
+/// The longest name that there may be.
+const LONGEST: usize = 63;
+
+const fn by_length() -> [u8; OPERATIONS.len()] {
+    let mut places = [0; OPERATIONS.len()];
+    let (mut filled, mut length) = (0, 0);
+    while length <= LONGEST {
+        let mut at = 0;
+        while at < OPERATIONS.len() {
+            if OPERATIONS[at].name.len() == length {
+                places[filled] = at as u8;
+                filled += 1;
+            }
+            at += 1;
+        }
+        length += 1;
+    }
+    assert!(filled == OPERATIONS.len(), "a name is longer than the longest");
+    places
+}
+
+const fn lengths() -> [u8; LONGEST + 1] {
+    let mut first = [0; LONGEST + 1];
+    let mut at = 0;
+    while at < OPERATIONS.len() {
+        let mut longer = OPERATIONS[at].name.len() + 1;
+        while longer <= LONGEST {
+            first[longer] += 1;
+            longer += 1;
+        }
+        at += 1;
+    }
+    first
 }
 
 /// The service that has an operation of this name.

@@ -11,8 +11,8 @@ const TableName = 'Orders';
 const Item = { PK: { S: 'ORDER#1' } };
 const isNew = 'attribute_not_exists(PK)';
 
-async function start(settings) {
-  const twin = new Dynatwin({ seed: 7, clock: 'settable' });
+async function start(settings, clock = 'settable') {
+  const twin = new Dynatwin({ seed: 7, clock });
   const client = new DynamoDBClient({ ...twin.clientConfig(), ...settings?.(twin) });
   await client.send(new CreateTableCommand({
     TableName,
@@ -115,10 +115,12 @@ test('a strategy can be wrapped by itself, also one whose tokens say how long to
 });
 
 test('on a clock that runs, pauses take their time by that clock', async () => {
-  const twin = new Dynatwin({ clock: { start: '2026-01-01T00:00:00Z', speed: 1000 } });
-  const client = new DynamoDBClient({ ...twin.clientConfig(), retryStrategy: new ConfiguredRetryStrategy(3, () => 10_000) });
-  twin.faults.add({ verdict: 'throttle', first: 1 });
-  const { ours, theirs } = await timed(twin, () => assert.rejects(put(client), { name: 'ResourceNotFoundException' }));
+  const tenSeconds = () => ({ retryStrategy: new ConfiguredRetryStrategy(3, () => 10_000) });
+  const { twin, client } = await start(tenSeconds, { start: '2026-01-01T00:00:00Z', speed: 1000 });
+  const id = twin.faults.add({ verdict: 'throttle', operation: 'PutItem', first: 1 });
+  const { result, ours, theirs } = await timed(twin, () => put(client));
+  assert.equal(twin.faults.remove(id).fired, 1);
+  assert.equal(result.$metadata.totalRetryDelay, 10_000);
   assert.ok(theirs >= 9_999 && ours < 9_000, `${theirs} ms took ${ours} ms`);
 });
 

@@ -126,12 +126,6 @@ pub const BUGS: &[Bug] = &[
         wrong: "    if !consistent || PLANTED {\n",
     },
     Bug {
-        what: "a stale read sees a state that never was",
-        file: "storage/history.rs",
-        right: "            changed.entry(&undo.key).or_insert(undo.old.as_ref());\n",
-        wrong: "            if PLANTED {\n                changed.insert(&undo.key, undo.old.as_ref());\n            }\n            changed.entry(&undo.key).or_insert(undo.old.as_ref());\n",
-    },
-    Bug {
         what: "a write of 1,024 bytes costs two units",
         file: "capacity/units.rs",
         right: "Units::whole(size.div_ceil(WRITE_UNIT).max(1) as u64)",
