@@ -12,7 +12,7 @@ use std::{env, fs, io};
 use serde_json::{Value, json};
 
 /// Longer histories are not kept: a person should be able to read the file.
-const MAX_KEPT: usize = 1200;
+const MAX_KEPT: usize = 400;
 
 fn main() -> io::Result<()> {
     let words: Vec<String> = env::args().skip(1).collect();
