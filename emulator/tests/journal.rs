@@ -546,6 +546,25 @@ fn records_of_streams_are_counted_by_stream() {
     );
 }
 
+/// What comes a second time costs the reads that find that out.
+#[test]
+fn a_transaction_that_comes_again_is_told_as_reads() {
+    let twin = watched();
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}}}});
+    let body = json!({"TransactItems": [put], "ClientRequestToken": "t", "ReturnConsumedCapacity": "TOTAL"});
+    twin.ok("TransactWriteItems", &body);
+    let answer = twin.ok("TransactWriteItems", &body);
+    let told = last(&twin);
+    assert_eq!(
+        answer["ConsumedCapacity"][0]["CapacityUnits"],
+        json!(told.read.as_f64())
+    );
+    assert_eq!(
+        (told.read.as_f64(), told.write.as_f64(), told.touches.len()),
+        (2.0, 0.0, 1)
+    );
+}
+
 #[test]
 fn accounts_are_counted_apart_unless_they_share_their_tables() {
     let twin = watched();

@@ -167,10 +167,7 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
     let items: Vec<Option<Item>> = gets.iter().map(read).collect();
     drop(guards);
     pay_all(context, gets, &items)?;
-    context.tell(|draft| {
-        let read = gets.iter().zip(&items);
-        read.for_each(|(get, item)| trace::got(draft, get, Ok(item.as_ref())));
-    });
+    tell_all(context, gets, &items);
     Ok(items)
 }
 
@@ -180,6 +177,7 @@ pub fn read_again(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Option<
     judge_all(context, gets)?;
     let items: Vec<Option<Item>> = gets.iter().map(|get| look(context, get)).collect();
     pay_all(context, gets, &items)?;
+    tell_all(context, gets, &items);
     Ok(items)
 }
 
@@ -211,6 +209,13 @@ fn pay_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) -> R
     gets.iter()
         .for_each(|get| capacity::follow_splits(context, &get.target.table));
     paid.map_err(|lacking| cancelled(context, gets, lacking))
+}
+
+fn tell_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) {
+    context.tell(|draft| {
+        let read = gets.iter().zip(items);
+        read.for_each(|(get, item)| trace::got(draft, get, Ok(item.as_ref())));
+    });
 }
 
 fn cancelled(context: &Context<'_>, gets: &[Get<'_>], failures: Vec<Option<ApiError>>) -> ApiError {
