@@ -56,6 +56,7 @@ fn updates() {
             ("SET a = if_not_exists(b,)", ")", ",)"),
             ("SET (a) = :n", "(", "SET (a"),
             ("SET a = (b", "<EOF>", "b"),
+            ("SET a = (b + :n", "<EOF>", ":n"),
             ("SET a = (:n))", ")", "))"),
             ("SET foo(a) = :n", "(", "foo(a"),
             ("SET a += :n", "+", "a +="),
