@@ -578,6 +578,41 @@ fn records_of_streams_are_counted_by_stream() {
     );
 }
 
+#[test]
+fn a_search_of_a_vector_index_is_told() {
+    let twin = Twin::new(1);
+    twin.engine.watch(true);
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "VectorIndexes": [{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 1,
+                "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"}}]}),
+    );
+    twin.ok(
+        "PutItem",
+        &json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"L": [{"N": "1"}]}}}),
+    );
+    let search = json!({"TableName": "tab", "IndexName": "near", "TopK": 5, "SearchVector": [{"N": "1"}]});
+    let internal = Some(ErrorKind::InternalServerError);
+    for (error, returned) in [(None, 1), (internal, 0)] {
+        if error.is_some() {
+            let rule = Rule::new(Verdict::InternalServerError).operation("SearchVectors");
+            twin.engine.faults().add(rule);
+        }
+        twin.send("SearchVectors", &search);
+        let seen = last(&twin);
+        let touches: Vec<_> = seen
+            .touches
+            .iter()
+            .map(|touch| (touch.act, touch.index.as_deref(), touch.error))
+            .collect();
+        assert_eq!(touches, [(Act::SearchVectors, Some("near"), error)]);
+        assert_eq!(seen.returned, returned);
+    }
+}
+
 /// What comes a second time costs the reads that find that out.
 #[test]
 fn a_transaction_that_comes_again_is_told_as_reads() {

@@ -424,6 +424,49 @@ fn a_change_that_takes_its_time_holds_when_it_is_done() {
     );
 }
 
+#[test]
+fn what_an_index_has_spent_stays_its_own_when_its_table_changes() {
+    let twin = enforced(Enforcement::AWS);
+    let mut table = provisioned(10, 10);
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    table["AttributeDefinitions"] = json!([attribute("pk"), attribute("one"), attribute("two"), attribute("six")]);
+    let index = |name: &str| {
+        json!({"IndexName": name, "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
+        "ProvisionedThroughput": provisioned(10, 10)["ProvisionedThroughput"]})
+    };
+    table["GlobalSecondaryIndexes"] = json!([index("one"), index("two"), index("six")]);
+    create(&twin, &table);
+    for (key, times) in [("one", 1), ("two", 2), ("six", 4)] {
+        for _ in 0..times {
+            twin.ok(
+                "PutItem",
+                &json!({"TableName": "tab", "Item": {"pk": {"S": key}, key: {"S": "x"}}}),
+            );
+            twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": key}}}));
+            seconds(&twin, 1);
+        }
+    }
+    let spent = || -> Vec<(Option<String>, f64)> {
+        let of = |name: &Option<_>| name.as_ref().map(ToString::to_string);
+        let resources = heat(&twin).resources.into_iter();
+        resources
+            .map(|resource| (of(&resource.index), resource.write.units.as_f64()))
+            .collect()
+    };
+    let name = |name: &str| Some(name.to_owned());
+    assert_eq!(
+        spent(),
+        [(None, 14.0), (name("one"), 2.0), (name("two"), 4.0), (name("six"), 8.0)]
+    );
+    let delete = json!([{"Delete": {"IndexName": "one"}}]);
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "GlobalSecondaryIndexUpdates": delete}),
+    );
+    assert_eq!(spent(), [(None, 14.0), (name("two"), 4.0), (name("six"), 8.0)]);
+}
+
 /// A bucket as the guide describes it, counted in whole microseconds, and what passed when.
 struct Model {
     rate: i128,
