@@ -37,8 +37,8 @@ pub struct ValueFaults {
 pub struct BatchKey {
     /// The key.
     pub attributes: Map,
-    /// The texts of its numbers as they were sent: keys that were written differently are no repetition.
-    pub numbers: Names,
+    /// The texts of its numbers as they were sent, by attribute: keys that were written differently are no repetition.
+    pub numbers: Vec<(Name, Name)>,
     /// What is wrong about its values.
     pub fault: Option<ApiError>,
 }

@@ -31,7 +31,7 @@ use std::borrow::Cow;
 
 use super::reader::{Reader, SyntaxError, Token, check_syntax};
 use crate::error::{ApiError, ErrorKind};
-use crate::request::Names;
+use crate::value::Name;
 use fault::{Faults, ValueLayer};
 
 /// A request that can be read from a body.
@@ -94,8 +94,8 @@ enum Place {
 struct Decoder<'a> {
     reader: Reader<'a>,
     faults: Faults,
-    /// Where the texts of numbers are kept as sent, if they are.
-    numbers: Option<Names>,
+    /// Where the texts of numbers are kept as sent, by attribute, if they are.
+    numbers: Option<Vec<(Name, Name)>>,
 }
 
 /// Reads a whole body as the structure `S`.

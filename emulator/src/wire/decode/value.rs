@@ -13,7 +13,7 @@ use crate::error::ApiError;
 use crate::limits;
 use crate::number::{Number, NumberError};
 use crate::request::ValueSubstitutions;
-use crate::value::{AttributeValue, Map, Text, Type};
+use crate::value::{AttributeValue, Map, Name, Text, Type};
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
 /// What the service calls the values of an attribute map.
@@ -79,9 +79,19 @@ impl<'a> Decoder<'a> {
                 self.faults.note(Rule::Content, rank, ApiError::EMPTY_NAME);
             }
             let value = self.value(Place::Element, depth)?;
+            if depth == 0 {
+                self.name_numbers(&name);
+            }
             entries.push((CompactString::from(name), value));
         }
         Ok(Map::from_entries(entries))
+    }
+
+    /// The numbers that were last kept are this attribute's.
+    fn name_numbers(&mut self, attribute: &str) {
+        let kept = self.numbers.iter_mut().flatten().rev();
+        kept.take_while(|(name, _)| name.is_empty())
+            .for_each(|(name, _)| *name = attribute.into());
     }
 
     fn values(&mut self, depth: usize) -> Read<Vec<AttributeValue>> {
@@ -197,7 +207,7 @@ impl<'a> Decoder<'a> {
 
     fn judged_decimal(&mut self, text: &str) -> Number {
         if let Some(numbers) = &mut self.numbers {
-            numbers.push(text.into());
+            numbers.push((Name::default(), text.into()));
         }
         Number::parse(text.as_bytes()).unwrap_or_else(|error| {
             let older = self.faults.older();
