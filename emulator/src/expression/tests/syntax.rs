@@ -80,6 +80,8 @@ fn conditions() {
             ("(a = :v", "<EOF>", ":v"),
             ("((a = :v)", "<EOF>", ")"),
             ("(a = :v))", ")", "))"),
+            ("a) = :v", ")", "a) ="),
+            ("NOT a) = :v", ")", "a) ="),
             ("a IN ()", ")", "()"),
             ("a IN (:v,)", ")", ",)"),
             ("a IN (,:v)", ",", "(,:v"),
@@ -241,6 +243,10 @@ fn limits() {
             ),
             (&count(299), ""),
             (&("NOT ".to_owned() + &count(299)), ""),
+            (
+                &("NOT NOT ".to_owned() + &count(299)),
+                "The expression contains too many operators; operator count: 301",
+            ),
             (
                 &count(301),
                 "The expression contains too many operators; operator count: 301",
