@@ -478,6 +478,7 @@ mod tests {
             ("-0.00001234", "-0.00001234"),
         ] {
             assert_eq!(number(text).to_string(), expect, "{text}");
+            assert_eq!(format!("{:?}", number(text)), expect, "{text}");
         }
     }
 

@@ -6,6 +6,7 @@ use dynatwin_engine::answer::{Answer, HttpRequest};
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::limits::OWN_CONDITIONS;
 use dynatwin_engine::operation::CONTROLS;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -243,4 +244,74 @@ fn what_means_something_is_accepted() {
         let answer = ask(&engine, method, path, body);
         assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
     }
+}
+
+/// A twin whose tables are everybody's, so that a table has a name without credentials.
+fn shared() -> Engine {
+    Engine::new(Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: true,
+    })
+}
+
+fn text(answer: &Answer) -> &str {
+    std::str::from_utf8(&answer.body).unwrap()
+}
+
+#[test]
+fn time_never_goes_back() {
+    let engine = shared();
+    for (now, status) in [
+        ("2026-01-02T00:00:00Z", 200),
+        ("2026-01-01T23:59:59Z", 400),
+        ("2026-01-02T00:00:00Z", 200),
+        ("2026-01-02T00:00:01Z", 200),
+    ] {
+        let answer = ask(&engine, "PUT", "/_dynatwin/clock", &format!("{{\"now\":\"{now}\"}}"));
+        assert_eq!(answer.status, status, "{now}: {}", text(&answer));
+        assert_eq!(text(&answer).contains("Time never goes back"), status == 400);
+    }
+}
+
+#[test]
+fn so_many_tables_have_conditions_of_their_own() {
+    let engine = shared();
+    let own = |table: &str| ask(&engine, "PUT", &format!("/_dynatwin/tables/{table}/conditions"), "{}");
+    for table in 1..OWN_CONDITIONS {
+        engine.set_table_conditions(&me(), &format!("t{table}"), Some(Conditions::AWS));
+    }
+    assert_eq!(own("last").status, 200);
+    let refused = own("late");
+    assert_eq!(refused.status, 400);
+    assert!(
+        text(&refused).contains("10000 tables have conditions of their own"),
+        "{}",
+        text(&refused)
+    );
+}
+
+#[test]
+fn counters_are_told_by_who_was_seen_or_has_tables() {
+    let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+    let engine = Engine::new(Settings {
+        clock,
+        seed: 1,
+        conditions,
+        shared_db: false,
+    });
+    engine.dispatch(&me(), "CreateTable", CREATE);
+    engine.watch(true);
+    let mut you = me();
+    you.access_key = "you".into();
+    engine.dispatch(&you, "GetItem", b"{}");
+    let told: serde_json::Value = serde_json::from_slice(&ask(&engine, "GET", "/_dynatwin/metrics", "").body).unwrap();
+    let told: Vec<_> = told
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|scope| &scope["accessKey"])
+        .collect();
+    assert_eq!(told, ["me", "you"]);
 }

@@ -188,15 +188,80 @@ fn a_throttled_transaction_is_cancelled() {
         .faults()
         .add(Rule::new(Verdict::Throttle(None)).key(KeyMatch::Partition("b".into())));
     let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
-    let body = json(&twin.send("TransactWriteItems", json!({"TransactItems": [put("a"), put("b")]})));
-    let codes: Vec<&Value> = body["CancellationReasons"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|reason| &reason["Code"])
-        .collect();
-    assert_eq!(codes, ["None", "ThrottlingError"]);
+    let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
+    for (operation, actions) in [
+        ("TransactWriteItems", [put("a"), put("b")]),
+        ("TransactGetItems", [get("a"), get("b")]),
+    ] {
+        let body = json(&twin.send(operation, json!({"TransactItems": actions})));
+        let codes: Vec<&Value> = body["CancellationReasons"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|reason| &reason["Code"])
+            .collect();
+        assert_eq!(codes, ["None", "ThrottlingError"], "{operation}");
+    }
     assert_eq!(twin.count(), json!(0));
+}
+
+#[test]
+fn a_transaction_of_which_an_action_fails_at_the_service_fails_itself() {
+    let twin = Twin::on_demand();
+    let rule = Rule::new(Verdict::InternalServerError).key(KeyMatch::Partition("b".into()));
+    twin.0.faults().add(rule);
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
+    for (operation, actions) in [
+        ("TransactWriteItems", [put("a"), put("b")]),
+        ("TransactGetItems", [get("a"), get("b")]),
+    ] {
+        let answer = twin.send(operation, json!({"TransactItems": actions}));
+        assert_eq!(
+            (answer.status, kind_and_text(&answer).0.as_str()),
+            (500, "InternalServerError")
+        );
+    }
+    assert_eq!(twin.count(), json!(0));
+}
+
+#[test]
+fn a_rule_names_numbers_as_they_are_shown() {
+    let twin = Twin::new(json!({"BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "N"}]}));
+    let rule = Rule::new(Verdict::ServiceUnavailable).key(KeyMatch::Partition("7".into()));
+    twin.0.faults().add(rule);
+    for (number, status) in [("7", 503), ("07.0", 503), ("70", 200), ("8", 200)] {
+        let item = json!({"TableName": "tab", "Item": {"pk": {"N": number}}});
+        assert_eq!(twin.send("PutItem", item).status, status, "{number}");
+    }
+}
+
+/// A request of the data plane fails by each dial alone, without a rule and beside one about something else.
+#[test]
+fn dials_fail_requests() {
+    for (internal_errors, throttles, expect) in [
+        (0.0, 0.0, None),
+        (1.0, 0.0, Some("InternalServerError")),
+        (0.0, 1.0, Some("ThrottlingException")),
+        (1.0, 1.0, Some("InternalServerError")),
+    ] {
+        let twin = Twin::on_demand();
+        twin.0.set_conditions(Conditions {
+            internal_errors,
+            throttles,
+            ..Conditions::CALM
+        });
+        for _ in 0..2 {
+            let answer = twin.put("a");
+            let kind = (answer.status != 200).then(|| kind_and_text(&answer).0);
+            assert_eq!(kind.as_deref(), expect, "{internal_errors} {throttles}");
+            assert_eq!(twin.send("ListTables", json!({})).status, 200);
+            twin.0
+                .faults()
+                .add(Rule::new(Verdict::ServiceUnavailable).operation("Scan"));
+        }
+    }
 }
 
 #[test]

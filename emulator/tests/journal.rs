@@ -460,27 +460,55 @@ fn what_a_table_is_given_shows_and_how_far_its_new_index_is() {
         ..Conditions::CALM
     });
     let units = |read: u64, write: u64| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
+    let old_index = |name: &str, read: u64, write: u64| {
+        json!({"IndexName": name, "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(read, write)})
+    };
     twin.ok(
         "CreateTable",
         &json!({"TableName": "tab", "ProvisionedThroughput": units(5, 6),
             "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}),
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [old_index("old", 3, 4), old_index("other", 1, 1)]}),
     );
-    let given = |read: u64, write: u64| {
-        [
-            format!("ProvisionedReadCapacityUnits{{TableName=tab}} {read}"),
-            format!("ProvisionedWriteCapacityUnits{{TableName=tab}} {write}"),
+    let given = |table: (u64, u64), old: (u64, u64)| {
+        let of = |dimensions: &str, (read, write)| {
+            [
+                format!("ProvisionedReadCapacityUnits{{TableName=tab{dimensions}}} {read}"),
+                format!("ProvisionedWriteCapacityUnits{{TableName=tab{dimensions}}} {write}"),
+            ]
+        };
+        let mut given = [
+            of("", table),
+            of(", GlobalSecondaryIndexName=old", old),
+            of(", GlobalSecondaryIndexName=other", (1, 1)),
         ]
+        .concat();
+        given.sort();
+        given
     };
-    assert_eq!(metrics(&twin), given(5, 6));
+    let shown = || {
+        let mut shown = metrics(&twin);
+        shown.sort();
+        shown
+    };
+    assert_eq!(shown(), given((5, 6), (3, 4)));
     twin.engine.advance(Duration::from_hours(1));
     twin.ok(
         "UpdateTable",
         &json!({"TableName": "tab", "ProvisionedThroughput": units(7, 8)}),
     );
-    assert_eq!(metrics(&twin), given(5, 6));
+    assert_eq!(shown(), given((5, 6), (3, 4)));
     twin.engine.advance(Duration::from_hours(1));
-    assert_eq!(metrics(&twin), given(7, 8));
+    assert_eq!(shown(), given((7, 8), (3, 4)));
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "GlobalSecondaryIndexUpdates": [
+            {"Update": {"IndexName": "old", "ProvisionedThroughput": units(9, 10)}}]}),
+    );
+    assert_eq!(shown(), given((7, 8), (3, 4)));
+    twin.engine.advance(Duration::from_hours(1));
+    assert_eq!(shown(), given((7, 8), (9, 10)));
     let index = json!({"Create": {"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
         "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(1, 2)}});
     twin.ok(
@@ -490,6 +518,10 @@ fn what_a_table_is_given_shows_and_how_far_its_new_index_is() {
     );
     let progress = || {
         let metrics = twin.engine.metrics(&twin.caller);
+        let progresses = metrics
+            .iter()
+            .filter(|metric| metric.name == "OnlineIndexPercentageProgress");
+        assert!(progresses.count() <= 1, "the other indexes are there");
         let of_index = |name: &str| {
             let found = metrics.iter().find(|metric| metric.name == name);
             found.filter(|metric| metric.dimension("GlobalSecondaryIndexName") == Some("by-g"))
@@ -544,6 +576,41 @@ fn records_of_streams_are_counted_by_stream() {
         metrics.contains(&format!("ReturnedBytes{dimensions} {bytes}")),
         "{metrics:?}"
     );
+}
+
+#[test]
+fn a_search_of_a_vector_index_is_told() {
+    let twin = Twin::new(1);
+    twin.engine.watch(true);
+    twin.ok(
+        "CreateTable",
+        &json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "VectorIndexes": [{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 1,
+                "DistanceFunction": "EUCLIDEAN", "Projection": {"ProjectionType": "ALL"}}]}),
+    );
+    twin.ok(
+        "PutItem",
+        &json!({"TableName": "tab", "Item": {"pk": {"S": "a"}, "v": {"L": [{"N": "1"}]}}}),
+    );
+    let search = json!({"TableName": "tab", "IndexName": "near", "TopK": 5, "SearchVector": [{"N": "1"}]});
+    let internal = Some(ErrorKind::InternalServerError);
+    for (error, returned) in [(None, 1), (internal, 0)] {
+        if error.is_some() {
+            let rule = Rule::new(Verdict::InternalServerError).operation("SearchVectors");
+            twin.engine.faults().add(rule);
+        }
+        twin.send("SearchVectors", &search);
+        let seen = last(&twin);
+        let touches: Vec<_> = seen
+            .touches
+            .iter()
+            .map(|touch| (touch.act, touch.index.as_deref(), touch.error))
+            .collect();
+        assert_eq!(touches, [(Act::SearchVectors, Some("near"), error)]);
+        assert_eq!(seen.returned, returned);
+    }
 }
 
 /// What comes a second time costs the reads that find that out.

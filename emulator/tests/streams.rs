@@ -271,6 +271,25 @@ fn what_is_due_is_told_before_the_stream_is_read() {
 }
 
 #[test]
+fn what_is_due_is_told_before_the_end_of_the_stream_is_looked_for() {
+    let twin = with_stream();
+    twin.ok(
+        "UpdateTimeToLive",
+        &json!({"TableName": "tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "v"}}),
+    );
+    put(&twin, "a", twin.seconds() + 60);
+    let arn = latest(&twin);
+    let shards = shards(&twin, &arn);
+    twin.engine.clock().advance(Duration::from_secs(61));
+    for shard in shards {
+        let end = iterator(&twin, &arn, shard["ShardId"].as_str().unwrap(), "LATEST");
+        let answer = twin.ok("GetRecords", &json!({"ShardIterator": end}));
+        assert_eq!(answer["Records"], json!([]));
+    }
+    assert_eq!(records(&twin, &arn).len(), 2);
+}
+
+#[test]
 fn iterators_stand_where_they_are_told_to() {
     let twin = with_stream();
     let arn = latest(&twin);

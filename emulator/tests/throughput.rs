@@ -326,6 +326,48 @@ fn the_account_has_a_quota_for_each_table() {
     expect(&refused.unwrap(), "IndexReadAccountLimitExceeded", &of_index);
 }
 
+/// An entry whose key moves asks two partitions of its index, and may lack what one of them has not.
+#[test]
+fn a_throttle_is_counted_where_there_was_too_little() {
+    let twin = enforced(Enforcement {
+        partition_write: 100,
+        ..Enforcement::AWS
+    });
+    let units = provisioned(100, 400);
+    let mut table = provisioned(100, 4000);
+    table["AttributeDefinitions"] =
+        json!([{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}]);
+    table["GlobalSecondaryIndexes"] = json!([{"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "ProvisionedThroughput": units["ProvisionedThroughput"]}]);
+    create(&twin, &table);
+    let filler = "v".repeat(5000);
+    let put = |key: &str, g: &str| {
+        let item = json!({"pk": {"S": key}, "g": {"S": g}, "v": {"S": filler}});
+        twin.send("PutItem", &json!({"TableName": "tab", "Item": item}))
+    };
+    let throttles = || {
+        let partitions = heat(&twin).resources[1].partitions.clone();
+        let refused = partitions.into_iter().filter(|partition| partition.write.throttles > 0);
+        let refused =
+            refused.map(|partition| ((partition.first..=partition.last).contains(&token_of("hot")), partition));
+        refused
+            .map(|(hot, partition)| (hot, partition.write.throttles))
+            .collect::<Vec<_>>()
+    };
+    let cold = (0..100)
+        .map(|at| format!("cold{at}"))
+        .find(|name| token_of(name) >> 62 != token_of("hot") >> 62);
+    assert_eq!(put("moves", &cold.unwrap()).0, 200);
+    let refused = (0..100)
+        .map(|at| put(&format!("k{at}"), "hot"))
+        .find(|(status, _)| *status != 200);
+    let reason = &refused.unwrap().1["ThrottlingReasons"][0]["reason"];
+    assert_eq!(*reason, json!("IndexWriteKeyRangeThroughputExceeded"));
+    assert_eq!(throttles(), [(true, 1)]);
+    assert_eq!(put("moves", "hot").0, 400);
+    assert_eq!(throttles(), [(true, 2)]);
+}
+
 #[test]
 fn who_watches_sees_heat_without_being_throttled() {
     let twin = Twin::new(1);
@@ -380,6 +422,49 @@ fn a_change_that_takes_its_time_holds_when_it_is_done() {
         101,
         "one second at the old rate, one at the new"
     );
+}
+
+#[test]
+fn what_an_index_has_spent_stays_its_own_when_its_table_changes() {
+    let twin = enforced(Enforcement::AWS);
+    let mut table = provisioned(10, 10);
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    table["AttributeDefinitions"] = json!([attribute("pk"), attribute("one"), attribute("two"), attribute("six")]);
+    let index = |name: &str| {
+        json!({"IndexName": name, "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
+        "ProvisionedThroughput": provisioned(10, 10)["ProvisionedThroughput"]})
+    };
+    table["GlobalSecondaryIndexes"] = json!([index("one"), index("two"), index("six")]);
+    create(&twin, &table);
+    for (key, times) in [("one", 1), ("two", 2), ("six", 4)] {
+        for _ in 0..times {
+            twin.ok(
+                "PutItem",
+                &json!({"TableName": "tab", "Item": {"pk": {"S": key}, key: {"S": "x"}}}),
+            );
+            twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": key}}}));
+            seconds(&twin, 1);
+        }
+    }
+    let spent = || -> Vec<(Option<String>, f64)> {
+        let of = |name: &Option<_>| name.as_ref().map(ToString::to_string);
+        let resources = heat(&twin).resources.into_iter();
+        resources
+            .map(|resource| (of(&resource.index), resource.write.units.as_f64()))
+            .collect()
+    };
+    let name = |name: &str| Some(name.to_owned());
+    assert_eq!(
+        spent(),
+        [(None, 14.0), (name("one"), 2.0), (name("two"), 4.0), (name("six"), 8.0)]
+    );
+    let delete = json!([{"Delete": {"IndexName": "one"}}]);
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "GlobalSecondaryIndexUpdates": delete}),
+    );
+    assert_eq!(spent(), [(None, 14.0), (name("two"), 4.0), (name("six"), 8.0)]);
 }
 
 /// A bucket as the guide describes it, counted in whole microseconds, and what passed when.

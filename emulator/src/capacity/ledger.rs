@@ -37,6 +37,10 @@ pub struct Shortage {
     pub index: Option<Name>,
     /// Reading or writing.
     pub direction: Direction,
+    /// How much it asked for.
+    pub units: Units,
+    /// Of which key.
+    pub token: u64,
     /// How the resource is paid for.
     pub billing: BillingMode,
     /// What was exceeded.
@@ -167,19 +171,15 @@ impl Ledger {
             self.spend(demands, now);
             return Ok(());
         }
-        self.refuse(demands, &shortages, now);
+        self.refuse(&shortages, now);
         Err(shortages)
     }
 
     /// Counts what was refused.
-    pub fn refuse(&mut self, demands: &[Demand<'_>], shortages: &[Shortage], now: Moment) {
+    pub fn refuse(&mut self, shortages: &[Shortage], now: Moment) {
         for shortage in shortages {
             let index = shortage.index.as_deref();
-            let of = |demand: &&Demand<'_>| demand.entry == shortage.entry && demand.index == index;
-            let Some(demand) = demands.iter().find(of) else {
-                continue;
-            };
-            let (direction, token, units) = (demand.direction, demand.token, demand.units);
+            let (direction, token, units) = (shortage.direction, shortage.token, shortage.units);
             let Some(meter) = self.meter(index) else { continue };
             let split = meter.refuse(direction, token, units, shortage.exceeded, now);
             self.splits.extend(split.filter(|_| index.is_none()));
@@ -196,7 +196,7 @@ impl Ledger {
             return Ok(());
         };
         let shortage = shortage(demand, meter, exceeded);
-        self.refuse(&[*demand], std::slice::from_ref(&shortage), now);
+        self.refuse(std::slice::from_ref(&shortage), now);
         Err(shortage)
     }
 
@@ -269,6 +269,8 @@ fn shortage(demand: &Demand<'_>, meter: &Meter, exceeded: Exceeded) -> Shortage 
         entry: demand.entry,
         index: demand.index.map(Name::new),
         direction: demand.direction,
+        units: demand.units,
+        token: demand.token,
         billing: meter.billing(),
         exceeded,
     }

@@ -124,7 +124,7 @@ impl<'a> Basket<'a> {
         for (table, demands, ledger) in &mut locked {
             let Some(ledger) = ledger.as_mut() else { continue };
             let shortages = ledger.check(demands, now);
-            ledger.refuse(demands, &shortages, now);
+            ledger.refuse(&shortages, now);
             for of_entry in shortages.chunk_by(|left, right| left.entry == right.entry) {
                 lacking[of_entry[0].entry] = Some(throttled(table, of_entry.iter()));
             }

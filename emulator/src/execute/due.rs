@@ -14,7 +14,7 @@ use crate::value::Item;
 /// Does all that is due in a table by `now`, partition by partition, and lets its indexes catch up.
 pub fn run_due(table: &Table, now: Moment) {
     let shape = table.shape();
-    run_partitions(table, &shape, now);
+    run_partitions(table, now);
     for index in &shape.indexes {
         index.drain(now);
     }
@@ -24,25 +24,21 @@ pub fn run_due(table: &Table, now: Moment) {
 }
 
 /// Does all that is due in all partitions by `now`.
-pub(super) fn run_partitions(table: &Table, shape: &Shape, now: Moment) {
+pub(super) fn run_partitions(table: &Table, now: Moment) {
     for partition in table.partitions() {
-        run_partition(table, shape, partition, now);
+        run_partition(table, partition, now);
     }
 }
 
 /// Does all that is due in a partition by `now`.
-pub(super) fn run_partition(table: &Table, shape: &Shape, partition: &Partition, now: Moment) {
+pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
     if !partition.is_due(now) {
         return;
     }
     let mut guard = partition.write();
-    if guard.epoch == shape.epoch {
-        run_locked(table, shape, partition, Arc::make_mut(&mut guard), now);
-    } else {
-        // The table has changed since its shape was read; the partition lock keeps it as it is now.
-        let shape = table.shape();
-        run_locked(table, &shape, partition, Arc::make_mut(&mut guard), now);
-    }
+    // The partition lock keeps the shape as it is now.
+    let shape = table.shape();
+    run_locked(table, &shape, partition, Arc::make_mut(&mut guard), now);
 }
 
 /// Reads an index with nothing of its table due and not done: `arrived` if nothing can be, and else `settled`, which asks
@@ -55,7 +51,7 @@ pub(super) fn with_nothing_due<R>(
     settled: impl Fn(&dyn Fn() -> bool) -> Option<R>,
 ) -> R {
     loop {
-        run_partitions(table, shape, now);
+        run_partitions(table, now);
         if !shape.has_due_work() {
             return arrived();
         }
@@ -67,14 +63,9 @@ pub(super) fn with_nothing_due<R>(
 }
 
 /// Locks a partition for reading, with nothing in it that is due by `now`.
-pub(super) fn read<'p>(
-    table: &Table,
-    shape: &Shape,
-    partition: &'p Partition,
-    now: Moment,
-) -> RwLockReadGuard<'p, Arc<Contents>> {
+pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> RwLockReadGuard<'p, Arc<Contents>> {
     loop {
-        run_partition(table, shape, partition, now);
+        run_partition(table, partition, now);
         let guard = partition.read();
         // A request of an earlier moment may have written what is due by now before the lock was had. What is due is
         // published under the lock, so this look is exact.
@@ -94,7 +85,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
     while let Some(due) = contents.take_due(now) {
         match due {
             // An overwrite has removed its old entry, so the item is there and still expired.
-            Due::Expiry(Expiry { due, key }) if contents.get(&key).is_some() => {
+            Due::Expiry(Expiry { due, key }) => {
                 change(
                     table,
                     shape,
@@ -110,7 +101,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
             Due::Landing(at, key, Landing::Writes(new)) => {
                 change(table, shape, partition, contents, (key, new), Cause::Request, (at, now));
             }
-            Due::Expiry(_) | Due::Landing(_, _, Landing::Checks) => {}
+            Due::Landing(_, _, Landing::Checks) => {}
         }
     }
     partition.publish_due(contents);

@@ -37,7 +37,7 @@ impl Context<'_> {
     pub fn judge(&self, entry: &Entry<'_>) -> Result<(), ApiError> {
         let faults = self.engine.faults();
         let conditions = &entry.shape.conditions;
-        let dials = conditions.internal_errors > 0.0 || conditions.throttles > 0.0;
+        let dials = conditions.internal_errors != 0.0 || conditions.throttles != 0.0;
         if faults.is_empty() && !dials {
             return Ok(());
         }

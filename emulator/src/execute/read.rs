@@ -100,7 +100,7 @@ fn look(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
     let table = &get.target.table;
     let place = table.partition_of(get.key.token);
     let partition = table.partition(place);
-    let contents = due::read(table, &get.target.shape, partition, context.now);
+    let contents = due::read(table, partition, context.now);
     if let Some(history) = contents.history()
         && let Some(state) = stale::state(context, table, place, history, &get.key.bytes, get.consistent)
     {
@@ -121,7 +121,7 @@ pub fn page(context: &Context<'_>, target: &Target, source: Source, walk: &Walk<
         Source::Table | Source::Local(_) => {
             let local = if let Source::Local(at) = source { Some(at) } else { None };
             let look = |at| {
-                let contents = due::read(table, &target.shape, table.partition(at), context.now);
+                let contents = due::read(table, table.partition(at), context.now);
                 let state = contents
                     .history()
                     .and_then(|history| stale::state_of_page(context, table, at, history, walk, consistent));
@@ -144,8 +144,8 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
     let guards: Vec<_> = partitions
         .iter()
         .map(|(place, get)| {
-            let Target { table, shape } = &get.target;
-            (*place, due::read(table, shape, table.partition(place.1), context.now))
+            let table = &get.target.table;
+            (*place, due::read(table, table.partition(place.1), context.now))
         })
         .collect();
     for ((_, get), (_, contents)) in partitions.iter().zip(&guards) {

@@ -52,10 +52,8 @@ pub fn search(
         let score = vector::score(distance, entry.vector(), search.vector);
         let behind = |found: &Found| vector::nearer(distance, found.score, score) != Ordering::Greater;
         let place = nearest.partition_point(behind);
-        if place < search.most {
-            nearest.insert(place, Found { score, entry });
-            nearest.truncate(search.most);
-        }
+        nearest.insert(place, Found { score, entry });
+        nearest.truncate(search.most);
     }
     nearest
 }

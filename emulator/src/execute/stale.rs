@@ -42,7 +42,7 @@ pub(super) fn state(
             .readers()
             .advance(reader, state, present, (forget, context.now));
     }
-    (state < present).then_some(state)
+    (state != present).then_some(state)
 }
 
 /// The same for a page, which is named by where it begins.

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use super::Context;
 use super::due;
-use crate::storage::{Sequence, Shape, Slice, Stream, Table, Unreadable};
+use crate::storage::{Sequence, Slice, Stream, Table, Unreadable};
 
 /// The table whose records a stream takes; a closed stream has none.
-fn table_of(context: &Context<'_>, stream: &Arc<Stream>) -> Option<(Arc<Table>, Arc<Shape>)> {
+fn table_of(context: &Context<'_>, stream: &Arc<Stream>) -> Option<Arc<Table>> {
     let table = context.engine.catalog().table(&context.scope, &stream.table)?;
     let shape = table.shape();
     let takes = shape.stream.as_ref().is_some_and(|there| Arc::ptr_eq(there, stream));
-    takes.then_some((table, shape))
+    takes.then_some(table)
 }
 
 /// What is due in the stream's table happens, so that the stream has its records.
 pub fn settle_stream(context: &Context<'_>, stream: &Arc<Stream>) {
-    if let Some((table, shape)) = table_of(context, stream) {
-        due::run_partitions(&table, &shape, context.now);
+    if let Some(table) = table_of(context, stream) {
+        due::run_partitions(&table, context.now);
     }
 }
 
@@ -35,7 +35,7 @@ pub fn read_stream(
     let there = table_of(context, stream);
     let locked = there
         .as_ref()
-        .map(|(table, shape)| due::read(table, shape, table.partition(place), now));
+        .map(|table| due::read(table, table.partition(place), now));
     let slice = stream.read(place, shard, from, most, now);
     drop(locked);
     slice

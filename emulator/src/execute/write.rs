@@ -187,7 +187,7 @@ fn updated(
         return Ok(None);
     };
     let item = Item::new(new);
-    let weighed = charged && update.most_charge(item.size()) > limits::ITEM_SIZE;
+    let weighed = charged && update.may_be_overcharged(item.size());
     let charge = if weighed { update.charge(item.attributes()) } else { 0 };
     if item.size().max(charge) > limits::ITEM_SIZE {
         return Err(ApiError::updated_item_too_large());

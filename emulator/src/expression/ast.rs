@@ -304,17 +304,22 @@ impl Parsed {
             list.capacity() * size_of::<T>()
         }
         let body = match &self.body {
-            Body::Condition { nodes, program, .. } => bytes(nodes) + bytes(program),
-            Body::Update(actions) => bytes(actions),
-            Body::Projection(paths) => bytes(paths),
+            Body::Condition { nodes, program, .. } => [bytes(nodes), bytes(program)],
+            Body::Update(actions) => [bytes(actions), 0],
+            Body::Projection(paths) => [bytes(paths), 0],
         };
-        let lists = bytes(&self.literals) + bytes(&self.names) + bytes(&self.values) + bytes(&self.elements);
-        size_of::<Parsed>()
-            + 2 * self.text.len() // the text, and at most as much again in names too long to stand in their place
-            + lists
-            + bytes(&self.operands)
-            + bytes(&self.applications)
-            + bytes(&self.steps)
-            + body
+        let lists = [
+            size_of::<Parsed>(),
+            // The text, and at most as much again in names too long to stand in their place.
+            2 * self.text.len(),
+            bytes(&self.literals),
+            bytes(&self.names),
+            bytes(&self.values),
+            bytes(&self.elements),
+            bytes(&self.operands),
+            bytes(&self.applications),
+            bytes(&self.steps),
+        ];
+        lists.iter().chain(&body).sum()
     }
 }

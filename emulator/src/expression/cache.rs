@@ -35,7 +35,6 @@ pub struct Cache {
 }
 
 struct Entry {
-    hash: u64,
     weight: usize,
     parsed: Arc<Parsed>,
 }
@@ -54,12 +53,11 @@ impl Cache {
         (grammar, text).hash(&mut hasher);
         let hash = hasher.finish();
         let set = &self.sets[(hash >> 32) as usize & (SETS - 1)];
-        if let Some(parsed) = find(&mut set.lock(), hash, text, grammar) {
+        if let Some(parsed) = find(&mut set.lock(), text, grammar) {
             return Ok(parsed);
         }
         let parsed = Arc::new(parser::parse(text, grammar)?);
         let entry = Entry {
-            hash,
             weight: parsed.weight(),
             parsed: parsed.clone(),
         };
@@ -74,10 +72,10 @@ impl Default for Cache {
     }
 }
 
-fn find(set: &mut [Entry], hash: u64, text: &str, grammar: Grammar) -> Option<Arc<Parsed>> {
+fn find(set: &mut [Entry], text: &str, grammar: Grammar) -> Option<Arc<Parsed>> {
     let at = set
         .iter()
-        .position(|entry| entry.hash == hash && entry.parsed.grammar == grammar && *entry.parsed.text == *text)?;
+        .position(|Entry { parsed, .. }| parsed.grammar == grammar && *parsed.text == *text)?;
     set[..=at].rotate_right(1);
     Some(set[0].parsed.clone())
 }
@@ -98,13 +96,18 @@ fn insert(set: &mut Vec<Entry>, entry: Entry) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ast::Body;
     use super::*;
 
     #[test]
     fn a_text_is_parsed_once_for_each_grammar() {
         let cache = Cache::new();
-        let first = cache.parse("a = :v", Grammar::Condition).unwrap();
-        assert!(Arc::ptr_eq(&first, &cache.parse("a = :v", Grammar::Condition).unwrap()));
+        // About the longest that the service takes.
+        let long = vec!["a = :v"; 340].join(" AND ");
+        for text in ["a = :v", &long] {
+            let first = cache.parse(text, Grammar::Condition).unwrap();
+            assert!(Arc::ptr_eq(&first, &cache.parse(text, Grammar::Condition).unwrap()));
+        }
         assert!(cache.parse("a = :v", Grammar::Update).is_err());
         assert!(cache.parse("a = :w", Grammar::Condition).is_ok());
     }
@@ -124,8 +127,63 @@ mod tests {
         }
         for set in &cache.sets {
             let set = set.lock();
-            assert!(set.len() <= WAYS);
+            assert!((1..=WAYS).contains(&set.len()));
             assert!(set.iter().map(|entry| entry.weight).sum::<usize>() <= SET_WEIGHT);
+        }
+    }
+
+    #[test]
+    fn a_set_keeps_the_latest_that_fit_and_nothing_makes_way_for_what_cannot() {
+        let mut set = Vec::new();
+        for (text, weight, kept) in [
+            ("a", SET_WEIGHT / 2, vec!["a"]),
+            ("b", SET_WEIGHT + 1, vec!["a"]),
+            ("c", SET_WEIGHT / 2, vec!["c", "a"]),
+            ("d", 1, vec!["d", "c"]),
+            ("e", SET_WEIGHT, vec!["e"]),
+        ] {
+            let parsed = Arc::new(parser::parse(text, Grammar::Projection).unwrap());
+            insert(&mut set, Entry { weight, parsed });
+            let texts: Vec<&str> = set.iter().map(|entry| &*entry.parsed.text).collect();
+            assert_eq!(texts, kept, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_expression_weighs_what_it_takes() {
+        let many = |part: &str, between: &str| {
+            let parts = (0..40).map(|at| part.replace('$', &at.to_string()));
+            parts.collect::<Vec<_>>().join(between)
+        };
+        for (text, grammar) in [
+            (many("a$.#b$ = :v$", " AND "), Grammar::Condition),
+            (format!("SET {}", many("a$.#b$ = c$ + :v$", ", ")), Grammar::Update),
+            (many("a$.#b$", ", "), Grammar::Projection),
+            ("a".repeat(4000), Grammar::Projection),
+        ] {
+            let parsed = parser::parse(&text, grammar).unwrap();
+            let body = match &parsed.body {
+                Body::Condition { nodes, program, .. } => size_of_val(&**nodes) + size_of_val(&**program),
+                Body::Update(actions) => size_of_val(&**actions),
+                Body::Projection(paths) => size_of_val(&**paths),
+            };
+            let lists = [
+                size_of::<Parsed>(),
+                size_of_val(&*parsed.literals),
+                size_of_val(&*parsed.names),
+                size_of_val(&*parsed.values),
+                size_of_val(&*parsed.elements),
+                size_of_val(&*parsed.operands),
+                size_of_val(&*parsed.applications),
+                size_of_val(&*parsed.steps),
+            ];
+            let least = text.len() + text.len() + body + lists.iter().sum::<usize>();
+            // A list that grows has up to twice the room it needs.
+            assert!(
+                (least..2 * least).contains(&parsed.weight()),
+                "{text}: {}",
+                parsed.weight()
+            );
         }
     }
 }

@@ -227,7 +227,6 @@ fn contains(whole: &AttributeValue, part: &AttributeValue) -> bool {
 /// What `size` gives: strings count UTF-16 units, binaries bytes, the rest their members.
 fn size(value: &AttributeValue) -> Option<usize> {
     match value {
-        AttributeValue::S(text) if text.is_ascii() => Some(text.len()),
         AttributeValue::S(text) => Some(text.chars().map(char::len_utf16).sum()),
         AttributeValue::B(bytes) => Some(bytes.len()),
         AttributeValue::Ss(set) => Some(set.len()),

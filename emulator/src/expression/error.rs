@@ -5,6 +5,9 @@
 
 use std::fmt::{self, Display};
 
+use base64::display::Base64Display;
+use base64::engine::general_purpose::STANDARD;
+
 use super::ExpressionKind;
 use crate::error::ApiError;
 use crate::limits;
@@ -163,26 +166,9 @@ impl Display for Shown<'_> {
         match self.0 {
             AttributeValue::S(text) => write!(formatter, "{{S:{text}}}"),
             AttributeValue::N(number) => write!(formatter, "{{N:{number}}}"),
-            AttributeValue::B(bytes) => write!(formatter, "{{B:{}}}", Base64(bytes)),
+            AttributeValue::B(bytes) => write!(formatter, "{{B:{}}}", Base64Display::new(bytes, &STANDARD)),
             other => write!(formatter, "{{{}}}", other.type_name()),
         }
-    }
-}
-
-struct Base64<'a>(&'a [u8]);
-
-impl Display for Base64<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        for chunk in self.0.chunks(3) {
-            let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-            let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-            for place in 0..4 {
-                let digit = char::from(DIGITS[(bits >> (18 - 6 * place)) as usize & 63]);
-                write!(formatter, "{}", if place > chunk.len() { '=' } else { digit })?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -162,12 +162,6 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-impl fmt::Debug for Path<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
 /// How two paths stand to each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {

@@ -159,7 +159,8 @@ impl<'r> Update<'r> {
             (AttributeValue::Ss(left), AttributeValue::Ss(right)) => Ok(AttributeValue::Ss(union(left, right))),
             (AttributeValue::Ns(left), AttributeValue::Ns(right)) => Ok(AttributeValue::Ns(union(left, right))),
             (AttributeValue::Bs(left), AttributeValue::Bs(right)) => Ok(AttributeValue::Bs(union(left, right))),
-            (AttributeValue::L(left), AttributeValue::L(right)) if self.legacy => Ok(appended(left, right)),
+            // Of the legacy parameters alone: an expression's ADD is given no list.
+            (AttributeValue::L(left), AttributeValue::L(right)) => Ok(appended(left, right)),
             _ => Err(self.mismatch()),
         }
     }
@@ -224,9 +225,10 @@ impl<'r> Update<'r> {
         project(item, &paths)
     }
 
-    /// What [`Update::charge`] cannot exceed for a finished item of `size` bytes: far from the gate it need not be known.
-    pub fn most_charge(&self, size: usize) -> usize {
-        3 + 20 * self.actions().len() + size
+    /// Whether [`Update::charge`] may be over the limit for a finished item of `size` bytes: far from it, it need not be
+    /// known.
+    pub fn may_be_overcharged(&self, size: usize) -> bool {
+        3 + 20 * self.actions().len() + size > limits::ITEM_SIZE
     }
 
     /// What UpdateItem weighs against the item's limit besides the item itself: 3, and 19 for each SET or ADD (20 at a
@@ -346,8 +348,10 @@ impl<'a> Work<'a> {
                 Some((AttributeValue::M(parent), PathElement::Name(name))) => {
                     parent.insert(Name::new(name), value.into_owned());
                 }
-                Some((AttributeValue::L(parent), PathElement::Index(index))) if index < parent.len() => {
-                    parent[index] = value.into_owned();
+                Some((AttributeValue::L(parent), PathElement::Index(index))) => {
+                    if let Some(there) = parent.get_mut(index) {
+                        *there = value.into_owned();
+                    }
                 }
                 _ => {}
             }

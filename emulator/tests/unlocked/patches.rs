@@ -57,8 +57,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "a transactional read's locks, before it has read everything",
         file: "src/execute/read.rs",
-        locked: "            (*place, due::read(table, shape, table.partition(place.1), context.now))\n",
-        unlocked: "            (*place, Arc::clone(&due::read(table, shape, table.partition(place.1), context.now)))\n",
+        locked: "            (*place, due::read(table, table.partition(place.1), context.now))\n",
+        unlocked: "            (*place, Arc::clone(&due::read(table, table.partition(place.1), context.now)))\n",
         models: &["a_transaction_is_never_seen_half_done"],
     },
     Patch {
@@ -152,8 +152,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a shard of its stream is read",
         file: "src/execute/stream.rs",
-        locked: "        .map(|(table, shape)| due::read(table, shape, table.partition(place), now));\n",
-        unlocked: "        .map(|(table, shape)| due::run_partition(table, shape, table.partition(place), now));\n",
+        locked: "        .map(|table| due::read(table, table.partition(place), now));\n",
+        unlocked: "        .map(|table| due::run_partition(table, table.partition(place), now));\n",
         models: &["a_transaction_is_told_as_a_whole"],
     },
     Patch {

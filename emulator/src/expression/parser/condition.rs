@@ -51,15 +51,15 @@ impl Builder {
         self.open.push(open);
     }
 
-    /// Ends what is open to the left of `node` and binds tighter than what follows: NOT always, AND and OR as asked.
-    fn reduce(&mut self, mut node: u32, and: bool, or: bool) -> u32 {
+    /// Ends what is open to the left of `node` and binds as tight as what follows: NOT and AND always, OR as asked.
+    fn reduce(&mut self, mut node: u32, or: bool) -> u32 {
         loop {
             node = match self.open.last().copied() {
                 Some(Open::Not) => {
                     self.program.push(Op::Not);
                     self.node(Node::Not(node))
                 }
-                Some(Open::And { left, jump }) if and => {
+                Some(Open::And { left, jump }) => {
                     self.program[jump] = Op::JumpIfFalse(self.program.len() as u32);
                     self.node(Node::And(left, node))
                 }
@@ -147,12 +147,12 @@ impl Parser<'_> {
         mut wrapped: bool,
     ) -> Result<Option<u32>, String> {
         loop {
-            let (and, or) = match self.current.kind {
-                Kind::Keyword(Keyword::And) => (true, false),
-                Kind::Keyword(Keyword::Or) | Kind::Close | Kind::End => (true, true),
+            let or = match self.current.kind {
+                Kind::Keyword(Keyword::And) => false,
+                Kind::Keyword(Keyword::Or) | Kind::Close | Kind::End => true,
                 _ => return self.syntax_error(),
             };
-            let reduced = builder.reduce(node, and, or);
+            let reduced = builder.reduce(node, or);
             wrapped &= reduced == node;
             node = reduced;
             match (self.current.kind, builder.open.last()) {

@@ -70,6 +70,7 @@ fn conditions() {
         "size(s) <> :v",
         "m.x = :n AND l[1] = m.x AND l[9] <> :n",
         "zz = :v OR n = n2 OR s <> :v AND n > :n",
+        "s <> :v OR zz = :v AND zz = :w",
         "NOT (zz = :v OR zz = :w) AND NOT zz = :v",
         "(zz = :v AND zz = :v) OR s <> :v",
     ] {
@@ -167,12 +168,14 @@ fn updates() {
     check("ADD zz :n", "zz", "1");
     check("ADD zz :ss", "zz", "SS|a");
     check("ADD ns :ns", "ns", "NS|1 2");
+    check("ADD bs :bs", "bs", "BS|a b");
     check("ADD m.x :n", "m", "M|x=2 y='q");
     check("ADD m.z :n", "m", "M|x=1 y='q z=1");
     check("ADD l[0] :n", "l", "L|1 1 2");
     check("ADD l[9] :n", "l", "L|0 1 2 1");
     check("DELETE ss :ss", "ss", "SS|b");
     check("DELETE ns :ns", "ns", "NS|2");
+    check("DELETE bs :bs", "bs", "BS|b");
     check("DELETE zz :ss, m.zz :ss", "zz", "");
     check("DELETE ls[0] :ss REMOVE ls[1], ls[2].x", "ls", "L|M|");
     check("SET c = pk", "c", "'p");

@@ -4,6 +4,7 @@ use super::super::ExpressionKind::*;
 use super::super::*;
 use super::{check, fault, message, value};
 use crate::request::Substitutions;
+use crate::value::Name;
 
 const UNDEFINED_U: &str = "An expression attribute value used in expression is not defined; attribute value: :u";
 const UNDEFINED_NAME_U: &str =
@@ -427,4 +428,21 @@ fn substitutions() {
             many.join(", ")
         ),
     );
+}
+
+#[test]
+fn as_many_placeholders_as_one_likes() {
+    for count in [1, 8, 9, 40] {
+        let aliases: Vec<Name> = (0..count).map(|at| Name::new(format!("#n{at}"))).collect();
+        let names = aliases.iter().map(|alias| (alias.clone(), Name::new(&alias[1..])));
+        let substitutions = Substitutions {
+            names: Some(names.collect()),
+            values: None,
+        };
+        let cache = Cache::new();
+        let mut scope = Scope::new(&substitutions, &cache).unwrap();
+        let projection = scope.projection(&aliases.join(", ")).unwrap();
+        assert_eq!(projection.top_level_names().count(), count);
+        assert!(scope.check_all_used().is_ok());
+    }
 }

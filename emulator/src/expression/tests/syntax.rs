@@ -56,6 +56,7 @@ fn updates() {
             ("SET a = if_not_exists(b,)", ")", ",)"),
             ("SET (a) = :n", "(", "SET (a"),
             ("SET a = (b", "<EOF>", "b"),
+            ("SET a = (b + :n", "<EOF>", ":n"),
             ("SET a = (:n))", ")", "))"),
             ("SET foo(a) = :n", "(", "foo(a"),
             ("SET a += :n", "+", "a +="),
@@ -79,6 +80,8 @@ fn conditions() {
             ("(a = :v", "<EOF>", ":v"),
             ("((a = :v)", "<EOF>", ")"),
             ("(a = :v))", ")", "))"),
+            ("a) = :v", ")", "a) ="),
+            ("NOT a) = :v", ")", "a) ="),
             ("a IN ()", ")", "()"),
             ("a IN (:v,)", ")", ",)"),
             ("a IN (,:v)", ",", "(,:v"),
@@ -240,6 +243,10 @@ fn limits() {
             ),
             (&count(299), ""),
             (&("NOT ".to_owned() + &count(299)), ""),
+            (
+                &("NOT NOT ".to_owned() + &count(299)),
+                "The expression contains too many operators; operator count: 301",
+            ),
             (
                 &count(301),
                 "The expression contains too many operators; operator count: 301",

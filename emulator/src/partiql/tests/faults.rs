@@ -341,8 +341,10 @@ fn too_much() {
         &format!("a IN [{}]", list(101)),
         "The IN operator is provided with too many operands; number of operands: 101",
     )]);
-    let many = vec!["a=1"; 200].join(" OR ");
-    check_where(&[(&many, "The expression contains too many operators; operator count: 301")]);
+    for connective in [" OR ", " AND "] {
+        let many = vec!["a=1"; 200].join(connective);
+        check_where(&[(&many, "The expression contains too many operators; operator count: 301")]);
+    }
     let path = vec!["a"; 33].join(".");
     check_where(&[(
         &format!("{path} = 1"),

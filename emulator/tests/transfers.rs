@@ -1,0 +1,121 @@
+//! Exports and imports by way of a depot that the engine is given.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::Twin;
+use dynatwin_engine::request::ItemRecord;
+use dynatwin_engine::transfer::{Depot, Export, Failure, Line, Record, Report, Source};
+use dynatwin_engine::value::AttributeValue;
+use serde_json::{Value, json};
+
+/// A bucket in memory: what was exported last.
+#[derive(Default)]
+struct Shelf(Mutex<Vec<Line>>);
+
+impl Depot for Shelf {
+    fn export(&self, export: &Export) -> Result<(), Failure> {
+        *self.0.lock().unwrap() = export.parts.concat();
+        Ok(())
+    }
+
+    fn read(&self, _: &Source, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+        let lines = self.0.lock().unwrap();
+        for (number, line) in (1..).zip(&*lines) {
+            let record = ItemRecord {
+                item: match line {
+                    Line::Item(item) => Some(item.attributes().clone()),
+                    Line::Change { .. } => None,
+                },
+                ..ItemRecord::default()
+            };
+            take(Record {
+                object: "shelf".to_owned(),
+                number,
+                read: Ok(record),
+            });
+        }
+        Ok(lines.len() as u64)
+    }
+
+    fn report(&self, _: &Report) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn table(name: &str) -> Value {
+    json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]})
+}
+
+/// A twin with a shelf, and three items in a table whose past can be seen.
+fn with_shelf() -> (Twin, Arc<Shelf>) {
+    let (mut twin, shelf) = (Twin::new(1), Arc::new(Shelf::default()));
+    twin.engine = twin.engine.with_depot(Arc::clone(&shelf) as Arc<dyn Depot>);
+    twin.ok("CreateTable", &table("tab"));
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
+    );
+    for key in ["a", "b", "c"] {
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": key}}}));
+    }
+    (twin, shelf)
+}
+
+/// Exports, and says how many items that were.
+fn export(twin: &Twin, more: Value) -> Value {
+    let mut body = json!({"TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "S3Bucket": "shelf"});
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let export = twin.ok("ExportTableToPointInTime", &body);
+    let export = json!({"ExportArn": export["ExportDescription"]["ExportArn"]});
+    let export = &twin.ok("DescribeExport", &export)["ExportDescription"];
+    assert_eq!(export["ExportStatus"], "COMPLETED");
+    export["ItemCount"].clone()
+}
+
+#[test]
+fn a_table_goes_into_a_depot_and_comes_back() {
+    let (twin, _) = with_shelf();
+    assert_eq!(export(&twin, json!({})), 3);
+    twin.ok(
+        "ImportTable",
+        &json!({"S3BucketSource": {"S3Bucket": "shelf"}, "InputFormat": "DYNAMODB_JSON",
+            "TableCreationParameters": table("copy")}),
+    );
+    let items = |table: &str| twin.ok("Scan", &json!({"TableName": table}))["Items"].clone();
+    assert_eq!(items("copy"), items("tab"));
+    assert_eq!(items("copy").as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn an_incremental_export_has_what_was_changed_and_nothing_else() {
+    let (twin, shelf) = with_shelf();
+    twin.engine.advance(Duration::from_mins(20));
+    let from = twin.seconds();
+    let key = |key: &str| json!({"TableName": "tab", "Key": {"pk": {"S": key}}});
+    let check = |of: &str| json!({"ConditionCheck": {"TableName": "tab", "Key": key(of)["Key"], "ConditionExpression": "attribute_exists(pk)"}});
+    twin.ok("DeleteItem", &key("nobody"));
+    twin.ok(
+        "TransactWriteItems",
+        &json!({"TransactItems": [check("a"), check("b"), {"Delete": key("no one")}]}),
+    );
+    twin.ok("DeleteItem", &key("c"));
+    twin.engine.advance(Duration::from_mins(20));
+    let span = json!({"ExportFromTime": from, "ExportToTime": twin.seconds(), "ExportViewType": "NEW_IMAGE"});
+    let count = export(
+        &twin,
+        json!({"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": span}),
+    );
+    assert_eq!(count, 1);
+    let lines = shelf.0.lock().unwrap();
+    assert!(
+        matches!(&lines[..], [Line::Change { keys, new: None, .. }] if keys.get("pk") == Some(&AttributeValue::string("c"))),
+        "{lines:?}"
+    );
+}
