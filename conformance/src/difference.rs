@@ -1,7 +1,8 @@
 //! Known differences: where another DynamoDB answers otherwise than AWS does, with the reason for believing so.
 //!
 //! `known-differences.json` lists each by target and case, with what is answered and why AWS's answer is the case's. A
-//! difference that is not listed fails a run, and so does a listed one that has gone or become another.
+//! difference that is not listed fails a run, and so does a listed one that has gone or become another. Where a target does
+//! not answer alike each time, the list has the word `varies` for what it answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,6 +41,9 @@ struct Known {
     /// The name of a reason that many share, or a reason.
     why: String,
 }
+
+/// Stands for the answers of a target that are not the same each time, and may be AWS's.
+const VARIES: &str = "varies";
 
 /// Where the list is, if nothing else is told.
 pub fn file() -> PathBuf {
@@ -113,11 +117,12 @@ impl Differences {
         let known = self.known.get(&(target.to_owned(), case.to_owned()));
         match (answered, known) {
             (None, None) => Verdict::Passed,
+            (None, Some(known)) if known.answered == VARIES => Verdict::Passed,
             (Some(_), None) => Verdict::Failed(Failure::new("answers otherwise than AWS")),
             (None, Some(_)) => {
                 Verdict::Failed(Failure::new("is listed as a known difference, and answers as AWS does"))
             }
-            (Some(answered), Some(known)) if short(case, answered) == known.answered => {
+            (Some(answered), Some(known)) if [VARIES, &short(case, answered)].contains(&known.answered.as_str()) => {
                 Verdict::Known(self.reason(&known.why).to_owned())
             }
             (Some(_), Some(known)) => Verdict::Failed(Failure::new(format!(
@@ -157,7 +162,7 @@ impl Differences {
         let ran: BTreeSet<(String, String)> = entries().map(|entry| (entry.target.clone(), entry.id())).collect();
         for (place, known) in &self.known {
             let (target, case) = place;
-            if !ran.contains(place) {
+            if !ran.contains(place) || known.answered == VARIES {
                 by_target
                     .entry(target)
                     .or_default()
@@ -174,6 +179,9 @@ impl Differences {
             };
             let case = entry.id();
             let known = self.known.get(&(entry.target.clone(), case.clone()));
+            if known.is_some_and(|known| known.answered == VARIES) {
+                continue;
+            }
             let proposed = || self.proposed(expected, answered);
             let why = known.map(|known| known.why.as_str()).filter(|why| !why.is_empty());
             let why = why.unwrap_or_else(proposed);
@@ -267,8 +275,8 @@ mod tests {
     }
 
     fn listed() -> Differences {
-        let known = Known {
-            answered: "E: x".to_owned(),
+        let known = |answered: &str| Known {
+            answered: answered.to_owned(),
             why: "old".to_owned(),
         };
         Differences {
@@ -277,7 +285,11 @@ mod tests {
                 ("old".to_owned(), reason("It says the old words.", "E: new", "E: x")),
             ]
             .into(),
-            known: [(("local".to_owned(), "f/c".to_owned()), known)].into(),
+            known: [
+                (("local".to_owned(), "f/c".to_owned()), known("E: x")),
+                (("local".to_owned(), "f/v".to_owned()), known(VARIES)),
+            ]
+            .into(),
         }
     }
 
@@ -293,6 +305,8 @@ mod tests {
         assert_eq!(passes("local", "f/c", Some("E: x")), "known");
         assert_eq!(passes("local", "f/c", Some("E: y")), "failed");
         assert_eq!(passes("local", "f/c", None), "failed");
+        assert_eq!(passes("local", "f/v", Some("E: y")), "known");
+        assert_eq!(passes("local", "f/v", None), "passed");
         assert_eq!(passes("local", "f/d", Some("E: x")), "failed");
         assert_eq!(passes("other", "f/c", Some("E: x")), "failed");
         assert_eq!(passes("other", "f/c", None), "passed");
@@ -303,7 +317,7 @@ mod tests {
         let differences = Differences::read(&file()).unwrap();
         let files = crate::case::files(&crate::case::folder()).unwrap();
         assert_eq!(differences.stale(&files), Vec::<String>::new());
-        assert_eq!(listed().stale(&files), ["local: f/c"]);
+        assert_eq!(listed().stale(&files), ["local: f/c", "local: f/v"]);
     }
 
     #[test]

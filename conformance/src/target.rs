@@ -10,13 +10,15 @@ mod server;
 mod wasm;
 
 use std::fmt;
+use std::future::{Future, ready};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 use dynatwin::Twin;
 
-use crate::check::Failure;
+use crate::check::{Failure, Outcome};
 use crate::door::Door;
 
 pub use dynalite::Dynalite;
@@ -47,6 +49,11 @@ pub trait Target: Send + Sync {
     /// What the names of all tables start with, where tables are shared with others.
     fn table_prefix(&self) -> Option<String> {
         None
+    }
+
+    /// Starts it again if a request has ended it; says whether that was so, and all tables are gone.
+    fn revive(&self) -> Pin<Box<dyn Future<Output = Outcome<bool>> + Send + '_>> {
+        Box::pin(ready(Ok(false)))
     }
 }
 

@@ -78,7 +78,6 @@ impl Process {
 
     /// Waits until somebody listens on a port of this machine.
     pub(super) async fn wait_for_port(&mut self, port: u16) -> Outcome {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait()? {
@@ -86,12 +85,24 @@ impl Process {
                 let said = said.map(|failure| failure.to_string()).unwrap_or_default();
                 return Err(Failure::new(format!("{} ended with {status}: {said}", self.name)));
             }
-            if TcpStream::connect_timeout(&address, Duration::from_millis(100)).is_ok() {
+            if listens(port) {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Err(Failure::new(format!("{} does not listen on port {port}", self.name)))
+    }
+
+    /// Whether it has ended by itself, or listens no more and then does.
+    pub(super) async fn is_ending(&mut self, port: u16) -> Outcome<bool> {
+        let start = Instant::now();
+        while self.child.try_wait()?.is_none() {
+            if listens(port) || start.elapsed() > PATIENCE {
+                return Ok(false);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(true)
     }
 }
 
@@ -119,6 +130,11 @@ fn read_lines(output: impl Read + Send + 'static, lines: UnboundedSender<String>
     });
 }
 
+fn listens(port: u16) -> bool {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    TcpStream::connect_timeout(&address, Duration::from_millis(100)).is_ok()
+}
+
 /// A port that nobody listened on a moment ago.
 pub(super) fn free_port() -> Outcome<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
@@ -131,8 +147,10 @@ mod tests {
     #[tokio::test]
     async fn a_process_that_ends_is_reported_with_its_words() {
         let mut process = Process::start(Command::new("sh").args(["-c", "echo sorry >&2; exit 3"])).unwrap();
-        let failure = process.wait_for_port(free_port().unwrap()).await.unwrap_err();
+        let port = free_port().unwrap();
+        let failure = process.wait_for_port(port).await.unwrap_err();
         assert!(failure.to_string().contains("sorry"), "{failure}");
+        assert_eq!(process.is_ending(port).await, Ok(true));
         assert!(Process::start(&mut Command::new("/nowhere/at/all")).is_err());
     }
 

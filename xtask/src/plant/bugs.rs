@@ -50,8 +50,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "`size` of a text counts its bytes",
         file: "expression/condition.rs",
-        right: "text.is_ascii() =>",
-        wrong: "text.is_ascii() || PLANTED =>",
+        right: "text.chars().map(char::len_utf16).sum()",
+        wrong: "text.chars().map(|char| if PLANTED { char.len_utf8() } else { char.len_utf16() }).sum()",
     },
     Bug {
         what: "a negative number costs no byte for its sign",

@@ -27,7 +27,7 @@ impl<'a> Decoder<'a> {
 
     /// An element of `Keys`.
     pub(super) fn attributes_element(&mut self) -> Read<Map> {
-        self.attribute_map(Place::Element, 0)
+        self.attribute_map_with(Place::Element, 0, Decoder::name_numbers)
     }
 
     /// `ExpressionAttributeValues`.
@@ -66,6 +66,11 @@ impl<'a> Decoder<'a> {
     }
 
     fn attribute_map(&mut self, place: Place, depth: usize) -> Read<Map> {
+        self.attribute_map_with(place, depth, |_, _| {})
+    }
+
+    /// With something to be done after each attribute, by its name.
+    fn attribute_map_with(&mut self, place: Place, depth: usize, after: impl Fn(&mut Self, &str)) -> Read<Map> {
         self.expect_map(place, VALUE)?;
         self.reader.enter()?;
         let mut entries = Vec::new();
@@ -79,9 +84,7 @@ impl<'a> Decoder<'a> {
                 self.faults.note(Rule::Content, rank, ApiError::EMPTY_NAME);
             }
             let value = self.value(Place::Element, depth)?;
-            if depth == 0 {
-                self.name_numbers(&name);
-            }
+            after(self, &name);
             entries.push((CompactString::from(name), value));
         }
         Ok(Map::from_entries(entries))
