@@ -273,6 +273,8 @@ pub struct Faults {
 #[derive(Debug, Default)]
 struct Installed {
     next: u64,
+    /// The last rule before all were taken out: shares go by the place of a rule since then.
+    cleared: u64,
     rules: Vec<RuleReport>,
     /// Rules that were taken out before they ever acted.
     idle: VecDeque<RuleReport>,
@@ -353,7 +355,14 @@ impl Faults {
         installed.rules.clear();
         installed.idle.clear();
         installed.shares.0.clear();
+        installed.cleared = installed.next;
         self.count.store(0, Ordering::Release);
+    }
+
+    /// Takes all rules out, and starts counting again: what was decided decides nothing of what comes.
+    pub fn reset(&self) {
+        self.clear();
+        self.asked.clear();
     }
 
     /// The rules and what they did.
@@ -382,7 +391,9 @@ impl Faults {
             return None;
         }
         let mut installed = self.rules.lock();
-        let Installed { rules, shares, .. } = &mut *installed;
+        let Installed {
+            rules, shares, cleared, ..
+        } = &mut *installed;
         for report in rules {
             if !report.rule.matches(subject) {
                 continue;
@@ -395,7 +406,7 @@ impl Faults {
                 Occasion::EveryNth(number) => number > 0 && report.matched % number == 0,
                 Occasion::Share(share) => {
                     // By key, as that of a dial: how keys interleave decides nothing.
-                    let id = subject.id(self.seed, "rule", report.id.0);
+                    let id = subject.id(self.seed, "rule", report.id.0 - *cleared);
                     happens(self.seed, "rule", id, shares.next(id), share)
                 }
             };
