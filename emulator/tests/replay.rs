@@ -235,3 +235,30 @@ fn a_twin_that_was_reset_decides_as_a_new_one() {
         }
     }
 }
+
+/// Suites that share a server, each with an access key of its own, run as if each were alone.
+#[test]
+fn what_another_account_asks_decides_nothing() {
+    for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
+        let told = |with_another: bool| -> Vec<String> {
+            let mut twin = twin(seed);
+            let (mut own, mut others) = (Choice(seed), Choice(seed));
+            if with_another {
+                twin.caller.access_key = "another".into();
+                create_living_table(&twin);
+            }
+            let mut turn = |turn: u64| {
+                if with_another {
+                    twin.caller.access_key = "another".into();
+                    ask(&twin, turn % THREADS, &mut others);
+                }
+                twin.caller.access_key = "test".into();
+                ask(&twin, turn % THREADS, &mut own)
+            };
+            (0..400).map(&mut turn).collect()
+        };
+        for (among, alone) in told(true).iter().zip(&told(false)) {
+            assert_eq!(among, alone, "DYNATWIN_SEED={seed}");
+        }
+    }
+}
