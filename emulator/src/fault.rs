@@ -393,9 +393,8 @@ impl Faults {
             return None;
         }
         let mut installed = self.rules.lock();
-        let Installed {
-            rules, shares, cleared, ..
-        } = &mut *installed;
+        let cleared = installed.cleared;
+        let Installed { rules, shares, .. } = &mut *installed;
         for report in rules {
             if !report.rule.matches(subject) {
                 continue;
@@ -408,7 +407,7 @@ impl Faults {
                 Occasion::EveryNth(number) => number > 0 && report.matched % number == 0,
                 Occasion::Share(share) => {
                     // By key, as that of a dial: how keys interleave decides nothing.
-                    let id = subject.id(self.seed, "rule", report.id.0 - *cleared);
+                    let id = subject.id(self.seed, "rule", report.id.0 - cleared);
                     happens(self.seed, "rule", id, shares.next(subject.owner, id), share)
                 }
             };

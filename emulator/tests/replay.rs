@@ -262,3 +262,51 @@ fn what_another_account_asks_decides_nothing() {
         }
     }
 }
+
+fn create(twin: &Twin) -> String {
+    let table = json!({"TableName": "new", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    twin.ok("CreateTable", &table).to_string()
+}
+
+/// The description of a new table, and when it is ACTIVE, and gone.
+fn life_of_a_table(twin: &Twin) -> Vec<String> {
+    let name = json!({"TableName": "new"});
+    let mut told = vec![create(twin)];
+    for _ in 0..2 {
+        let status = || twin.send("DescribeTable", &name).1["Table"]["TableStatus"].clone();
+        let before = status();
+        while status() == before {
+            twin.engine.advance(Duration::from_millis(10));
+        }
+        told.push(twin.engine.clock().now().to_string());
+        twin.send("DeleteTable", &name);
+    }
+    told
+}
+
+#[test]
+fn a_table_lives_as_if_it_were_the_only_one() {
+    for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
+        let [alone, mut among] = [(); 2].map(|()| {
+            let twin = Twin::new(seed);
+            let table_status = Lag::Seeded {
+                typical: Duration::from_secs(2),
+                longest: Duration::from_secs(10),
+            };
+            twin.engine.set_conditions(Conditions {
+                table_status,
+                ..Conditions::CALM
+            });
+            twin
+        });
+        create(&among);
+        among.engine.reset();
+        among.caller.access_key = "another".into();
+        create(&among);
+        among.caller.access_key = "test".into();
+        let lives = [alone, among].map(|twin| life_of_a_table(&twin));
+        assert_eq!(lives[0], lives[1], "DYNATWIN_SEED={seed}");
+    }
+}
