@@ -82,7 +82,7 @@ fn encode(out: &mut Writer, reads: &[TableRead<'_>], report: Report) {
     let mut answer = Object::open(out);
     let mut responses = answer.object("Responses");
     for read in reads {
-        let mut items = responses.list(plan::plain_name(&read.asked.0));
+        let mut items = responses.list(&read.asked.0);
         for item in &read.items {
             match &read.projection {
                 None => items.item(item),
@@ -228,7 +228,7 @@ fn plan<'r>(
     }
     let projection =
         reading::projection(unbound)?.or(reading::attributes_to_get(of_table.attributes_to_get.as_deref())?);
-    let consumed = Consumed::new(target.table.name.clone());
+    let consumed = Consumed::new(target.asked_name());
     Ok((
         gets,
         TableRead {

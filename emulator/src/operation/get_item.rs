@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         reading::item(&mut answer, "Item", item, projection.as_ref());
     }
     if report != Report::None {
-        let mut consumed = Consumed::new(get.target.table.name.clone());
+        let mut consumed = Consumed::new(get.target.asked_name());
         consumed.table = get.units(item.as_ref());
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, report);
     }

@@ -289,7 +289,7 @@ impl PageRead<'_, '_> {
         let last = page.items.last().filter(|_| page.cut).cloned();
         let consumed = (self.report != Report::None).then(|| {
             consumed(
-                &self.target.table.name,
+                &self.target.asked_name(),
                 self.index,
                 self.consistent,
                 page.bytes,
