@@ -361,8 +361,10 @@ fn parse_exponent(text: &[u8]) -> Result<i64, NumberError> {
         if !byte.is_ascii_digit() {
             return Err(NumberError::NotNumeric);
         }
-        // What is beyond all exponents stays so.
-        value = value.saturating_mul(10).saturating_add(i64::from(byte - b'0'));
+        value = value
+            .checked_mul(10)
+            .and_then(|value| value.checked_add(i64::from(byte - b'0')))
+            .ok_or(NumberError::NotNumeric)?;
     }
     Ok(if negative { -value } else { value })
 }
