@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery};
 use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::wire::envelope::EXPOSED;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN, SERVER};
 use hyper::{Response, StatusCode};
@@ -148,6 +149,9 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
 /// The door's own word, after which the connection ends: what was sent is too large to be read. Browsers hear it too.
 pub(crate) fn refusal(status: StatusCode, asked: &HeaderMap) -> Response<Payload> {
     let mut headers = AnswerHeaders::new();
+    headers.push(("server", "Server".into()));
+    // That of nothing.
+    headers.push(("x-amz-crc32", "0".into()));
     allow_origin(&mut headers, asked);
     let mut response = Response::new(Payload::whole(Vec::new()));
     *response.status_mut() = status;
@@ -177,5 +181,6 @@ pub(crate) fn internal_error(at: Moment, asked: &HeaderMap) -> Answer {
 fn allow_origin(headers: &mut AnswerHeaders, asked: &HeaderMap) {
     if asked.contains_key(ORIGIN) {
         headers.push(("access-control-allow-origin", "*".into()));
+        headers.push(("access-control-expose-headers", EXPOSED.into()));
     }
 }

@@ -130,6 +130,10 @@ fn a_larger_body_is_refused_by_its_length() {
     let response = ask(&mut stream, head.as_bytes());
     assert_eq!(response.status(), 413);
     assert_eq!(response.header("access-control-allow-origin"), Some("*"));
+    let exposed = response.header("access-control-expose-headers").unwrap();
+    assert!(exposed.contains("x-amzn-requestid"), "{exposed}");
+    assert_eq!(response.header("server"), Some("server"));
+    assert_eq!(response.header("x-amz-crc32"), Some("0"));
     assert!(response.is_last());
     // Sent as a whole by a client that reads only then: it gets to read the refusal.
     let mut stream = connect(&server);

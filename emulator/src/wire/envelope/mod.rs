@@ -32,7 +32,7 @@ const CONTENT_TYPES: [&str; 2] = ["application/x-amz-json-1.0", "application/jso
 /// The body of a 404. Its checksum was measured.
 const NOT_FOUND: &[u8] = b"<UnknownOperationException/>\n";
 /// What a page may read of an answer. The service's own list is not recorded; SDKs in browsers need these.
-const EXPOSED: &str = "x-amzn-requestid,x-amzn-errortype,x-amzn-errormessage,x-amz-crc32,date";
+pub const EXPOSED: &str = "x-amzn-requestid,x-amzn-errortype,x-amzn-errormessage,x-amz-crc32,date";
 
 /// The two services that share an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
