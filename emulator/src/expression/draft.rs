@@ -244,6 +244,7 @@ impl Drafted {
             parsed: Arc::clone(&self.parsed),
             names: smallvec::SmallVec::new(),
             values: (0..self.values).map(|at| values.get(at)).collect(),
+            sent: None,
         };
         match &bound.parsed.body {
             Body::Condition { .. } => check::condition(&bound),

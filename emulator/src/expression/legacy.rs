@@ -127,6 +127,7 @@ impl<'r> Lowering<'r> {
             parsed: Arc::new(Parsed { body, ..self.parsed }),
             names: self.names,
             values: self.values,
+            sent: None,
         }
     }
 

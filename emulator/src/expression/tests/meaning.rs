@@ -104,7 +104,7 @@ fn equality_is_deep_and_by_value() {
         let values = vec![(":x".into(), value(other))];
         let substitutions = crate::request::Substitutions {
             names: None,
-            values: Some(values),
+            values: Some(values.into()),
         };
         let cache = Cache::new();
         let mut scope = Scope::new(&substitutions, &cache).unwrap();
@@ -259,11 +259,17 @@ fn updates_that_fail() {
         ],
         PATH,
     );
-    check(&["DELETE zz.y :ss", "SET l[3].a = :n", "SET s.x = zz"], PATH);
     check(
         &[
+            "DELETE zz.y :ss",
+            "SET l[3].a = :n",
             "SET q = zz, s.x = :n",
             "SET s.x = :n, q = zz",
+        ],
+        PATH,
+    );
+    check(
+        &[
             "SET q = zz + :n",
             "SET q = zz + s",
             "SET a = b",
@@ -329,7 +335,7 @@ fn nesting_by_grafting() {
     let check = |levels: usize, text: &str, expected: Option<&str>| {
         let substitutions = crate::request::Substitutions {
             names: None,
-            values: Some(vec![(":d".into(), deep(levels))]),
+            values: Some(vec![(":d".into(), deep(levels))].into()),
         };
         let cache = Cache::new();
         let mut scope = Scope::new(&substitutions, &cache).unwrap();

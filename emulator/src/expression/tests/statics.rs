@@ -355,7 +355,13 @@ fn substitutions() {
                     .map(|(key, name)| ((*key).into(), (*name).into()))
                     .collect(),
             ),
-            values: Some(values.iter().map(|key| ((*key).into(), value("1"))).collect()),
+            values: Some(
+                values
+                    .iter()
+                    .map(|key| ((*key).into(), value("1")))
+                    .collect::<Vec<_>>()
+                    .into(),
+            ),
         };
         let cache = Cache::new();
         let used = Scope::new(&substitutions, &cache).and_then(|mut scope| {
