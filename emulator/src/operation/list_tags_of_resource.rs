@@ -16,7 +16,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let shape = table.shape();
     let mut answer = Object::open(out);
     let mut list = answer.list("Tags");
-    for (key, value) in tags::of(&shape, resource.stream) {
+    for (key, value) in tags::of(&shape, resource.stream, context.now) {
         let mut tag = list.object();
         tag.string("Key", key);
         tag.string("Value", value);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::arn::{self, Resource};
+use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::Context;
@@ -18,6 +19,8 @@ pub type Tags = Vec<(String, String)>;
 
 /// How long a change of tags takes, outside of `calm` (measured: about 1.5 s).
 const SETTLES: Duration = Duration::from_millis(1500);
+/// How long before a table is `ACTIVE` calls on its tags begin to find it (measured: about a second).
+const APPEARS: Duration = Duration::from_secs(1);
 /// How long the tags of a table that is being deleted are known (measured).
 const LINGERS: Duration = Duration::from_millis(1600);
 const MOST_KEY: usize = 128;
@@ -93,11 +96,12 @@ pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<Reso
     Ok(resource)
 }
 
-/// The table that a resource is or belongs to. One that is being created is not there yet.
+/// The table that a resource is or belongs to. One that is being created is there at the very end, without tags.
 pub fn table(context: &Context<'_>, resource: &Resource<'_>) -> Result<Arc<Table>, ApiError> {
     context.judge_control(resource.table)?;
     let now = context.now;
-    let there = |shape: &Shape| now >= shape.active_at && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));
+    let appears = |shape: &Shape| now.plus(APPEARS) >= shape.active_at && !shape.is_restoring(now);
+    let there = |shape: &Shape| appears(shape) && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));
     let found = context.engine.catalog().table(&context.scope, resource.table);
     found
         .filter(|table| table.arn == resource.table_arn() && there(&table.shape()))
@@ -110,9 +114,10 @@ pub fn table(context: &Context<'_>, resource: &Resource<'_>) -> Result<Arc<Table
         })
 }
 
-/// The tags of a table, or of its stream with this label.
-pub fn of<'s>(shape: &'s Shape, stream: Option<&str>) -> &'s [(String, String)] {
+/// The tags of a table, or of its stream with this label. Those a table was made with show when it is.
+pub fn of<'s>(shape: &'s Shape, stream: Option<&str>, now: Moment) -> &'s [(String, String)] {
     match stream {
+        None if now < shape.active_at => &[],
         None => &shape.definition.tags,
         Some(label) => shape.attached.stream_tags.get(label).map_or(&[], Vec::as_slice),
     }
@@ -132,10 +137,14 @@ pub fn change(
         if shape.deleted_at.is_some() {
             return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
         }
-        let mut tags = of(shape, stream).to_vec();
+        let there = of(shape, stream, now);
+        let mut tags = there.to_vec();
         edit(&mut tags)?;
-        if tags == of(shape, stream) {
+        if tags == there {
             return Ok(());
+        }
+        if now < shape.active_at {
+            return Err(ApiError::in_use(format_args!("Table is being created: {}", table.name)));
         }
         let before = &shape.recent.tagged;
         let repeats = !before.is_empty() && before.iter().all(|tag| given.contains(tag));
@@ -161,6 +170,6 @@ pub fn change(
 }
 
 /// Whether the last change of a table's tags is still on its way.
-pub fn are_settling(shape: &Shape, now: crate::clock::Moment) -> bool {
+pub fn are_settling(shape: &Shape, now: Moment) -> bool {
     shape.conditions.table_status != Lag::None && shape.recent.tags.is_some_and(|last| last.plus(SETTLES) > now)
 }
