@@ -103,7 +103,6 @@ fn prepare(sent: &mut [BatchStatement]) -> Result<Vec<Prepared>, ApiError> {
                 "Reads on indices are not supported within transactions.",
             ));
         }
-        prepared.bind().map(drop)?;
         Ok(prepared)
     };
     let prepared = sent.iter_mut().enumerate();
