@@ -211,6 +211,8 @@ pub struct Subject<'a> {
     pub feeds: &'a [Index],
     /// The access key of who asks.
     pub caller: &'a str,
+    /// Whose table it is, as a hash.
+    pub owner: u64,
     /// The partition key as text; `None` if the entry has none, or it is binary.
     pub partition: Option<&'a str>,
 }
@@ -273,6 +275,8 @@ pub struct Faults {
 #[derive(Debug, Default)]
 struct Installed {
     next: u64,
+    /// The last rule before all were taken out: shares go by the place of a rule since then.
+    cleared: u64,
     rules: Vec<RuleReport>,
     /// Rules that were taken out before they ever acted.
     idle: VecDeque<RuleReport>,
@@ -353,7 +357,14 @@ impl Faults {
         installed.rules.clear();
         installed.idle.clear();
         installed.shares.0.clear();
+        installed.cleared = installed.next;
         self.count.store(0, Ordering::Release);
+    }
+
+    /// Takes all rules out, and starts counting again: what was decided decides nothing of what comes.
+    pub fn reset(&self) {
+        self.clear();
+        self.asked.clear();
     }
 
     /// The rules and what they did.
@@ -372,7 +383,7 @@ impl Faults {
             return false;
         }
         let id = subject.id(self.seed, what, 0);
-        let ordinal = self.asked.next(id);
+        let ordinal = self.asked.next(subject.owner, id);
         happens(self.seed, what, id, ordinal, share)
     }
 
@@ -382,6 +393,7 @@ impl Faults {
             return None;
         }
         let mut installed = self.rules.lock();
+        let cleared = installed.cleared;
         let Installed { rules, shares, .. } = &mut *installed;
         for report in rules {
             if !report.rule.matches(subject) {
@@ -395,8 +407,8 @@ impl Faults {
                 Occasion::EveryNth(number) => number > 0 && report.matched % number == 0,
                 Occasion::Share(share) => {
                     // By key, as that of a dial: how keys interleave decides nothing.
-                    let id = subject.id(self.seed, "rule", report.id.0);
-                    happens(self.seed, "rule", id, shares.next(id), share)
+                    let id = subject.id(self.seed, "rule", report.id.0 - cleared);
+                    happens(self.seed, "rule", id, shares.next(subject.owner, id), share)
                 }
             };
             if acts {
@@ -417,21 +429,22 @@ impl Faults {
 /// use dynatwin_engine::fault::Ordinals;
 ///
 /// let ordinals = Ordinals::default();
-/// assert_eq!([ordinals.next(7), ordinals.next(7), ordinals.next(8)], [1, 2, 1]);
+/// let counted = [(0, 7), (0, 7), (0, 8), (1, 7)].map(|(owner, id)| ordinals.next(owner, id));
+/// assert_eq!(counted, [1, 2, 1, 1]);
 /// ```
 #[derive(Debug, Default)]
 pub struct Ordinals(Mutex<Counted>);
 
 #[derive(Debug, Default)]
-struct Counted(BTreeMap<u64, u64>);
+struct Counted(BTreeMap<(u64, u64), u64>);
 
 /// Things that are counted; beyond them counting starts again.
 const MOST_ORDINALS: usize = 1 << 20;
 
 impl Ordinals {
-    /// Counts a decision on the thing of this hash; the first is 1.
-    pub fn next(&self, id: u64) -> u64 {
-        self.0.lock().next(id)
+    /// Counts a decision on the thing of this hash, of the owner of this one; the first is 1.
+    pub fn next(&self, owner: u64, id: u64) -> u64 {
+        self.0.lock().next(owner, id)
     }
 
     /// Starts counting again.
@@ -441,11 +454,11 @@ impl Ordinals {
 }
 
 impl Counted {
-    fn next(&mut self, id: u64) -> u64 {
+    fn next(&mut self, owner: u64, id: u64) -> u64 {
         if self.0.len() >= MOST_ORDINALS {
             self.0.clear();
         }
-        let ordinal = self.0.entry(id).or_default();
+        let ordinal = self.0.entry((owner, id)).or_default();
         *ordinal += 1;
         *ordinal
     }
@@ -483,6 +496,7 @@ mod tests {
                         index: None,
                         feeds: &[],
                         caller: "me",
+                        owner: 0,
                         partition: Some(key),
                     })
                     .is_some()
@@ -534,6 +548,7 @@ mod tests {
             index: Some("by-g"),
             feeds: &[],
             caller: "me",
+            owner: 0,
             partition: None,
         };
         let judge = || faults.judge(&subject).map(|decided| decided.verdict);
@@ -557,6 +572,7 @@ mod tests {
             index,
             feeds: &[],
             caller,
+            owner: 0,
             partition: None,
         };
         let faults = Faults::new(1);
@@ -586,6 +602,7 @@ mod tests {
             index: None,
             feeds: &[],
             caller: "me",
+            owner: 0,
             partition: None,
         };
         faults.judge(&subject);

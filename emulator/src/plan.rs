@@ -62,10 +62,11 @@ fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
         return None;
     }
     // An ARN of another region or account names another table.
-    if name_or_arn.starts_with("arn:") && table.arn != name_or_arn {
+    let by_arn = name_or_arn.starts_with("arn:");
+    if by_arn && table.arn != name_or_arn {
         return None;
     }
-    Some(Target { table, shape })
+    Some(Target { table, shape, by_arn })
 }
 
 /// How many other places of a missing table are named.

@@ -10,7 +10,9 @@ mod common;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::model::{Condition, Key, Update, key_json, key_of, kind, listed, number, pick, size, sorted};
+use common::model::{
+    Condition, Key, Update, any_item, key_json, key_of, kind, listed, number, pick, size, sorted, word,
+};
 use common::{Choice, Twin, replay, setting};
 use dynatwin_engine::fault::{KeyMatch, Rule, Verdict};
 use serde_json::{Map, Value, json};
@@ -66,6 +68,11 @@ struct History {
     hours: u64,
     choice: Choice,
     seed: u64,
+}
+
+/// Times to live around now.
+fn moment(twin: &Twin) -> impl Fn(&mut Choice) -> i64 {
+    |choice| twin.seconds() + choice.below(40) as i64 - 5
 }
 
 impl History {
@@ -165,25 +172,12 @@ impl History {
         keys
     }
 
-    fn word(&mut self) -> String {
-        ["x", "y", "xy", "yx"][self.choice.below(4) as usize].to_owned()
-    }
-
     fn moment(&mut self) -> i64 {
-        self.twin.seconds() + self.choice.below(40) as i64 - 5
+        moment(&self.twin)(&mut self.choice)
     }
 
     fn item(&mut self, key: &Key) -> Value {
-        let mut item = key_json(key);
-        if self.choice.one_in(2) {
-            item["n"] = json!({"N": self.choice.below(6).to_string()});
-        }
-        if self.choice.one_in(2) {
-            item["g"] = json!({"S": self.word()});
-        }
-        if self.choice.one_in(2) {
-            item["l"] = json!({"S": self.word()});
-        }
+        let mut item = any_item(&mut self.choice, key);
         if self.choice.one_in(5) {
             item["dies"] = json!({"N": self.moment().to_string()});
         }
@@ -194,14 +188,7 @@ impl History {
         match self.choice.below(3) {
             0 => Action::Put(self.item(key)),
             1 => Action::Delete,
-            _ => Action::Update(match self.choice.below(6) {
-                0 => Update::SetN(self.choice.below(6) as i64),
-                1 => Update::AddN(self.choice.below(6) as i64 - 3),
-                2 => Update::SetG(self.word()),
-                3 => Update::SetL(self.word()),
-                4 => Update::RemoveBoth,
-                _ => Update::Expire(self.moment()),
-            }),
+            _ => Action::Update(Update::any(&mut self.choice, moment(&self.twin))),
         }
     }
 
@@ -347,7 +334,7 @@ impl History {
 
     fn query_local(&mut self) {
         let (pk, _) = self.key();
-        let prefix = self.choice.one_in(2).then(|| self.word());
+        let prefix = self.choice.one_in(2).then(|| word(&mut self.choice));
         let mut body = json!({"TableName": "tab", "IndexName": "by-l", "KeyConditionExpression": "pk = :p",
             "ExpressionAttributeValues": {":p": {"S": pk}}});
         if let Some(prefix) = &prefix {
@@ -412,7 +399,7 @@ impl History {
     }
 
     fn query_global(&mut self) {
-        let g = self.word();
+        let g = word(&mut self.choice);
         let limit = 1 + self.choice.below(3);
         let body = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g", "Limit": limit,
             "ExpressionAttributeValues": {":g": {"S": g}}, "ScanIndexForward": self.choice.one_in(2)});

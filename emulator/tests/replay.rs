@@ -79,7 +79,12 @@ fn conditions() -> Conditions {
 
 fn twin(seed: u64) -> Twin {
     let twin = Twin::new(seed);
-    create_living_table(&twin);
+    set_up(&twin);
+    twin
+}
+
+fn set_up(twin: &Twin) {
+    create_living_table(twin);
     twin.engine.set_conditions(conditions());
     let faults = twin.engine.faults();
     faults.add(Rule::new(Verdict::Reset).operation("PutItem").share(0.2));
@@ -89,7 +94,6 @@ fn twin(seed: u64) -> Twin {
             .operation("GetItem")
             .share(0.3),
     );
-    twin
 }
 
 /// A request of a thread, on keys of its own.
@@ -136,9 +140,24 @@ fn request(thread: u64, choice: &mut Choice, now: i64) -> (&'static str, Value) 
     }
 }
 
-/// What each thread was told: every answer, whole, with when and how it is delivered.
+/// A request, and its whole answer, with when and how it is delivered.
+fn ask(twin: &Twin, thread: u64, choice: &mut Choice) -> String {
+    let now = twin.engine.clock().now();
+    let (operation, body) = request(thread, choice, now.seconds());
+    let answer = twin
+        .engine
+        .dispatch(&twin.caller, operation, body.to_string().as_bytes());
+    let text = String::from_utf8(answer.body).unwrap();
+    let (status, at, delivery) = (answer.status, answer.at, answer.delivery);
+    format!("{now} {operation} {body}: {status} at {at}, {delivery:?}: {text}")
+}
+
+/// What each thread was told: every answer.
 fn told(seed: u64, schedule: u64) -> Vec<Vec<String>> {
-    let twin = twin(seed);
+    told_by(&twin(seed), seed, schedule)
+}
+
+fn told_by(twin: &Twin, seed: u64, schedule: u64) -> Vec<Vec<String>> {
     let mut clock = Choice(seed);
     let mut order = Choice(schedule);
     let logs: Vec<Mutex<Vec<String>>> = (0..THREADS).map(|_| Mutex::default()).collect();
@@ -152,15 +171,7 @@ fn told(seed: u64, schedule: u64) -> Vec<Vec<String>> {
             start.wait();
             for _ in 0..TURNS {
                 baton.hold(thread, schedule >= FREE, || {
-                    let now = twin.engine.clock().now();
-                    let choice = &mut choices[thread as usize].lock().unwrap();
-                    let (operation, body) = request(thread, choice, now.seconds());
-                    let answer = twin
-                        .engine
-                        .dispatch(&twin.caller, operation, body.to_string().as_bytes());
-                    let text = String::from_utf8(answer.body).unwrap();
-                    let (status, at, delivery) = (answer.status, answer.at, answer.delivery);
-                    let line = format!("{now} {operation} {body}: {status} at {at}, {delivery:?}: {text}");
+                    let line = ask(twin, thread, &mut choices[thread as usize].lock().unwrap());
                     logs[thread as usize].lock().unwrap().push(line);
                 });
             }
@@ -206,5 +217,96 @@ fn one_seed_gives_the_same_decisions_however_threads_interleave() {
             assert!(all.contains(what), "DYNATWIN_SEED={seed}: no {what}");
         }
         assert_ne!(first, told(seed + 100, 0), "another seed decides otherwise");
+    }
+}
+
+/// A suite that resets its twin between two tests has the second one as if it ran alone.
+#[test]
+fn a_twin_that_was_reset_decides_as_a_new_one() {
+    for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
+        let twin = twin(seed);
+        let mut choice = Choice(seed);
+        (0..200).for_each(|turn| drop(ask(&twin, turn % THREADS, &mut choice)));
+        twin.engine.reset();
+        set_up(&twin);
+        let again = told_by(&twin, seed, 0);
+        for (again, first) in again.concat().iter().zip(&told(seed, 0).concat()) {
+            assert_eq!(again, first, "DYNATWIN_SEED={seed}");
+        }
+    }
+}
+
+/// Suites that share a server, each with an access key of its own, run as if each were alone.
+#[test]
+fn what_another_account_asks_decides_nothing() {
+    for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
+        let told = |with_another: bool| -> Vec<String> {
+            let mut twin = twin(seed);
+            let (mut own, mut others) = (Choice(seed), Choice(seed));
+            if with_another {
+                twin.caller.access_key = "another".into();
+                create_living_table(&twin);
+            }
+            let mut turn = |turn: u64| {
+                if with_another {
+                    twin.caller.access_key = "another".into();
+                    ask(&twin, turn % THREADS, &mut others);
+                }
+                twin.caller.access_key = "test".into();
+                ask(&twin, turn % THREADS, &mut own)
+            };
+            (0..400).map(&mut turn).collect()
+        };
+        for (among, alone) in told(true).iter().zip(&told(false)) {
+            assert_eq!(among, alone, "DYNATWIN_SEED={seed}");
+        }
+    }
+}
+
+fn create(twin: &Twin) -> String {
+    let table = json!({"TableName": "new", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    twin.ok("CreateTable", &table).to_string()
+}
+
+/// The description of a new table, and when it is ACTIVE, and gone.
+fn life_of_a_table(twin: &Twin) -> Vec<String> {
+    let name = json!({"TableName": "new"});
+    let mut told = vec![create(twin)];
+    for _ in 0..2 {
+        let status = || twin.send("DescribeTable", &name).1["Table"]["TableStatus"].clone();
+        let before = status();
+        while status() == before {
+            twin.engine.advance(Duration::from_millis(10));
+        }
+        told.push(twin.engine.clock().now().to_string());
+        twin.send("DeleteTable", &name);
+    }
+    told
+}
+
+#[test]
+fn a_table_lives_as_if_it_were_the_only_one() {
+    for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
+        let [alone, mut among] = [(); 2].map(|()| {
+            let twin = Twin::new(seed);
+            let table_status = Lag::Seeded {
+                typical: Duration::from_secs(2),
+                longest: Duration::from_secs(10),
+            };
+            twin.engine.set_conditions(Conditions {
+                table_status,
+                ..Conditions::CALM
+            });
+            twin
+        });
+        create(&among);
+        among.engine.reset();
+        among.caller.access_key = "another".into();
+        create(&among);
+        among.caller.access_key = "test".into();
+        let lives = [alone, among].map(|twin| life_of_a_table(&twin));
+        assert_eq!(lives[0], lives[1], "DYNATWIN_SEED={seed}");
     }
 }

@@ -52,6 +52,7 @@ impl Context<'_> {
                 &[]
             },
             caller: &self.caller.access_key,
+            owner: self.scope.hash(),
             partition: partition.as_deref(),
         };
         if let Some(Decided { verdict, index }) = faults.judge(&subject) {
@@ -77,6 +78,7 @@ impl Context<'_> {
             index: None,
             feeds: &[],
             caller: &self.caller.access_key,
+            owner: self.scope.hash(),
             partition: None,
         }) {
             None => Ok(()),

@@ -39,7 +39,7 @@ pub fn search(
     search: &Search<'_>,
     keep: impl Fn(&Entry) -> bool,
 ) -> Vec<Found> {
-    let Target { table, shape } = target;
+    let Target { table, shape, .. } = target;
     let (index, range, now) = (&shape.vectors[search.at], &search.range, context.now);
     let settled = |is_due: &dyn Fn() -> bool| index.settled_within(range, now, is_due);
     let entries = due::with_nothing_due(table, shape, now, || index.within(range, now), settled);

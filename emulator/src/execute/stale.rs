@@ -28,7 +28,7 @@ pub(super) fn state(
         let seed = context.engine.seed();
         let name = StableHash::new(seed).bytes(table.name.as_bytes()).word(place as u64);
         let id = name.bytes(key).finish();
-        let ordinal = context.engine.decided().next(id);
+        let ordinal = context.engine.decided().next(context.scope.hash(), id);
         let decision = chance::decide(seed, "stale read", &id.to_le_bytes(), ordinal);
         state = history.state(context.now, history.staleness.of(decision));
     }

@@ -163,7 +163,7 @@ impl State {
     /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.
     pub fn clear(&self) {
         self.catalog.clear();
-        self.faults.clear();
+        self.faults.reset();
         self.tokens.clear();
         self.decided.clear();
         self.readers.clear();

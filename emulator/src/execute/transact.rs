@@ -168,7 +168,7 @@ fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>])
         .bytes(first.target.table.name.as_bytes())
         .bytes(&first.key.bytes)
         .finish();
-    let ordinal = context.engine.decided().next(id);
+    let ordinal = context.engine.decided().next(context.scope.hash(), id);
     let decision = chance::decide(seed, "transaction", &id.to_le_bytes(), ordinal);
     dials().map(|dial| dial.of(decision)).max().unwrap_or_default()
 }

@@ -98,13 +98,16 @@ impl<'r> Update<'r> {
             return Ok(None);
         }
         let base = old.unwrap_or(key);
-        let set = self.actions().iter().filter(|action| action.clause == Clause::Set);
-        for path in set.map(|action| self.path(action.target)).filter(Path::is_nested) {
-            locate(&path, base)?; // a target that cannot be set is told before an operand that is not there
+        match self.work(old.is_some(), base) {
+            Ok(work) => Ok(Some(work.finish(base))),
+            Err(error) => Err(self.operand_fault(old.is_some(), base).unwrap_or(error)),
         }
+    }
+
+    fn work<'a>(&'a self, exists: bool, base: &'a Map) -> Result<Work<'a>, ApiError> {
         let mut work = Work::default();
         for action in self.actions() {
-            if old.is_none() && !makes(action.clause) {
+            if !exists && !makes(action.clause) {
                 continue; // nothing is there to be removed, whatever the path
             }
             let path = self.path(action.target);
@@ -112,7 +115,27 @@ impl<'r> Update<'r> {
             let outcome = self.outcome(action, here, base)?;
             work.add(path, here.is_some(), outcome)?;
         }
-        Ok(Some(work.finish(base)))
+        Ok(work)
+    }
+
+    /// What is to be said of an update that fails, if an operand is at fault: that comes before any path that leads
+    /// nowhere, but for the path of a SET that has to compute its value. Sections are judged from DELETE back to SET, each
+    /// from its last action back, as DynamoDB Local does.
+    fn operand_fault(&self, exists: bool, base: &Map) -> Option<ApiError> {
+        let judged = self.actions().iter().filter(|action| exists || makes(action.clause));
+        let mut actions: SmallVec<[&Action; 8]> = judged.collect();
+        actions.sort_by_key(|action| action.clause as u8);
+        actions.into_iter().rev().find_map(|action| {
+            let path = self.path(action.target);
+            let computed = !matches!(action.value, Some(Operand::Value(_)));
+            if action.clause == Clause::Set
+                && computed
+                && let Err(error) = locate(&path, base)
+            {
+                return Some(error);
+            }
+            self.outcome(action, path.find(base), base).err()
+        })
     }
 
     /// What an action makes of the value that stands at its target.

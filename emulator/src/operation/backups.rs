@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::arn;
-use super::description;
+use super::{arn, check, description};
 use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
@@ -29,7 +28,7 @@ fn takes_time(shape: &Shape) -> bool {
     shape.conditions.table_status != Lag::None
 }
 
-/// The table of a request about backups or recovery. One that is being made or has gone is not there.
+/// The table of a request about backups or recovery. One that is being made or is going is not there.
 pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
     let not_found = || ApiError::no_table_to_back_up(plan::plain_name(name_or_arn));
     let target = plan::table_in_any_state(context, name_or_arn).map_err(|error| match error.kind() {
@@ -39,7 +38,8 @@ pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiErro
     context.judge_control(&target.table.name)?;
     let shape = &target.shape;
     let young = context.now < shape.active_at && context.now < target.table.created.plus(SETTLES);
-    if shape.deleted_at.is_some() || shape.is_restoring(context.now) || young {
+    let gone = shape.deleted_at.is_some() && !shape.lingers(context.now, check::LINGERS);
+    if gone || shape.is_restoring(context.now) || young {
         return Err(not_found());
     }
     Ok(target)
@@ -109,6 +109,14 @@ pub fn make(context: &Context<'_>, table: &Table, name: String, kind: BackupKind
         backup.available = backup.created.plus(TAKES);
     }
     region.backups.insert(backup, context.now)
+}
+
+/// Lets go of the backup that the service makes of a table that is being deleted.
+pub fn forget_system_backup(context: &Context<'_>, table: &Table) {
+    let region = context.engine.catalog().region_or_new(&context.scope);
+    region
+        .backups
+        .forget(|backup| backup.kind == BackupKind::System && backup.table_id == table.id);
 }
 
 /// A backup's status when it is looked at.

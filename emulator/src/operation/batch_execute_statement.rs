@@ -146,7 +146,7 @@ impl<'r> Ready<'r> {
     }
 
     fn read(self, context: &Context<'_>, consistent: bool, key: &Map) -> Result<Outcome, ApiError> {
-        let mut consumed = Consumed::new(self.target.table.name.clone());
+        let mut consumed = Consumed::new(self.target.asked_name());
         let mut get = plan::get(self.target, key)?;
         get.consistent = consistent;
         let item = execute::get(context, &get)?;
@@ -168,7 +168,7 @@ impl<'r> Ready<'r> {
 
     fn write(self, context: &Context<'_>, sent: &BatchStatement, key: &'r Map) -> Result<Outcome, ApiError> {
         let show_item = sent.return_values_on_condition_check_failure.as_deref() == Some("ALL_OLD");
-        let table = self.target.table.name.clone();
+        let table = self.target.asked_name();
         // The item of a failed condition is always asked for: its size is what the failure costs.
         let write = statement::write(self.statement, self.target, key, true)?;
         match execute::write(context, &write) {

@@ -1,6 +1,7 @@
 //! [BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
 
 use super::check::{self, Report};
+use super::reading::Unbound;
 use super::{output, reading};
 use crate::capacity::Consumed;
 use crate::error::{ApiError, Violations};
@@ -31,12 +32,15 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let request = BatchGetItem::decode(body)?;
     let report = check_members(&request, body)?;
     let tables = request.request_items.as_deref().unwrap_or_default();
-    check_kinds(tables)?;
+    let unbound = check_kinds(context, tables)?;
     check_values(tables)?;
     check_duplicates(tables)?;
+    // All tables are there before a key of any is held against its schema.
+    let targets = tables.iter().map(|(name, _)| plan::table(context, name));
+    let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
     let mut planned: Vec<(Vec<Planned<'_>>, TableRead<'_>)> = Vec::with_capacity(tables.len());
-    for asked in tables {
-        planned.push(plan(context, asked)?);
+    for ((asked, unbound), target) in tables.iter().zip(unbound).zip(targets) {
+        planned.push(plan(target, asked, unbound)?);
     }
     let mut bytes = 0;
     let mut throttle = None;
@@ -78,7 +82,7 @@ fn encode(out: &mut Writer, reads: &[TableRead<'_>], report: Report) {
     let mut answer = Object::open(out);
     let mut responses = answer.object("Responses");
     for read in reads {
-        let mut items = responses.list(plan::plain_name(&read.asked.0));
+        let mut items = responses.list(&read.asked.0);
         for item in &read.items {
             match &read.projection {
                 None => items.item(item),
@@ -165,7 +169,7 @@ fn check_members(request: &BatchGetItem, body: &[u8]) -> Result<Report, ApiError
 }
 
 /// A projection here and legacy attributes there do not go together, even on different tables.
-fn check_kinds(tables: &[Asked]) -> Result<(), ApiError> {
+fn check_kinds<'r>(context: &Context<'r>, tables: &'r [Asked]) -> Result<Vec<Unbound<'r>>, ApiError> {
     check::mixing(
         &[(
             "AttributesToGet",
@@ -176,13 +180,15 @@ fn check_kinds(tables: &[Asked]) -> Result<(), ApiError> {
             tables.iter().any(|(_, asked)| asked.projection_expression.is_some()),
         )],
     )?;
-    for (_, asked) in tables {
-        let has_expression = asked.projection_expression.is_some();
-        check::substitutions_need_expression(&asked.substitutions, has_expression, None)?;
-        reading::check_not_empty(asked.projection_expression.as_ref())?;
+    let cache = context.engine.expressions();
+    let checked = tables.iter().map(|(_, asked)| {
+        let text = asked.projection_expression.as_ref();
+        check::substitutions_need_expression(&asked.substitutions, text.is_some(), None)?;
+        let unbound = reading::unbound(&asked.substitutions, text, cache)?;
         reading::attributes_to_get(asked.attributes_to_get.as_deref())?;
-    }
-    Ok(())
+        Ok(unbound)
+    });
+    checked.collect()
 }
 
 fn check_values(tables: &[Asked]) -> Result<(), ApiError> {
@@ -204,9 +210,12 @@ fn check_duplicates(tables: &[Asked]) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn plan<'r>(context: &Context<'r>, asked: &'r Asked) -> Result<(Vec<Planned<'r>>, TableRead<'r>), ApiError> {
-    let (name, of_table) = asked;
-    let target: Target = plan::table(context, name)?;
+fn plan<'r>(
+    target: Target,
+    asked: &'r Asked,
+    unbound: Unbound<'r>,
+) -> Result<(Vec<Planned<'r>>, TableRead<'r>), ApiError> {
+    let of_table = &asked.1;
     let keys = of_table.keys.as_deref().unwrap_or_default();
     let mut gets: Vec<Planned<'_>> = Vec::with_capacity(keys.len());
     for key in keys {
@@ -217,13 +226,9 @@ fn plan<'r>(context: &Context<'r>, asked: &'r Asked) -> Result<(Vec<Planned<'r>>
             gets.push((get, key));
         }
     }
-    let projection = reading::projection(
-        &of_table.substitutions,
-        of_table.projection_expression.as_ref(),
-        context.engine.expressions(),
-    )?
-    .or(reading::attributes_to_get(of_table.attributes_to_get.as_deref())?);
-    let consumed = Consumed::new(target.table.name.clone());
+    let projection =
+        reading::projection(unbound)?.or(reading::attributes_to_get(of_table.attributes_to_get.as_deref())?);
+    let consumed = Consumed::new(target.asked_name());
     Ok((
         gets,
         TableRead {

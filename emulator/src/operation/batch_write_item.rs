@@ -36,8 +36,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     for table in &tables {
         targets.push(plan::table(context, &table.name)?);
     }
+    let mut keys = Vec::new();
     for (at, (table, target)) in tables.iter().zip(&targets).enumerate() {
-        check_keys(target, &table.writes)?;
+        check_keys(&mut keys, target, &table.writes)?;
         for (number, write) in table.writes.iter().enumerate() {
             planned.push((at, number, plan_write(target.clone(), write)?));
         }
@@ -56,7 +57,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             Err(error) if error.kind() == ErrorKind::TransactionConflict => unprocessed[*at].push(*number),
             Err(error) => return Err(error),
             Ok(change) => {
-                let cost = change.consumed(&write.target.table.name, 1);
+                let cost = change.consumed(&write.target.asked_name(), 1);
                 match &mut consumed[*at] {
                     Some(sum) => sum.merge(cost),
                     none => *none = Some(cost),
@@ -98,11 +99,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         list.close();
     }
     rest.close();
-    let collections: Vec<(Text, Vec<Collection>)> = targets
-        .iter()
-        .map(|target| target.table.name.clone())
-        .zip(collections)
-        .collect();
+    let collections: Vec<(Text, Vec<Collection>)> = targets.iter().map(Target::asked_name).zip(collections).collect();
     output::batch_collection_metrics(&mut answer, &collections);
     if report != Report::None {
         output::consumed_capacities(&mut answer, consumed.iter().flatten(), report);
@@ -205,11 +202,12 @@ fn key_of(target: &Target, write: &Asked) -> Result<Key, ApiError> {
     }
 }
 
-/// The keys fit, and none comes twice: whichever fault comes first is said.
-fn check_keys(target: &Target, writes: &[Asked]) -> Result<(), ApiError> {
-    let mut keys: Vec<Key> = Vec::with_capacity(writes.len());
+/// The keys fit, and none comes twice: whichever fault comes first is said. A table may be asked for by its name and by its
+/// ARN, so `keys` has those of all tables.
+fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[Asked]) -> Result<(), ApiError> {
+    keys.reserve(writes.len());
     for write in writes {
-        let key = key_of(target, write)?;
+        let key = (target.table.ordinal, key_of(target, write)?);
         if keys.contains(&key) {
             return Err(ApiError::duplicate_keys());
         }

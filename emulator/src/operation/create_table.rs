@@ -123,10 +123,11 @@ pub(super) fn make(
     definition: Definition,
     extras: Extras,
 ) -> Arc<Table> {
-    let ordinal = context.engine.catalog().next_ordinal();
     let conditions = context.engine.conditions_of(&context.scope, &name);
     let seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
-    let decision = chance::decide(seed, "creating", &[], ordinal);
+    // By account: the tables of others decide nothing.
+    let made = context.engine.decided().next(context.scope.hash(), seed);
+    let decision = chance::decide(seed, "new table", &[], made);
     let mut lag = conditions.table_status.of(decision);
     if extras.restored.is_some() {
         lag = Duration::try_from_secs_f64(lag.as_secs_f64() * RESTORE_TAKES).unwrap_or(lag);
@@ -168,10 +169,9 @@ pub(super) fn make(
         });
         region.add_stream(&shape.open_stream(stream));
     }
-    let id = description::uuid(
-        chance::decide(seed, "id", &[], ordinal),
-        chance::decide(seed, "id", &[1], ordinal),
-    );
+    let half = |which: u8| chance::decide(seed, "id", &[which], made);
+    let id = description::uuid(half(0), half(1));
+    let ordinal = context.engine.catalog().next_ordinal();
     let table = Table::new(name, arn, id, ordinal, context.now, shape);
     // Under the lock that whoever begins to watch takes after having said so.
     if context.engine.journal().is_asked() {

@@ -45,9 +45,10 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
                 "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.",
             ));
         }
-        let decision = chance::decide(shape.seed, "deleting", &[], table.ordinal);
+        let decision = chance::decide(shape.seed, "deleting", table.id.as_bytes(), 0);
         let gone = now.plus(shape.conditions.table_status.of(decision));
         shape.deleted_at = Some(gone);
+        shape.recent.deletion = Some(now);
         shape.close_stream(now, gone);
         Ok(())
     })?;

@@ -41,6 +41,12 @@ impl Look {
         }
     }
 
+    /// Whether a change of the table class shows in the global indexes.
+    fn flashes(self, shape: &Shape) -> bool {
+        let changes = |job: &Job| matches!(job.work, Work::Class { flashes, .. } if self.moment() < flashes);
+        shape.jobs.iter().any(changes)
+    }
+
     /// Whether a change on its way holds the whole table.
     fn holds_table(self, job: &Job) -> bool {
         // A step that takes no time has begun when its call answers.
@@ -123,7 +129,7 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
         warm(object, there, changing, settled);
     }
     table_class(object, definition, &jobs);
-    encryption(object, definition, &jobs);
+    encryption(object, definition, &jobs, look.moment());
     if let Some(restored) = shape.restored.as_deref().filter(|_| !settled) {
         restore_summary(object, restored);
     }
@@ -157,7 +163,7 @@ fn stream(object: &mut Object<'_>, shape: &Shape) {
 fn table_class(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) {
     let now = (definition.class, definition.class_changed);
     let was = jobs.iter().find_map(|job| match &job.work {
-        Work::Class { was } => Some(*was),
+        Work::Class { was, .. } => Some(*was),
         _ => None,
     });
     let (Some(class), changed) = was.unwrap_or(now) else {
@@ -171,13 +177,15 @@ fn table_class(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) 
     summary.close();
 }
 
-fn encryption(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) {
+fn encryption(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job], now: Moment) {
+    let there = definition.encryption.as_ref().map(|each| &each.key_arn);
     let changing = jobs.iter().find_map(|job| match &job.work {
-        Work::Encryption { key_arn } => Some(("UPDATING", key_arn)),
+        Work::Encryption { key_arn, shows } if now <= *shows => Some(key_arn),
+        Work::Encryption { key_arn, .. } => there.or(Some(key_arn)),
         _ => None,
     });
-    let enabled = definition.encryption.as_ref().map(|each| ("ENABLED", &each.key_arn));
-    if let Some((status, key_arn)) = changing.or(enabled) {
+    let changing = changing.map(|key_arn| ("UPDATING", key_arn));
+    if let Some((status, key_arn)) = changing.or(there.map(|key_arn| ("ENABLED", key_arn))) {
         encrypted(object, status, key_arn);
     }
 }
@@ -435,6 +443,7 @@ fn global_index(
             status = "UPDATING";
             old = Some((*was, *decreases));
         }
+        _ if settled && look.flashes(shape) => status = "UPDATING",
         _ => {}
     }
     element.string("IndexStatus", status);

@@ -241,7 +241,7 @@ fn write<'r>(
 fn consumed(writes: &[Write<'_>], changes: &[Change]) -> Vec<Consumed> {
     let mut consumed = Vec::new();
     for (write, change) in writes.iter().zip(changes) {
-        let mut cost = change.consumed(&write.target.table.name, 2);
+        let mut cost = change.consumed(&write.target.asked_name(), 2);
         cost.direction = Some(Direction::Write);
         output::merge(&mut consumed, cost);
     }

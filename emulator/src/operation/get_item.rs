@@ -31,21 +31,20 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     )?;
     check::substitutions_need_expression(&request.substitutions, has_expression, None)?;
     let legacy = reading::attributes_to_get(request.attributes_to_get.as_deref())?;
-    reading::check_not_empty(request.projection_expression.as_ref())?;
+    let cache = context.engine.expressions();
+    let unbound = reading::unbound(&request.substitutions, request.projection_expression.as_ref(), cache)?;
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
     let key = request.key.unwrap_or_default();
     let mut get = plan::get(target, &key)?;
     get.consistent = request.consistent_read.unwrap_or(false);
-    let cache = context.engine.expressions();
-    let projection =
-        reading::projection(&request.substitutions, request.projection_expression.as_ref(), cache)?.or(legacy);
+    let projection = reading::projection(unbound)?.or(legacy);
     let item = execute::get(context, &get)?;
     let mut answer = Object::open(out);
     if let Some(item) = &item {
         reading::item(&mut answer, "Item", item, projection.as_ref());
     }
     if report != Report::None {
-        let mut consumed = Consumed::new(get.target.table.name.clone());
+        let mut consumed = Consumed::new(get.target.asked_name());
         consumed.table = get.units(item.as_ref());
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, report);
     }

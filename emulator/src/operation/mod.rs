@@ -46,6 +46,7 @@ mod get_shard_iterator;
 mod import_table;
 mod insights;
 mod kinesis;
+mod kms;
 mod legacy_global_tables;
 mod list_backups;
 mod list_bulk_operations;

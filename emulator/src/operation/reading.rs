@@ -74,14 +74,26 @@ pub fn attributes_to_get(names: Option<&[Name]>) -> Result<Option<Projection<'_>
     names.map(legacy::attributes_to_get).transpose()
 }
 
-/// The projection of a request that has no other expression.
-pub fn projection<'r>(
+/// A projection that is yet to be bound.
+pub type Unbound<'r> = Option<(Scope<'r>, &'r Text)>;
+
+/// What is found of the projection of a request that has no other expression before its table is looked up.
+pub fn unbound<'r>(
     substitutions: &'r Substitutions,
     text: Option<&'r Text>,
     cache: &'r Cache,
-) -> Result<Option<Projection<'r>>, ApiError> {
+) -> Result<Unbound<'r>, ApiError> {
     let Some(text) = text else { return Ok(None) };
-    let mut scope = Scope::new(substitutions, cache)?;
+    let scope = Scope::new(substitutions, cache)?;
+    check_not_empty(Some(text))?;
+    Ok(Some((scope, text)))
+}
+
+/// The projection of a request that has no other expression.
+pub fn projection(unbound: Unbound<'_>) -> Result<Option<Projection<'_>>, ApiError> {
+    let Some((mut scope, text)) = unbound else {
+        return Ok(None);
+    };
     let projection = scope.projection(text)?;
     scope.check_all_used()?;
     Ok(Some(projection))
@@ -276,8 +288,13 @@ impl PageRead<'_, '_> {
         )?;
         let last = page.items.last().filter(|_| page.cut).cloned();
         let consumed = (self.report != Report::None).then(|| {
-            let table = &self.target.table.name;
-            consumed(table, self.index, self.consistent, page.bytes, &page.bases)
+            consumed(
+                &self.target.asked_name(),
+                self.index,
+                self.consistent,
+                page.bytes,
+                &page.bases,
+            )
         });
         let scanned = page.items.len();
         let bytes = page.bytes;

@@ -105,7 +105,7 @@ pub fn run(
     let mut answer = Object::open(out);
     attributes(&change, &mut answer);
     if wanted.report != Report::None {
-        let consumed = change.consumed(&write.target.table.name, 1);
+        let consumed = change.consumed(&write.target.asked_name(), 1);
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, wanted.report);
     }
     if wanted.metrics && !write.target.definition().locals.is_empty() {

@@ -158,7 +158,7 @@ pub fn returned(returning: Option<Returning>, write: &Write<'_>, change: &Change
 
 /// What a write of one item cost.
 pub fn cost(write: &Write<'_>, change: &Change) -> Consumed {
-    change.consumed(&write.target.table.name, 1)
+    change.consumed(&write.target.asked_name(), 1)
 }
 
 /// The framework's checks on one of several statements.

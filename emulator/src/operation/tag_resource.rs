@@ -17,11 +17,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], _: &mut Writer) -> Result<
     }
     let asked = tags::read(&asked)?;
     let table = tags::table(context, &resource)?;
-    tags::change(context, &table, resource.stream, |tags| {
-        for (key, value) in asked {
-            match tags.iter_mut().find(|(there, _)| *there == key) {
-                Some((_, there)) => *there = value,
-                None => tags.push((key, value)),
+    tags::change(context, &table, resource.stream, &asked, |tags| {
+        for (key, value) in &asked {
+            match tags.iter_mut().find(|(there, _)| there == key) {
+                Some((_, there)) => there.clone_from(value),
+                None => tags.push((key.clone(), value.clone())),
             }
         }
         tags::check_count(tags)

@@ -18,6 +18,8 @@ pub type Tags = Vec<(String, String)>;
 
 /// How long a change of tags takes, outside of `calm` (measured: about 1.5 s).
 const SETTLES: Duration = Duration::from_millis(1500);
+/// How long the tags of a table that is being deleted are known (measured).
+const LINGERS: Duration = Duration::from_millis(1600);
 const MOST_KEY: usize = 128;
 const MOST_VALUE: usize = 256;
 
@@ -94,8 +96,8 @@ pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<Reso
 /// The table that a resource is or belongs to. One that is being created is not there yet.
 pub fn table(context: &Context<'_>, resource: &Resource<'_>) -> Result<Arc<Table>, ApiError> {
     context.judge_control(resource.table)?;
-    let there =
-        |shape: &Shape| context.now >= shape.active_at && shape.deleted_at.is_none_or(|gone| gone > context.now);
+    let now = context.now;
+    let there = |shape: &Shape| now >= shape.active_at && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));
     let found = context.engine.catalog().table(&context.scope, resource.table);
     found
         .filter(|table| table.arn == resource.table_arn() && there(&table.shape()))
@@ -116,11 +118,13 @@ pub fn of<'s>(shape: &'s Shape, stream: Option<&str>) -> &'s [(String, String)] 
     }
 }
 
-/// Changes the tags of a table or of its stream with this label. What changes nothing takes no time and needs no turn.
+/// Changes the tags of a table or of its stream with this label. What changes nothing takes no time and needs no turn, and
+/// what gives all that is on its way (measured) need not wait for it.
 pub fn change(
     context: &Context<'_>,
     table: &Table,
     stream: Option<&str>,
+    given: &Tags,
     edit: impl FnOnce(&mut Tags) -> Result<(), ApiError>,
 ) -> Result<(), ApiError> {
     let now = context.now;
@@ -133,13 +137,16 @@ pub fn change(
         if tags == of(shape, stream) {
             return Ok(());
         }
-        if are_settling(shape, now) {
+        let before = &shape.recent.tagged;
+        let repeats = !before.is_empty() && before.iter().all(|tag| given.contains(tag));
+        if are_settling(shape, now) && !repeats {
             return Err(ApiError::subscriber_limit(format_args!(
                 "Table tags are being updated: {}",
                 table.name
             )));
         }
         shape.recent.tags = Some(now);
+        shape.recent.tagged.clone_from(given);
         match stream {
             None => Arc::make_mut(&mut shape.definition).tags = tags,
             Some(label) => drop(

@@ -25,7 +25,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         .zip(&asked)
         .map(|(action, get)| {
             check::substitutions_need_expression(&get.substitutions, get.projection_expression.is_some(), None)?;
-            let projection = reading::projection(&get.substitutions, get.projection_expression.as_ref(), cache)?;
+            let projection = reading::projection(reading::unbound(
+                &get.substitutions,
+                get.projection_expression.as_ref(),
+                cache,
+            )?)?;
             action.faults.attributes.clone().map_or(Ok(projection), Err)
         })
         .collect::<Result<Vec<_>, _>>()?;

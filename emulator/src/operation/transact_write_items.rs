@@ -353,15 +353,15 @@ fn answer(out: &mut Writer, writes: &[Write<'_>], changes: &[Change], report: Re
     let mut consumed: Vec<Consumed> = Vec::new();
     let mut collections: Vec<(Text, Vec<output::Collection>)> = Vec::new();
     for (write, change) in writes.iter().zip(changes) {
-        let name = &write.target.table.name;
-        let mut cost = change.consumed(name, 2);
+        let name = write.target.asked_name();
+        let mut cost = change.consumed(&name, 2);
         cost.direction = Some(Direction::Write);
         output::merge(&mut consumed, cost);
         if metrics && !write.target.definition().locals.is_empty() {
             let collection = single_write::collection(write, change);
-            match collections.iter_mut().find(|(table, _)| table == name) {
+            match collections.iter_mut().find(|(table, _)| *table == name) {
                 Some((_, there)) => output::note_collection(there, collection),
-                None => collections.push((name.clone(), vec![collection])),
+                None => collections.push((name, vec![collection])),
             }
         }
     }

@@ -101,7 +101,7 @@ pub fn check_response(items: &[Option<Item>]) -> Result<(), ApiError> {
 }
 
 fn read_cost(get: &Get<'_>, item: Option<&Item>) -> Consumed {
-    let mut cost = Consumed::new(get.target.table.name.clone());
+    let mut cost = Consumed::new(get.target.asked_name());
     cost.table = get.units(item);
     cost.direction = Some(Direction::Read);
     cost

@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], _: &mut Writer) -> Result<
         ));
     }
     let table = tags::table(context, &resource)?;
-    tags::change(context, &table, resource.stream, |tags| {
+    tags::change(context, &table, resource.stream, &Vec::new(), |tags| {
         tags.retain(|(key, _)| !keys.iter().any(|gone| gone == key));
         Ok(())
     })

@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     // What is due belongs to the time before.
     execute::run_due(&target.table, now);
     let shape = target.table.reshape(now, |shape| {
-        if shape.deleted_at.is_some() {
+        if shape.deleted_at.is_some() && !shape.lingers(now, check::LINGERS) {
             return Err(ApiError::no_table_to_back_up(&target.table.name));
         }
         shape.recovery = enabled.then(|| Recovery {
@@ -29,6 +29,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         });
         Ok(())
     })?;
+    if shape.deleted_at.is_some() && !enabled {
+        backups::forget_system_backup(context, &target.table);
+    }
     describe_continuous_backups::describe(out, &shape, now);
     Ok(())
 }

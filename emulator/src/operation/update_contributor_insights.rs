@@ -101,7 +101,8 @@ fn check_members(request: &ContributorInsights) -> Result<bool, ApiError> {
 }
 
 fn check_states(shape: &Shape, stage: Stage, index: Option<&str>, context: &Context<'_>) -> Result<(), ApiError> {
-    let what = if stage != Stage::Standing {
+    let stands = stage == Stage::Standing || shape.lingers(context.now, check::LINGERS);
+    let what = if !stands {
         "TableStatus"
     } else if index.is_some_and(|index| shape.is_creating(index, context.now)) {
         "IndexStatus"

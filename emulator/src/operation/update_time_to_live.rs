@@ -29,6 +29,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     table.reshape(now, |shape| {
         match table.stage(shape, now) {
             Stage::Standing => {}
+            Stage::Deleting if shape.lingers(now, check::LINGERS) => {}
             // Here the words have another order than elsewhere (measured).
             Stage::Creating => return Err(ApiError::in_use(format_args!("Table {} is being created", table.name))),
             Stage::Unknown | Stage::Deleting => return Err(ApiError::table_not_found_named(&table.name)),

@@ -151,6 +151,11 @@ impl Backups {
         Ok(())
     }
 
+    /// Lets go of all that `matches` picks.
+    pub fn forget(&self, matches: impl Fn(&Backup) -> bool) {
+        self.0.write().retain(|_, backup| !matches(backup));
+    }
+
     /// The first `most` backups behind `start`, oldest first, that `matches` picks.
     pub fn list(&self, start: Option<&str>, most: usize, matches: impl Fn(&Backup) -> bool) -> Vec<Arc<Backup>> {
         let lower = start.map_or(Bound::Unbounded, |start| Bound::Excluded(place(start)));

@@ -14,6 +14,7 @@ use super::stream::Stream;
 use super::table::Table;
 use super::transfers::Transfers;
 use crate::caller::Caller;
+use crate::chance::StableHash;
 use crate::clock::Moment;
 use crate::sync::{AtomicU64, Ordering, RwLock};
 use crate::value::Name;
@@ -28,6 +29,12 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// What keeps counts of decisions apart: those of an account are the same whoever else asks.
+    pub fn hash(&self) -> u64 {
+        let name = StableHash::new(0).bytes(self.account.as_bytes());
+        name.bytes(self.region.as_bytes()).finish()
+    }
+
     /// Whom the tables belong to: one without a name, if all share them.
     pub fn owner(&self) -> Caller {
         Caller {

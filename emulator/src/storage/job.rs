@@ -34,6 +34,8 @@ pub enum Work {
     Class {
         /// The class before, and when it was set.
         was: (Option<&'static str>, Option<Moment>),
+        /// Until when global indexes are `UPDATING` as well.
+        flashes: Moment,
     },
     /// On-demand limits of the table that were taken away.
     ClearLimits {
@@ -44,8 +46,10 @@ pub enum Work {
     },
     /// Encryption.
     Encryption {
-        /// The key that shows meanwhile.
+        /// The key that shows first.
         key_arn: String,
+        /// Until when it does; after that, the one that is set, if there is one.
+        shows: Moment,
     },
     /// What the table or an index serves at once.
     Warm {
@@ -131,8 +135,12 @@ impl Job {
 /// When what may change only so often was changed last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recent {
+    /// The whole table: when its deletion was asked for.
+    pub deletion: Option<Moment>,
     /// The tags.
     pub tags: Option<Moment>,
+    /// The tags that were given then; none if some were taken away.
+    pub tagged: Vec<(String, String)>,
     /// Deletion protection.
     pub protection: Option<Moment>,
     /// The table class, the last two times.

@@ -215,6 +215,12 @@ impl Shape {
         self.restored.is_some() && now < self.active_at && self.deleted_at.is_none()
     }
 
+    /// Whether what hangs on the table still answers though it is being deleted, for so long.
+    pub fn lingers(&self, now: Moment, long: Duration) -> bool {
+        let begun = self.recent.deletion;
+        begun.is_some_and(|begun| now < begun.plus(long)) && self.deleted_at.is_some_and(|gone| gone > now)
+    }
+
     /// Gives the table a stream.
     pub fn open_stream(&mut self, stream: Stream) -> Arc<Stream> {
         let stream = Arc::new(stream);

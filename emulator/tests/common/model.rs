@@ -81,6 +81,26 @@ impl Condition {
     }
 }
 
+/// One of a few words: a value of `g` or `l`.
+pub fn word(choice: &mut Choice) -> String {
+    ["x", "y", "xy", "yx"][choice.below(4) as usize].to_owned()
+}
+
+/// An item of this key with some of `n`, `g` and `l`.
+pub fn any_item(choice: &mut Choice, key: &Key) -> Value {
+    let mut item = key_json(key);
+    if choice.one_in(2) {
+        item["n"] = json!({"N": choice.below(6).to_string()});
+    }
+    if choice.one_in(2) {
+        item["g"] = json!({"S": word(choice)});
+    }
+    if choice.one_in(2) {
+        item["l"] = json!({"S": word(choice)});
+    }
+    item
+}
+
 pub enum Update {
     SetN(i64),
     AddN(i64),
@@ -91,6 +111,17 @@ pub enum Update {
 }
 
 impl Update {
+    pub fn any(choice: &mut Choice, moment: impl FnOnce(&mut Choice) -> i64) -> Update {
+        match choice.below(6) {
+            0 => Update::SetN(choice.below(6) as i64),
+            1 => Update::AddN(choice.below(6) as i64 - 3),
+            2 => Update::SetG(word(choice)),
+            3 => Update::SetL(word(choice)),
+            4 => Update::RemoveBoth,
+            _ => Update::Expire(moment(choice)),
+        }
+    }
+
     pub fn text(&self, values: &mut Map<String, Value>) -> String {
         let (text, value) = match self {
             Update::SetN(number) => ("SET n = :u", json!({"N": number.to_string()})),

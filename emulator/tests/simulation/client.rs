@@ -9,11 +9,16 @@ use dynatwin_engine::engine::Caller;
 use serde_json::{Value, json};
 
 use crate::common::Choice;
-use crate::common::model::{Condition, Key, Update, key_json, kind, size};
+use crate::common::model::{Condition, Key, Update, any_item, kind, size};
 use crate::facts::{Facts, Outcome, Seen, Spent, Written};
 use crate::verify::{Items, partition_of};
 use crate::world::{TABLES, Window, World, caller, trace};
 use crate::write::{Action, Write};
+
+/// When an item dies.
+fn moment(choice: &mut Choice) -> i64 {
+    Moment::START.seconds() + choice.below(200) as i64
+}
 
 /// Errors that mean that nothing was done, whatever was asked.
 const REFUSALS: [&str; 10] = [
@@ -212,24 +217,11 @@ impl<'w> Client<'w> {
         places
     }
 
-    pub fn word(&mut self) -> String {
-        ["x", "y", "xy", "yx"][self.choice.below(4) as usize].to_owned()
-    }
-
     fn item(&mut self, key: &Key, number: i64) -> Value {
-        let mut item = key_json(key);
+        let mut item = any_item(&mut self.choice, key);
         item["v"] = json!({"N": number.to_string()});
-        if self.choice.one_in(2) {
-            item["n"] = json!({"N": self.choice.below(6).to_string()});
-        }
-        if self.choice.one_in(2) {
-            item["g"] = json!({"S": self.word()});
-        }
-        if self.choice.one_in(2) {
-            item["l"] = json!({"S": self.word()});
-        }
         if self.choice.one_in(6) {
-            item["dies"] = json!({"N": self.moment().to_string()});
+            item["dies"] = json!({"N": moment(&mut self.choice).to_string()});
         }
         if self.choice.one_in(4) {
             item["filler"] = json!({"S": "f".repeat(self.choice.below(3000) as usize)});
@@ -237,27 +229,12 @@ impl<'w> Client<'w> {
         item
     }
 
-    fn moment(&mut self) -> i64 {
-        Moment::START.seconds() + self.choice.below(200) as i64
-    }
-
-    fn update(&mut self) -> Update {
-        match self.choice.below(6) {
-            0 => Update::SetN(self.choice.below(6) as i64),
-            1 => Update::AddN(self.choice.below(6) as i64 - 3),
-            2 => Update::SetG(self.word()),
-            3 => Update::SetL(self.word()),
-            4 => Update::RemoveBoth,
-            _ => Update::Expire(self.moment()),
-        }
-    }
-
     pub fn write(&mut self, (table, key): (usize, Key)) -> Write {
         self.writes += 1;
         let number = self.number as i64 * 1_000_000 + self.writes;
         let action = match self.choice.below(4) {
             0 => Action::Delete,
-            1 => Action::Update(self.update()),
+            1 => Action::Update(Update::any(&mut self.choice, moment)),
             _ => Action::Put(self.item(&key, number)),
         };
         let condition = self.choice.one_in(3).then(|| Condition::any(&mut self.choice, 2));

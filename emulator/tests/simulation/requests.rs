@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::client::{Call, Client, refused};
-use crate::common::model::{Key, key_json, number, pick};
+use crate::common::model::{Key, key_json, number, pick, word};
 use crate::facts::{Cut, Outcome, SeenIndex};
 use crate::verify::{Items, index_hash, partition_of};
 use crate::world::{FICKLE, INDEXES, TABLES};
@@ -386,7 +386,7 @@ impl Client<'_> {
         let hash = if index == FICKLE {
             json!({"N": self.choice.below(6).to_string()})
         } else {
-            json!({"S": self.word()})
+            json!({"S": word(&mut self.choice)})
         };
         self.read_index(table, index, Some(hash))
     }

@@ -259,17 +259,11 @@ fn updates_that_fail() {
         ],
         PATH,
     );
+    check(&["DELETE zz.y :ss", "SET l[3].a = :n", "SET s.x = zz"], PATH);
     check(
         &[
-            "DELETE zz.y :ss",
-            "SET l[3].a = :n",
             "SET q = zz, s.x = :n",
             "SET s.x = :n, q = zz",
-        ],
-        PATH,
-    );
-    check(
-        &[
             "SET q = zz + :n",
             "SET q = zz + s",
             "SET a = b",

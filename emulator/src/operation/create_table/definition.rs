@@ -8,7 +8,7 @@ use super::{one_of, shape, vector};
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::limits;
-use crate::operation::tags;
+use crate::operation::{kms, tags};
 use crate::request::{
     AttributeDefinition, CreateTable, KeySchemaElement, OnDemandThroughput as OnDemandRequest,
     Projection as ProjectionRequest, ProvisionedThroughput, SecondaryIndex, SseSpecification, WarmThroughput,
@@ -569,20 +569,8 @@ pub(in crate::operation) fn encryption(
             "SSEType KMS is required if KMSMasterKeyId is specified",
         )),
         (None | Some(false), None, None) => Ok(None),
-        (_, _, key) => {
-            let key_arn = match key {
-                Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
-                key => {
-                    let id = key.unwrap_or("alias/aws/dynamodb");
-                    let path = if id.starts_with("alias/") {
-                        id.to_owned()
-                    } else {
-                        format!("key/{id}")
-                    };
-                    format!("arn:aws:kms:{}:{}:{path}", context.region, context.account)
-                }
-            };
-            Ok(Some(Encryption { key_arn }))
-        }
+        (_, _, key) => Ok(Some(Encryption {
+            key_arn: kms::key_arn(context, key),
+        })),
     }
 }

@@ -191,8 +191,13 @@ impl Page<'_> {
     }
 
     fn consumed(&self, reading: &Reading<'_, '_>, read: &Read) -> Consumed {
-        let table = &reading.target.table.name;
-        reading::consumed(table, reading.index, self.consistent, read.bytes, &read.bases)
+        reading::consumed(
+            &reading.target.asked_name(),
+            reading.index,
+            self.consistent,
+            read.bytes,
+            &read.bases,
+        )
     }
 }
 

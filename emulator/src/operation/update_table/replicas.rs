@@ -4,6 +4,7 @@
 use super::Edit;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
 use crate::operation::check::words;
+use crate::operation::kms;
 use crate::request::{Judged, ReplicaAction, ReplicaUpdate, UpdateTable};
 use crate::schema::BillingMode;
 
@@ -140,7 +141,7 @@ impl Edit<'_> {
         }
         // A key of the service's own needs no counterpart.
         let own_key = definition.encryption.as_ref();
-        let own_key = own_key.is_some_and(|key| !key.key_arn.ends_with(":alias/aws/dynamodb"));
+        let own_key = own_key.is_some_and(|key| key.key_arn != kms::key_arn(self.context, None));
         if own_key && asked.iter().any(|(action, _)| action.kms_master_key_id.is_none()) {
             return Err(ApiError::invalid("KMSMasterKeyId must be specified for each replica."));
         }

@@ -61,12 +61,12 @@ impl Decoder<'_> {
     pub(super) fn list_or<T>(
         &mut self,
         place: Place,
-        absent: fn() -> T,
+        mut absent: impl FnMut() -> T,
         mut element: impl FnMut(&mut Self) -> Read<T>,
     ) -> Read<Vec<T>> {
         let mut list = Vec::new();
         self.elements(place, |decoder| {
-            list.push(decoder.optional(&mut element)?.unwrap_or_else(absent));
+            list.push(decoder.optional(&mut element)?.unwrap_or_else(&mut absent));
             Ok(())
         })?;
         Ok(list)

@@ -231,17 +231,26 @@ impl<'a> Decoder<'a> {
 
     fn set<T>(
         &mut self,
-        empty: &'static str,
-        absent: fn() -> T,
+        texts: SetTexts,
+        filler: fn() -> T,
         member: impl FnMut(&mut Self) -> Read<T>,
         build: impl FnOnce(Vec<T>) -> Option<AttributeValue>,
         repeats: impl FnOnce(Reader<'a>, bool) -> String,
     ) -> Read<AttributeValue> {
         let _ = self.reader.peek()?;
         let start = self.reader;
+        let mut has_null = false;
+        let absent = || {
+            has_null = true;
+            filler()
+        };
         let members = self.list_or(Place::Member, absent, member)?;
         if members.is_empty() {
-            return Ok(self.refuse(Rule::EmptySet, empty));
+            return Ok(self.refuse(Rule::EmptySet, texts.empty));
+        }
+        if has_null {
+            let (rule, text) = texts.null;
+            return Ok(self.refuse(rule, text));
         }
         Ok(match build(members) {
             Some(set) => set,
@@ -250,9 +259,15 @@ impl<'a> Decoder<'a> {
     }
 
     fn string_set(&mut self) -> Read<AttributeValue> {
-        const EMPTY: &str = "One or more parameter values were invalid: An string set  may not be empty";
+        const TEXTS: SetTexts = SetTexts {
+            empty: "One or more parameter values were invalid: An string set  may not be empty",
+            null: (
+                Rule::Content,
+                "One or more parameter values were invalid: An string set may not have a null string as a member",
+            ),
+        };
         self.set(
-            EMPTY,
+            TEXTS,
             Default::default,
             Decoder::text,
             AttributeValue::string_set,
@@ -264,9 +279,12 @@ impl<'a> Decoder<'a> {
     }
 
     fn number_set(&mut self) -> Read<AttributeValue> {
-        const EMPTY: &str = "One or more parameter values were invalid: An number set  may not be empty";
+        const TEXTS: SetTexts = SetTexts {
+            empty: "One or more parameter values were invalid: An number set  may not be empty",
+            null: (Rule::Content, "The parameter cannot be converted to a numeric value"),
+        };
         self.set(
-            EMPTY,
+            TEXTS,
             || Number::ZERO,
             Decoder::decimal,
             AttributeValue::number_set,
@@ -281,14 +299,25 @@ impl<'a> Decoder<'a> {
     }
 
     fn binary_set(&mut self) -> Read<AttributeValue> {
-        const EMPTY: &str = "One or more parameter values were invalid: Binary sets should not be empty";
-        self.set(EMPTY, Default::default, Decoder::blob, AttributeValue::binary_set, |start, older| {
+        const TEXTS: SetTexts = SetTexts {
+            empty: "One or more parameter values were invalid: Binary sets should not be empty",
+            null: (Rule::Shape, ApiError::EMPTY_VALUE),
+        };
+        self.set(TEXTS, Default::default, Decoder::blob, AttributeValue::binary_set, |start, older| {
             let list = collection(start, older, if older { ", " } else { "," }, |text| {
                 decode_base64(text.as_bytes()).unwrap_or_default().into_vec()
             });
-            format!("One or more parameter values were invalid: Input collection [{list}]of type BS contains duplicates.")
+            format!(
+                "One or more parameter values were invalid: Input collection [{list}]of type BS contains duplicates."
+            )
         })
     }
+}
+
+/// What is said of a set that has nothing in it, and of one that has a null among its members.
+struct SetTexts {
+    empty: &'static str,
+    null: (Rule, &'static str),
 }
 
 /// The type with this name. It is asked for once a value, so no list of names is searched.
