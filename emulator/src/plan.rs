@@ -282,6 +282,11 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
         if clauses.len() > 2 {
             return Err(ApiError::too_many_conditions(clauses.len(), limit));
         }
+        // That the partition key is not fixed is said before what else is missed (both DynamoDB Local and dynoxide).
+        let hash = schema.hash.first().and_then(|attribute| clause_of(&attribute.name));
+        if hash.is_some_and(|clause| !matches!(clause.operator, KeyOperator::Eq(_))) {
+            return Err(condition_not_supported());
+        }
         if let Some(missing) = missing_element(schema, &|name| clause_of(name).is_some(), clauses.len()) {
             return Err(missing);
         }
@@ -293,7 +298,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
                 check_operand(attribute, value)?;
                 key::push_component(&mut hash, value);
             }
-            Some(_) if schema.hash.len() == 1 => return Err(ApiError::validation("Query key condition not supported")),
+            Some(_) if schema.hash.len() == 1 => return Err(condition_not_supported()),
             _ => return Err(hash_needs_equality(schema)),
         }
     }
@@ -342,10 +347,14 @@ fn missing_element(schema: &KeySchema, has: &dyn Fn(&str) -> bool, clauses: usiz
         return missed(&hash.name);
     }
     match schema.range.first() {
-        None if clauses > 1 => Some(ApiError::validation("Query key condition not supported")),
+        None if clauses > 1 => Some(condition_not_supported()),
         Some(range) if clauses > 1 && !has(&range.name) => missed(&range.name),
         _ => None,
     }
+}
+
+fn condition_not_supported() -> ApiError {
+    ApiError::validation("Query key condition not supported")
 }
 
 fn hash_needs_equality(schema: &KeySchema) -> ApiError {

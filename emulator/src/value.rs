@@ -146,6 +146,11 @@ impl AttributeValue {
         }
     }
 
+    /// Whether it is of a type that keys can have.
+    pub const fn can_be_key(&self) -> bool {
+        matches!(self.kind(), Type::S | Type::N | Type::B)
+    }
+
     /// The type's name on the wire.
     pub const fn type_name(&self) -> &'static str {
         self.kind().name()

@@ -63,7 +63,10 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     for (((sent, ready), key), prepared) in sent.iter().zip(ready).zip(&keys).zip(&prepared) {
         outcomes.push(match ready {
             Ok(ready) => ready.run(context, sent, key),
-            Err(error) => Outcome::refused(error, prepared.as_ref().ok()),
+            Err(error) => {
+                let error = statement::overruled(context, sent.statement.as_deref(), error);
+                Outcome::refused(error, prepared.as_ref().ok())
+            }
         });
     }
     encode(out, &outcomes, report);
@@ -95,7 +98,7 @@ fn prepare(sent: &mut BatchStatement) -> Result<Prepared, ApiError> {
     let parameters = sent.parameters.take().unwrap_or_default();
     let prepared = Prepared::new(sent.statement.as_deref().unwrap_or_default(), parameters)?;
     if prepared.is_exists() {
-        return Err(statement::exists_misplaced());
+        return Err(ApiError::exists_misplaced());
     }
     Ok(prepared)
 }
@@ -116,7 +119,7 @@ fn make_ready<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<(Read
         }
         _ => statement::written_key(&statement, &target)?,
     };
-    statement::check_key(&target, &key)?;
+    statement::check_key(&statement, &target, &key)?;
     let ready = Ready {
         statement,
         target,

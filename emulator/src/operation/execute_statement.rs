@@ -9,6 +9,7 @@ use crate::execute::{self, Context};
 use crate::limits;
 use crate::partiql::Prepared;
 use crate::request::ExecuteStatement;
+use crate::value::AttributeValue;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -22,15 +23,27 @@ struct Asked {
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let mut request = ExecuteStatement::decode(body)?;
     let asked = check_members(&request)?;
+    let parameters = request.parameters.take();
+    carry_out(context, &request, parameters, &asked, out)
+        .map_err(|error| statement::overruled(context, request.statement.as_deref(), error))
+}
+
+fn carry_out(
+    context: &Context<'_>,
+    request: &ExecuteStatement,
+    parameters: Option<Vec<AttributeValue>>,
+    asked: &Asked,
+    out: &mut Writer,
+) -> Result<(), ApiError> {
     // A token belongs to the statement and its parameters.
-    let fingerprint = transaction::fingerprint(&(&request.statement, &request.parameters));
-    let parameters = request.parameters.take().unwrap_or_default();
-    let prepared = Prepared::new(request.statement.as_deref().unwrap_or_default(), parameters)?;
+    let fingerprint = transaction::fingerprint(&(&request.statement, &parameters));
+    let text = request.statement.as_deref().unwrap_or_default();
+    let prepared = Prepared::new(text, parameters.unwrap_or_default())?;
     if prepared.is_exists() {
-        return Err(statement::exists_misplaced());
+        return Err(ApiError::exists_misplaced());
     }
     if !prepared.reads() {
-        return write(context, &prepared, &asked, out);
+        return write(context, &prepared, asked, out);
     }
     let page = select::Page {
         limit: request.limit,
@@ -69,7 +82,7 @@ fn write(context: &Context<'_>, prepared: &Prepared, asked: &Asked, out: &mut Wr
     let statement = prepared.bind()?;
     let target = statement::table(context, prepared)?;
     key = statement::written_key(&statement, &target)?;
-    statement::check_key(&target, &key)?;
+    statement::check_key(&statement, &target, &key)?;
     let write = statement::write(statement, target, &key, asked.show_item)?;
     let change = execute::write(context, &write)?;
     let mut answer = Object::open(out);

@@ -103,7 +103,6 @@ fn prepare(sent: &mut [BatchStatement]) -> Result<Vec<Prepared>, ApiError> {
                 "Reads on indices are not supported within transactions.",
             ));
         }
-        prepared.bind().map(drop)?;
         Ok(prepared)
     };
     let prepared = sent.iter_mut().enumerate();
@@ -161,7 +160,17 @@ fn key(statement: &Statement<'_>, target: &Target) -> Result<StepKey, ApiError> 
         }
         Statement::Exists(_) => statement::written_key(statement, target).map(Ok),
         Statement::Insert(_) | Statement::Update { .. } | Statement::Delete { .. } => {
-            Ok(statement::written_key(statement, target).map_err(|_| ApiError::key_mismatch()))
+            let written = statement::written_key(statement, target);
+            // Whatever is no key at all is the statement's own fault; of another type, or missing, the item's.
+            if let (Ok(key), false) = (&written, matches!(statement, Statement::Insert(_)))
+                && let Some((name, value)) = key.iter().find(|(_, value)| !value.can_be_key())
+            {
+                return Err(ApiError::statement_key_value(name, value.type_name()));
+            }
+            match written {
+                Err(error) if error == ApiError::mandatory_equality() => Ok(Err(ApiError::key_mismatch())),
+                written => Ok(written),
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::check;
 use crate::capacity::Consumed;
 use crate::change::Change;
-use crate::error::{ApiError, Violations, constraint};
+use crate::error::{ApiError, ErrorKind, Violations, constraint};
 use crate::execute::{Action, Context, Write};
 use crate::expression::Condition;
 use crate::key;
@@ -37,21 +37,34 @@ pub fn check_members(
     }
 }
 
-/// EXISTS stands in transactions that write, and nowhere else.
-pub fn exists_misplaced() -> ApiError {
-    ApiError::validation("EXISTS can only be used in ExecuteTransaction write requests.")
-}
-
 /// The table of a statement. Statements know no keys of several attributes.
 pub fn table(context: &Context<'_>, prepared: &Prepared) -> Result<Target, ApiError> {
     let target = plan::table(context, &prepared.table)?;
-    let several = |key: &KeySchema| key.hash.len() > 1 || key.range.len() > 1;
-    if target.definition().globals.iter().any(|index| several(&index.key)) {
-        return Err(ApiError::validation(
-            "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys.",
-        ));
+    if has_keys_of_several_attributes(&target) {
+        return Err(several_attributes());
     }
     Ok(target)
+}
+
+fn has_keys_of_several_attributes(target: &Target) -> bool {
+    let several = |key: &KeySchema| key.hash.len() > 1 || key.range.len() > 1;
+    target.definition().globals.iter().any(|index| several(&index.key))
+}
+
+fn several_attributes() -> ApiError {
+    ApiError::validation(
+        "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys.",
+    )
+}
+
+/// That a table has keys of several attributes is said before anything else that is wrong about a statement that parses.
+pub fn overruled(context: &Context<'_>, statement: Option<&str>, error: ApiError) -> ApiError {
+    let validates = error.kind() == ErrorKind::Validation;
+    let table = statement.filter(|_| validates).and_then(Prepared::table_of);
+    match table.and_then(|table| plan::table(context, &table).ok()) {
+        Some(target) if has_keys_of_several_attributes(&target) => several_attributes(),
+        _ => error,
+    }
 }
 
 /// The key of the item that a statement writes, or looks at with EXISTS; of a SELECT nothing.
@@ -60,7 +73,7 @@ pub fn written_key(statement: &Statement<'_>, target: &Target) -> Result<Map, Ap
     match statement {
         Statement::Insert(item) => Ok(key::key_attributes(item, schema, None)),
         Statement::Update { condition, .. } | Statement::Delete { condition, .. } => {
-            partiql::written_key(schema, condition.as_ref()).map(|(key, _)| key)
+            Ok(partiql::written_key(schema, condition.as_ref())?.0)
         }
         Statement::Exists(select) => {
             let key = partiql::written_key(schema, select.condition.as_ref()).ok();
@@ -73,11 +86,16 @@ pub fn written_key(statement: &Statement<'_>, target: &Target) -> Result<Map, Ap
 }
 
 /// Checks that the key of an item is there, and of the table's types. Transactions leave that to their actions.
-pub fn check_key(target: &Target, key: &Map) -> Result<(), ApiError> {
+pub fn check_key(statement: &Statement<'_>, target: &Target, key: &Map) -> Result<(), ApiError> {
+    let inserts = matches!(statement, Statement::Insert(_));
     for attribute in target.definition().key.attributes() {
         let value = key
             .get(&attribute.name)
             .ok_or_else(|| ApiError::statement_key_missing(&attribute.name))?;
+        // An item's key is only held against the table's type, whatever it is.
+        if inserts && !value.can_be_key() {
+            return Err(ApiError::statement_key_type(&attribute.name));
+        }
         partiql::check_key_value(attribute, value)?;
     }
     Ok(())

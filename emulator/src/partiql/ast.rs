@@ -52,7 +52,8 @@ pub(super) enum Kind {
     Bag(Span),
     /// Names and values in turn.
     Struct(Span),
-    Negative(Id),
+    /// `-a` or `+a`, of what is no number.
+    Signed(Operator, Id),
     Not(Id),
     Binary(Binary, Id, Id),
     Between {
@@ -80,6 +81,28 @@ pub(super) enum Kind {
 pub(super) struct Node {
     pub kind: Kind,
     pub token: Token,
+}
+
+impl Kind {
+    /// An operator or a function as errors spell it.
+    pub(super) fn spelling(&self) -> Option<&str> {
+        Some(match self {
+            Kind::Signed(sign, _) => sign.name(),
+            Kind::Not(_) => "not",
+            Kind::Between { .. } => "between",
+            Kind::In { .. } => "in",
+            Kind::Is { .. } => "is",
+            Kind::Call { name, .. } | Kind::Foreign(name) => name,
+            Kind::Binary(binary, ..) => match binary {
+                Binary::Or => "or",
+                Binary::And => "and",
+                Binary::Multiply => "*",
+                Binary::Like => "like",
+                Binary::Operator(operator) => operator.name(),
+            },
+            _ => return None,
+        })
+    }
 }
 
 /// A step of a path.

@@ -7,7 +7,7 @@ use super::lexer;
 use super::lower::Lowering;
 use crate::error::ApiError;
 use crate::expression::{Draft, Logic, Operator, Term};
-use crate::value::AttributeValue;
+use crate::value::{AttributeValue, Type};
 
 /// What an expression has become.
 #[derive(Clone, Copy)]
@@ -56,6 +56,14 @@ impl Lowering<'_> {
 
     /// Lowers the right side of an assignment.
     pub(super) fn right_side(&mut self, draft: &mut Draft, root: Id) -> Result<Term, ApiError> {
+        let kind = &self.tree.node(root).kind;
+        match kind {
+            Kind::Is { .. } => return Err(fault("IS operator is not supported in update expressions")),
+            Kind::Not(_) | Kind::Between { .. } | Kind::In { .. } | Kind::Binary(Binary::And | Binary::Or, ..) => {
+                return Err(Setting::Update.unsupported(kind.spelling().unwrap_or_default()));
+            }
+            _ => {}
+        }
         match self.expressions(draft, root, Setting::Update)? {
             Lowered::Term(term) => Ok(term),
             Lowered::Logic(_) => Err(Setting::Update.unsupported("=")),
@@ -85,7 +93,7 @@ impl Lowering<'_> {
             wanted[id as usize] = true;
             match &self.tree.node(id).kind {
                 Kind::Binary(_, left, right) => todo.extend([*left, *right]),
-                Kind::Negative(inner) | Kind::Not(inner) => todo.push(*inner),
+                Kind::Signed(_, inner) | Kind::Not(inner) => todo.push(*inner),
                 Kind::Between {
                     value, lower, upper, ..
                 } => todo.extend([*value, *lower, *upper]),
@@ -126,10 +134,11 @@ impl<'s> Expressions<'_, 's> {
         let place = self.lowering.place(node.token);
         match &node.kind {
             Kind::Variable(_) | Kind::Path { .. } => self.lowering.path(self.draft, id).map(Lowered::Term),
-            Kind::Negative(_) if self.setting == Setting::Update => Err(error::operand_count("-", 1)),
-            Kind::Negative(_) => Err(self.setting.unsupported("-")),
+            Kind::Signed(sign, _) if self.setting == Setting::Update => Err(error::operand_count(sign.name(), 1)),
+            Kind::Signed(sign, _) => Err(self.setting.unsupported(sign.name())),
             Kind::Not(inner) => match self.get(*inner)? {
                 Lowered::Logic(inner) => Ok(Lowered::Logic(self.draft.not(inner))),
+                Lowered::Term(_) if self.is_call(*inner) => Err(error::operand_type("NOT", Type::N.name())),
                 Lowered::Term(_) => Err(fault("The argument to NOT must be a Type or Expression")),
             },
             Kind::Binary(binary, left, right) => self.binary(*binary, *left, *right),
@@ -157,6 +166,11 @@ impl<'s> Expressions<'_, 's> {
         }
     }
 
+    /// Whether an expression is a call: one that is no condition has a number for its result.
+    fn is_call(&self, id: Id) -> bool {
+        matches!(self.node(id).kind, Kind::Call { .. })
+    }
+
     fn test(&mut self, negated: bool, operator: Operator, operands: &[Term]) -> Lowered {
         let test = self.draft.test(operator, operands);
         Lowered::Logic(if negated { self.draft.not(test) } else { test })
@@ -166,9 +180,7 @@ impl<'s> Expressions<'_, 's> {
     fn term(&self, id: Id, operator: &str) -> Result<Term, ApiError> {
         match self.get(id)? {
             Lowered::Term(term) => Ok(term),
-            Lowered::Logic(_) => Err(fault(format!(
-                "Incorrect operand type for operator or function; operator or function: {operator}, operand type: BOOL"
-            ))),
+            Lowered::Logic(_) => Err(error::operand_type(operator, Type::Bool.name())),
         }
     }
 
@@ -207,23 +219,24 @@ impl<'s> Expressions<'_, 's> {
     }
 
     fn connected(&mut self, and: bool, left: Id, right: Id) -> Result<Lowered, ApiError> {
-        let (Lowered::Logic(left), Lowered::Logic(right)) = (self.get(left)?, self.get(right)?) else {
-            return Err(fault("The arguments to AND/OR must be Expressions"));
+        let (Lowered::Logic(first), Lowered::Logic(second)) = (self.get(left)?, self.get(right)?) else {
+            let bare = |id: Id| matches!(self.get(id), Ok(Lowered::Term(_))) && !self.is_call(id);
+            if bare(left) || bare(right) {
+                return Err(fault("The arguments to AND/OR must be Expressions"));
+            }
+            return Err(error::operand_type(if and { "AND" } else { "OR" }, Type::N.name()));
         };
         Ok(Lowered::Logic(if and {
-            self.draft.and(left, right)
+            self.draft.and(first, second)
         } else {
-            self.draft.or(left, right)
+            self.draft.or(first, second)
         }))
     }
 
     /// A condition compared with a constant: what is neither `true` nor `false` never equals it.
     fn truth(&mut self, comparison: Operator, logic: Logic, term: Term) -> Result<Lowered, ApiError> {
         if !matches!(comparison, Operator::Eq | Operator::Ne) {
-            return Err(fault(format!(
-                "Incorrect operand type for operator or function; operator or function: {}, operand type: BOOL",
-                comparison.name()
-            )));
+            return Err(error::operand_type(comparison.name(), Type::Bool.name()));
         }
         let equal = comparison == Operator::Eq;
         let constant = term.constant().and_then(|at| self.lowering.values.get(at as usize));
@@ -288,11 +301,10 @@ impl<'s> Expressions<'_, 's> {
     }
 
     fn call(&mut self, name: &str, arguments: Span, place: error::Place) -> Result<Lowered, ApiError> {
-        let lower_case = name.to_ascii_lowercase();
-        if matches!(lower_case.as_str(), "count" | "sum" | "min" | "max" | "avg") {
+        if matches!(name, "count" | "sum" | "min" | "max" | "avg") {
             return Err(error::unsupported_token(name, place));
         }
-        let function = Operator::function(&lower_case).ok_or_else(|| error::unknown_function(name, place))?;
+        let function = Operator::function(name).ok_or_else(|| error::unknown_function(name, place))?;
         if function.is_of_updates() != (self.setting == Setting::Update) {
             let expression = match self.setting {
                 Setting::Condition => "a condition",

@@ -106,6 +106,12 @@ pub(super) fn operand_count(function: &str, count: usize) -> ApiError {
     ))
 }
 
+pub(super) fn operand_type(operator: &str, kind: &str) -> ApiError {
+    fault(format!(
+        "Incorrect operand type for operator or function; operator or function: {operator}, operand type: {kind}"
+    ))
+}
+
 /// Statements and keys.
 impl ApiError {
     /// Fewer parameters than question marks.
@@ -113,15 +119,20 @@ impl ApiError {
         fault("Number of parameters in request and statement don't match.")
     }
 
+    /// EXISTS, or what is taken for it, anywhere but in a transaction that writes.
+    pub fn exists_misplaced() -> ApiError {
+        fault("EXISTS can only be used in ExecuteTransaction write requests.")
+    }
+
     /// A key that is compared with a value of another type.
-    pub(super) fn statement_key_type(name: &Name) -> ApiError {
+    pub fn statement_key_type(name: &Name) -> ApiError {
         fault(format!(
             "Key attribute's data type should match its data type in table's schema: Key {name}"
         ))
     }
 
     /// A key that is compared with a value that no key can have.
-    pub(super) fn statement_key_value(name: &Name, kind: &str) -> ApiError {
+    pub fn statement_key_value(name: &Name, kind: &str) -> ApiError {
         fault(format!(
             "Key value must be of type S, N, or B. Key name: {name}, Key type: {kind}"
         ))
@@ -133,7 +144,7 @@ impl ApiError {
     }
 
     /// A write that does not say which item it is about.
-    pub(super) fn mandatory_equality() -> ApiError {
+    pub fn mandatory_equality() -> ApiError {
         fault("Where clause does not contain a mandatory equality on all key attributes")
     }
 

@@ -166,10 +166,7 @@ pub fn check_key_value(attribute: &KeyAttribute, value: &AttributeValue) -> Resu
             None => Ok(()),
         };
     }
-    if matches!(
-        value,
-        AttributeValue::S(_) | AttributeValue::N(_) | AttributeValue::B(_)
-    ) {
+    if value.can_be_key() {
         Err(ApiError::statement_key_type(&attribute.name))
     } else {
         Err(ApiError::statement_key_value(&attribute.name, value.type_name()))

@@ -30,6 +30,9 @@ impl Lowering<'_> {
     /// One value inside of `depth` lists and maps. It goes no deeper than values may.
     fn literal(&self, id: Id, path: &mut String, depth: usize) -> Result<AttributeValue, ApiError> {
         let node = self.tree.node(id);
+        if depth > limits::NESTING {
+            return Err(too_deep(path));
+        }
         let unsupported = |what: &str| {
             let text = format!("Unsupported data type: {what} under key {path}");
             Err(fault_at(text, self.place(node.token)))
@@ -47,22 +50,21 @@ impl Lowering<'_> {
             Kind::Parameter(_) => unsupported("Parameter"),
             Kind::Variable(name) if depth == 0 => unsupported(name),
             Kind::Variable(_) => unsupported("VariableReference"),
-            Kind::Call { name, .. } | Kind::Foreign(name) if depth == 0 => unsupported(name),
             Kind::Path { .. } => unsupported("Path"),
             Kind::Bag(members) => self.bag(id, *members),
-            Kind::List(_) | Kind::Struct(_) if depth >= limits::NESTING => {
-                Err(fault(format!("{} under {path}", ApiError::NESTING_STORED)))
+            Kind::List(span) | Kind::Struct(span) if depth >= limits::NESTING && self.tree.list(*span).is_empty() => {
+                Err(too_deep(path))
             }
             Kind::List(elements) => self.list(*elements, path, depth + 1),
             Kind::Struct(members) => self.structure(*members, path, depth + 1),
             Kind::Call { .. }
             | Kind::Foreign(_)
-            | Kind::Negative(_)
+            | Kind::Signed(..)
             | Kind::Not(_)
             | Kind::Binary(..)
             | Kind::Between { .. }
             | Kind::In { .. }
-            | Kind::Is { .. } => unsupported("NAry"),
+            | Kind::Is { .. } => unsupported(node.kind.spelling().filter(|_| depth == 0).unwrap_or("NAry")),
         }
     }
 
@@ -103,7 +105,11 @@ impl Lowering<'_> {
             Kind::Path { .. } => "Path",
             Kind::List(_) | Kind::Bag(_) => "Seq",
             Kind::Struct(_) => "Struct",
-            Kind::Number(_) | Kind::Null | Kind::Bool(_) | Kind::Ion(_) => "Literal",
+            Kind::Number(text) if text.contains(['.', 'e', 'E']) => "DECIMAL",
+            Kind::Number(_) => "INT",
+            Kind::Null => "NULL",
+            Kind::Bool(_) => "BOOL",
+            Kind::Ion(_) => "Literal",
             Kind::Missing => "LiteralMissing",
             _ => "NAry",
         };
@@ -137,6 +143,9 @@ impl Lowering<'_> {
             let &[key, value] = pair else { continue };
             let name = self.key(key, ROOT)?;
             let value = self.constant(value)?;
+            if value.depth() > limits::NESTING {
+                return Err(fault(ApiError::NESTING_STORED));
+            }
             self.put(&mut item, key, &name, value, ROOT)?;
         }
         Ok(item)
@@ -180,6 +189,10 @@ impl Lowering<'_> {
             ))
         })
     }
+}
+
+fn too_deep(path: &str) -> ApiError {
+    fault(format!("{} under {path}", ApiError::NESTING_STORED))
 }
 
 /// A number, whose faults name where it stands.

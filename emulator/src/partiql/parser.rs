@@ -130,8 +130,10 @@ impl Parser<'_> {
     fn bare_expression(&mut self) -> Parse<Statement> {
         let id = self.expression()?;
         self.finish()?;
-        let name = operation_name(&self.tree.node(id).kind);
-        Err(error::unsupported_operation(name))
+        Err(match operation_name(&self.tree.node(id).kind) {
+            Some(name) => error::unsupported_operation(name),
+            None => ApiError::exists_misplaced(),
+        })
     }
 
     /// `CREATE TABLE …`, `DROP INDEX …`: statements of the language that DynamoDB has not.
@@ -529,42 +531,19 @@ fn unquoted(text: &str, quote: &str) -> Name {
     }
 }
 
-/// What the service calls an expression that stands where a statement does.
-fn operation_name(kind: &NodeKind) -> &'static str {
-    use super::ast::Binary;
-    match kind {
+/// What the service calls an expression that stands where a statement does; nothing for operators and functions, which
+/// it takes for an EXISTS.
+fn operation_name(kind: &NodeKind) -> Option<&'static str> {
+    Some(match kind {
         NodeKind::Null | NodeKind::Bool(_) | NodeKind::Number(_) | NodeKind::String(_) | NodeKind::Ion(_) => "Lit",
         NodeKind::Missing => "Missing",
         NodeKind::Parameter(_) => "Parameter",
         NodeKind::Variable(_) => "Id",
         NodeKind::Path { .. } => "Path",
-        NodeKind::Call { .. } | NodeKind::Foreign(_) => "Call",
         NodeKind::List(_) => "List",
         NodeKind::Bag(_) => "Bag",
         NodeKind::Struct(_) => "Struct",
-        NodeKind::Negative(_) => "Neg",
-        NodeKind::Not(_) => "Not",
-        NodeKind::Between { .. } => "Between",
-        NodeKind::In { .. } => "InCollection",
         NodeKind::Is { .. } => "IsType",
-        NodeKind::Binary(binary, ..) => match binary {
-            Binary::Or => "Or",
-            Binary::And => "And",
-            Binary::Multiply => "Times",
-            Binary::Like => "Like",
-            Binary::Operator(operator) => match operator {
-                Operator::Plus => "Plus",
-                Operator::Minus => "Minus",
-                Operator::Slash => "Divide",
-                Operator::Percent => "Modulo",
-                Operator::Lt => "Lt",
-                Operator::Le => "Lte",
-                Operator::Gt => "Gt",
-                Operator::Ge => "Gte",
-                Operator::Eq | Operator::At => "Eq",
-                Operator::Ne => "Ne",
-                Operator::Concat => "Concat",
-            },
-        },
-    }
+        _ => return None,
+    })
 }

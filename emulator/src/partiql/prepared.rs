@@ -142,6 +142,17 @@ impl Prepared {
         })
     }
 
+    /// The table that a statement is about, whatever else is wrong about it; none if it does not parse.
+    pub fn table_of(statement: &str) -> Option<Name> {
+        let (written, tree) = parser::parse(statement).ok()?;
+        let target = match written {
+            Written::Select(select) | Written::Exists(select) => select.from,
+            Written::Insert { target, .. } | Written::Update { target, .. } | Written::Delete { target, .. } => target,
+        };
+        let target = Lowering::new(statement, &tree, Vec::new()).target(target);
+        target.ok().map(|(table, _)| table)
+    }
+
     /// Whether the statement reads; the others write, or stand beside writes.
     pub fn reads(&self) -> bool {
         matches!(self.body, Body::Select { exists: false, .. })
@@ -265,8 +276,7 @@ impl Lowering<'_> {
                 Kind::Path { .. } => "PATH",
                 Kind::Number(text) | Kind::String(text) => text,
                 Kind::Parameter(_) => "PARAMETER",
-                Kind::Call { .. } | Kind::Foreign(_) => "FUNCTION",
-                _ => "EXPRESSION",
+                other => other.spelling().unwrap_or("EXPRESSION"),
             };
             Err(fault_at(
                 format_args!("Argument to ORDER BY must be of type VariableReference. Type: {kind}"),

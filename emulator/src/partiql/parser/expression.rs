@@ -20,7 +20,7 @@ enum Frame {
     /// A sign, which binds tighter than anything between terms.
     Sign {
         token: Token,
-        negative: bool,
+        sign: Operator,
     },
     Not(Token),
     Infix {
@@ -108,8 +108,7 @@ impl Parser<'_> {
         let token = self.advance();
         let kind = match token.kind {
             Kind::Operator(sign @ (Operator::Plus | Operator::Minus)) => {
-                let negative = sign == Operator::Minus;
-                frames.push(Frame::Sign { token, negative });
+                frames.push(Frame::Sign { token, sign });
                 return Ok(None);
             }
             Kind::Operator(Operator::At) => return self.scoped().map(Some),
@@ -182,7 +181,7 @@ impl Parser<'_> {
 
     fn call(&mut self, frames: &mut Vec<Frame>, token: Token) -> Option<Id> {
         self.advance();
-        let name = self.name_of(token);
+        let name = Name::from(self.name_of(token).to_lowercase());
         self.container(frames, Container::Call(name), token)
     }
 
@@ -214,9 +213,8 @@ impl Parser<'_> {
             if self.path_goes_on(frames, &mut term, &mut steps)? {
                 return Ok(Next::Term);
             }
-            while let Some(Frame::Sign { token, negative }) = frames.pop_if(|frame| matches!(frame, Frame::Sign { .. }))
-            {
-                term = self.signed(token, negative, term);
+            while let Some(Frame::Sign { token, sign }) = frames.pop_if(|frame| matches!(frame, Frame::Sign { .. })) {
+                term = self.signed(token, sign, term);
             }
             if self.infix(frames, &mut term)? {
                 return Ok(Next::Term);
@@ -297,9 +295,9 @@ impl Parser<'_> {
     }
 
     /// A term with a sign: of a number it becomes a part.
-    fn signed(&mut self, token: Token, negative: bool, term: Id) -> Id {
+    fn signed(&mut self, token: Token, sign: Operator, term: Id) -> Id {
         match &mut self.tree.nodes[term as usize].kind {
-            NodeKind::Number(number) if negative => {
+            NodeKind::Number(number) if sign == Operator::Minus => {
                 *number = match number.strip_prefix('-') {
                     Some(rest) => Name::new(rest),
                     None => Name::from(format!("-{number}")),
@@ -307,8 +305,7 @@ impl Parser<'_> {
                 term
             }
             NodeKind::Number(_) => term,
-            _ if negative => self.tree.add(NodeKind::Negative(term), token),
-            _ => term,
+            _ => self.tree.add(NodeKind::Signed(sign, term), token),
         }
     }
 
@@ -407,6 +404,7 @@ impl Parser<'_> {
             "INT" => "INTEGER",
             "BOOL" => "BOOLEAN",
             "CHAR" => "CHARACTER",
+            "VARCHAR" => "CHARACTER_VARYING",
             other => other,
         }))
     }

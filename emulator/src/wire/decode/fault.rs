@@ -34,6 +34,8 @@ pub(super) enum Part {
     #[default]
     Item,
     Legacy,
+    /// Parameters of a statement, which has nothing else.
+    Parameters,
     ExpressionValues,
 }
 
@@ -111,7 +113,7 @@ impl Faults {
     fn worst(&mut self) -> &mut Option<Box<Fault>> {
         match self.part {
             Part::ExpressionValues => &mut self.in_substitutions,
-            Part::Item | Part::Legacy => &mut self.in_attributes,
+            Part::Item | Part::Legacy | Part::Parameters => &mut self.in_attributes,
         }
     }
 

@@ -18,7 +18,7 @@ aliases! {
 structures! {
     ExecuteStatement => ExecuteStatement, "ExecuteStatementInput" {
         "Statement" => statement = Decoder::text,
-        "Parameters" => parameters = Decoder::value_list,
+        "Parameters" => parameters = Decoder::parameters,
         "ConsistentRead" => consistent_read = Decoder::boolean,
         "NextToken" => next_token = Decoder::text,
         "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
@@ -33,7 +33,7 @@ structures! {
 
     BatchStatement => BatchStatement, "BatchStatementRequest" {
         "Statement" => statement = Decoder::text,
-        "Parameters" => parameters = Decoder::value_list,
+        "Parameters" => parameters = Decoder::parameters,
         "ConsistentRead" => consistent_read = Decoder::boolean,
         "ReturnValuesOnConditionCheckFailure" => return_values_on_condition_check_failure = Decoder::text,
     }

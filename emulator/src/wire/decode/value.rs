@@ -65,6 +65,14 @@ impl<'a> Decoder<'a> {
         self.values(0)
     }
 
+    /// What the question marks of a statement stand for.
+    pub(super) fn parameters(&mut self) -> Read<Vec<AttributeValue>> {
+        let outer = self.faults.enter(Part::Parameters);
+        let values = self.value_list();
+        self.faults.enter(outer);
+        values
+    }
+
     fn expect_list(&mut self) -> Read<()> {
         if self.reader.peek()? == Token::List {
             return Ok(());
@@ -205,10 +213,11 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Expression values of a transaction are only refused up front when they are deeper than anything that is stored:
+    /// Expression values of a transaction, and the parameters of a statement, are only refused up front when they are deeper than anything that is stored:
     /// one of 32 levels passed, one of 40 did not (measured, us-east-1, 2026-10).
     fn most_nested(&self) -> usize {
-        limits::NESTING + usize::from(self.faults.older() && self.faults.part() == Part::ExpressionValues)
+        let deeper = matches!(self.faults.part(), Part::ExpressionValues | Part::Parameters);
+        limits::NESTING + usize::from(self.faults.older() && deeper)
     }
 
     fn decimal(&mut self) -> Read<Number> {
