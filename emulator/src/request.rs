@@ -3,59 +3,15 @@
 //! A member is an `Option` where the request may leave it out, required or not: the framework's checks report what is
 //! missing, with everything else that is wrong. Words of enumerations are kept as sent, for the same reason.
 
-use std::ops::Deref;
-
 use crate::error::ApiError;
-use crate::number::Number;
 use crate::value::{AttributeValue, Map, Name, Text};
 
 /// A member that is a list of names.
 pub type Names = Vec<Name>;
 /// `ExpressionAttributeNames`: placeholder and attribute name, in the order sent.
 pub type NameSubstitutions = Vec<(Name, Name)>;
-
 /// `ExpressionAttributeValues`: placeholder and value, in the order sent.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ValueSubstitutions {
-    entries: Vec<(Name, AttributeValue)>,
-    /// Texts of numbers that may print otherwise than they were sent, by placeholder.
-    written: Vec<(Name, Text)>,
-}
-
-impl ValueSubstitutions {
-    /// Values, and how some of their numbers were written.
-    pub fn new(entries: Vec<(Name, AttributeValue)>, written: Vec<(Name, Text)>) -> ValueSubstitutions {
-        ValueSubstitutions { entries, written }
-    }
-
-    /// Makes values the same whose order and writing alone differ.
-    pub fn sort(&mut self) {
-        self.entries.sort_by(|left, right| left.0.cmp(&right.0));
-        self.written.clear();
-    }
-
-    /// How a placeholder's number was written, if that is known.
-    pub fn written(&self, placeholder: &str, number: Number) -> Option<&str> {
-        let same = |text: &Text| Number::parse(text.as_bytes()).is_ok_and(|parsed| parsed == number);
-        let mut texts = self.written.iter().rev();
-        let (_, text) = texts.find(|(key, text)| key == placeholder && same(text))?;
-        Some(text)
-    }
-}
-
-impl Deref for ValueSubstitutions {
-    type Target = Vec<(Name, AttributeValue)>;
-
-    fn deref(&self) -> &Vec<(Name, AttributeValue)> {
-        &self.entries
-    }
-}
-
-impl From<Vec<(Name, AttributeValue)>> for ValueSubstitutions {
-    fn from(entries: Vec<(Name, AttributeValue)>) -> ValueSubstitutions {
-        ValueSubstitutions::new(entries, Vec::new())
-    }
-}
+pub type ValueSubstitutions = Vec<(Name, AttributeValue)>;
 
 /// The members that every request with expressions shares.
 #[derive(Clone, Debug, Default, PartialEq)]

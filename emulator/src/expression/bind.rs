@@ -16,7 +16,7 @@ use super::update::Update;
 use super::{ExpressionKind, check, error};
 use crate::error::ApiError;
 use crate::limits;
-use crate::request::{Substitutions, ValueSubstitutions};
+use crate::request::Substitutions;
 use crate::value::{AttributeValue, Name};
 
 const NAMES: &str = "ExpressionAttributeNames";
@@ -31,8 +31,6 @@ pub(super) struct Bound<'r> {
     pub parsed: Arc<Parsed>,
     pub names: SmallVec<[Option<&'r str>; 4]>,
     pub values: SmallVec<[Option<&'r AttributeValue>; 4]>,
-    /// The request's values, for how their numbers were written.
-    pub sent: Option<&'r ValueSubstitutions>,
 }
 
 static NOTHING: AttributeValue = AttributeValue::Null;
@@ -46,16 +44,6 @@ impl<'r> Bound<'r> {
     pub(super) fn constant(&self, operand: Operand) -> Option<&'r AttributeValue> {
         match operand {
             Operand::Value(at) => Some(self.value(at)),
-            _ => None,
-        }
-    }
-
-    /// How a placeholder's number was written, if that is known.
-    pub(super) fn written(&self, operand: Operand) -> Option<&'r str> {
-        match (operand, self.constant(operand)?) {
-            (Operand::Value(at), AttributeValue::N(number)) => {
-                self.sent?.written(self.parsed.values.get(at as usize)?, *number)
-            }
             _ => None,
         }
     }
@@ -119,7 +107,7 @@ impl<'r, V> Table<'r, V> {
 ///
 /// let substitutions = Substitutions {
 ///     names: Some(vec![("#s".into(), "status".into())]),
-///     values: Some(vec![(":new".into(), AttributeValue::string("new"))].into()),
+///     values: Some(vec![(":new".into(), AttributeValue::string("new"))]),
 /// };
 /// let cache = Cache::new();
 /// let mut scope = Scope::new(&substitutions, &cache).unwrap();
@@ -133,7 +121,6 @@ pub struct Scope<'r> {
     cache: &'r Cache,
     names: Table<'r, Name>,
     values: Table<'r, AttributeValue>,
-    sent: Option<&'r ValueSubstitutions>,
 }
 
 impl<'r> Scope<'r> {
@@ -173,8 +160,7 @@ impl<'r> Scope<'r> {
         Ok(Scope {
             cache,
             names: Table::new(substitutions.names.as_ref()),
-            values: Table::new(substitutions.values.as_deref()),
-            sent: substitutions.values.as_ref(),
+            values: Table::new(substitutions.values.as_ref()),
         })
     }
 
@@ -235,7 +221,6 @@ impl<'r> Scope<'r> {
         let bound = Bound {
             names: names.map(|key| self.names.take(key).map(Name::as_str)).collect(),
             values: values.map(|key| self.values.take(key)).collect(),
-            sent: self.sent,
             parsed,
         };
         match &bound.parsed.body {

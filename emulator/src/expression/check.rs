@@ -6,7 +6,7 @@
 
 use super::ast::{Action, Application, Clause, Element, Operand, Operator, Span, Step};
 use super::bind::Bound;
-use super::error::{self, Shown};
+use super::error;
 use super::path::{self, Path};
 use crate::limits;
 use crate::value::{AttributeValue, Type};
@@ -157,18 +157,15 @@ fn attribute_type(bound: &Bound<'_>, operands: &[Operand]) -> Check {
 
 /// The bounds of BETWEEN, if both are constants.
 fn between(bound: &Bound<'_>, operands: &[Operand]) -> Check {
-    let &[_, low, high] = operands else {
+    let constant = |at: usize| operands.get(at).and_then(|operand| bound.constant(*operand));
+    let (Some(lower), Some(upper)) = (constant(1), constant(2)) else {
         return Ok(());
     };
-    let (Some(lower), Some(upper)) = (bound.constant(low), bound.constant(high)) else {
-        return Ok(());
-    };
-    let bounds = || (Shown(lower, bound.written(low)), Shown(upper, bound.written(high)));
     if lower.kind() != upper.kind() {
-        return Err(error::between_types(bounds()));
+        return Err(error::between_types(lower, upper));
     }
     if lower.partial_order(upper).is_some_and(std::cmp::Ordering::is_gt) {
-        return Err(error::between_order(bounds()));
+        return Err(error::between_order(lower, upper));
     }
     Ok(())
 }

@@ -244,7 +244,6 @@ impl Drafted {
             parsed: Arc::clone(&self.parsed),
             names: smallvec::SmallVec::new(),
             values: (0..self.values).map(|at| values.get(at)).collect(),
-            sent: None,
         };
         match &bound.parsed.body {
             Body::Condition { .. } => check::condition(&bound),

@@ -130,15 +130,19 @@ pub(super) fn not_distinct(operator: &str, first: impl Display) -> String {
     )
 }
 
-pub(super) fn between_types((lower, upper): (Shown<'_>, Shown<'_>)) -> String {
+pub(super) fn between_types(lower: &AttributeValue, upper: &AttributeValue) -> String {
     format!(
-        "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {lower}, upper bound operand: AttributeValue: {upper}"
+        "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {}, upper bound operand: AttributeValue: {}",
+        Shown(lower),
+        Shown(upper)
     )
 }
 
-pub(super) fn between_order((lower, upper): (Shown<'_>, Shown<'_>)) -> String {
+pub(super) fn between_order(lower: &AttributeValue, upper: &AttributeValue) -> String {
     format!(
-        "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {lower}, upper bound operand: AttributeValue: {upper}"
+        "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {}, upper bound operand: AttributeValue: {}",
+        Shown(lower),
+        Shown(upper)
     )
 }
 
@@ -154,17 +158,14 @@ pub(super) fn paths_conflict(one: impl Display, two: impl Display) -> String {
     )
 }
 
-/// A bound of BETWEEN: `{N:2}`, a number as it was written. Only strings, numbers and binaries come so far.
-pub(super) struct Shown<'a>(pub &'a AttributeValue, pub Option<&'a str>);
+/// A bound of BETWEEN: `{N:2}`. Only strings, numbers and binaries come so far.
+struct Shown<'a>(&'a AttributeValue);
 
 impl Display for Shown<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             AttributeValue::S(text) => write!(formatter, "{{S:{text}}}"),
-            AttributeValue::N(number) => match self.1 {
-                Some(written) => write!(formatter, "{{N:{written}}}"),
-                None => write!(formatter, "{{N:{number}}}"),
-            },
+            AttributeValue::N(number) => write!(formatter, "{{N:{number}}}"),
             AttributeValue::B(bytes) => write!(formatter, "{{B:{}}}", Base64Display::new(bytes, &STANDARD)),
             other => write!(formatter, "{{{}}}", other.type_name()),
         }

@@ -62,7 +62,7 @@ pub struct KeyClause<'r> {
 /// use dynatwin_engine::value::AttributeValue;
 ///
 /// let values = vec![(":p".into(), AttributeValue::string("user"))];
-/// let substitutions = Substitutions { names: None, values: Some(values.into()) };
+/// let substitutions = Substitutions { names: None, values: Some(values) };
 /// let cache = Cache::new();
 /// let mut scope = Scope::new(&substitutions, &cache).unwrap();
 /// let condition = scope.key_condition(":p = pk").unwrap();

@@ -127,7 +127,6 @@ impl<'r> Lowering<'r> {
             parsed: Arc::new(Parsed { body, ..self.parsed }),
             names: self.names,
             values: self.values,
-            sent: None,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::value::{AttributeValue, Map, Name};
 /// use dynatwin_engine::value::AttributeValue;
 ///
 /// let values = vec![(":t".into(), AttributeValue::string("acme"))];
-/// let substitutions = Substitutions { names: None, values: Some(values.into()) };
+/// let substitutions = Substitutions { names: None, values: Some(values) };
 /// let cache = Cache::new();
 /// let mut scope = Scope::new(&substitutions, &cache).unwrap();
 /// let condition = scope.search_condition("tenant = :t").unwrap();

@@ -84,7 +84,7 @@ pub(super) fn substitutions(text: &str) -> Substitutions {
         .collect();
     Substitutions {
         names: (!names.is_empty()).then_some(names),
-        values: (!values.is_empty()).then(|| values.into()),
+        values: (!values.is_empty()).then_some(values),
     }
 }
 

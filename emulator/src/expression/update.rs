@@ -26,7 +26,7 @@ use crate::value::{AttributeValue, Map, Name};
 /// use dynatwin_engine::value::{AttributeValue, Map};
 ///
 /// let values = vec![(":one".into(), AttributeValue::N(1.into()))];
-/// let substitutions = Substitutions { names: None, values: Some(values.into()) };
+/// let substitutions = Substitutions { names: None, values: Some(values) };
 /// let cache = Cache::new();
 /// let mut scope = Scope::new(&substitutions, &cache).unwrap();
 /// let update = scope.update("ADD hits :one").unwrap();

@@ -413,7 +413,7 @@ fn fingerprint(actions: &[TransactWriteItem]) -> u64 {
                 names.sort_unstable();
             }
             if let Some(values) = &mut each.values {
-                values.sort();
+                values.sort_by(|left, right| left.0.cmp(&right.0));
             }
         }
     }

@@ -172,7 +172,7 @@ mod tests {
         let key: Map = [("pk".into(), AttributeValue::string("updated"))].into_iter().collect();
         let substitutions = Substitutions {
             names: None,
-            values: Some(vec![(":g".into(), number())].into()),
+            values: Some(vec![(":g".into(), number())]),
         };
         let update = Expressions::new(&substitutions, state.expressions())
             .unwrap()

@@ -83,16 +83,6 @@ impl<'a> Reader<'a> {
         Ok(Reader { text, at: 0 })
     }
 
-    /// Where the reader is.
-    pub fn offset(&self) -> usize {
-        self.at
-    }
-
-    /// What was read since the reader was at `offset`.
-    pub fn since(&self, offset: usize) -> &'a str {
-        self.text.get(offset..self.at).unwrap_or_default()
-    }
-
     /// Line and column of what was read last, counted from one, columns in bytes.
     pub fn position(&self) -> (usize, usize) {
         let read = self.text.as_bytes().get(..self.at).unwrap_or_default();

@@ -104,7 +104,7 @@ fn equality_is_deep_and_by_value() {
         let values = vec![(":x".into(), value(other))];
         let substitutions = crate::request::Substitutions {
             names: None,
-            values: Some(values.into()),
+            values: Some(values),
         };
         let cache = Cache::new();
         let mut scope = Scope::new(&substitutions, &cache).unwrap();
@@ -335,7 +335,7 @@ fn nesting_by_grafting() {
     let check = |levels: usize, text: &str, expected: Option<&str>| {
         let substitutions = crate::request::Substitutions {
             names: None,
-            values: Some(vec![(":d".into(), deep(levels))].into()),
+            values: Some(vec![(":d".into(), deep(levels))]),
         };
         let cache = Cache::new();
         let mut scope = Scope::new(&substitutions, &cache).unwrap();

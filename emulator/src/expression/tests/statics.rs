@@ -355,13 +355,7 @@ fn substitutions() {
                     .map(|(key, name)| ((*key).into(), (*name).into()))
                     .collect(),
             ),
-            values: Some(
-                values
-                    .iter()
-                    .map(|key| ((*key).into(), value("1")))
-                    .collect::<Vec<_>>()
-                    .into(),
-            ),
+            values: Some(values.iter().map(|key| ((*key).into(), value("1"))).collect()),
         };
         let cache = Cache::new();
         let used = Scope::new(&substitutions, &cache).and_then(|mut scope| {

@@ -620,7 +620,7 @@ fn members_go_where_they_belong() {
         condition_expression: Some("c".into()),
         substitutions: Substitutions {
             names: Some(vec![("#b".into(), "b".into()), ("#a".into(), "a".into())]),
-            values: Some(vec![(":v".into(), number("1"))].into()),
+            values: Some(vec![(":v".into(), number("1"))]),
         },
         return_values: Some("ALL_NEW".into()),
         return_values_on_condition_check_failure: Some("ALL_OLD".into()),

@@ -35,23 +35,15 @@ impl<'a> Decoder<'a> {
         let outer = self.faults.enter(Part::ExpressionValues);
         self.expect_map(Place::Member, VALUE)?;
         self.reader.enter()?;
-        let mut values = Vec::new();
-        let mut written = Vec::new();
+        let mut values = ValueSubstitutions::new();
         while let Some(placeholder) = self.reader.member(values.is_empty())? {
             let before = self.faults.set_aside();
-            let start = self.reader.offset();
             let value = self.value(Place::Element, 0)?;
             self.faults.bring_back(before, &placeholder);
-            let placeholder = CompactString::from(placeholder);
-            if matches!(value, AttributeValue::N(_))
-                && let Some(text) = unlike_printed(self.reader.since(start))
-            {
-                written.push((placeholder.clone(), Text::new(text)));
-            }
-            values.push((placeholder, value));
+            values.push((CompactString::from(placeholder), value));
         }
         self.faults.enter(outer);
-        Ok(ValueSubstitutions::new(last_of_equals(values), written))
+        Ok(last_of_equals(values))
     }
 
     /// A value that is a member of a legacy condition.
@@ -387,15 +379,4 @@ fn judged_as_older(error: NumberError, text: &str) -> NumberError {
         Some((_, exponent)) if exponent.parse::<i32>().is_err() => NumberError::NotNumeric,
         _ => error,
     }
-}
-
-/// The text of the number in `{"N":"…"}`, if it may print otherwise: all but a whole number in plain digits.
-fn unlike_printed(sent: &str) -> Option<&str> {
-    let text = sent.rsplit('"').nth(1)?;
-    let plain = match text.strip_prefix('-').unwrap_or(text).as_bytes() {
-        [b'0'] => text == "0",
-        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
-        _ => false,
-    };
-    (!plain).then_some(text)
 }
