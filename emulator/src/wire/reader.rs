@@ -207,7 +207,9 @@ impl<'a> Reader<'a> {
     /// that letter: what most attribute values are. `None`, and nothing read, if anything else comes next.
     #[inline]
     pub fn lettered_text(&mut self) -> Option<(u8, &'a str)> {
-        let [b'{', b'"', letter, b'"', b':', rest @ ..] = self.text.as_bytes().get(self.at..)? else {
+        let [b'{', b'"', letter @ (b'A'..=b'Z' | b'a'..=b'z'), b'"', b':', rest @ ..] =
+            self.text.as_bytes().get(self.at..)?
+        else {
             return None;
         };
         let rest = rest.strip_prefix(b" ").unwrap_or(rest).strip_prefix(b"\"")?;
@@ -553,6 +555,10 @@ mod tests {
             (r#"{"S":"a" }"#, None),
             (r#"{"S":"a","N":"1"}"#, None),
             (r#"{"SS":"a"}"#, None),
+            // A name of one letter it is not, but one that ends too soon, one that goes on, and one that may not be.
+            (r#"{""":"a"}"#, None),
+            (r#"{"\":"a"}"#, None),
+            ("{\"\n\":\"a\"}", None),
             (r#"{"S":5}"#, None),
             (r#"{"S":"a"#, None),
             (r#"{"S":"a""#, None),
