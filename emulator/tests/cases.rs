@@ -3,7 +3,7 @@
 //! A file has `about`, `tables` (CreateTable requests), `items` (by table) and `cases`, and `capacity` if that is
 //! `"enforced"`. Each case runs on a twin of its
 //! own, set up so, after the requests of its `before`. It has a `name`, the `operation` and `request`, the `evidence` (the
-//! page and section of the facts, and how sure they are), and one of
+//! page and section of `docs/behavior`, and the source mark), and one of
 //! - `error`: the exception and its text, `ValidationException: …`;
 //! - `answer`: the whole body of a success; `body`: the whole body of an error;
 //! - `has`: what the body of a success has among other members.

@@ -2,7 +2,7 @@
 //!
 //! An index keeps vectors in 32-bit floating point numbers and measures in them; the table keeps every digit. A vector
 //! counts as its name and four bytes for each element, where a write and an index are measured; an item's own size is that
-//! of its list (facts of the service, recorded autumn 2026).
+//! of its list (docs/behavior: 04 14).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! ARNs: of tables and streams in `ResourceArn` (facts: file 04, section 8), and of what is made under tables (section 1.2).
+//! ARNs: of tables and streams in `ResourceArn` (docs/behavior: 04 8), and of what is made under tables (04 1.2).
 
 use super::check;
 use crate::chance;

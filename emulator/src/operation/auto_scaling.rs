@@ -1,4 +1,4 @@
-//! What the operations on the scaling of replicas share: they know global tables alone (facts: file 04, sections 1.1 and
+//! What the operations on the scaling of replicas share: they know global tables alone (docs/behavior: 04 1.1 and
 //! 12.6), and no table has a replica yet.
 
 use crate::error::{ApiError, ErrorKind};

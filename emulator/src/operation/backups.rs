@@ -1,5 +1,5 @@
 //! What the operations on backups and recovery share: which tables can be backed up, the form of a backup's ARN, and how
-//! backups are shown (facts: file 04, sections 4.2 and 9).
+//! backups are shown (docs/behavior: 04 4.2 and 9).
 
 use std::sync::Arc;
 use std::time::Duration;

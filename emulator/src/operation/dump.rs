@@ -1,4 +1,4 @@
-//! Requests as the service's older framework prints them in its errors (facts: file 01, section 5.4). The members that no
+//! Requests as the service's older framework prints them in its errors (docs/behavior: 01 5.4). The members that no
 //! request has are the service's own.
 
 use std::fmt::{self, Write};

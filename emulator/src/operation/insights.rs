@@ -1,4 +1,4 @@
-//! What the operations on Contributor Insights share (facts: file 04, section 12.2).
+//! What the operations on Contributor Insights share (docs/behavior: 04 12.2).
 //!
 //! Nothing is counted: CloudWatch is another service. The calls, their states and their errors are the service's.
 

@@ -1,4 +1,4 @@
-//! What the operations on Kinesis destinations share (facts: file 04, section 12.1).
+//! What the operations on Kinesis destinations share (docs/behavior: 04 12.1).
 //!
 //! No stream receives anything: there is none. The calls, their states and their errors are the service's.
 

@@ -1,5 +1,5 @@
 //! What the operations on global tables of version 2017.11.29 share. The service makes no such tables any more, so there is
-//! none, whatever the name (recorded in October 2026; facts: file 04, section 12.5).
+//! none, whatever the name (recorded in October 2026; docs/behavior: 04 12.5).
 
 use super::check;
 use crate::error::{ApiError, ErrorKind, Violations};

@@ -1,4 +1,4 @@
-//! What the operations on resource policies share (facts: file 04, section 12.3).
+//! What the operations on resource policies share (docs/behavior: 04 12.3).
 
 use std::sync::Arc;
 use std::time::Duration;

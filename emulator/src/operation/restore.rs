@@ -1,5 +1,5 @@
-//! What both restores share: what may be changed about the source, and the table that is made of it (facts: file 04,
-//! section 9.3).
+//! What both restores share: what may be changed about the source, and the table that is made of it (docs/behavior: 04
+//! 9.3).
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What the operations on tags share: the checks of tags, the resource they hang on, and their change (facts: file 04,
-//! section 8).
+//! What the operations on tags share: the checks of tags, the resource they hang on, and their change (docs/behavior: 04
+//! 8).
 
 use std::sync::Arc;
 use std::time::Duration;

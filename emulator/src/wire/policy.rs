@@ -1,4 +1,4 @@
-//! Policy documents: read, judged, and written in the service's own form (facts: file 04, section 12.3).
+//! Policy documents: read, judged, and written in the service's own form (docs/behavior: 04 12.3).
 
 use super::encode::Writer;
 use super::reader::{Reader, SyntaxError, Token};

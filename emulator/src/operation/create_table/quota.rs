@@ -1,4 +1,4 @@
-//! What an account can have of a table or index (facts: file 04, section 1.3).
+//! What an account can have of a table or index (docs/behavior: 04 1.3).
 
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::Context;

@@ -1,4 +1,4 @@
-//! Vector indexes as CreateTable and UpdateTable define them (facts: file 04, section 14.1).
+//! Vector indexes as CreateTable and UpdateTable define them (docs/behavior: 04 14.1).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Global indexes that come, change and go (facts: file 04, sections 1.1, 4.1 and 5.4).
+//! Global indexes that come, change and go (docs/behavior: 04 1.1, 4.1 and 5.4).
 
 use std::sync::Arc;
 

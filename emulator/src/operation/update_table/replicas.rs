@@ -1,4 +1,4 @@
-//! `ReplicaUpdates`: replicas in other regions (facts: file 04, section 12.4). All that the service refuses is refused in its
+//! `ReplicaUpdates`: replicas in other regions (docs/behavior: 04 12.4). All that the service refuses is refused in its
 //! words; a replica itself is not made.
 
 use super::Edit;

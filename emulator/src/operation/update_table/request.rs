@@ -1,5 +1,5 @@
 //! What an UpdateTable asks for, as far as the request alone tells: the framework's checks, and which changes go together
-//! (facts: file 04, section 5.1).
+//! (docs/behavior: 04 5.1).
 
 use std::collections::BTreeSet;
 

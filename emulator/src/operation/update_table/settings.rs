@@ -1,4 +1,4 @@
-//! Deletion protection, table class and encryption: what stands alone in its request (facts: file 04, sections 1.3, 5.5
+//! Deletion protection, table class and encryption: what stands alone in its request (docs/behavior: 04 1.3, 5.5
 //! and 5.6).
 
 use std::time::Duration;

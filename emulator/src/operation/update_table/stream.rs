@@ -1,4 +1,4 @@
-//! A stream that is switched on or off (facts: file 04, sections 4.1 and 5.3).
+//! A stream that is switched on or off (docs/behavior: 04 4.1 and 5.3).
 
 use super::Edit;
 use crate::error::ApiError;

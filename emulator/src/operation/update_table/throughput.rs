@@ -1,4 +1,4 @@
-//! Billing mode, provisioned throughput and on-demand limits of the table (facts: file 04, sections 1.3, 4.1 and 5.2).
+//! Billing mode, provisioned throughput and on-demand limits of the table (docs/behavior: 04 1.3, 4.1 and 5.2).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Vector indexes that come and go (facts: file 04, sections 4.1 and 14.2).
+//! Vector indexes that come and go (docs/behavior: 04 4.1 and 14.2).
 
 use std::sync::Arc;
 

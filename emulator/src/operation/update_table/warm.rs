@@ -1,4 +1,4 @@
-//! Warm throughput, of the table or of an index: it can only be raised (facts: file 04, section 5.2).
+//! Warm throughput, of the table or of an index: it can only be raised (docs/behavior: 04 5.2).
 
 use super::Edit;
 use super::throughput::Of;
