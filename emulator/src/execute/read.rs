@@ -127,7 +127,7 @@ pub fn page(context: &Context<'_>, target: &Target, source: Source, walk: &Walk<
                     .and_then(|history| stale::state_of_page(context, table, at, history, walk, consistent));
                 (contents, state)
             };
-            table.page(target.definition(), local, walk, look)
+            table.page(local, walk, look)
         }
     }
 }

@@ -1,29 +1,83 @@
-//! What a partition was a while ago, for reads that may be stale: an undo log, kept only while the dial is on.
+//! Earlier states of a partition, for reads that may be stale. Kept only while the table's reads may be stale.
 //!
-//! Each change leaves what it replaced. A state of the past is the present one with the changes since then taken back,
-//! from the newest to one of them: so every state that can be read has existed, whatever was dropped at the log's end.
+//! Each change leaves the version of the item that it replaced, and of each entry of a local index. Versions are ordered
+//! by key, so a read costs the logarithm of the changes kept, and a page looks only at the changes in its range.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::partition::Contents;
 use super::range::{KeyRange, Page, PageLimit};
+use crate::change::Change;
 use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::key::Key;
-use crate::schema::{Definition, KeySchema};
+use crate::schema::KeySchema;
 use crate::value::Item;
 
 /// Changes and bytes of replaced items that a partition remembers at most. Beyond them its reads are less stale.
 const MOST_CHANGES: usize = 10_000;
 const MOST_BYTES: usize = 16 << 20;
 
-/// One change's other side.
+/// What a change has replaced under one key.
+#[derive(Clone, Debug)]
+struct Version {
+    /// The number of the change, counted from 0.
+    change: u64,
+    old: Option<Item>,
+}
+
+/// The versions that changes have replaced in one map: the table's items, or the entries of a local index.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Versions(BTreeMap<Key, VecDeque<Version>>);
+
+impl Versions {
+    /// Adds what the newest change replaces.
+    fn push(&mut self, key: &Key, change: u64, old: Option<&Item>) {
+        let old = old.cloned();
+        self.0
+            .entry(key.clone())
+            .or_default()
+            .push_back(Version { change, old });
+    }
+
+    /// Drops the oldest version under a key.
+    fn drop_oldest(&mut self, key: &Key) {
+        let Some(versions) = self.0.get_mut(key) else { return };
+        versions.pop_front();
+        if versions.is_empty() {
+            self.0.remove(key);
+        }
+    }
+
+    /// The version under a key in a state; `None` if the key has not changed since.
+    fn get(&self, key: &Key, state: u64) -> Option<&Version> {
+        version_at(self.0.get(key)?, state)
+    }
+
+    /// The keys of a range that have changed since a state, and what stood under them.
+    pub(super) fn range(&self, range: &KeyRange, state: u64) -> impl DoubleEndedIterator<Item = (&Key, Option<&Item>)> {
+        self.0
+            .range((range.lower.as_ref(), range.upper.as_ref()))
+            .filter_map(move |(key, versions)| Some((key, version_at(versions, state)?.old.as_ref())))
+    }
+}
+
+/// The version in a state, of versions with the oldest first that have been replaced.
+fn version_at(versions: &VecDeque<Version>, state: u64) -> Option<&Version> {
+    // The oldest change since then replaced what was there then.
+    let first = versions.partition_point(|version| version.change < state);
+    versions.get(first)
+}
+
+/// One change, as it is needed to forget it.
 #[derive(Clone, Debug)]
 struct Undo {
     at: Moment,
     key: Key,
-    old: Option<Item>,
+    /// The entries of local indexes that it has replaced.
+    locals: Vec<(usize, Key)>,
+    bytes: usize,
 }
 
 /// The changes of a partition that a stale read may not have seen.
@@ -34,32 +88,54 @@ pub struct History {
     /// Whether a caller's reads never go back.
     pub monotonic: bool,
     undos: VecDeque<Undo>,
+    items: Versions,
+    locals: Vec<Versions>,
     bytes: usize,
     /// How many changes have been dropped at the old end.
     dropped: u64,
 }
 
 impl History {
-    /// A history that begins now.
-    pub fn new(staleness: Lag, monotonic: bool) -> History {
+    /// A history that begins now, of a partition with this many local indexes.
+    pub fn new(staleness: Lag, monotonic: bool, locals: usize) -> History {
         History {
             staleness,
             monotonic,
             undos: VecDeque::new(),
+            items: Versions::default(),
+            locals: vec![Versions::default(); locals],
             bytes: 0,
             dropped: 0,
         }
     }
 
-    /// Takes in a change that happens at `now`, and drops what no read may miss any more.
-    pub fn record(&mut self, key: &Key, old: Option<&Item>, now: Moment) {
+    /// Takes in a change that happens at `now` and is not applied yet, and drops what no read may miss any more. `views` are
+    /// the local indexes of the partition.
+    pub fn record(&mut self, change: &Change, views: &[BTreeMap<Key, Item>], now: Moment) {
+        let number = self.present();
+        self.items.push(&change.key, number, change.old.as_ref());
+        let mut bytes = change.old.as_ref().map_or(0, Item::size);
+        let mut locals = Vec::new();
+        for arm in &change.locals {
+            let (Some(view), Some(versions)) = (views.get(arm.index), self.locals.get_mut(arm.index)) else {
+                continue;
+            };
+            let inserted = arm.insert.as_ref().map(|(key, _)| key);
+            for key in arm.remove.iter().chain(inserted) {
+                let old = view.get(key);
+                bytes += old.map_or(0, Item::size);
+                versions.push(key, number, old);
+                locals.push((arm.index, key.clone()));
+            }
+        }
         // Requests of an earlier moment may come later; the order is that of the lock.
         let at = self.undos.back().map_or(now, |last| last.at.max(now));
-        self.bytes += old.map_or(0, Item::size);
+        self.bytes += bytes;
         self.undos.push_back(Undo {
             at,
-            key: key.clone(),
-            old: old.cloned(),
+            key: change.key.clone(),
+            locals,
+            bytes,
         });
         self.trim(at);
     }
@@ -76,7 +152,11 @@ impl History {
     }
 
     fn drop(&mut self, undo: &Undo) {
-        self.bytes -= undo.old.as_ref().map_or(0, Item::size);
+        self.items.drop_oldest(&undo.key);
+        for (local, key) in &undo.locals {
+            self.locals[*local].drop_oldest(key);
+        }
+        self.bytes -= undo.bytes;
         self.dropped += 1;
     }
 
@@ -91,63 +171,45 @@ impl History {
         self.dropped + self.undos.partition_point(|undo| undo.at <= moment) as u64
     }
 
-    /// The changes since a state, the oldest first.
-    fn since(&self, state: u64) -> impl Iterator<Item = &Undo> {
-        let skipped = usize::try_from(state.saturating_sub(self.dropped)).unwrap_or(usize::MAX);
-        self.undos.iter().skip(skipped)
+    /// The versions of the table's items, or of the entries of a local index.
+    fn versions(&self, local: Option<usize>) -> Option<&Versions> {
+        match local {
+            None => Some(&self.items),
+            Some(at) => self.locals.get(at),
+        }
     }
 }
 
-/// A partition as it was: the present with the changes since a state taken back.
+/// A partition as it was in an earlier state: what is there now, overlaid with what has been replaced since.
+#[derive(Clone, Copy)]
 pub struct Past<'c> {
     contents: &'c Contents,
-    /// The items that were other than they are.
-    changed: BTreeMap<&'c Key, Option<&'c Item>>,
+    history: &'c History,
+    state: u64,
 }
 
 impl<'c> Past<'c> {
     /// The partition in a state that its history had.
     pub fn new(contents: &'c Contents, history: &'c History, state: u64) -> Past<'c> {
-        let mut changed = BTreeMap::new();
-        for undo in history.since(state) {
-            // The oldest change since then replaced what was there then.
-            changed.entry(&undo.key).or_insert(undo.old.as_ref());
+        Past {
+            contents,
+            history,
+            state,
         }
-        Past { contents, changed }
     }
 
     /// The item under a key.
     pub fn get(&self, key: &Key) -> Option<&'c Item> {
-        match self.changed.get(key) {
-            Some(old) => *old,
+        match self.history.items.get(key, self.state) {
+            Some(version) => version.old.as_ref(),
             None => self.contents.get(key),
         }
     }
 
     /// Adds to a page from the table, or from a local index.
-    pub fn page(
-        &self,
-        definition: &Definition,
-        local: Option<usize>,
-        range: &KeyRange,
-        forward: bool,
-        limit: PageLimit,
-        page: &mut Page,
-    ) {
-        let mut hidden = BTreeSet::new();
-        let mut shown = BTreeMap::new();
-        for (&key, &old) in &self.changed {
-            let Some(index) = local.and_then(|at| definition.locals.get(at)) else {
-                hidden.insert(key.clone());
-                shown.extend(old.map(|old| (key.clone(), old.clone())));
-                continue;
-            };
-            let entry = |item: &Item| Key::of_entry(index, item.attributes(), key);
-            hidden.extend(self.contents.get(key).and_then(entry));
-            shown.extend(old.and_then(|old| Some((entry(old)?, index.project(old, &definition.key)))));
-        }
-        if let Some(map) = self.contents.map(local) {
-            page.fill_from_two(map, &hidden, &shown, range, forward, limit);
+    pub fn page(&self, local: Option<usize>, range: &KeyRange, forward: bool, limit: PageLimit, page: &mut Page) {
+        if let (Some(map), Some(versions)) = (self.contents.map(local), self.history.versions(local)) {
+            page.fill_from_past(map, versions, self.state, range, forward, limit);
         }
     }
 
@@ -160,7 +222,16 @@ impl<'c> Past<'c> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smallvec::SmallVec;
+
+    use crate::capacity::units::Units;
+    use crate::change::Cause;
     use crate::key::KeyBytes;
+    use crate::value::AttributeValue;
+
+    fn history(seconds: u64) -> History {
+        History::new(Lag::Fixed(Duration::from_secs(seconds)), false, 0)
+    }
 
     fn key(token: u64) -> Key {
         Key {
@@ -169,17 +240,41 @@ mod tests {
         }
     }
 
+    fn item(text: &str) -> Item {
+        Item::new([("pk".into(), AttributeValue::string(text))].into_iter().collect())
+    }
+
+    /// A change of a table without indexes.
+    fn record(history: &mut History, token: u64, old: Option<Item>, now: Moment) {
+        let change = Change {
+            cause: Cause::Request,
+            due: None,
+            key: key(token),
+            old,
+            new: None,
+            locals: SmallVec::new(),
+            globals: SmallVec::new(),
+            vectors: Vec::new(),
+            units: Units::default(),
+            collection: 0,
+        };
+        history.record(&change, &[], now);
+    }
+
     fn at(seconds: i64) -> Moment {
         Moment::from_seconds(seconds)
     }
 
     #[test]
     fn what_nobody_may_miss_is_dropped() {
-        let mut history = History::new(Lag::Fixed(Duration::from_secs(2)), false);
+        let mut history = history(2);
         for seconds in 0..10 {
-            history.record(&key(seconds as u64), None, at(seconds));
+            record(&mut history, seconds as u64 % 3, None, at(seconds));
         }
-        assert_eq!((history.present(), history.undos.len()), (10, 2));
+        assert_eq!(
+            (history.present(), history.undos.len(), history.items.0.len()),
+            (10, 2, 2)
+        );
         assert_eq!(history.state(at(9), Duration::from_secs(1)), 9);
         assert_eq!(history.state(at(9), Duration::from_secs(2)), 8);
         // Older than what is remembered: the oldest that is.
@@ -188,22 +283,55 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_though_time_stands_still() {
-        let mut history = History::new(Lag::Fixed(Duration::from_secs(2)), false);
-        (0..30_000).for_each(|token| history.record(&key(token), None, at(0)));
+        let mut history = history(2);
+        (0..30_000).for_each(|token| record(&mut history, token, None, at(0)));
         assert_eq!((history.present(), history.undos.len()), (30_000, MOST_CHANGES));
-        let value = crate::value::AttributeValue::string(&"x".repeat(300_000));
-        let item = Item::new([("pk".into(), value)].into_iter().collect());
-        (0..100).for_each(|token| history.record(&key(token), Some(&item), at(0)));
+        assert_eq!(history.items.0.len(), MOST_CHANGES);
+        let item = item(&"x".repeat(300_000));
+        (0..100).for_each(|token| record(&mut history, token, Some(item.clone()), at(0)));
         assert!(history.bytes <= MOST_BYTES, "{}", history.bytes);
         assert_eq!(history.present(), 30_100);
     }
 
     #[test]
     fn order_is_that_of_the_lock_and_not_of_the_moments() {
-        let mut history = History::new(Lag::Fixed(Duration::from_secs(5)), false);
-        history.record(&key(1), None, at(10));
-        history.record(&key(2), None, at(9));
+        let mut history = history(5);
+        record(&mut history, 1, None, at(10));
+        record(&mut history, 2, None, at(9));
         assert_eq!(history.state(at(12), Duration::from_secs(3)), 0);
         assert_eq!(history.state(at(12), Duration::from_secs(2)), 2);
+    }
+
+    #[test]
+    fn each_state_has_the_version_that_was_there() {
+        let mut history = history(5);
+        // Key 1 comes, changes and goes; key 2 comes in between.
+        record(&mut history, 1, None, at(0));
+        record(&mut history, 1, Some(item("a")), at(0));
+        record(&mut history, 2, None, at(0));
+        record(&mut history, 1, Some(item("b")), at(0));
+        let (a, b) = (item("a"), item("b"));
+        for (state, one, two) in [
+            (0, Some(None), Some(None)),
+            (1, Some(Some(&a)), Some(None)),
+            (2, Some(Some(&b)), Some(None)),
+            (3, Some(Some(&b)), None),
+            (4, None, None),
+        ] {
+            let version = |token| {
+                history
+                    .items
+                    .get(&key(token), state)
+                    .map(|version| version.old.as_ref())
+            };
+            assert_eq!((version(1), version(2)), (one, two), "{state}");
+            let all = KeyRange::of_segment(super::super::range::Segment::ALL);
+            let changed = history.items.range(&all, state).count();
+            assert_eq!(
+                changed,
+                usize::from(one.is_some()) + usize::from(two.is_some()),
+                "{state}"
+            );
+        }
     }
 }

@@ -225,9 +225,10 @@ impl Contents {
             self.history = None;
             return;
         }
+        let locals = self.locals.len();
         let history = self
             .history
-            .get_or_insert_with(|| Box::new(History::new(staleness, monotonic)));
+            .get_or_insert_with(|| Box::new(History::new(staleness, monotonic, locals)));
         history.staleness = staleness;
         history.monotonic = monotonic;
     }
@@ -277,7 +278,7 @@ impl Contents {
             log.note(change, happened);
         }
         if let Some(history) = &mut self.history {
-            history.record(&change.key, change.old.as_ref(), happened);
+            history.record(change, &self.locals, happened);
         }
         self.bytes += change.new.as_ref().map_or(0, Item::size);
         self.bytes -= change.old.as_ref().map_or(0, Item::size);

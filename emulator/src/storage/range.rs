@@ -1,10 +1,11 @@
 //! What a page of Query or Scan walks over, and what it brings back.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Bound;
 
+use super::history::Versions;
 use crate::key::{Key, KeyBytes};
 use crate::limits;
 use crate::schema::KeySchema;
@@ -235,12 +236,12 @@ impl Page {
         }
     }
 
-    /// The same from `map` without the keys that are `hidden` and with the items that are `shown`.
-    pub(super) fn fill_from_two(
+    /// Takes in the items of a map as they were in an earlier state.
+    pub(super) fn fill_from_past(
         &mut self,
         map: &BTreeMap<Key, Item>,
-        hidden: &BTreeSet<Key>,
-        shown: &BTreeMap<Key, Item>,
+        versions: &Versions,
+        state: u64,
         range: &KeyRange,
         forward: bool,
         limit: PageLimit,
@@ -248,15 +249,12 @@ impl Page {
         if range.is_empty() || self.cut {
             return;
         }
-        let bounds = (range.lower.as_ref(), range.upper.as_ref());
-        let stays = map.range(bounds).filter(|(key, _)| !hidden.contains(key));
-        let comes = shown.range(bounds);
+        let current = map.range((range.lower.as_ref(), range.upper.as_ref()));
+        let changed = versions.range(range, state);
         if forward {
-            let merged = Merged::new(stays, comes, Ordering::is_lt);
-            self.fill(merged, limit);
+            self.fill(Overlaid::new(current, changed, Ordering::is_lt), limit);
         } else {
-            let merged = Merged::new(stays.rev(), comes.rev(), Ordering::is_gt);
-            self.fill(merged, limit);
+            self.fill(Overlaid::new(current.rev(), changed.rev(), Ordering::is_gt), limit);
         }
     }
 
@@ -270,38 +268,48 @@ impl Page {
     }
 }
 
-/// Two ordered walks as one.
-struct Merged<L: Iterator, R: Iterator> {
-    left: Peekable<L>,
-    right: Peekable<R>,
-    /// Whether the left one's key, compared with the right one's, comes first.
+/// The items of an ordered walk, some of them replaced by what stood there earlier, or hidden.
+struct Overlaid<C: Iterator, V: Iterator> {
+    current: Peekable<C>,
+    changed: Peekable<V>,
+    /// Whether a key of the first, compared with one of the second, comes first.
     first: fn(Ordering) -> bool,
 }
 
-impl<L: Iterator, R: Iterator> Merged<L, R> {
-    fn new(left: L, right: R, first: fn(Ordering) -> bool) -> Merged<L, R> {
-        Merged {
-            left: left.peekable(),
-            right: right.peekable(),
+impl<C: Iterator, V: Iterator> Overlaid<C, V> {
+    fn new(current: C, changed: V, first: fn(Ordering) -> bool) -> Overlaid<C, V> {
+        Overlaid {
+            current: current.peekable(),
+            changed: changed.peekable(),
             first,
         }
     }
 }
 
-impl<'a, L, R> Iterator for Merged<L, R>
+impl<'a, C, V> Iterator for Overlaid<C, V>
 where
-    L: Iterator<Item = (&'a Key, &'a Item)>,
-    R: Iterator<Item = (&'a Key, &'a Item)>,
+    C: Iterator<Item = (&'a Key, &'a Item)>,
+    V: Iterator<Item = (&'a Key, Option<&'a Item>)>,
 {
     type Item = &'a Item;
 
     fn next(&mut self) -> Option<&'a Item> {
-        let left = match (self.left.peek(), self.right.peek()) {
-            (Some((left, _)), Some((right, _))) => (self.first)(left.cmp(right)),
-            (left, _) => left.is_some(),
-        };
-        let next = if left { self.left.next() } else { self.right.next() };
-        next.map(|(_, item)| item)
+        loop {
+            let order = match (self.current.peek(), self.changed.peek()) {
+                (Some((current, _)), Some((changed, _))) => current.cmp(changed),
+                (_, None) => return self.current.next().map(|(_, item)| item),
+                (None, Some(_)) => Ordering::Equal, // nothing to hide
+            };
+            if order.is_ne() && (self.first)(order) {
+                return self.current.next().map(|(_, item)| item);
+            }
+            if order.is_eq() {
+                self.current.next();
+            }
+            if let (_, Some(old)) = self.changed.next()? {
+                return Some(old);
+            }
+        }
     }
 }
 

@@ -398,7 +398,6 @@ impl Table {
     /// [`Page::bases`].
     pub fn page<'t>(
         &'t self,
-        definition: &Definition,
         local: Option<usize>,
         walk: &Walk<'_>,
         look: impl Fn(usize) -> (RwLockReadGuard<'t, Arc<Contents>>, Option<u64>),
@@ -419,7 +418,7 @@ impl Table {
             let (contents, state) = look(at);
             if let (Some(state), Some(history)) = (state, contents.history()) {
                 let past = Past::new(&contents, history, state);
-                past.page(definition, local, range, forward, limit, &mut page);
+                past.page(local, range, forward, limit, &mut page);
                 fetch.inspect(|schema| past.fetch_bases(schema, &mut page));
             } else {
                 contents.page(local, range, forward, limit, &mut page);
