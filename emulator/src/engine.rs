@@ -25,7 +25,7 @@ use crate::transfer::Depot;
 use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
-use crate::wire::envelope::{self, ControlCall, Envelope, RequestIds, Service};
+use crate::wire::envelope::{self, ControlCall, Envelope, HealthCheck, RequestIds, Service};
 
 /// What an engine is made with.
 ///
@@ -70,6 +70,7 @@ pub struct Engine {
     clock: Clock,
     shared_db: bool,
     allowed: Allowed,
+    health_check: HealthCheck,
     state: State,
     ids: RequestIds,
 }
@@ -91,6 +92,7 @@ impl Engine {
             clock: settings.clock,
             shared_db: settings.shared_db,
             allowed: Allowed::All,
+            health_check: HealthCheck::default(),
         }
     }
 
@@ -113,6 +115,26 @@ impl Engine {
         Engine { allowed, ..self }
     }
 
+    /// Sets how `GET /` and `HEAD /` are answered.
+    ///
+    /// ```
+    /// use dynatwin_engine::answer::HttpRequest;
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Engine, Settings};
+    /// use dynatwin_engine::wire::envelope::HealthCheck;
+    ///
+    /// let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions, shared_db: false });
+    /// let check = HttpRequest { method: "GET", target: "/", headers: &[("host", "localhost")], body: b"" };
+    /// assert_eq!(engine.handle(&check).body, b"healthy: dynamodb.us-east-1.amazonaws.com ");
+    /// assert_eq!(engine.with_health_check(HealthCheck::Refused).handle(&check).status, 400);
+    /// ```
+    #[must_use]
+    pub fn with_health_check(self, health_check: HealthCheck) -> Engine {
+        Engine { health_check, ..self }
+    }
+
     /// The same engine, with buckets for exports and imports. Without, no bucket is there.
     pub fn with_depot(mut self, depot: Arc<dyn Depot>) -> Engine {
         self.state.set_depot(depot);
@@ -130,6 +152,7 @@ impl Engine {
         let known = |service: Service, name: &str| operation::find(service, name).is_some();
         match envelope::open(request, &self.ids, now, known) {
             Envelope::Answered(answer) => answer,
+            Envelope::HealthCheck(form) => envelope::close_health_check(&form, self.health_check, &self.ids, now),
             Envelope::Control(call) => self.control(&call, now),
             Envelope::Call(call) => {
                 let found = operation::find(call.service, call.operation);

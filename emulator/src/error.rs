@@ -666,6 +666,14 @@ impl ApiError {
         ApiError::new(ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded.")
     }
 
+    /// A request without credentials.
+    pub fn missing_token() -> ApiError {
+        ApiError::new(
+            ErrorKind::MissingAuthenticationToken,
+            "Request is missing Authentication Token",
+        )
+    }
+
     /// Something broke on the service's side.
     pub fn internal() -> ApiError {
         ApiError::new(ErrorKind::InternalServerError, "Internal server error")

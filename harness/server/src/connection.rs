@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use dynatwin_engine::answer::{Answer, Delivery, Headers, HttpRequest};
+use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest};
 use hyper::body::Incoming;
 use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN,
@@ -22,6 +22,7 @@ use crate::log::Log;
 use crate::server::Shared;
 use crate::start::system_time;
 use crate::watch::{Phase, Watch, Watched};
+use crate::web::{HeadSummary, is_control};
 
 static TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 static DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -75,20 +76,25 @@ fn is_reset(error: &hyper::Error) -> bool {
 impl<D: Door> Visit<D> {
     async fn request(&self, mut request: Request<Incoming>) -> Result<Response<Payload>, Ended> {
         let limits = &self.shared.limits;
-        if head_size(&request) > limits.head {
-            return Ok(self.refuse(StatusCode::BAD_REQUEST, request));
+        let summary = HeadSummary::of(&request);
+        if summary.size > limits.head {
+            return Ok(self.refuse(StatusCode::BAD_REQUEST, Vec::new(), request));
+        }
+        if summary.from_page && !self.shared.web.is_own_name(request.headers()) {
+            return Ok(self.refuse(StatusCode::FORBIDDEN, foreign_host(&request), request));
         }
         self.watch.enter(Phase::Body);
         let received = receive(request.body_mut(), limits.body).await;
         self.watch.enter(Phase::Busy);
         let body = match received {
             Ok(body) => body,
-            Err(Unreceived::TooLarge) => return Ok(self.refuse(StatusCode::PAYLOAD_TOO_LARGE, request)),
+            Err(Unreceived::TooLarge) => return Ok(self.refuse(StatusCode::PAYLOAD_TOO_LARGE, Vec::new(), request)),
             Err(Unreceived::Broken) => return Err(Ended::Unreceived),
         };
         let started = (self.shared.log == Log::Requests).then(Instant::now);
-        let answer = self.answer(&request, body.bytes());
+        let mut answer = self.answer(&request, body.bytes());
         drop(body);
+        self.allow_origin(&request, &mut answer.headers);
         wait_until(self.shared.door.clock(), answer.at).await;
         self.report(&request, &answer, started);
         self.deliver(answer).await
@@ -103,8 +109,7 @@ impl<D: Door> Visit<D> {
             headers: &Head(request.headers()),
             body,
         };
-        catch_unwind(AssertUnwindSafe(|| door.handle(&asked)))
-            .unwrap_or_else(|_| internal_error(door.clock().now(), request.headers()))
+        catch_unwind(AssertUnwindSafe(|| door.handle(&asked))).unwrap_or_else(|_| internal_error(door.clock().now()))
     }
 
     async fn deliver(&self, answer: Answer) -> Result<Response<Payload>, Ended> {
@@ -121,9 +126,16 @@ impl<D: Door> Visit<D> {
         }
     }
 
-    fn refuse(&self, status: StatusCode, request: Request<Incoming>) -> Response<Payload> {
+    fn allow_origin(&self, request: &Request<Incoming>, headers: &mut AnswerHeaders) {
+        let (method, path) = (request.method(), request.uri().path());
+        self.shared.web.allow_origin(method, path, request.headers(), headers);
+    }
+
+    fn refuse(&self, status: StatusCode, body: Vec<u8>, request: Request<Incoming>) -> Response<Payload> {
         self.watch.enter(Phase::Answering);
-        let refusal = refusal(status, request.headers());
+        let mut headers = AnswerHeaders::new();
+        self.allow_origin(&request, &mut headers);
+        let refusal = refusal(status, headers, body);
         let (head, body) = request.into_parts();
         discard(body, &head.headers);
         refusal
@@ -164,14 +176,15 @@ fn name(request: &Request<Incoming>) -> String {
     }
 }
 
-/// The bytes of the request line and the headers.
-fn head_size(request: &Request<Incoming>) -> usize {
-    let target = request.uri().path_and_query().map_or(1, |target| target.as_str().len());
-    let line = request.method().as_str().len() + target + "  HTTP/1.1\r\n".len();
-    let headers = request.headers().iter();
-    line + headers
-        .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len())
-        .sum::<usize>()
+/// The body of the refusal of a page's request under a name that is not the server's.
+fn foreign_host(request: &Request<Incoming>) -> Vec<u8> {
+    let sentence = "Requests of web pages need a Host that is a loopback name, an address the server listens on, or given by --allowed-host.";
+    let body = if is_control(request.uri().path()) {
+        format!(r#"{{"error":"{sentence}"}}"#)
+    } else {
+        format!(r#"{{"__type":"com.amazon.coral.service#AccessDeniedException","message":"{sentence}"}}"#)
+    };
+    body.into_bytes()
 }
 
 /// hyper's headers, as the engine asks for them.

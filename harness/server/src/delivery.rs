@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery};
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::wire::envelope::EXPOSED;
 use hyper::body::{Body, Frame, SizeHint};
-use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN, SERVER};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SERVER};
 use hyper::{Response, StatusCode};
 
 use crate::watch::Watch;
@@ -146,14 +145,16 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
     }
 }
 
-/// The door's own word, after which the connection ends: what was sent is too large to be read. Browsers hear it too.
-pub(crate) fn refusal(status: StatusCode, asked: &HeaderMap) -> Response<Payload> {
-    let mut headers = AnswerHeaders::new();
+/// A response that the server makes by itself, after which the connection ends: the request is not passed on.
+pub(crate) fn refusal(status: StatusCode, mut headers: AnswerHeaders, body: Vec<u8>) -> Response<Payload> {
     headers.push(("server", "Server".into()));
-    // That of nothing.
-    headers.push(("x-amz-crc32", "0".into()));
-    allow_origin(&mut headers, asked);
-    let mut response = Response::new(Payload::whole(Vec::new()));
+    if body.is_empty() {
+        // The checksum of nothing.
+        headers.push(("x-amz-crc32", "0".into()));
+    } else {
+        headers.push(("content-type", "application/x-amz-json-1.0".into()));
+    }
+    let mut response = Response::new(Payload::whole(body));
     *response.status_mut() = status;
     put_headers(response.headers_mut(), headers);
     response.headers_mut().insert(CONNECTION, CLOSE);
@@ -161,12 +162,11 @@ pub(crate) fn refusal(status: StatusCode, asked: &HeaderMap) -> Response<Payload
 }
 
 /// The answer to a request that met a bug.
-pub(crate) fn internal_error(at: Moment, asked: &HeaderMap) -> Answer {
+pub(crate) fn internal_error(at: Moment) -> Answer {
     let body =
         br#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}"#;
     let mut headers = AnswerHeaders::new();
     headers.push(("content-type", "application/x-amz-json-1.0".into()));
-    allow_origin(&mut headers, asked);
     Answer {
         status: 500,
         headers,
@@ -174,13 +174,5 @@ pub(crate) fn internal_error(at: Moment, asked: &HeaderMap) -> Answer {
         at,
         delivery: Delivery::Whole,
         note: None,
-    }
-}
-
-/// As the service has it: for who has an origin, and for nobody else.
-fn allow_origin(headers: &mut AnswerHeaders, asked: &HeaderMap) {
-    if asked.contains_key(ORIGIN) {
-        headers.push(("access-control-allow-origin", "*".into()));
-        headers.push(("access-control-expose-headers", EXPOSED.into()));
     }
 }

@@ -6,8 +6,10 @@ use std::fmt;
 
 use dynatwin_engine::clock::Moment;
 use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::wire::envelope::HealthCheck;
 
 use crate::log::Log;
+use crate::web::Origins;
 
 /// Which clock the twin lives by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +61,13 @@ pub struct Flags {
     /// `--db-path`.
     pub db_path: Option<String>,
     /// `--cors`.
-    pub cors: Option<String>,
+    pub cors: Origins,
+    /// `--allowed-host`, each.
+    pub allowed_hosts: Vec<String>,
+    /// `--health-status`.
+    pub health_status: Option<u16>,
+    /// Whether the command line has DynamoDB Local's form: `-jar`, or one of its flags with a single dash.
+    pub like_dynamodb_local: bool,
     /// `--no-control`.
     pub no_control: bool,
     /// `--s3-dir`.
@@ -81,7 +89,10 @@ impl Default for Flags {
             delay_transient_statuses: false,
             accept_in_memory: false,
             db_path: None,
-            cors: None,
+            cors: Origins::default(),
+            allowed_hosts: Vec::new(),
+            health_status: None,
+            like_dynamodb_local: false,
             no_control: false,
             s3_dir: None,
         }
@@ -95,10 +106,16 @@ impl Flags {
         if let Some(path) = &self.db_path {
             remarks.push(format!("--db-path {path} is not used: nothing is written there"));
         }
-        if self.cors.is_some() {
-            remarks.push("--cors changes nothing: every origin is allowed, as by the service".into());
-        }
         remarks
+    }
+
+    /// How `GET /` is answered: with `--health-status`, else as the server is that the command line is for.
+    pub fn health_check(&self) -> HealthCheck {
+        match self.health_status {
+            Some(400) => HealthCheck::Refused,
+            None if self.like_dynamodb_local => HealthCheck::Refused,
+            _ => HealthCheck::Healthy,
+        }
     }
 }
 
@@ -228,10 +245,25 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "cors",
-        does: Does::Value("LIST", |flags, value| {
-            put(&mut flags.cors, Some(Some(value.to_owned())))
+        does: Does::Value("LIST", |flags, value| put(&mut flags.cors, Origins::parse(value))),
+        help: "origins whose web pages may read answers, such as http://localhost:3000,https://app.example, or * for all (none)",
+    },
+    Flag {
+        name: "allowedHost",
+        does: Does::Value("HOST", |flags, value| {
+            let hosts = value.split(',').map(|host| host.trim().to_owned());
+            flags.allowed_hosts.extend(hosts);
+            flags.allowed_hosts.iter().all(|host| !host.is_empty()).then_some(())
         }),
-        help: "understood and not needed: every origin is allowed",
+        help: "a name by which web pages may address the server, besides localhost and the addresses it listens on; may be given again",
+    },
+    Flag {
+        name: "healthStatus",
+        does: Does::Value("200|400", |flags, value| {
+            let known = [200, 400].into_iter().find(|status| value == status.to_string())?;
+            put(&mut flags.health_status, Some(Some(known)))
+        }),
+        help: "the status of GET / and HEAD / (200 as AWS; 400 if the command line is one for DynamoDB Local)",
     },
     Flag {
         name: "optimizeDbBeforeStartup",
@@ -258,6 +290,18 @@ const FLAGS: &[Flag] = &[
         does: Does::Instead(Asked::Help),
         help: "say this",
     },
+];
+
+/// DynamoDB Local's flags, but for those that print and exit.
+const DYNAMODB_LOCAL: [&str; 8] = [
+    "cors",
+    "dbPath",
+    "delayTransientStatuses",
+    "disableTelemetry",
+    "inMemory",
+    "optimizeDbBeforeStartup",
+    "port",
+    "sharedDb",
 ];
 
 /// Sets a flag, if its value was understood.
@@ -333,11 +377,14 @@ pub fn parse(
     environment: impl Fn(&str) -> Option<String>,
 ) -> Result<Asked, String> {
     let mut words = words.into_iter().collect::<Vec<_>>().into_iter().peekable();
-    skip_java(&mut words);
-    let mut flags = Flags::default();
+    let mut flags = Flags {
+        like_dynamodb_local: skip_java(&mut words),
+        ..Flags::default()
+    };
     let mut given = vec![false; FLAGS.len()];
     while let Some(word) = words.next() {
         let (index, value) = recognize(&word)?;
+        flags.like_dynamodb_local |= is_of_dynamodb_local(&word);
         let flag = &FLAGS[index];
         if let Does::Instead(asked) = &flag.does {
             return Ok(asked.clone());
@@ -355,13 +402,22 @@ pub fn parse(
     check(flags)
 }
 
-/// `java -Djava.library.path=… -jar DynamoDBLocal.jar`, which people have in front.
-fn skip_java(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) {
+/// Skips `java -Djava.library.path=… -jar DynamoDBLocal.jar`; returns whether `-jar` was there.
+fn skip_java(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> bool {
+    let mut found = false;
     while let Some(word) = words.next_if(|word| word == "java" || word == "-jar" || is_java_option(word)) {
         if word == "-jar" {
             words.next();
+            found = true;
         }
     }
+    found
+}
+
+/// Whether a word is one of DynamoDB Local's flags in its own spelling.
+fn is_of_dynamodb_local(word: &str) -> bool {
+    let name = word.split('=').next().and_then(|word| word.strip_prefix('-'));
+    name.is_some_and(|name| DYNAMODB_LOCAL.contains(&name))
 }
 
 fn is_java_option(word: &str) -> bool {
@@ -483,23 +539,30 @@ mod tests {
             shared_db: true,
             ..Flags::default()
         };
+        let like_local = |flags| Flags {
+            like_dynamodb_local: true,
+            ..flags
+        };
         for (line, expect) in [
             ("", Flags::default()),
-            ("-port 8001", port(8001)),
+            ("-port 8001", like_local(port(8001))),
             ("--port=8001", port(8001)),
             ("--port 0", port(0)),
-            ("-inMemory", Flags::default()),
+            ("-inMemory", like_local(Flags::default())),
             ("--in-memory", Flags::default()),
             ("--inMemory", Flags::default()),
-            ("-sharedDb -disableTelemetry -optimizeDbBeforeStartup", shared.clone()),
+            (
+                "-sharedDb -disableTelemetry -optimizeDbBeforeStartup",
+                like_local(shared.clone()),
+            ),
             ("--shared-db", shared.clone()),
             (
-                "java -Xmx512m -Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb",
-                shared.clone(),
+                "java -Xmx512m -Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar --shared-db",
+                like_local(shared.clone()),
             ),
             (
                 "-jar DynamoDBLocal.jar -sharedDb -port 8001",
-                Flags { port: 8001, ..shared },
+                like_local(Flags { port: 8001, ..shared }),
             ),
             (
                 "--host ::1 --host 0.0.0.0",
@@ -510,23 +573,32 @@ mod tests {
             ),
             (
                 "-dbPath ./data --accept-in-memory",
-                Flags {
+                like_local(Flags {
                     db_path: Some("./data".into()),
                     accept_in_memory: true,
                     ..Flags::default()
-                },
+                }),
             ),
             (
                 "-cors *",
-                Flags {
-                    cors: Some("*".into()),
+                like_local(Flags {
+                    cors: Origins::parse("*").unwrap(),
                     ..Flags::default()
-                },
+                }),
             ),
             (
                 "-delayTransientStatuses",
-                Flags {
+                like_local(Flags {
                     delay_transient_statuses: true,
+                    ..Flags::default()
+                }),
+            ),
+            (
+                "--cors http://a.example,b.example --allowed-host twin,proxy --allowed-host other -health-status 400",
+                Flags {
+                    cors: Origins::parse("http://a.example,b.example").unwrap(),
+                    allowed_hosts: vec!["twin".into(), "proxy".into(), "other".into()],
+                    health_status: Some(400),
                     ..Flags::default()
                 },
             ),
@@ -568,6 +640,22 @@ mod tests {
     }
 
     #[test]
+    fn health_checks_are_answered_as_by_the_server_in_whose_place_it_is() {
+        for (line, expect) in [
+            ("", HealthCheck::Healthy),
+            ("--port 8001 -seed 7 -in-memory", HealthCheck::Healthy),
+            ("-port 8001", HealthCheck::Refused),
+            ("-port=8001", HealthCheck::Refused),
+            ("-inMemory", HealthCheck::Refused),
+            ("-jar DynamoDBLocal.jar", HealthCheck::Refused),
+            ("-inMemory --health-status 200", HealthCheck::Healthy),
+            ("--health-status 400", HealthCheck::Refused),
+        ] {
+            assert_eq!(flags(line).health_check(), expect, "{line}");
+        }
+    }
+
+    #[test]
     fn instead_of_running() {
         for (line, expect) in [
             ("-help", Asked::Help),
@@ -589,6 +677,8 @@ mod tests {
             ("--port 65536", "--port: '65536' is not PORT"),
             ("--conditions windy", "--conditions: 'windy' is not calm|aws|storm"),
             ("--speed 0", "--speed: '0' is not X"),
+            ("--cors ,", "--cors: ',' is not LIST"),
+            ("--health-status 204", "--health-status: '204' is not 200|400"),
             ("--speed NaN", "--speed: 'NaN' is not X"),
             (
                 "--clock 2026-02-30T00:00:00Z",

@@ -1,9 +1,9 @@
 //! Dynatwin over HTTP: a server that carries bytes between sockets and an engine, and does what its answers say about
 //! when and how they are delivered.
 //!
-//! It knows nothing of the API: the envelope, CORS and the health answer included, is the engine's. What belongs to the
-//! door are connections: their limits and timeouts, `content-length`, `date` and `connection`, and the refusal of what is
-//! too large to be read.
+//! It knows nothing of the API: the envelope and the health check are the engine's. The server's own are connections (their
+//! limits and timeouts, `content-length`, `date` and `connection`), what web pages may do (CORS, and the names they may use
+//! in `Host`), and the refusal of requests that are too large to be read.
 //!
 //! ```
 //! use dynatwin_engine::{clock::{Clock, Moment}, conditions::Conditions, engine::{Engine, Settings}};
@@ -33,6 +33,7 @@ mod log;
 mod server;
 mod start;
 mod watch;
+mod web;
 mod worker;
 
 pub use door::Door;
@@ -41,3 +42,4 @@ pub use listen::ListenError;
 pub use log::Log;
 pub use server::{Limits, Options, Server, serve};
 pub use start::{engine, settings, start_line, system_time};
+pub use web::{Origins, PLAYGROUND_PORT};

@@ -38,6 +38,8 @@ fn run(flags: &Flags) -> ExitCode {
     let options = Options {
         hosts: flags.hosts.clone(),
         log: flags.log,
+        origins: flags.cors.clone(),
+        allowed_hosts: flags.allowed_hosts.clone(),
         ..Options::port(flags.port)
     };
     // Before the start line, so that who has read it may send a signal.

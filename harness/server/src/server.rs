@@ -15,6 +15,7 @@ use crate::door::Door;
 use crate::due;
 use crate::listen::{ListenError, Listening, listen};
 use crate::log::Log;
+use crate::web::{Origins, WebAccess};
 use crate::worker::{self, Colleague};
 
 /// Handling a request runs on its connection's thread; the engine bounds its recursion, and this is ample for it.
@@ -69,6 +70,10 @@ pub struct Options {
     pub log: Log,
     /// What a connection may cost.
     pub limits: Limits,
+    /// Whose web pages may read answers.
+    pub origins: Origins,
+    /// Names by which web pages may address the server, besides loopback names and the addresses listened on.
+    pub allowed_hosts: Vec<String>,
 }
 
 impl Options {
@@ -80,6 +85,8 @@ impl Options {
             workers: thread::available_parallelism().map_or(2, |cores| cores.get().min(16)),
             log: Log::default(),
             limits: Limits::default(),
+            origins: Origins::default(),
+            allowed_hosts: Vec::new(),
         }
     }
 }
@@ -89,6 +96,7 @@ pub(crate) struct Shared<D> {
     pub(crate) door: Arc<D>,
     pub(crate) limits: Limits,
     pub(crate) log: Log,
+    pub(crate) web: WebAccess,
     stopping: AtomicBool,
 }
 
@@ -115,6 +123,7 @@ pub fn serve<D: Door>(door: Arc<D>, options: Options) -> Result<Server, ListenEr
         door,
         limits: options.limits,
         log: options.log,
+        web: WebAccess::new(options.origins, options.allowed_hosts, &listening.addresses),
         stopping: AtomicBool::new(false),
     });
     let announced = Arc::clone(&shared);

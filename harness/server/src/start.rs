@@ -42,7 +42,9 @@ fn allowed(flags: &Flags) -> Allowed {
 
 /// The engine, with the buckets that it is given, and with these of its controls.
 pub fn engine(flags: &Flags) -> Engine {
-    let engine = Engine::new(settings(flags)).allowing(allowed(flags));
+    let engine = Engine::new(settings(flags))
+        .allowing(allowed(flags))
+        .with_health_check(flags.health_check());
     match &flags.s3_dir {
         Some(folder) => engine.with_depot(Arc::new(Buckets::at(folder))),
         None => engine,

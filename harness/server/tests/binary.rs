@@ -126,6 +126,26 @@ fn it_says_where_it_listens_and_stops_on_a_signal() {
 }
 
 #[test]
+fn health_checks_are_answered_as_by_the_server_in_whose_place_it_is() {
+    for (words, expect) in [
+        (&["--port", "0"][..], "HTTP/1.1 200 "),
+        (&["-port", "0"], "HTTP/1.1 400 "),
+        (&["-jar", "DynamoDBLocal.jar", "--port", "0"], "HTTP/1.1 400 "),
+        (&["-inMemory", "--port", "0", "--health-status", "200"], "HTTP/1.1 200 "),
+    ] {
+        let server = Running::start(words);
+        for method in ["GET", "HEAD"] {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+            let request = format!("{method} / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            assert!(answer.starts_with(expect), "{words:?} {method}: {answer}");
+        }
+    }
+}
+
+#[test]
 fn flags_of_dynamodb_local_start_it() {
     let words = "-Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb -dbPath ./data -cors * \
                  -disableTelemetry -delayTransientStatuses -port 0 --accept-in-memory";

@@ -123,15 +123,9 @@ fn a_larger_body_is_refused_by_its_length() {
     let (server, door) = still();
     // Announced and not sent: the refusal does not wait for it.
     let mut stream = connect(&server);
-    let head = format!(
-        "POST / HTTP/1.1\r\nhost: x\r\norigin: http://a\r\ncontent-length: {}\r\n\r\n",
-        LIMIT + 1
-    );
+    let head = format!("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", LIMIT + 1);
     let response = ask(&mut stream, head.as_bytes());
     assert_eq!(response.status(), 413);
-    assert_eq!(response.header("access-control-allow-origin"), Some("*"));
-    let exposed = response.header("access-control-expose-headers").unwrap();
-    assert!(exposed.contains("x-amzn-requestid"), "{exposed}");
     assert_eq!(response.header("server"), Some("server"));
     assert_eq!(response.header("x-amz-crc32"), Some("0"));
     assert!(response.is_last());

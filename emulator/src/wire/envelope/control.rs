@@ -1,8 +1,8 @@
 //! Controls over HTTP: what is for the twin itself, on paths of its own.
 //!
-//! A page of another origin must not drive the twin of whoever happens to visit it. Browsers say where a page comes from,
-//! and ask before they send what is not a form's: so what has another origin is refused, what is not said to be JSON is not
-//! read, and nobody is told that he may (no CORS headers here).
+//! A page of another origin must not control the emulator of whoever visits it. Browsers send a page's `Origin`, and a
+//! preflight before anything that a form could not send. So requests of another origin are refused, bodies that are not
+//! declared as JSON are not read, and the server adds no CORS headers to these answers.
 
 use std::borrow::Cow;
 
@@ -61,7 +61,6 @@ pub(super) fn call<'a>(request: &HttpRequest<'a>) -> ControlCall<'a> {
         foreign: is_foreign(request),
         form: Form {
             content_type: Some(CONTENT_TYPES[1]),
-            cross_origin: false,
             accept_encoding: request.headers.get("accept-encoding"),
         },
     }

@@ -37,10 +37,7 @@ pub(super) fn caller(request: &HttpRequest<'_>) -> Result<Caller, ApiError> {
                 Err(_) => from_header(&String::from_utf8_lossy(header), dated),
             }
         }
-        _ => Err(ApiError::new(
-            ErrorKind::MissingAuthenticationToken,
-            "Request is missing Authentication Token",
-        )),
+        _ => Err(ApiError::missing_token()),
     }
 }
 

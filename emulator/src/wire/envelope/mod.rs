@@ -31,8 +31,22 @@ pub use id::RequestIds;
 const CONTENT_TYPES: [&str; 2] = ["application/x-amz-json-1.0", "application/json"];
 /// The body of a 404. Its checksum was measured.
 const NOT_FOUND: &[u8] = b"<UnknownOperationException/>\n";
-/// What a page may read of an answer. The service's own list is not recorded; SDKs in browsers need these.
-pub const EXPOSED: &str = "x-amzn-requestid,x-amzn-errortype,x-amzn-errormessage,x-amz-crc32,date";
+
+/// How `GET /` and `HEAD /` are answered.
+///
+/// ```
+/// use dynatwin_engine::wire::envelope::HealthCheck;
+///
+/// assert_eq!(HealthCheck::default(), HealthCheck::Healthy);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HealthCheck {
+    /// With 200, as AWS does.
+    #[default]
+    Healthy,
+    /// With 400 for the missing credentials, as DynamoDB Local does: scripts wait for that status.
+    Refused,
+}
 
 /// The two services that share an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,7 +80,6 @@ impl Service {
 #[derive(Clone, Copy, Debug)]
 pub struct Form<'a> {
     content_type: Option<&'static str>,
-    cross_origin: bool,
     accept_encoding: Option<&'a [u8]>,
 }
 
@@ -74,7 +87,6 @@ impl Default for Form<'_> {
     fn default() -> Self {
         Form {
             content_type: Some(CONTENT_TYPES[0]),
-            cross_origin: false,
             accept_encoding: None,
         }
     }
@@ -103,7 +115,9 @@ pub enum Envelope<'a> {
     Call(Call<'a>),
     /// A control of the twin itself.
     Control(Box<ControlCall<'a>>),
-    /// Nothing to carry out: an error, a health check, a preflight.
+    /// `GET /` or `HEAD /`, which [`close_health_check`] answers.
+    HealthCheck(Form<'a>),
+    /// Nothing to carry out: an error, a preflight.
     Answered(Answer),
 }
 
@@ -116,10 +130,8 @@ pub enum Envelope<'a> {
 ///
 /// let headers = [("host", "localhost")];
 /// let request = HttpRequest { method: "GET", target: "/", headers: &headers, body: b"" };
-/// let Envelope::Answered(answer) = open(&request, &RequestIds::new(1), Moment::START, |_, _| true) else {
-///     panic!("a health check is answered at once");
-/// };
-/// assert_eq!(answer.body, b"healthy: dynamodb.us-east-1.amazonaws.com ");
+/// let envelope = open(&request, &RequestIds::new(1), Moment::START, |_, _| true);
+/// assert!(matches!(envelope, Envelope::HealthCheck(_)));
 /// ```
 pub fn open<'a>(
     request: &HttpRequest<'a>,
@@ -129,7 +141,6 @@ pub fn open<'a>(
 ) -> Envelope<'a> {
     let mut form = Form {
         content_type: None,
-        cross_origin: request.headers.get("origin").is_some(),
         accept_encoding: request.headers.get("accept-encoding"),
     };
     if request.body.len() > limits::REQUEST_BODY {
@@ -138,11 +149,10 @@ pub fn open<'a>(
     let root = request.target == "/" || request.target.starts_with("/?");
     match request.method {
         "POST" if root => form.content_type = content_type(request),
-        "GET" if root => {
-            let body = format!("healthy: dynamodb.{DEFAULT_REGION}.amazonaws.com ").into_bytes();
-            return Envelope::Answered(close(&form, 200, body, ids, now));
+        "GET" | "HEAD" if root => return Envelope::HealthCheck(form),
+        "OPTIONS" if root && request.headers.get("origin").is_some() => {
+            return Envelope::Answered(close(&form, 200, Vec::new(), ids, now));
         }
-        "OPTIONS" if root && form.cross_origin => return Envelope::Answered(preflight(request, &form, ids, now)),
         _ => {}
     }
     if form.content_type.is_none() {
@@ -199,28 +209,24 @@ fn content_type(request: &HttpRequest<'_>) -> Option<&'static str> {
         .or(request.body.is_empty().then_some(CONTENT_TYPES[1]))
 }
 
-/// The answer to a browser that asks before it asks.
-fn preflight(request: &HttpRequest<'_>, form: &Form<'_>, ids: &RequestIds, now: Moment) -> Answer {
-    let mut answer = close(form, 200, Vec::new(), ids, now);
-    answer
-        .headers
-        .push(("access-control-max-age", CompactString::const_new("172800")));
-    for (asked, allowed) in [
-        ("access-control-request-method", "access-control-allow-methods"),
-        ("access-control-request-headers", "access-control-allow-headers"),
-    ] {
-        if let Some(value) = request
-            .headers
-            .get(asked)
-            .and_then(|value| std::str::from_utf8(value).ok())
-        {
-            answer.headers.push((allowed, CompactString::new(value)));
+/// Answers a health check: the transport leaves the body out of the response to `HEAD`.
+pub fn close_health_check(form: &Form<'_>, check: HealthCheck, ids: &RequestIds, now: Moment) -> Answer {
+    match check {
+        HealthCheck::Healthy => {
+            let body = format!("healthy: dynamodb.{DEFAULT_REGION}.amazonaws.com ").into_bytes();
+            close(form, 200, body, ids, now)
+        }
+        HealthCheck::Refused => {
+            let form = Form {
+                content_type: Some(CONTENT_TYPES[0]),
+                ..*form
+            };
+            close_error(&form, &ApiError::missing_token(), ids, now)
         }
     }
-    answer
 }
 
-/// Puts an answer into its envelope: compressed if that was asked for, with checksum, id and the headers browsers need.
+/// Puts an answer into its envelope: compressed if the request accepts that, with checksum and request id.
 pub fn close(form: &Form<'_>, status: u16, mut body: Vec<u8>, ids: &RequestIds, now: Moment) -> Answer {
     let mut headers = AnswerHeaders::new();
     let encoding = compress(&mut body, form.accept_encoding);
@@ -232,10 +238,6 @@ pub fn close(form: &Form<'_>, status: u16, mut body: Vec<u8>, ids: &RequestIds, 
     headers.push(("x-amz-crc32", crc32fast::hash(&body).to_compact_string()));
     if let Some(encoding) = encoding {
         headers.push(("content-encoding", CompactString::const_new(encoding)));
-    }
-    if form.cross_origin {
-        headers.push(("access-control-allow-origin", CompactString::const_new("*")));
-        headers.push(("access-control-expose-headers", CompactString::const_new(EXPOSED)));
     }
     Answer {
         status,

@@ -1,0 +1,279 @@
+//! Requests that web pages send: which origins may read answers (CORS), and under which names the server may be addressed.
+//!
+//! A page that an attacker serves can make the name of its own host resolve to this machine (DNS rebinding). Its requests
+//! are then same-origin for the browser, and only the name in `Host` gives them away.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dynatwin_engine::answer::AnswerHeaders;
+use dynatwin_engine::wire::envelope::CONTROL_PATH;
+use hyper::header::{
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HOST, HeaderMap, HeaderName, ORIGIN, USER_AGENT,
+};
+use hyper::{Method, Request};
+
+/// The port of the playground's development server (`web/vite.config.js`).
+pub const PLAYGROUND_PORT: u16 = 5190;
+/// The response headers that a page may read. AWS's own list is not recorded; SDKs in browsers need these.
+const EXPOSED: &str = "x-amzn-requestid,x-amzn-errortype,x-amzn-errormessage,x-amz-crc32,date";
+/// How many seconds a browser may remember a preflight, as AWS answers.
+const PREFLIGHT_AGE: &str = "172800";
+
+/// The origins whose pages may read answers.
+///
+/// ```
+/// use dynatwin_server::Origins;
+///
+/// let origins = Origins::parse("http://localhost:3000, app.example").unwrap();
+/// assert!(origins.allow("http://localhost:3000") && origins.allow("https://app.example"));
+/// assert!(!origins.allow("http://localhost:3001"));
+/// assert!(Origins::parse("*").unwrap().allow("https://anything.example"));
+/// assert!(!Origins::default().allow("http://localhost:3000"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins {
+    any: bool,
+    listed: Vec<String>,
+}
+
+impl Origins {
+    /// Parses a list as `-cors` of DynamoDB Local takes it: `*`, or origins separated by commas. An entry without a scheme
+    /// stands for both `http` and `https`.
+    pub fn parse(list: &str) -> Option<Origins> {
+        let listed: Vec<String> = list
+            .split(',')
+            .map(|entry| entry.trim().trim_end_matches('/').to_ascii_lowercase())
+            .collect();
+        if listed.iter().any(String::is_empty) {
+            return None;
+        }
+        let any = listed.iter().any(|entry| entry == "*");
+        Some(Origins { any, listed })
+    }
+
+    /// Whether pages of this origin may read answers.
+    pub fn allow(&self, origin: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        let host = ["http://", "https://"]
+            .iter()
+            .find_map(|scheme| origin.strip_prefix(scheme));
+        self.any
+            || host.and_then(port_of_loopback) == Some(PLAYGROUND_PORT)
+            || self
+                .listed
+                .iter()
+                .any(|entry| *entry == origin || Some(entry.as_str()) == host)
+    }
+}
+
+/// The port in `localhost:5190`, if the host is a loopback name.
+fn port_of_loopback(host: &str) -> Option<u16> {
+    let (name, port) = host.rsplit_once(':')?;
+    ["localhost", "127.0.0.1", "[::1]"]
+        .contains(&name)
+        .then(|| port.parse().ok())
+        .flatten()
+}
+
+/// Which web pages the server answers.
+#[derive(Debug)]
+pub(crate) struct WebAccess {
+    origins: Origins,
+    allowed_hosts: Vec<String>,
+    addresses: Vec<IpAddr>,
+}
+
+impl WebAccess {
+    /// Loopback names, the addresses listened on, and these hosts are names of the server.
+    pub(crate) fn new(origins: Origins, allowed_hosts: Vec<String>, addresses: &[SocketAddr]) -> WebAccess {
+        WebAccess {
+            origins,
+            allowed_hosts: allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            addresses: addresses.iter().map(SocketAddr::ip).collect(),
+        }
+    }
+
+    /// Whether a request that a page sends names the server by a name that is its own.
+    pub(crate) fn is_own_name(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        host.is_some_and(|host| self.allows_host(&host.to_ascii_lowercase()))
+    }
+
+    fn allows_host(&self, host: &str) -> bool {
+        let name = without_port(host).trim_end_matches('.');
+        if name == "localhost" || name.ends_with(".localhost") {
+            return true;
+        }
+        if self
+            .allowed_hosts
+            .iter()
+            .any(|allowed| allowed == host || allowed == name)
+        {
+            return true;
+        }
+        let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let Ok(address) = bare.unwrap_or(name).parse::<IpAddr>() else {
+            return false;
+        };
+        address.to_canonical().is_loopback()
+            || self
+                .addresses
+                .iter()
+                .any(|bound| *bound == address || bound.is_unspecified())
+    }
+
+    /// The CORS headers of an answer: none unless the request has an origin that is allowed.
+    pub(crate) fn allow_origin(&self, method: &Method, path: &str, asked: &HeaderMap, headers: &mut AnswerHeaders) {
+        let Some(origin) = asked.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else {
+            return;
+        };
+        if is_control(path) || !self.origins.allow(origin) {
+            return;
+        }
+        let allowed = if self.origins.any { "*" } else { origin };
+        headers.push(("access-control-allow-origin", allowed.into()));
+        headers.push(("access-control-expose-headers", EXPOSED.into()));
+        if !self.origins.any {
+            headers.push(("vary", "Origin".into()));
+        }
+        if method == Method::OPTIONS {
+            headers.push(("access-control-max-age", PREFLIGHT_AGE.into()));
+            for (asks, allows) in [
+                (ACCESS_CONTROL_REQUEST_METHOD, "access-control-allow-methods"),
+                (ACCESS_CONTROL_REQUEST_HEADERS, "access-control-allow-headers"),
+            ] {
+                if let Some(value) = asked.get(asks).and_then(|value| value.to_str().ok()) {
+                    headers.push((allows, value.into()));
+                }
+            }
+        }
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') && !name.ends_with(':') => name,
+        _ => host,
+    }
+}
+
+/// Whether a path is that of a control.
+pub(crate) fn is_control(path: &str) -> bool {
+    path.starts_with(CONTROL_PATH)
+}
+
+/// What the head of a request says about its sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HeadSummary {
+    /// The bytes of the request line and the headers.
+    pub(crate) size: usize,
+    /// Whether a browser has sent it for a page.
+    pub(crate) from_page: bool,
+}
+
+impl HeadSummary {
+    /// Looks through the headers once.
+    pub(crate) fn of<B>(request: &Request<B>) -> HeadSummary {
+        let target = request.uri().path_and_query().map_or(1, |target| target.as_str().len());
+        let mut summary = HeadSummary {
+            size: request.method().as_str().len() + target + "  HTTP/1.1\r\n".len(),
+            // Browsers send neither header with a GET of the same origin over plain HTTP.
+            from_page: is_control(request.uri().path()) && is_browser(request.headers()),
+        };
+        for (name, value) in request.headers() {
+            summary.size += name.as_str().len() + value.len() + ": \r\n".len();
+            summary.from_page |= is_page_header(name);
+        }
+        summary
+    }
+}
+
+fn is_page_header(name: &HeaderName) -> bool {
+    *name == ORIGIN || name.as_str().starts_with("sec-fetch-")
+}
+
+fn is_browser(headers: &HeaderMap) -> bool {
+    let agent = headers.get(USER_AGENT);
+    agent.is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins() {
+        let list = Origins::parse("http://a.example, https://b.example:444/,c.example:81").unwrap();
+        for (origin, expect) in [
+            ("http://a.example", true),
+            ("HTTP://A.example", true),
+            ("https://a.example", false),
+            ("http://a.example:80", false),
+            ("http://a.example.evil.example", false),
+            ("https://b.example:444", true),
+            ("https://b.example", false),
+            ("http://c.example:81", true),
+            ("https://c.example:81", true),
+            ("http://c.example", false),
+            ("null", false),
+            ("", false),
+        ] {
+            assert_eq!(list.allow(origin), expect, "{origin}");
+        }
+        for (origin, expect) in [
+            ("http://localhost:5190", true),
+            ("http://127.0.0.1:5190", true),
+            ("http://[::1]:5190", true),
+            ("http://localhost:3000", false),
+            ("http://localhost", false),
+            ("http://evil.example:5190", false),
+            ("http://localhost.evil.example:5190", false),
+        ] {
+            assert_eq!(Origins::default().allow(origin), expect, "{origin}");
+        }
+        for list in ["", " ", "a,,b"] {
+            assert_eq!(Origins::parse(list), None, "{list:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_the_server() {
+        let access = |bound: &[&str]| {
+            let bound: Vec<SocketAddr> = bound.iter().map(|address| address.parse().unwrap()).collect();
+            WebAccess::new(Origins::default(), vec!["Twin".into(), "proxy:81".into()], &bound)
+        };
+        let local = access(&["127.0.0.1:8000", "[::1]:8000"]);
+        for (host, expect) in [
+            ("localhost", true),
+            ("localhost:8000", true),
+            ("localhost.:8000", true),
+            ("app.localhost:8000", true),
+            ("127.0.0.1:8000", true),
+            ("127.1.2.3", true),
+            ("[::1]:8000", true),
+            ("[::1]", true),
+            ("[::ffff:127.0.0.1]:8000", true),
+            ("twin", true),
+            ("twin:9000", true),
+            ("proxy:81", true),
+            ("proxy:82", false),
+            ("evil.example", false),
+            ("evil.example:8000", false),
+            ("localhost.evil.example", false),
+            ("notlocalhost", false),
+            ("192.0.2.1:8000", false),
+            ("", false),
+            (":8000", false),
+        ] {
+            assert_eq!(local.allows_host(host), expect, "{host}");
+        }
+        assert!(access(&["192.0.2.1:8000"]).allows_host("192.0.2.1:8000"));
+        for (host, expect) in [
+            ("192.0.2.1:8000", true),
+            ("[2001:db8::1]", true),
+            ("evil.example", false),
+        ] {
+            assert_eq!(access(&["0.0.0.0:8000"]).allows_host(host), expect, "{host}");
+        }
+    }
+}
