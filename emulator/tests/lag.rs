@@ -59,13 +59,103 @@ fn each_index_lags_by_its_own_dial() {
     assert_eq!((keys(&twin, "by-g"), keys(&twin, "by-h")), ("a".into(), String::new()));
     twin.engine.advance(Duration::from_secs(10));
     assert_eq!(keys(&twin, "by-h"), "a");
-    // Nothing overtakes what was written before it.
+    // A change overtakes those of other items, and no earlier change of its own item.
     put(&twin, "b");
     twin.engine.set_index_lag(&twin.caller, "tab", "by-h", None).unwrap();
     put(&twin, "c");
-    assert_eq!(keys(&twin, "by-h"), "a");
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "b"}}}));
+    twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
+    assert_eq!(keys(&twin, "by-h"), "c");
+    put(&twin, "b");
+    assert_eq!(keys(&twin, "by-h"), "c");
     twin.engine.advance(Duration::from_secs(10));
-    assert_eq!(keys(&twin, "by-h"), "abc");
+    assert_eq!(keys(&twin, "by-h"), "bc");
+}
+
+/// A twin with two indexes whose changes take as long as under `aws`, at `start`.
+fn propagating(start: Moment) -> Twin {
+    let twin = Twin::new(7);
+    twin.engine.clock().set(start);
+    create_two_indexes(&twin);
+    twin.engine.set_conditions(Conditions {
+        index_propagation: Conditions::AWS.index_propagation,
+        ..Conditions::CALM
+    });
+    twin
+}
+
+const GAP: Duration = Duration::from_millis(4);
+
+/// How many milliseconds each of so many puts, 4 ms apart, takes to show in an index, rounded up.
+fn delays(twin: &Twin, index: &str, puts: usize) -> Vec<u64> {
+    let mut written = Vec::new();
+    let mut delays = vec![None; puts];
+    while delays.iter().any(Option::is_none) {
+        let now = twin.engine.clock().now();
+        if written.len() < puts && written.last().is_none_or(|last: &Moment| now.since(*last) >= GAP) {
+            put(twin, &format!("{:03}", written.len()));
+            written.push(now);
+        }
+        let seen = keys(twin, index);
+        for at in seen.as_bytes().chunks(3) {
+            let at: usize = std::str::from_utf8(at).unwrap().parse().unwrap();
+            let millis = now.since(written[at]).as_micros().div_ceil(1000) as u64;
+            delays[at].get_or_insert(millis);
+        }
+        twin.engine.clock().advance(Duration::from_millis(1));
+    }
+    delays.into_iter().flatten().collect()
+}
+
+#[test]
+fn each_change_reaches_an_index_within_its_own_lag() {
+    const PUTS: usize = 300;
+    let twin = propagating(Moment::START);
+    let mut delays = delays(&twin, "by-g", PUTS);
+    let overtaken = delays.windows(2).filter(|pair| pair[0] > pair[1] + 4).count();
+    assert!(overtaken > PUTS / 10, "{overtaken} of {PUTS} are overtaken: {delays:?}");
+    delays.sort_unstable();
+    // The median of the distribution is 20 ms, its longest delay 500 ms.
+    assert!((14..=30).contains(&delays[PUTS / 2]), "{delays:?}");
+    assert!((200..=501).contains(&delays[PUTS - 1]), "{delays:?}");
+}
+
+#[test]
+fn a_delay_depends_on_no_moment_and_no_other_item() {
+    let twins = [0, 1_234_567].map(|micros| propagating(Moment::START.plus(Duration::from_micros(micros))));
+    // What happens to other items before changes nothing.
+    twins[1].ok(
+        "PutItem",
+        &json!({"TableName": "tab", "Item": {"pk": {"S": "other"}, "h": {"S": "x"}}}),
+    );
+    let [first, second] = twins.map(|twin| delays(&twin, "by-g", 50));
+    assert_eq!(first, second);
+    assert_ne!(
+        first,
+        delays(&propagating(Moment::START), "by-h", 50),
+        "each index decides for itself"
+    );
+}
+
+#[test]
+fn a_transaction_can_be_seen_in_part() {
+    let twin = propagating(Moment::START);
+    let mut parts = 0;
+    for round in 0..5 {
+        let put = |which: char| {
+            let item = json!({"pk": {"S": format!("{round}{which}")}, "g": {"S": "x"}});
+            json!({"Put": {"TableName": "tab", "Item": item}})
+        };
+        twin.ok("TransactWriteItems", &json!({"TransactItems": [put('a'), put('b')]}));
+        for _ in 0..=500 {
+            let seen = keys(&twin, "by-g").chars().filter(char::is_ascii_lowercase).count();
+            parts += usize::from(seen == 2 * round + 1);
+            twin.engine.clock().advance(Duration::from_millis(1));
+        }
+        let seen = keys(&twin, "by-g").chars().filter(char::is_ascii_lowercase).count();
+        assert_eq!(seen, 2 * round + 2);
+    }
+    assert!(parts > 25, "one of two items was there in {parts} milliseconds");
 }
 
 #[test]

@@ -3,7 +3,11 @@
 //! A write appends to the queue under its base partition's lock; whoever reads the index first applies what is due. So no
 //! lock of one table nests inside another's, and an index can lag or stand still.
 
-use std::collections::{BTreeMap, VecDeque};
+mod queue;
+
+use std::collections::BTreeMap;
+
+pub use queue::{Propagation, Update};
 
 use super::range::{KeyRange, Page, Walk};
 use crate::change::vector;
@@ -11,6 +15,7 @@ use crate::clock::Moment;
 use crate::key::Key;
 use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock};
 use crate::value::Item;
+use queue::Queue;
 
 /// Entries after which a writer applies what is due itself, so that the queue of an index that nobody reads stays short.
 const LONG_QUEUE: usize = 64;
@@ -33,15 +38,6 @@ impl Kept for vector::Entry {
     }
 }
 
-#[derive(Debug)]
-struct Arrival<E> {
-    due: Moment,
-    /// That of the item in the table.
-    token: u64,
-    remove: Option<Key>,
-    insert: Option<(Key, E)>,
-}
-
 /// The entries of an index that is fed by a queue, and those on their way to it.
 #[derive(Debug)]
 pub struct Fed<E> {
@@ -55,13 +51,6 @@ pub struct Fed<E> {
 pub type GlobalIndex = Fed<Item>;
 /// What a vector index holds.
 pub type VectorEntries = Fed<vector::Entry>;
-
-#[derive(Debug)]
-struct Queue<E> {
-    arrivals: VecDeque<Arrival<E>>,
-    /// Whether nothing arrives, however long it waits.
-    paused: bool,
-}
 
 #[derive(Debug)]
 struct Entries<E> {
@@ -83,10 +72,7 @@ impl<E: Kept> Fed<E> {
                 map: BTreeMap::new(),
                 bytes: 0,
             }),
-            queue: Mutex::new(Queue {
-                arrivals: VecDeque::new(),
-                paused: false,
-            }),
+            queue: Mutex::new(Queue::new()),
             waiting: AtomicUsize::new(0),
         }
     }
@@ -95,33 +81,19 @@ impl<E: Kept> Fed<E> {
     pub fn fill(&self, entries: impl Iterator<Item = (Key, E)>) {
         let mut there = self.entries.write();
         for insert in entries {
-            there.apply(Arrival {
-                due: Moment::FIRST,
-                token: 0,
+            there.apply(Update {
                 remove: None,
                 insert: Some(insert),
             });
         }
     }
 
-    /// Puts a change of the index in the queue, to arrive at `due` and not before those in front of it. `token` is that of the
-    /// item in the table. What is noticed `late`, long after it has happened, stands among those of its time, behind what was
-    /// done to the same item before. The caller holds the lock of the item's partition.
-    pub fn push(&self, token: u64, due: Moment, late: bool, remove: Option<Key>, insert: Option<(Key, E)>) {
+    /// Puts a change of the item under `key` in the queue. It happened at the first moment and is applied at the second, which
+    /// is later for what was due and is noticed late. The caller holds the lock of the item's partition.
+    pub fn push(&self, key: &Key, moments: (Moment, Moment), propagation: &Propagation<'_>, update: Update<E>) {
         let mut queue = self.queue.lock();
-        let overtakes = |arrival: &&Arrival<E>| late && arrival.due > due && arrival.token != token;
-        let overtaken = queue.arrivals.iter().rev().take_while(overtakes).count();
-        let at = queue.arrivals.len() - overtaken;
-        let before = at.checked_sub(1).and_then(|before| queue.arrivals.get(before));
-        let due = before.map_or(due, |before| before.due.max(due));
-        let arrival = Arrival {
-            due,
-            token,
-            remove,
-            insert,
-        };
-        queue.arrivals.insert(at, arrival);
-        self.waiting.store(queue.arrivals.len(), Ordering::Release);
+        queue.push(key, moments, propagation, update);
+        self.waiting.store(queue.len(), Ordering::Release);
     }
 
     /// Applies what is due by `now`, in order.
@@ -135,14 +107,16 @@ impl<E: Kept> Fed<E> {
     /// Applies what is due by `now`. The queue stays locked while its front is applied, so that two drains cannot change
     /// places.
     fn arrive(&self, queue: &mut Queue<E>, now: Moment) {
-        if queue.paused || queue.arrivals.front().is_none_or(|arrival| arrival.due > now) {
+        if queue.paused {
             return;
         }
+        let Some(first) = queue.pop(now) else { return };
         let mut entries = self.entries.write();
-        while let Some(arrival) = queue.arrivals.pop_front_if(|arrival| arrival.due <= now) {
-            entries.apply(arrival);
+        entries.apply(first);
+        while let Some(update) = queue.pop(now) {
+            entries.apply(update);
         }
-        self.waiting.store(queue.arrivals.len(), Ordering::Release);
+        self.waiting.store(queue.len(), Ordering::Release);
     }
 
     /// Lets nothing arrive from now on: what is due by `now` still does.
@@ -177,11 +151,7 @@ impl<E: Kept> Fed<E> {
     /// When the next entry arrives; `None` if none is on its way, or the index is paused.
     pub fn next_due(&self) -> Option<Moment> {
         let queue = self.queue.lock();
-        queue
-            .arrivals
-            .front()
-            .filter(|_| !queue.paused)
-            .map(|arrival| arrival.due)
+        queue.next_due().filter(|_| !queue.paused)
     }
 
     /// Reads what has arrived by `now`.
@@ -267,10 +237,10 @@ fn clones(map: &BTreeMap<Key, vector::Entry>, range: &KeyRange) -> Vec<vector::E
 }
 
 impl<E: Kept> Entries<E> {
-    fn apply(&mut self, arrival: Arrival<E>) {
-        let gone = arrival.remove.and_then(|key| self.map.remove(&key));
+    fn apply(&mut self, update: Update<E>) {
+        let gone = update.remove.and_then(|key| self.map.remove(&key));
         self.bytes -= gone.map_or(0, |entry| entry.bytes());
-        if let Some((key, entry)) = arrival.insert {
+        if let Some((key, entry)) = update.insert {
             self.bytes += entry.bytes();
             let replaced = self.map.insert(key, entry);
             self.bytes -= replaced.map_or(0, |entry| entry.bytes());

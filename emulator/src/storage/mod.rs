@@ -25,7 +25,7 @@ pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope};
 pub use census::{Census, Count};
 pub use history::{History, Past};
-pub use index::{Fed, GlobalIndex, Kept, VectorEntries};
+pub use index::{Fed, GlobalIndex, Kept, Propagation, Update, VectorEntries};
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Landing, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::history::History;
+use super::index::Update;
 use super::range::{KeyRange, Page, PageLimit};
 use super::recovery::{Recovery, RecoveryLog};
 use super::table::Shape;
@@ -273,7 +274,7 @@ impl Contents {
 
     /// Applies a change to the items and the local indexes, and hands its global arms and its record on.
     fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
-        let (happened, late) = (change.happened(now), change.due.is_some());
+        let happened = change.happened(now);
         if let Some(log) = &mut self.log {
             log.note(change, happened);
         }
@@ -304,15 +305,21 @@ impl Contents {
             let Some(index) = shape.indexes.get(arm.index) else {
                 continue;
             };
-            let due = shape.arrival(arm.index, happened);
-            index.push(change.key.token, due, late, arm.remove.clone(), arm.insert.clone());
+            let update = Update {
+                remove: arm.remove.clone(),
+                insert: arm.insert.clone(),
+            };
+            index.push(&change.key, (happened, now), &shape.propagation(&arm.name), update);
         }
         for arm in &change.vectors {
             let Some(index) = shape.vectors.get(arm.index) else {
                 continue;
             };
-            let due = shape.vector_arrival(arm.index, happened);
-            index.push(change.key.token, due, late, arm.remove.clone(), arm.insert.clone());
+            let update = Update {
+                remove: arm.remove.clone(),
+                insert: arm.insert.clone(),
+            };
+            index.push(&change.key, (happened, now), &shape.propagation(&arm.name), update);
         }
         if let Some(stream) = &shape.stream {
             stream.record(change, now);

@@ -8,7 +8,7 @@ use super::attached::Attached;
 use super::capacity::TableCapacity;
 use super::census::Censuses;
 use super::history::Past;
-use super::index::{GlobalIndex, VectorEntries};
+use super::index::{GlobalIndex, Propagation, VectorEntries};
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
@@ -142,38 +142,23 @@ impl Shape {
         self.time_to_live.is_some() || self.conditions.transaction_time != Lag::None
     }
 
-    /// How long a write takes to reach a global index.
-    fn index_lag(&self, index: usize) -> Lag {
-        let own = || self.index_lags.get(&self.definition.globals.get(index)?.name).copied();
-        let own = if self.index_lags.is_empty() { None } else { own() };
-        own.unwrap_or(self.conditions.index_propagation)
-    }
-
-    /// When a write made at `now` reaches a global index. What is written at one moment arrives together: an index's queue lets
-    /// nothing overtake, so a lag of each key's own would depend on what other keys had come before it.
-    pub fn arrival(&self, index: usize, now: Moment) -> Moment {
-        let lag = self.index_lag(index);
-        if lag == Lag::None {
-            return now;
+    /// How long a write takes to reach a global or vector index.
+    pub fn propagation<'s>(&self, index: &'s Name) -> Propagation<'s> {
+        let own = if self.index_lags.is_empty() {
+            None
+        } else {
+            self.index_lags.get(index).copied()
+        };
+        Propagation {
+            seed: self.seed,
+            index,
+            lag: own.unwrap_or(self.conditions.index_propagation),
         }
-        let decision = chance::decide(
-            self.seed,
-            "index propagation",
-            &(index as u64).to_le_bytes(),
-            now.micros() as u64,
-        );
-        now.plus(lag.of(decision))
     }
 
     /// The changes on their way at `now`.
     pub fn running(&self, now: Moment) -> impl Iterator<Item = &Job> {
         self.jobs.iter().filter(move |job| job.runs(now))
-    }
-
-    /// When a write made at `now` reaches a vector index.
-    pub fn vector_arrival(&self, index: usize, now: Moment) -> Moment {
-        // What lags is the same; only the numbers of the two kinds of index must not be.
-        self.arrival(limits::GLOBAL_INDEXES + index, now)
     }
 
     /// Whether an index is still being made, and cannot be read.

@@ -48,7 +48,6 @@ pub struct Seen {
 pub struct SeenIndex {
     pub window: Window,
     pub began: Moment,
-    pub client: u64,
     pub table: usize,
     pub index: &'static str,
     pub hash: Option<Value>,

@@ -409,7 +409,6 @@ impl Client<'_> {
             client.facts.indexes.push(SeenIndex {
                 window: call.window,
                 began: call.began,
-                client: client.number,
                 table,
                 index,
                 hash,

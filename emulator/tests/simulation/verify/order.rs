@@ -53,6 +53,9 @@ fn newest(line: &Line, answered: u64) -> usize {
         .unwrap_or(line.transitions.len())
 }
 
+/// When a read was answered, and the state that it saw.
+type Placed = (u64, usize);
+
 /// Each read has seen a state that there was, not too old a one, and none older than who had read before it.
 ///
 /// The order of the writes is known, so taking the oldest state that is possible for one read after the other finds an
@@ -60,7 +63,7 @@ fn newest(line: &Line, answered: u64) -> usize {
 pub fn reads(world: &World, lines: &[[Line; 4]], seen: &[Seen], figures: &mut Figures) -> Result<(), String> {
     let (moves, bounds) = (world.moves(), world.bounds());
     // Per table and partition: when reads that see the present were answered, and which state they saw.
-    let mut placed: BTreeMap<(usize, usize), Vec<(u64, usize)>> = BTreeMap::new();
+    let mut placed: BTreeMap<(usize, usize), Vec<Placed>> = BTreeMap::new();
     let mut own: BTreeMap<(Option<u64>, usize, usize), usize> = BTreeMap::new();
     for seen in seen {
         let line = &lines[seen.table][seen.partition];
@@ -120,23 +123,29 @@ fn shown(states: &[Items]) -> Vec<Vec<String>> {
     states.iter().map(items).collect()
 }
 
-fn in_index(seen: &SeenIndex, items: &Items) -> Vec<Value> {
-    let hash = index_hash(seen.index);
-    let of_key = |item: &&Value| seen.hash.is_none() || seen.hash.as_ref() == item.get(hash);
-    let mine = items.values().filter(of_key);
-    mine.filter_map(|item| entry(seen.index, item)).collect()
+/// What a read of an index shows of an item in a state, if anything.
+fn of_item(seen: &SeenIndex, items: &Items, key: &Key) -> Option<Value> {
+    let item = items.get(key)?;
+    let asked = seen.hash.is_none() || seen.hash.as_ref() == item.get(index_hash(seen.index));
+    entry(seen.index, item).filter(|_| asked)
 }
 
-/// Each index has shown versions that there were, none too old, none older than who had read before, and no item twice. One that
-/// never lagged has shown the present.
+fn in_index(seen: &SeenIndex, items: &Items) -> Vec<Value> {
+    items.keys().filter_map(|key| of_item(seen, items, key)).collect()
+}
+
+/// Each index has shown of every item a version that there was, or none where it had none: not too old a version, none older
+/// than a read before has shown, and no item twice. Each item has a lag of its own, so what an index shows of two items may
+/// never have been so at one moment. One that never lagged has shown the present.
 pub fn indexes(world: &World, lines: &[[Line; 4]], seen: &[SeenIndex], figures: &mut Figures) -> Result<(), String> {
     let (moves, bounds) = (world.moves(), world.bounds());
-    let mut own: BTreeMap<(u64, usize, &str, Key), usize> = BTreeMap::new();
+    // Per index and item: when reads were answered, and the version they showed, as the state it first was in.
+    let mut shown_before: BTreeMap<(usize, &str, Key), Vec<Placed>> = BTreeMap::new();
     for seen in seen {
         figures.reads += 1;
         let fail = |why: String| Err(format!("{why}: {}\n {:?}", seen.says, seen.window));
-        let keys: BTreeSet<Key> = seen.entries.iter().map(key_of).collect();
-        if keys.len() < seen.entries.len() {
+        let found: BTreeMap<Key, &Value> = seen.entries.iter().map(|entry| (key_of(entry), entry)).collect();
+        if found.len() < seen.entries.len() {
             return fail("an item is there twice".into());
         }
         let since = if bounds.paused {
@@ -147,25 +156,34 @@ pub fn indexes(world: &World, lines: &[[Line; 4]], seen: &[SeenIndex], figures: 
         let lags = bounds.paused || !bounds.index_lag.is_zero();
         for (partition, line) in lines[seen.table].iter().enumerate() {
             let (least, most) = (oldest(line, since), newest(line, seen.window.answered));
-            let of_line = |found: &&Value| super::partition_of(found["pk"]["S"].as_str().unwrap()) == partition;
-            let mut found: Vec<Value> = seen.entries.iter().filter(of_line).cloned().collect();
-            found.sort_by_key(key_of);
             let states = &line.states[least.min(most)..=most];
-            if !lags && !states.iter().any(|items| in_index(seen, items) == found) {
-                return fail(format!("the index never was so: {found:?} of {:?}", shown(states)));
+            let here: Vec<&Value> = found
+                .iter()
+                .filter(|((pk, _), _)| super::partition_of(pk) == partition)
+                .map(|(_, entry)| *entry)
+                .collect();
+            if !lags
+                && !states
+                    .iter()
+                    .any(|items| in_index(seen, items).iter().eq(here.iter().copied()))
+            {
+                return fail(format!("the index never was so: {here:?} of {:?}", shown(states)));
             }
-            for entry in &found {
-                let own = own
-                    .entry((seen.client, seen.table, seen.index, key_of(entry)))
-                    .or_default();
-                let least = least.max(*own);
-                let shows = |state: &usize| {
-                    let item = line.states[*state].get(&key_of(entry));
-                    item.and_then(|item| self::entry(seen.index, item)).as_ref() == Some(entry)
-                };
+            let written = line.transitions.iter().map(|transition| &transition.key);
+            let keys: BTreeSet<Key> = written.cloned().chain(here.iter().map(|entry| key_of(entry))).collect();
+            for key in keys {
+                let entry = found.get(&key).copied();
+                let before = shown_before.entry((seen.table, seen.index, key.clone())).or_default();
+                let latest = before.iter().filter(|(answered, _)| *answered < seen.window.invoked);
+                let least = latest.map(|(_, state)| *state).fold(least, usize::max);
+                let shows = |state: &usize| of_item(seen, &line.states[*state], &key).as_ref() == entry;
                 match (least..=most).find(shows) {
-                    Some(state) => *own = state,
-                    None => return fail(format!("no state between {least} and {most} has {entry}")),
+                    Some(state) => before.push((seen.window.answered, state)),
+                    None => {
+                        return fail(format!(
+                            "no state between {least} and {most} shows {entry:?} of {key:?}"
+                        ));
+                    }
                 }
             }
         }

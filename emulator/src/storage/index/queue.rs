@@ -1,0 +1,254 @@
+//! The changes on their way to an index.
+//!
+//! Each change has a delay of its own, decided by its item and by how many changes of that item came before. Changes of one
+//! item arrive in their order; changes of different items overtake each other.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use crate::chance::{self, StableHash};
+use crate::clock::Moment;
+use crate::conditions::Lag;
+use crate::key::Key;
+
+/// Items whose changes are counted at most; beyond them counting starts again.
+const MOST_ITEMS: usize = 1 << 20;
+
+/// Slots that the list of due changes keeps while it is empty.
+const KEPT_SLOTS: usize = 1024;
+
+/// What a change does to an index.
+#[derive(Debug)]
+pub struct Update<E> {
+    /// The entry that it removes.
+    pub remove: Option<Key>,
+    /// The entry that it inserts or replaces.
+    pub insert: Option<(Key, E)>,
+}
+
+/// How long changes take to reach an index.
+#[derive(Clone, Copy, Debug)]
+pub struct Propagation<'s> {
+    /// The table's seed.
+    pub seed: u64,
+    /// The index's name.
+    pub index: &'s str,
+    /// The distribution of the delays.
+    pub lag: Lag,
+}
+
+/// A change that was not due yet when it was made.
+#[derive(Debug)]
+struct Delayed<E> {
+    item: u64,
+    update: Update<E>,
+}
+
+/// When a change arrives, and its number among all changes that were delayed.
+type Place = (Moment, u64);
+
+/// The changes on their way to an index, in the order in which they arrive.
+#[derive(Debug)]
+pub(super) struct Queue<E> {
+    /// Changes that were due when they were made, in that order, with the moment they were due. They precede `delayed`.
+    due: VecDeque<(Moment, Update<E>)>,
+    delayed: BTreeMap<Place, Delayed<E>>,
+    /// The place of the last delayed change of each item, by the item's hash.
+    last: BTreeMap<u64, Place>,
+    /// How many delays have been decided for each item.
+    ordinals: BTreeMap<u64, u64>,
+    /// How many changes have been delayed.
+    count: u64,
+    /// Whether nothing arrives, however long it waits.
+    pub(super) paused: bool,
+}
+
+impl<E> Queue<E> {
+    /// An empty queue.
+    pub(super) fn new() -> Queue<E> {
+        Queue {
+            due: VecDeque::new(),
+            delayed: BTreeMap::new(),
+            last: BTreeMap::new(),
+            ordinals: BTreeMap::new(),
+            count: 0,
+            paused: false,
+        }
+    }
+
+    /// How many changes are on their way.
+    pub(super) fn len(&self) -> usize {
+        self.due.len() + self.delayed.len()
+    }
+
+    /// Appends a change of the item under `key` that happened at `happened`, which may be long before `now`.
+    pub(super) fn push(
+        &mut self,
+        key: &Key,
+        (happened, now): (Moment, Moment),
+        propagation: &Propagation<'_>,
+        update: Update<E>,
+    ) {
+        if propagation.lag.is_none() && self.delayed.is_empty() {
+            self.due.push_back((happened, update));
+            return;
+        }
+        let name = StableHash::new(propagation.seed).bytes(propagation.index.as_bytes());
+        let item = name.bytes(&key.bytes).finish();
+        let arrives = happened.plus(self.delay(item, propagation));
+        let last = self.last.get(&item).map(|(arrives, _)| *arrives);
+        if last.is_none() && arrives <= now {
+            self.due.push_back((arrives, update));
+            return;
+        }
+        self.count += 1;
+        let place = (last.map_or(arrives, |last| last.max(arrives)), self.count);
+        self.last.insert(item, place);
+        self.delayed.insert(place, Delayed { item, update });
+    }
+
+    fn delay(&mut self, item: u64, propagation: &Propagation<'_>) -> Duration {
+        if !matches!(propagation.lag, Lag::Seeded { .. }) {
+            return propagation.lag.longest();
+        }
+        if self.ordinals.len() >= MOST_ITEMS {
+            self.ordinals.clear();
+        }
+        let ordinal = self.ordinals.entry(item).or_default();
+        *ordinal += 1;
+        let what = "index propagation";
+        let decision = chance::decide(propagation.seed, what, &item.to_le_bytes(), *ordinal);
+        propagation.lag.of(decision)
+    }
+
+    /// When the first change arrives.
+    pub(super) fn next_due(&self) -> Option<Moment> {
+        let due = self.due.front().map(|(due, _)| *due);
+        due.or_else(|| self.delayed.keys().next().map(|(arrives, _)| *arrives))
+    }
+
+    /// Takes out the first change if it is due by `now`.
+    pub(super) fn pop(&mut self, now: Moment) -> Option<Update<E>> {
+        if let Some((_, update)) = self.due.pop_front() {
+            if self.due.is_empty() && self.due.capacity() > KEPT_SLOTS {
+                self.due = VecDeque::new();
+            }
+            return Some(update);
+        }
+        let first = self.delayed.first_entry().filter(|first| first.key().0 <= now)?;
+        let (place, Delayed { item, update }) = first.remove_entry();
+        if self.last.get(&item) == Some(&place) {
+            self.last.remove(&item);
+        }
+        Some(update)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::KeyBytes;
+
+    const SEEDED: Lag = Lag::Seeded {
+        typical: Duration::from_millis(20),
+        longest: Duration::from_millis(500),
+    };
+
+    fn at(millis: u64) -> Moment {
+        Moment::START.plus(Duration::from_millis(millis))
+    }
+
+    fn key(item: u8) -> Key {
+        let mut bytes = KeyBytes::new();
+        bytes.push(item);
+        Key { token: 0, bytes }
+    }
+
+    fn push(queue: &mut Queue<(u8, u32)>, item: u8, number: u32, happened: Moment, lag: Lag) {
+        let propagation = Propagation {
+            seed: 7,
+            index: "by-g",
+            lag,
+        };
+        let update = Update {
+            remove: None,
+            insert: Some((key(item), (item, number))),
+        };
+        queue.push(&key(item), (happened, happened), &propagation, update);
+    }
+
+    fn drain(queue: &mut Queue<(u8, u32)>, now: Moment) -> Vec<(u8, u32)> {
+        std::iter::from_fn(|| queue.pop(now))
+            .map(|update| update.insert.unwrap().1)
+            .collect()
+    }
+
+    #[test]
+    fn changes_of_one_item_arrive_in_their_order_and_others_overtake() {
+        let fixed = |millis| Lag::Fixed(Duration::from_millis(millis));
+        let mut queue = Queue::new();
+        // Each change is pushed a millisecond after the one before.
+        let pushes = [
+            (1, fixed(50)),
+            (2, fixed(10)),
+            (1, fixed(10)),
+            (3, Lag::None),
+            (2, Lag::None),
+            (1, SEEDED),
+        ];
+        for (number, (item, lag)) in pushes.into_iter().enumerate() {
+            push(&mut queue, item, number as u32, at(number as u64), lag);
+        }
+        assert_eq!((queue.len(), queue.next_due()), (6, Some(at(3))));
+        assert_eq!(drain(&mut queue, at(10)), [(3, 3)]);
+        assert_eq!(drain(&mut queue, at(11)), [(2, 1), (2, 4)]);
+        assert_eq!(queue.next_due(), Some(at(50)));
+        assert_eq!(drain(&mut queue, at(1000)), [(1, 0), (1, 2), (1, 5)]);
+        assert!(queue.last.is_empty() && queue.len() == 0);
+    }
+
+    #[test]
+    fn a_delay_is_that_of_the_item_and_its_ordinal() {
+        // How long each change of an item takes, whatever is pushed between them.
+        let delays = |others: u8, start: Moment| {
+            let mut queue = Queue::new();
+            let delay = |number| {
+                let now = start.plus(Duration::from_secs(u64::from(number)));
+                (2..2 + others).for_each(|item| push(&mut queue, item, 0, now, SEEDED));
+                push(&mut queue, 1, number, now, SEEDED);
+                let due = queue.last.values().copied().map(|(due, _)| due);
+                let arrives = due.into_iter().find(|due| {
+                    let waiting = queue.delayed.iter().find(|((arrives, _), _)| arrives == due);
+                    waiting.is_some_and(|(_, delayed)| delayed.update.insert.as_ref().unwrap().1.0 == 1)
+                });
+                drain(&mut queue, Moment::NEVER);
+                arrives.unwrap().since(now)
+            };
+            (0..20).map(delay).collect::<Vec<_>>()
+        };
+        let alone = delays(0, at(0));
+        assert_eq!(alone, delays(5, at(12_345)));
+        assert!(alone.iter().any(|delay| *delay != alone[0]), "{alone:?}");
+    }
+
+    #[test]
+    fn what_is_noticed_late_is_due_at_once() {
+        let mut queue = Queue::new();
+        let fixed = Lag::Fixed(Duration::from_millis(10));
+        for item in 0..100 {
+            let propagation = Propagation {
+                seed: 7,
+                index: "by-g",
+                lag: fixed,
+            };
+            let update = Update {
+                remove: Some(key(item)),
+                insert: None::<(Key, (u8, u32))>,
+            };
+            queue.push(&key(item), (at(u64::from(100 - item)), at(105)), &propagation, update);
+        }
+        assert_eq!((queue.due.len(), queue.delayed.len()), (95, 5));
+        assert_eq!(std::iter::from_fn(|| queue.pop(at(105))).count(), 95);
+        assert_eq!(std::iter::from_fn(|| queue.pop(at(110))).count(), 5);
+    }
+}
