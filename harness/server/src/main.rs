@@ -6,6 +6,19 @@ use std::sync::Arc;
 
 use dynatwin_server::{Asked, Flags, Options, engine, help, parse, serve, start_line};
 
+/// Returns freed memory to the system within seconds, which glibc's allocator and mimalloc v3 do not do here.
+///
+/// Measured with 1,000,000 items of 200 bytes: the resident size after loading, 30 s after DeleteTable, and what that took.
+///
+/// | | loaded | deleted | DeleteTable | CPU of loading |
+/// |---|---|---|---|---|
+/// | glibc | 566 MB | 566 MB | 4.1 s | 6.7 s |
+/// | mimalloc v3 | 592 MB | 592 MB | 2.7 s | 5.7 s |
+/// | jemalloc | 555 MB | 21 MB | 1.5 s | 5.2 s |
+#[cfg(not(target_env = "msvc"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Exit code of a command line that is not understood.
 const USAGE: u8 = 2;
 
