@@ -1,8 +1,15 @@
-//! Known differences: where another DynamoDB answers otherwise than AWS does, with the reason for believing so.
+//! Known differences: where another DynamoDB answers differently from AWS, with the reason for believing so.
 //!
-//! `known-differences.json` lists each by target and case, with what is answered and why AWS's answer is the case's. A
-//! difference that is not listed fails a run, and so does a listed one that has gone or become another. Where a target does
-//! not answer alike each time, the list has the word `varies` for what it answers.
+//! `known-differences.json` has three parts:
+//!
+//! - `reasons`: named explanations. `when` lists pairs of fragments: a reason fits a difference if AWS's answer contains the
+//!   first fragment of a pair and the target's answer contains the second. The pair with the longest fragments decides.
+//! - `rules`: by target and operation, the reasons that may explain a difference there.
+//! - `exceptions`: single cases that no rule explains, with the target's answer and a reason.
+//!
+//! A difference that neither a rule nor an exception explains fails a run. So does an exception whose case answers as AWS, and,
+//! in a run of everything, a rule that explained nothing. Where a target's answer changes from run to run, the exception's
+//! answer is `varies`. Targets in [`REPORTED`] are only reported on: their differences never fail a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,10 +18,13 @@ use serde_json::{Map, Value, json};
 
 use crate::case::File;
 use crate::check::{Failure, Outcome, ensure, present};
-use crate::report::{NOT_STARTED, Report, SCENARIOS, Verdict};
+use crate::report::{Entry, NOT_STARTED, Report, SCENARIOS, Verdict};
 use crate::scenario;
 
-/// The list.
+/// Targets whose differences are reported and never fail a run.
+pub const REPORTED: [&str; 2] = ["dynalite", "dynoxide"];
+
+/// The rules and exceptions.
 ///
 /// ```
 /// use dynatwin_conformance::difference::{Differences, file};
@@ -24,115 +34,163 @@ use crate::scenario;
 #[derive(Clone, Debug, Default)]
 pub struct Differences {
     reasons: BTreeMap<String, Reason>,
-    known: BTreeMap<(String, String), Known>,
+    rules: BTreeSet<Rule>,
+    /// By target and case.
+    exceptions: BTreeMap<(String, String), Exception>,
 }
 
-/// A reason that many differences share.
 #[derive(Clone, Debug, Default)]
 struct Reason {
     text: String,
-    /// What AWS's and the target's answers have in them where this may be the reason.
+    /// Fragments of AWS's answer and of the target's answer.
     when: Vec<(String, String)>,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rule {
+    target: String,
+    operation: String,
+    reason: String,
+}
+
 #[derive(Clone, Debug)]
-struct Known {
+struct Exception {
     answered: String,
-    /// The name of a reason that many share, or a reason.
+    /// The name of a reason, or an explanation.
     why: String,
 }
 
-/// Stands for the answers of a target that are not the same each time, and may be AWS's.
+/// One case's result on one target, as far as differences are concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The target's name.
+    pub target: &'a str,
+    /// The case's id: group and name.
+    pub case: &'a str,
+    /// The operation; [`SCENARIOS`] for a scenario.
+    pub operation: &'a str,
+    /// AWS's answer.
+    pub expected: &'a str,
+    /// The target's answer, or `None` if it is AWS's.
+    pub answered: Option<&'a str>,
+}
+
+/// Replaces an answer that changes from run to run, and may be AWS's.
 const VARIES: &str = "varies";
 
-/// Where the list is, if nothing else is told.
+/// The default path of the list.
 pub fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("known-differences.json")
 }
 
 impl Differences {
-    /// Reads the list. Each difference must have its reason.
+    /// Reads the list.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read, or an exception or rule has no reason.
     pub fn read(path: &Path) -> Outcome<Differences> {
         let differences = Differences::read_any(path)?;
-        for ((target, case), known) in &differences.known {
-            let reasoned = differences.reason(&known.why).len() > 20;
+        for ((target, case), exception) in &differences.exceptions {
+            let reasoned = differences.reason(&exception.why).len() > 20;
             ensure(reasoned, format!("{}: {target}: {case} has no reason", path.display()))?;
+        }
+        for rule in &differences.rules {
+            let known = differences.reasons.contains_key(&rule.reason);
+            ensure(known, format!("{}: there is no reason {}", path.display(), rule.reason))?;
         }
         Ok(differences)
     }
 
-    /// Reads the list, with reasons or without.
+    /// Reads the list, also if exceptions lack reasons.
     pub fn read_any(path: &Path) -> Outcome<Differences> {
         let wrong = |what: String| Failure::new(format!("{}: {what}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         let list: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let members = |value: &Value| value.as_object().cloned().unwrap_or_default();
         let mut differences = Differences::default();
-        for (name, reason) in list["reasons"].as_object().into_iter().flatten() {
-            differences.reasons.insert(name.clone(), Reason::read(reason));
+        for (name, reason) in members(&list["reasons"]) {
+            differences.reasons.insert(name, Reason::read(&reason));
         }
-        for (target, cases) in list["differences"].as_object().into_iter().flatten() {
+        for (target, operations) in members(&list["rules"]) {
+            for (operation, reasons) in members(&operations) {
+                for reason in reasons.as_array().into_iter().flatten() {
+                    differences.rules.insert(Rule {
+                        target: target.clone(),
+                        operation: operation.clone(),
+                        reason: reason.as_str().unwrap_or_default().to_owned(),
+                    });
+                }
+            }
+        }
+        for (target, cases) in members(&list["exceptions"]) {
             for entry in cases.as_array().into_iter().flatten() {
-                let (case, known) = Differences::entry(entry).map_err(|failure| wrong(failure.to_string()))?;
-                let twice = differences
-                    .known
-                    .insert((target.clone(), case.clone()), known)
-                    .is_some();
+                let (case, exception) = Exception::read(entry).map_err(|failure| wrong(failure.to_string()))?;
+                let place = (target.clone(), case.clone());
+                let twice = differences.exceptions.insert(place, exception).is_some();
                 ensure(!twice, format!("{case} is listed twice for {target}"))?;
             }
         }
         Ok(differences)
     }
 
-    /// The text of a shared reason, or the reason as it stands.
+    /// The text of a named reason, or the explanation itself.
     fn reason<'a>(&'a self, why: &'a str) -> &'a str {
         self.reasons.get(why).map_or(why, |reason| &reason.text)
     }
 
-    /// The shared reason that fits a new difference best: the one with the longest texts that both answers have.
-    fn proposed(&self, expected: &str, answered: &str) -> &str {
-        let length = |reason: &Reason| {
-            let fits = reason.when.iter().filter(|(of_aws, of_target)| {
-                expected.contains(of_aws.as_str()) && answered.contains(of_target.as_str())
-            });
-            fits.map(|(of_aws, of_target)| of_aws.len() + of_target.len()).max()
-        };
-        let fitting = self
-            .reasons
-            .iter()
-            .filter_map(|(name, reason)| Some((length(reason)?, name)));
-        fitting.max().map_or("", |(_, name)| name)
+    /// The name of the reason that fits best among those that `allowed` accepts.
+    fn fitting(&self, expected: &str, answered: &str, allowed: impl Fn(&str) -> bool) -> Option<&str> {
+        let candidates = self.reasons.iter().filter(|(name, _)| allowed(name));
+        let fitting = candidates.filter_map(|(name, reason)| Some((reason.fit(expected, answered)?, name)));
+        fitting.max().map(|(_, name)| name.as_str())
     }
 
-    fn entry(entry: &Value) -> Outcome<(String, Known)> {
-        let case = present("a difference's case", entry["case"].as_str())?;
-        let known = Known {
-            answered: present(&format!("{case}: answered"), entry["answered"].as_str())?.to_owned(),
-            why: entry["why"].as_str().unwrap_or_default().to_owned(),
+    /// The rule that explains a difference.
+    fn rule(&self, subject: Subject<'_>) -> Option<Rule> {
+        let rule = |reason: &str| Rule {
+            target: subject.target.to_owned(),
+            operation: subject.operation.to_owned(),
+            reason: reason.to_owned(),
         };
-        Ok((case.to_owned(), known))
+        let allowed = |reason: &str| self.rules.contains(&rule(reason));
+        self.fitting(subject.expected, subject.answered?, allowed).map(rule)
     }
 
-    /// What a case on a target comes to, where it did not come to what AWS answers (`answered`) or did (`None`).
-    pub fn judge(&self, target: &str, case: &str, answered: Option<&str>) -> Verdict {
-        let known = self.known.get(&(target.to_owned(), case.to_owned()));
-        match (answered, known) {
+    /// The verdict on one case: passed, known to differ, or failed.
+    pub fn judge(&self, subject: Subject<'_>) -> Verdict {
+        let exception = self
+            .exceptions
+            .get(&(subject.target.to_owned(), subject.case.to_owned()));
+        match (subject.answered, exception) {
             (None, None) => Verdict::Passed,
-            (None, Some(known)) if known.answered == VARIES => Verdict::Passed,
-            (Some(_), None) => Verdict::Failed(Failure::new("answers otherwise than AWS")),
+            (None, Some(exception)) if exception.answered == VARIES => Verdict::Passed,
             (None, Some(_)) => {
-                Verdict::Failed(Failure::new("is listed as a known difference, and answers as AWS does"))
+                Verdict::Failed(Failure::new("is listed as a known difference, but answers as AWS does"))
             }
-            (Some(answered), Some(known)) if [VARIES, &short(case, answered)].contains(&known.answered.as_str()) => {
-                Verdict::Known(self.reason(&known.why).to_owned())
+            (Some(answered), Some(exception)) if exception.covers(subject.case, answered) => {
+                Verdict::Known(self.reason(&exception.why).to_owned())
             }
-            (Some(_), Some(known)) => Verdict::Failed(Failure::new(format!(
-                "differs otherwise than is known: listed is {:?}",
-                known.answered
+            (Some(_), Some(exception)) => Verdict::Failed(Failure::new(format!(
+                "differs in another way than listed: {:?}",
+                exception.answered
             ))),
+            (Some(answered), None) if REPORTED.contains(&subject.target) => {
+                let reason = self.fitting(subject.expected, answered, |_| true);
+                Verdict::Known(
+                    reason
+                        .map_or("no listed reason fits", |name| self.reason(name))
+                        .to_owned(),
+                )
+            }
+            (Some(_), None) => match self.rule(subject) {
+                Some(rule) => Verdict::Known(self.reason(&rule.reason).to_owned()),
+                None => Verdict::Failed(Failure::new("answers differently from AWS")),
+            },
         }
     }
 
-    /// What is listed for cases that are in none of these files.
+    /// Exceptions for cases that are in none of these files.
     pub fn stale(&self, files: &[File]) -> Vec<String> {
         let there = |id: &str| {
             id.split_once('/').is_some_and(|(file, case)| {
@@ -142,67 +200,118 @@ impl Differences {
                         .any(|known| known.name == file && known.cases.iter().any(|known| known.name == case))
             })
         };
-        let stale = self.known.keys().filter(|(_, case)| !there(case));
+        let stale = self.exceptions.keys().filter(|(_, case)| !there(case));
         stale.map(|(target, case)| format!("{target}: {case}")).collect()
     }
 
-    /// Leaves out what is listed for cases that are in none of these files.
+    /// Rules that explained nothing in a run of every scenario and case, for the targets that ran.
+    pub fn unused(&self, report: &Report) -> Vec<String> {
+        let name = |rule: &Rule| format!("{}: {}: {}", rule.target, rule.operation, rule.reason);
+        self.unused_rules(report).iter().map(name).collect()
+    }
+
+    fn unused_rules(&self, report: &Report) -> BTreeSet<Rule> {
+        let ran: BTreeSet<&str> = ran(report).map(|entry| entry.target.as_str()).collect();
+        let used: BTreeSet<Rule> = ran_differing(report)
+            .filter_map(|entry| self.rule(subject(entry, &entry.id())))
+            .collect();
+        let of_targets = self.rules.iter().filter(|rule| ran.contains(rule.target.as_str()));
+        of_targets.filter(|rule| !used.contains(rule)).cloned().collect()
+    }
+
+    /// Removes the rules that explained nothing in a run of every scenario and case.
+    pub fn prune_rules(&mut self, report: &Report) {
+        for rule in self.unused_rules(report) {
+            self.rules.remove(&rule);
+        }
+    }
+
+    /// Removes exceptions for cases that are in none of these files.
     pub fn prune(&mut self, files: &[File]) {
         let stale = self.stale(files);
-        self.known
+        self.exceptions
             .retain(|(target, case), _| !stale.contains(&format!("{target}: {case}")));
     }
 
-    /// The list as it would have to be for a run to pass; what was not run stays. What is new in it has the reason that fits, to be looked at, or
-    /// an empty one, with which the list is not accepted.
+    /// The list with which this run passes. Targets and cases that did not run keep their rules and exceptions. A new difference gets a rule if a
+    /// reason fits; otherwise an exception with an empty reason, which [`Differences::read`] rejects.
     pub fn record(&self, report: &Report) -> Value {
-        let mut by_target: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-        // Nothing is known anew of a target that did not start.
-        let entries = || report.entries().iter().filter(|entry| entry.name != NOT_STARTED);
-        let ran: BTreeSet<(String, String)> = entries().map(|entry| (entry.target.clone(), entry.id())).collect();
-        for (place, known) in &self.known {
-            let (target, case) = place;
-            if !ran.contains(place) || known.answered == VARIES {
-                by_target
-                    .entry(target)
-                    .or_default()
-                    .push(line(case, &known.answered, &known.why));
+        let mut recorded = self.clone();
+        for entry in ran(report) {
+            let place = (entry.target.clone(), entry.id());
+            if !entry.verdict.differs() && self.exceptions.get(&place).is_some_and(|it| it.answered != VARIES) {
+                recorded.exceptions.remove(&place);
             }
         }
-        for entry in entries() {
-            if !entry.verdict.differs() {
-                continue;
-            }
-            let (expected, answered) = match &entry.exchange {
-                Some(exchange) => (exchange.expected.as_str(), exchange.answered.as_str()),
-                None => ("", ""),
-            };
-            let case = entry.id();
-            let known = self.known.get(&(entry.target.clone(), case.clone()));
-            if known.is_some_and(|known| known.answered == VARIES) {
-                continue;
-            }
-            let proposed = || self.proposed(expected, answered);
-            let why = known.map(|known| known.why.as_str()).filter(|why| !why.is_empty());
-            let why = why.unwrap_or_else(proposed);
-            by_target
-                .entry(&entry.target)
-                .or_default()
-                .push(line(&case, &short(&case, answered), why));
+        for entry in ran_differing(report) {
+            recorded.explain(subject(entry, &entry.id()));
         }
-        let differences: Map<String, Value> = by_target
-            .into_iter()
-            .map(|(target, mut cases)| {
-                cases.sort_by(|one, other| one["case"].as_str().cmp(&other["case"].as_str()));
-                (target.to_owned(), cases.into())
-            })
-            .collect();
+        recorded.to_json()
+    }
+
+    /// Adds the rule or exception that a difference needs.
+    fn explain(&mut self, subject: Subject<'_>) {
+        let answered = subject.answered.unwrap_or_default();
+        let place = (subject.target.to_owned(), subject.case.to_owned());
+        if REPORTED.contains(&subject.target) || self.exceptions.get(&place).is_some_and(|it| it.answered == VARIES) {
+            return;
+        }
+        let fitting = self.fitting(subject.expected, answered, |_| true).map(str::to_owned);
+        let why = self.exceptions.get(&place).map(|exception| exception.why.clone());
+        match (fitting, why) {
+            (Some(reason), why) if why.as_ref().is_none_or(|why| why.is_empty() || *why == reason) => {
+                self.exceptions.remove(&place);
+                self.rules.insert(Rule {
+                    target: subject.target.to_owned(),
+                    operation: subject.operation.to_owned(),
+                    reason,
+                });
+            }
+            (_, why) => {
+                let answered = short(subject.case, answered);
+                let why = why.unwrap_or_default();
+                self.exceptions.insert(place, Exception { answered, why });
+            }
+        }
+    }
+
+    fn to_json(&self) -> Value {
         let reasons: Map<String, Value> = self
             .reasons
             .iter()
             .map(|(name, reason)| (name.clone(), json!({"text": reason.text, "when": reason.when})))
             .collect();
-        json!({"reasons": reasons, "differences": differences})
+        let mut rules: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+        for rule in &self.rules {
+            let operations = rules.entry(&rule.target).or_default();
+            operations.entry(&rule.operation).or_default().push(&rule.reason);
+        }
+        let mut exceptions: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+        for ((target, case), exception) in &self.exceptions {
+            let line = json!({"case": case, "answered": exception.answered, "why": exception.why});
+            exceptions.entry(target).or_default().push(line);
+        }
+        json!({"reasons": reasons, "rules": rules, "exceptions": exceptions})
+    }
+}
+
+/// What ran: nothing is learned about a target that did not start.
+fn ran(report: &Report) -> impl Iterator<Item = &Entry> {
+    report.entries().iter().filter(|entry| entry.name != NOT_STARTED)
+}
+
+fn ran_differing(report: &Report) -> impl Iterator<Item = &Entry> {
+    ran(report).filter(|entry| entry.verdict.differs())
+}
+
+fn subject<'a>(entry: &'a Entry, id: &'a str) -> Subject<'a> {
+    let exchange = entry.exchange.as_ref();
+    Subject {
+        target: &entry.target,
+        case: id,
+        operation: exchange.map_or(SCENARIOS, |exchange| &exchange.operation),
+        expected: exchange.map_or("", |exchange| &exchange.expected),
+        answered: Some(exchange.map_or("", |exchange| &exchange.answered)),
     }
 }
 
@@ -215,14 +324,34 @@ impl Reason {
             when: when.map(|pair| (text(&pair[0]), text(&pair[1]))).collect(),
         }
     }
+
+    /// The length of the longest pair of fragments that both answers contain.
+    fn fit(&self, expected: &str, answered: &str) -> Option<usize> {
+        let fits = self
+            .when
+            .iter()
+            .filter(|(of_aws, of_target)| expected.contains(of_aws.as_str()) && answered.contains(of_target.as_str()));
+        fits.map(|(of_aws, of_target)| of_aws.len() + of_target.len()).max()
+    }
 }
 
-fn line(case: &str, answered: &str, why: &str) -> Value {
-    json!({"case": case, "answered": answered, "why": why})
+impl Exception {
+    fn read(entry: &Value) -> Outcome<(String, Exception)> {
+        let case = present("a difference's case", entry["case"].as_str())?;
+        let exception = Exception {
+            answered: present(&format!("{case}: answered"), entry["answered"].as_str())?.to_owned(),
+            why: entry["why"].as_str().unwrap_or_default().to_owned(),
+        };
+        Ok((case.to_owned(), exception))
+    }
+
+    fn covers(&self, case: &str, answered: &str) -> bool {
+        [VARIES, &short(case, answered)].contains(&self.answered.as_str())
+    }
 }
 
-/// What is kept of an answer: a refusal as it is, of a success that it was one, since times and ids are in it; of both the
-/// beginning. A scenario fails or does not: where it breaks off may depend on who was faster.
+/// The part of an answer that an exception keeps: the first 400 characters of an error; `success` for a success, which contains times and ids;
+/// `fails` for a scenario, whose point of failure may depend on scheduling.
 fn short(case: &str, answered: &str) -> String {
     if case.split_once('/').is_some_and(|(group, _)| group == SCENARIOS) {
         return "fails".to_owned();
@@ -233,26 +362,35 @@ fn short(case: &str, answered: &str) -> String {
     answered.chars().take(400).collect()
 }
 
-/// The list as text, a difference on each line.
+/// The list as text: one line for each reason, operation and exception.
 pub fn to_text(list: &Value) -> String {
-    let mut text = "{\n  \"reasons\": {\n".to_owned();
-    let reasons = list["reasons"].as_object().into_iter().flatten();
-    let reasons: Vec<_> = reasons
-        .map(|(name, reason)| format!("    {}: {reason}", Value::from(name.as_str())))
-        .collect();
-    text.push_str(&reasons.join(",\n"));
-    text.push_str("\n  },\n  \"differences\": {\n");
-    let targets = list["differences"].as_object().into_iter().flatten();
-    let targets: Vec<_> = targets
+    let quoted = |name: &str| Value::from(name).to_string();
+    let members = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let lines = |value: &Value, indent: &str| {
+        let lines = members(value)
+            .iter()
+            .map(|(name, value)| format!("{indent}{}: {value}", quoted(name)))
+            .collect::<Vec<_>>();
+        lines.join(",\n")
+    };
+    let rules = members(&list["rules"])
+        .iter()
+        .map(|(target, operations)| format!("    {}: {{\n{}\n    }}", quoted(target), lines(operations, "      ")))
+        .collect::<Vec<_>>();
+    let exceptions = members(&list["exceptions"])
+        .iter()
         .map(|(target, cases)| {
             let cases = cases.as_array().into_iter().flatten();
             let cases: Vec<_> = cases.map(|case| format!("      {case}")).collect();
-            format!("    {}: [\n{}\n    ]", Value::from(target.as_str()), cases.join(",\n"))
+            format!("    {}: [\n{}\n    ]", quoted(target), cases.join(",\n"))
         })
-        .collect();
-    text.push_str(&targets.join(",\n"));
-    text.push_str("\n  }\n}\n");
-    text
+        .collect::<Vec<_>>();
+    format!(
+        "{{\n  \"reasons\": {{\n{}\n  }},\n  \"rules\": {{\n{}\n  }},\n  \"exceptions\": {{\n{}\n  }}\n}}\n",
+        lines(&list["reasons"], "    "),
+        rules.join(",\n"),
+        exceptions.join(",\n")
+    )
 }
 
 #[cfg(test)]
@@ -266,50 +404,110 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_reason_that_fits_best_is_proposed() {
-        let listed = listed();
-        assert_eq!(listed.proposed("E: new words", "E: x"), "old");
-        assert_eq!(listed.proposed("E: new words", "E: y"), "any");
-        assert_eq!(listed.proposed("200 {}", "E: y"), "");
-    }
-
-    fn listed() -> Differences {
-        let known = |answered: &str| Known {
+    fn list() -> Differences {
+        let exception = |answered: &str| Exception {
             answered: answered.to_owned(),
             why: "old".to_owned(),
         };
+        let rule = |target: &str, operation: &str, reason: &str| Rule {
+            target: target.to_owned(),
+            operation: operation.to_owned(),
+            reason: reason.to_owned(),
+        };
         Differences {
             reasons: [
-                ("any".to_owned(), reason("It says words of its own.", "E: ", "E: ")),
-                ("old".to_owned(), reason("It says the old words.", "E: new", "E: x")),
+                ("any".to_owned(), reason("Its wording is its own.", "E: ", "E: ")),
+                (
+                    "old".to_owned(),
+                    reason("Its wording is the old one.", "E: new", "E: x"),
+                ),
             ]
             .into(),
-            known: [
-                (("local".to_owned(), "f/c".to_owned()), known("E: x")),
-                (("local".to_owned(), "f/v".to_owned()), known(VARIES)),
+            rules: [rule("local", "PutItem", "any"), rule("local", "GetItem", "old")].into(),
+            exceptions: [
+                (("local".to_owned(), "f/c".to_owned()), exception("E: x")),
+                (("local".to_owned(), "f/v".to_owned()), exception(VARIES)),
             ]
             .into(),
         }
     }
 
     #[test]
+    fn the_reason_with_the_longest_fragments_fits_best() {
+        let list = list();
+        for (expected, answered, fits) in [
+            ("E: new words", "E: x", Some("old")),
+            ("E: new words", "E: y", Some("any")),
+            ("200 {}", "E: y", None),
+        ] {
+            assert_eq!(
+                list.fitting(expected, answered, |_| true),
+                fits,
+                "{expected} {answered}"
+            );
+        }
+    }
+
+    #[test]
     fn verdicts() {
-        let listed = listed();
-        let passes = |target, case, answered| match listed.judge(target, case, answered) {
-            Verdict::Passed => "passed",
-            Verdict::Known(why) if why == "It says the old words." => "known",
-            Verdict::Failed(_) => "failed",
-            _ => "else",
+        let list = list();
+        for (target, operation, case, answered, verdict) in [
+            // exceptions
+            ("local", "PutItem", "f/c", Some("E: x"), "old"),
+            ("local", "PutItem", "f/c", Some("E: y"), "failed"),
+            ("local", "PutItem", "f/c", None, "failed"),
+            ("local", "PutItem", "f/v", Some("E: y"), "old"),
+            ("local", "PutItem", "f/v", None, "passed"),
+            // rules
+            ("local", "PutItem", "f/d", Some("E: y"), "any"),
+            ("local", "GetItem", "f/d", Some("E: x"), "old"),
+            ("local", "GetItem", "f/d", Some("E: y"), "failed"),
+            ("local", "Query", "f/d", Some("E: y"), "failed"),
+            ("local", "PutItem", "f/d", Some("200 {}"), "failed"),
+            // other targets
+            ("other", "PutItem", "f/c", Some("E: x"), "failed"),
+            ("other", "PutItem", "f/c", None, "passed"),
+            ("dynoxide", "PutItem", "f/d", Some("E: x"), "old"),
+            ("dynoxide", "PutItem", "f/d", Some("200 {}"), "none"),
+        ] {
+            let subject = Subject {
+                target,
+                case,
+                operation,
+                expected: "E: new words",
+                answered,
+            };
+            let found = match list.judge(subject) {
+                Verdict::Passed => "passed",
+                Verdict::Known(why) if why == "Its wording is the old one." => "old",
+                Verdict::Known(why) if why == "Its wording is its own." => "any",
+                Verdict::Known(_) => "none",
+                _ => "failed",
+            };
+            assert_eq!(found, verdict, "{subject:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_difference_gets_a_rule_or_an_exception_without_a_reason() {
+        let mut list = Differences {
+            rules: BTreeSet::new(),
+            ..list()
         };
-        assert_eq!(passes("local", "f/c", Some("E: x")), "known");
-        assert_eq!(passes("local", "f/c", Some("E: y")), "failed");
-        assert_eq!(passes("local", "f/c", None), "failed");
-        assert_eq!(passes("local", "f/v", Some("E: y")), "known");
-        assert_eq!(passes("local", "f/v", None), "passed");
-        assert_eq!(passes("local", "f/d", Some("E: x")), "failed");
-        assert_eq!(passes("other", "f/c", Some("E: x")), "failed");
-        assert_eq!(passes("other", "f/c", None), "passed");
+        let mut explain = |case: &str, answered: &str| {
+            list.explain(Subject {
+                target: "local",
+                case,
+                operation: "PutItem",
+                expected: "E: new words",
+                answered: Some(answered),
+            });
+            let exception = list.exceptions.get(&("local".to_owned(), case.to_owned()));
+            (list.rules.len(), exception.map(|it| it.why.clone()))
+        };
+        assert_eq!(explain("f/n", "E: y"), (1, None));
+        assert_eq!(explain("f/c", "E: x"), (2, None), "a rule replaces the exception");
+        assert_eq!(explain("f/o", "200 {}"), (2, Some(String::new())));
     }
 
     #[test]
@@ -317,13 +515,12 @@ mod tests {
         let differences = Differences::read(&file()).unwrap();
         let files = crate::case::files(&crate::case::folder()).unwrap();
         assert_eq!(differences.stale(&files), Vec::<String>::new());
-        assert_eq!(listed().stale(&files), ["local: f/c", "local: f/v"]);
+        assert_eq!(list().stale(&files), ["local: f/c", "local: f/v"]);
     }
 
     #[test]
-    fn what_is_written_is_read() {
-        let differences = listed();
-        let text = to_text(&differences.record(&Report::new(1)));
+    fn a_written_list_reads_back() {
+        let text = to_text(&list().record(&Report::new(1)));
         let path = std::env::temp_dir().join(format!("dynatwin-differences-{}.json", std::process::id()));
         std::fs::write(&path, &text).unwrap();
         let again = Differences::read(&path).unwrap();

@@ -48,8 +48,8 @@ What is reported:
   --html FILE           as one page, with all answers side by side
   --differences FILE    where targets are known to differ from AWS
                         (conformance/known-differences.json)
-  --record              writes that file anew after the run; what is new in it has no
-                        reason yet, and is not accepted without one
+  --record              rewrites that file after the run; a difference that no reason fits
+                        becomes an exception without a reason, which must be filled in
   --help                shows this
 
 Without --target and --endpoint all targets are run that are here. DynamoDB Local is
@@ -60,9 +60,10 @@ dynalite are those on PATH, or named by DYNOXIDE and DYNALITE. Endpoints are ask
 AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or with dummies;
 their streams at AWS_ENDPOINT_URL_DYNAMODB_STREAMS, or at the same URL.
 
-A case that a target answers otherwise than AWS fails, unless the difference is listed as
-known; a listed one that has gone fails too. The exit code is 0 if all passed, 1 if
-something failed, 2 if the command line is not understood.
+A case that a target answers differently from AWS fails, unless a rule or an exception in
+the list of known differences explains it; one that explains nothing fails too. dynoxide's
+and dynalite's differences are only reported. The exit code is 0 if all passed, 1 if
+something failed, 2 for a usage error.
 ";
 
 enum Command {
@@ -177,6 +178,10 @@ impl Asked {
         self.differences.clone().unwrap_or_else(difference::file)
     }
 
+    fn runs_everything(&self) -> bool {
+        self.scenarios.is_empty() && self.cases.is_empty()
+    }
+
     fn plan(&self) -> Outcome<Plan> {
         let all = self.targets.is_empty() && self.endpoints.is_empty();
         let endpoint = |url: &String| Kind::Endpoint {
@@ -184,7 +189,7 @@ impl Asked {
             prefix: self.prefix.clone(),
         };
         let named = self.targets.iter().cloned().chain(self.endpoints.iter().map(endpoint));
-        let everything = self.scenarios.is_empty() && self.cases.is_empty();
+        let everything = self.runs_everything();
         Ok(Plan {
             targets: if all { Kind::ALL.to_vec() } else { named.collect() },
             lenient: all,
@@ -286,20 +291,25 @@ fn run(asked: &Asked) -> Outcome<ExitCode> {
         return Ok(ExitCode::from(130));
     };
     write_all(asked, &report)?;
-    let stale = if asked.folder.is_none() && !asked.record {
-        Differences::read(&asked.list())?.stale(&case::files(&asked.folder())?)
-    } else {
-        Vec::new()
-    };
+    let mut stale = Vec::new();
+    if asked.folder.is_none() && !asked.record {
+        stale.extend(plan.differences.stale(&case::files(&asked.folder())?));
+        if asked.runs_everything() {
+            stale.extend(plan.differences.unused(&report));
+        }
+    }
     if asked.record {
         // The reasons that are there are kept, also those of a list that would not be accepted as it is.
         let mut before = Differences::read_any(&asked.list())?;
         before.prune(&case::files(&asked.folder())?);
+        if asked.runs_everything() {
+            before.prune_rules(&report);
+        }
         write(&asked.list(), difference::to_text(&before.record(&report)))?;
     }
     print!("\n{report}");
     for listed in &stale {
-        eprintln!("listed as a known difference, and there is no such case: {listed}");
+        eprintln!("listed as a known difference, but no case needs it: {listed}");
     }
     Ok(if report.counts().failed == 0 && stale.is_empty() {
         ExitCode::SUCCESS

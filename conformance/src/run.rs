@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use crate::case::{Case, File, Lane};
 use crate::check::{Failure, Outcome};
 use crate::context::Context;
-use crate::difference::Differences;
+use crate::difference::{Differences, Subject};
 use crate::report::{Entry, Exchange, NOT_STARTED, Report, SCENARIOS, Verdict};
 use crate::scenario::Scenario;
 use crate::target::{Absence, Kind, Target};
@@ -127,7 +127,13 @@ impl Plan {
             _ => None,
         };
         let answered = failure.as_ref().map(ToString::to_string);
-        let verdict = self.differences.judge(&entry.target, &entry.id(), answered.as_deref());
+        let verdict = self.differences.judge(Subject {
+            target: &entry.target,
+            case: &entry.id(),
+            operation: SCENARIOS,
+            expected: "",
+            answered: answered.as_deref(),
+        });
         entry.verdict = match (verdict, failure) {
             // What failed says more than that it is not known to.
             (Verdict::Failed(_), Some(failure)) => Verdict::Failed(failure),
@@ -143,7 +149,13 @@ impl Plan {
         };
         let verdict = match asked {
             Asked::Not(why) => Verdict::Skipped(why),
-            _ => self.differences.judge(target, &id, answered.as_deref()),
+            _ => self.differences.judge(Subject {
+                target,
+                case: &id,
+                operation: &case.operation,
+                expected: &case.expect.to_string(),
+                answered: answered.as_deref(),
+            }),
         };
         Entry {
             target: target.to_owned(),
