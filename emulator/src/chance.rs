@@ -5,7 +5,7 @@
 
 /// A 64-bit hash that never changes between versions, targets or runs: FNV-1a, finished by SplitMix64.
 ///
-/// Partition tokens and decisions are made of it, so a change of it is a change of behaviour.
+/// Decisions are made of it, so a change of it is a change of behavior.
 #[derive(Clone, Copy, Debug)]
 pub struct StableHash(u64);
 

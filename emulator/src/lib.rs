@@ -9,6 +9,7 @@ pub mod chance;
 pub mod change;
 pub mod clock;
 pub mod conditions;
+pub mod digest;
 pub mod engine;
 pub mod error;
 pub mod execute;

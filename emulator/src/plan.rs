@@ -310,7 +310,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
         return Err(ApiError::key_condition_missed(missing));
     }
     check_range_prefix(schema, &|name| clause_of(name).map(|clause| &clause.operator))?;
-    let token = key::token(&hash);
+    let token = key::token(key::kinds(&schema.hash), &hash);
     let mut prefix = hash.clone();
     let mut fixes_all = true;
     for attribute in &schema.range {
@@ -460,7 +460,7 @@ pub fn start_key(definition: &Definition, index: Option<&Index>, start: &Map) ->
 
 /// Whether the start key of a Query lies where its condition selects: `Err` says how it does not.
 pub fn check_start(selection: &KeySelection, start: &Key) -> Result<(), ApiError> {
-    if start.token != key::token(&selection.hash) || !start.bytes.starts_with(&selection.hash) {
+    if start.token != selection.range.tokens().0 || !start.bytes.starts_with(&selection.hash) {
         return Err(ApiError::validation(
             "The provided starting key is outside query boundaries based on provided conditions",
         ));

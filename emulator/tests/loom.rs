@@ -15,6 +15,7 @@ use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::fault::{Rule, Verdict};
 use dynatwin_engine::key::{KeyBytes, push_component, token};
+use dynatwin_engine::schema::ScalarType;
 use dynatwin_engine::value::AttributeValue;
 use loom::thread;
 
@@ -157,7 +158,7 @@ fn member<'j>(json: &'j str, name: &str, at: usize) -> &'j str {
 fn partition(key: &str) -> usize {
     let mut bytes = KeyBytes::new();
     push_component(&mut bytes, &AttributeValue::S(key.into()));
-    (token(&bytes) >> 62) as usize
+    (token([ScalarType::S], &bytes) >> 62) as usize
 }
 
 fn explore(model: impl Fn() + Sync + Send + 'static) {

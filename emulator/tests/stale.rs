@@ -15,6 +15,7 @@ use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::key::{KeyBytes, push_component, token};
+use dynatwin_engine::schema::ScalarType;
 use dynatwin_engine::value::AttributeValue;
 use serde_json::{Value, json};
 
@@ -68,7 +69,7 @@ fn caller(access_key: &str) -> Caller {
 fn partition_of(pk: &str) -> usize {
     let mut bytes = KeyBytes::new();
     push_component(&mut bytes, &AttributeValue::string(pk));
-    (token(&bytes) >> 62) as usize
+    (token([ScalarType::S], &bytes) >> 62) as usize
 }
 
 fn number(value: &Value) -> Option<i64> {

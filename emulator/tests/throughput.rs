@@ -11,6 +11,7 @@ use dynatwin_engine::capacity::units::Units;
 use dynatwin_engine::capacity::{Exceeded, Heat};
 use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement};
 use dynatwin_engine::key::{KeyBytes, push_component, token};
+use dynatwin_engine::schema::ScalarType;
 use dynatwin_engine::value::AttributeValue;
 use serde_json::{Value, json};
 
@@ -70,7 +71,7 @@ fn heat(twin: &Twin) -> Heat {
 fn token_of(key: &str) -> u64 {
     let mut bytes = KeyBytes::new();
     push_component(&mut bytes, &AttributeValue::S(key.into()));
-    token(&bytes)
+    token([ScalarType::S], &bytes)
 }
 
 /// So many keys of the first quarter of all tokens.

@@ -111,18 +111,18 @@ fn place(index: &VectorIndex, item: &Map, base: &Key) -> Option<Key> {
     let sound =
         hash.kind.fits(value) && key::emptiness(value).is_none() && key::key_size(value) <= limits::HASH_KEY_SIZE;
     sound.then(|| {
-        let mut bytes = hash_prefix(value);
-        let token = key::token(&bytes);
-        bytes.extend_from_slice(&base.bytes);
-        Key { token, bytes }
+        let mut key = partition(hash, value);
+        key.bytes.extend_from_slice(&base.bytes);
+        key
     })
 }
 
-/// With what the keys of all entries with this value of the dividing attribute begin.
-pub fn hash_prefix(value: &AttributeValue) -> KeyBytes {
+/// The token of all entries with this value of the dividing attribute, and the bytes with which their keys begin.
+pub fn partition(hash: &SearchAttribute, value: &AttributeValue) -> Key {
     let mut bytes = KeyBytes::new();
     key::push_component(&mut bytes, value);
-    bytes
+    let token = key::token([hash.kind], &bytes);
+    Key { token, bytes }
 }
 
 /// The bytes that a write of an item counts on its table: a vector that an index takes counts as the index has it.

@@ -7,11 +7,11 @@ use crate::change::vector::{self, Entry as VectorEntry};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Entry, Found, Search};
 use crate::expression::{ExpressionKind, Projection, Scope, SearchCondition};
-use crate::key;
+use crate::key::{self, Key};
 use crate::limits;
 use crate::plan;
 use crate::request::SearchVectors;
-use crate::schema::VectorIndex;
+use crate::schema::{SearchAttribute, VectorIndex};
 use crate::storage::{KeyRange, Segment};
 use crate::value::{AttributeValue, Map};
 use crate::wire::decode::Decode;
@@ -62,7 +62,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let search = Search {
         at,
         index,
-        range: range(partition),
+        range: range(index.hash().zip(partition)),
         vector: &vector,
         most: request.top_k.max(0) as usize,
     };
@@ -165,13 +165,13 @@ fn check_condition<'r>(
 }
 
 /// The part of the index that a value of the dividing attribute names, or all of it.
-fn range(partition: Option<&AttributeValue>) -> KeyRange {
-    let Some(value) = partition else {
+fn range(partition: Option<(&SearchAttribute, &AttributeValue)>) -> KeyRange {
+    let Some((hash, value)) = partition else {
         return KeyRange::of_segment(Segment { at: 0, total: 1 });
     };
-    let prefix = vector::hash_prefix(value);
-    let upper = key::after_prefix(&prefix);
-    KeyRange::of_token(key::token(&prefix), prefix, upper)
+    let Key { token, bytes } = vector::partition(hash, value);
+    let upper = key::after_prefix(&bytes);
+    KeyRange::of_token(token, bytes, upper)
 }
 
 /// How many of the results one answer can hold.

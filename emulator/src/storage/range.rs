@@ -11,6 +11,9 @@ use crate::limits;
 use crate::schema::KeySchema;
 use crate::value::Item;
 
+/// The equal parts of the ring of tokens that make up the segments of a parallel scan.
+const SEGMENT_PARTS: u64 = 4096;
+
 /// A half-open range of keys: from the first bound up to the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange {
@@ -38,17 +41,21 @@ impl KeyRange {
 
     /// All keys of a segment of tokens.
     pub fn of_segment(segment: Segment) -> KeyRange {
-        let bound = |at: u64| {
-            // The first token at or after the at-th part of the ring.
-            let token = (u128::from(at) << 64).div_ceil(u128::from(segment.total.max(1)));
-            u64::try_from(token).ok().map(|token| Key {
-                token,
+        // Segments begin at the first of these parts of the ring at or after their share (dynalite), so some of more
+        // than so many are empty.
+        let start = |at: u64| {
+            let part = (at * SEGMENT_PARTS).div_ceil(segment.total.max(1));
+            (part < SEGMENT_PARTS).then(|| Key {
+                token: part * (u64::MAX / SEGMENT_PARTS + 1),
                 bytes: KeyBytes::new(),
             })
         };
-        KeyRange {
-            lower: bound(segment.at).map_or(Bound::Unbounded, Bound::Included),
-            upper: bound(segment.at + 1).map_or(Bound::Unbounded, Bound::Excluded),
+        match start(segment.at) {
+            Some(first) => KeyRange {
+                lower: Bound::Included(first),
+                upper: start(segment.at + 1).map_or(Bound::Unbounded, Bound::Excluded),
+            },
+            None => KeyRange::of_token(0, KeyBytes::new(), Some(KeyBytes::new())),
         }
     }
 
@@ -319,21 +326,16 @@ mod tests {
 
     #[test]
     fn segments_cover_the_ring_and_do_not_overlap() {
-        for total in [1u64, 2, 3, 7, 1_000_000] {
+        for total in [1u64, 2, 3, 7, 4096, 10_000] {
+            let segments = (0..total).map(|at| KeyRange::of_segment(Segment { at, total }));
+            let segments: Vec<KeyRange> = segments.collect();
             for token in [0, 1, u64::MAX / 3, u64::MAX / 2, u64::MAX / 2 + 1, u64::MAX] {
                 let key = Key {
                     token,
                     bytes: KeyBytes::from_slice(b"a"),
                 };
-                // Where the token lies; its neighbours must not hold it.
-                let at = ((u128::from(token) * u128::from(total)) >> 64) as u64;
-                for (candidate, expect) in [(at.checked_sub(1), false), (Some(at), true), (Some(at + 1), false)] {
-                    let Some(at) = candidate.filter(|at| *at < total) else {
-                        continue;
-                    };
-                    let range = KeyRange::of_segment(Segment { at, total });
-                    assert_eq!(range.contains(&key), expect, "{token} in {at} of {total}");
-                }
+                let holders = segments.iter().filter(|range| range.contains(&key));
+                assert_eq!(holders.count(), 1, "{token} of {total}");
             }
         }
     }

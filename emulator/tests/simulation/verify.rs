@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use dynatwin_engine::conditions::{Capacity, Conditions};
 use dynatwin_engine::key::{KeyBytes, push_component, token};
+use dynatwin_engine::schema::ScalarType;
 use dynatwin_engine::value::AttributeValue;
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ pub type Items = BTreeMap<Key, Value>;
 pub fn partition_of(pk: &str) -> usize {
     let mut bytes = KeyBytes::new();
     push_component(&mut bytes, &AttributeValue::string(pk));
-    (token(&bytes) >> 62) as usize
+    (token([ScalarType::S], &bytes) >> 62) as usize
 }
 
 /// The attribute that an index is divided by.
