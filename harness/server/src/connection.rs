@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest};
 use hyper::body::Incoming;
@@ -15,9 +15,9 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
-use crate::delivery::{Payload, internal_error, refusal, response, wait_until};
+use crate::delivery::{Payload, internal_error, refusal, response, unavailable, wait_until};
 use crate::door::Door;
-use crate::intake::{Unreceived, discard, receive};
+use crate::intake::{Unreceived, discard, drain, receive};
 use crate::log::Log;
 use crate::server::Shared;
 use crate::start::system_time;
@@ -27,11 +27,18 @@ use crate::web::{HeadSummary, is_control};
 static TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 static DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
+/// The most bytes of a connection that are read and not yet looked at.
+const READ_BUFFER: usize = 128 * 1024;
+/// Answers from this size on are paid for from the budget while they are sent.
+const LARGE_ANSWER: usize = 64 * 1024;
+
 /// Why a request gets no response.
 #[derive(Debug)]
 enum Ended {
     /// Its connection is to be reset.
     Reset,
+    /// Its answer is lost, and its connection is left open.
+    Lost,
     /// It was not received.
     Unreceived,
 }
@@ -58,19 +65,24 @@ pub(crate) async fn serve<D: Door>(shared: Arc<Shared<D>>, socket: Watched) {
         let visit = Arc::clone(&visit);
         async move { visit.request(request).await }
     });
-    let mut connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
-    if let Err(error) = (&mut connection).await
-        && is_reset(&error)
-    {
-        let socket = connection.into_parts().io.into_inner().stream;
-        // Closing without lingering is what resets a connection.
-        let _ = socket2::SockRef::from(&socket).set_linger(Some(std::time::Duration::ZERO));
+    let mut connection = http1::Builder::new()
+        // A client may end its side behind its last request, and is answered.
+        .half_close(true)
+        .max_buf_size(READ_BUFFER)
+        .serve_connection(TokioIo::new(socket), service);
+    let Err(error) = (&mut connection).await else {
+        return;
+    };
+    let ended = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
+    let stream = connection.into_parts().io.into_inner().stream;
+    match ended {
+        Some(Ended::Reset) => {
+            // Closing without lingering is what resets a connection.
+            let _ = socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+        }
+        Some(Ended::Lost) => drain(&stream).await,
+        Some(Ended::Unreceived) | None => {}
     }
-}
-
-fn is_reset(error: &hyper::Error) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
-    matches!(source, Some(Ended::Reset))
 }
 
 impl<D: Door> Visit<D> {
@@ -84,11 +96,12 @@ impl<D: Door> Visit<D> {
             return Ok(self.refuse(StatusCode::FORBIDDEN, foreign_host(&request), request));
         }
         self.watch.enter(Phase::Body);
-        let received = receive(request.body_mut(), limits.body).await;
+        let received = receive(request.body_mut(), limits.body, &self.shared.bodies).await;
         self.watch.enter(Phase::Busy);
         let body = match received {
             Ok(body) => body,
             Err(Unreceived::TooLarge) => return Ok(self.refuse(StatusCode::PAYLOAD_TOO_LARGE, Vec::new(), request)),
+            Err(Unreceived::Crowded) => return Ok(self.refuse(StatusCode::SERVICE_UNAVAILABLE, crowded(), request)),
             Err(Unreceived::Broken) => return Err(Ended::Unreceived),
         };
         let started = (self.shared.log == Log::Requests).then(Instant::now);
@@ -97,7 +110,7 @@ impl<D: Door> Visit<D> {
         self.allow_origin(&request, &mut answer.headers);
         wait_until(self.shared.door.clock(), answer.at).await;
         self.report(&request, &answer, started);
-        self.deliver(answer).await
+        self.deliver(answer, &request)
     }
 
     /// Carries the request out. A bug in one request is a 500 for that request.
@@ -112,16 +125,22 @@ impl<D: Door> Visit<D> {
         catch_unwind(AssertUnwindSafe(|| door.handle(&asked))).unwrap_or_else(|_| internal_error(door.clock().now()))
     }
 
-    async fn deliver(&self, answer: Answer) -> Result<Response<Payload>, Ended> {
+    fn deliver(&self, answer: Answer, request: &Request<Incoming>) -> Result<Response<Payload>, Ended> {
         match answer.delivery {
             Delivery::Reset => Err(Ended::Reset),
             Delivery::Lost => {
                 self.watch.enter(Phase::Lost);
-                std::future::pending().await
+                Err(Ended::Lost)
             }
             Delivery::Whole | Delivery::Truncated(_) => {
                 self.watch.enter(Phase::Answering);
-                Ok(response(answer, &self.watch, self.shared.is_stopping()))
+                let mut lease = (answer.body.len() >= LARGE_ANSWER).then(|| self.shared.bodies.lease());
+                if let Some(lease) = &mut lease
+                    && lease.grow_to(answer.body.len()).is_err()
+                {
+                    return Ok(self.refusal(StatusCode::SERVICE_UNAVAILABLE, crowded(), request));
+                }
+                Ok(response(answer, lease, &self.watch, self.shared.is_stopping()))
             }
         }
     }
@@ -131,11 +150,16 @@ impl<D: Door> Visit<D> {
         self.shared.web.allow_origin(method, path, request.headers(), headers);
     }
 
+    fn refusal(&self, status: StatusCode, body: Vec<u8>, request: &Request<Incoming>) -> Response<Payload> {
+        let mut headers = AnswerHeaders::new();
+        self.allow_origin(request, &mut headers);
+        refusal(status, headers, body)
+    }
+
+    /// Refuses a request of which there may be a body to come.
     fn refuse(&self, status: StatusCode, body: Vec<u8>, request: Request<Incoming>) -> Response<Payload> {
         self.watch.enter(Phase::Answering);
-        let mut headers = AnswerHeaders::new();
-        self.allow_origin(&request, &mut headers);
-        let refusal = refusal(status, headers, body);
+        let refusal = self.refusal(status, body, &request);
         let (head, body) = request.into_parts();
         discard(body, &head.headers);
         refusal
@@ -174,6 +198,10 @@ fn name(request: &Request<Incoming>) -> String {
             .take(64)
             .collect(),
     }
+}
+
+fn crowded() -> Vec<u8> {
+    unavailable("The requests and answers in flight take as much memory as they may.")
 }
 
 /// The body of the refusal of a page's request under a name that is not the server's.

@@ -1,7 +1,7 @@
 //! Answers as hyper sends them.
 
 use std::convert::Infallible;
-use std::io::Cursor;
+use std::io::{Cursor, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery};
 use dynatwin_engine::clock::{Clock, Moment};
-use hyper::body::{Body, Frame, SizeHint};
+use hyper::body::{Body, Buf, Frame, SizeHint};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SERVER};
 use hyper::{Response, StatusCode};
 
+use crate::budget::Lease;
 use crate::watch::Watch;
 
 /// The longest sleep between two looks at the clock, which may be moved meanwhile.
@@ -22,31 +23,55 @@ static REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 static CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
+/// The bytes of an answer, and what they take of the budget until they are sent.
+pub(crate) struct Chunk {
+    bytes: Cursor<Vec<u8>>,
+    _lease: Option<Lease>,
+}
+
+impl Buf for Chunk {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        self.bytes.chunks_vectored(slices)
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+    }
+}
+
 /// The body of an answer: all of its bytes, or some of them and then the connection's end.
 pub(crate) struct Payload {
-    bytes: Option<Cursor<Vec<u8>>>,
+    bytes: Option<Chunk>,
     announced: u64,
     cut: Option<Arc<Watch>>,
 }
 
 impl Payload {
-    fn whole(bytes: Vec<u8>) -> Payload {
+    fn whole(bytes: Vec<u8>, lease: Option<Lease>) -> Payload {
         Payload {
             announced: bytes.len() as u64,
-            bytes: (!bytes.is_empty()).then_some(Cursor::new(bytes)),
+            bytes: (!bytes.is_empty()).then_some(Chunk {
+                bytes: Cursor::new(bytes),
+                _lease: lease,
+            }),
             cut: None,
         }
     }
 }
 
 impl Body for Payload {
-    type Data = Cursor<Vec<u8>>;
+    type Data = Chunk;
     type Error = Infallible;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Cursor<Vec<u8>>>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Chunk>, Infallible>>> {
         match (self.bytes.take(), &self.cut) {
             (Some(bytes), _) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
             (None, None) => Poll::Ready(None),
@@ -92,9 +117,9 @@ pub(crate) fn real(left: Duration, speed: f64) -> Duration {
 }
 
 /// The response that carries an answer of which all or, with `Truncated`, a part is sent.
-pub(crate) fn response(answer: Answer, watch: &Arc<Watch>, last: bool) -> Response<Payload> {
+pub(crate) fn response(answer: Answer, lease: Option<Lease>, watch: &Arc<Watch>, last: bool) -> Response<Payload> {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut payload = Payload::whole(answer.body);
+    let mut payload = Payload::whole(answer.body, lease);
     let mut last = last;
     if let Delivery::Truncated(kept) = answer.delivery {
         last = true;
@@ -112,10 +137,9 @@ pub(crate) fn response(answer: Answer, watch: &Arc<Watch>, last: bool) -> Respon
 fn truncate(payload: &mut Payload, kept: usize, watch: &Arc<Watch>) {
     if (kept as u64) < payload.announced {
         payload.cut = Some(Arc::clone(watch));
-        payload.bytes = payload.bytes.take().filter(|_| kept > 0).map(|bytes| {
-            let mut bytes = bytes.into_inner();
-            bytes.truncate(kept);
-            Cursor::new(bytes)
+        payload.bytes = payload.bytes.take().filter(|_| kept > 0).map(|mut chunk| {
+            chunk.bytes.get_mut().truncate(kept);
+            chunk
         });
     }
 }
@@ -154,11 +178,16 @@ pub(crate) fn refusal(status: StatusCode, mut headers: AnswerHeaders, body: Vec<
     } else {
         headers.push(("content-type", "application/x-amz-json-1.0".into()));
     }
-    let mut response = Response::new(Payload::whole(body));
+    let mut response = Response::new(Payload::whole(body, None));
     *response.status_mut() = status;
     put_headers(response.headers_mut(), headers);
     response.headers_mut().insert(CONNECTION, CLOSE);
     response
+}
+
+/// The body of a 503 that the server answers by itself.
+pub(crate) fn unavailable(sentence: &str) -> Vec<u8> {
+    format!(r#"{{"__type":"com.amazon.coral.service#ServiceUnavailable","message":"{sentence}"}}"#).into_bytes()
 }
 
 /// The answer to a request that met a bug.

@@ -1,28 +1,36 @@
 //! A request's body, received within limits.
 
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{EXPECT, HeaderMap};
+use tokio::net::TcpStream;
+
+use crate::budget::{Budget, Lease};
 
 /// How much of a body that was refused is read and thrown away, so that its sender gets to read the refusal.
 const DISCARDED: usize = 64 * 1024 * 1024;
 /// For how long.
 const DISCARDING: Duration = Duration::from_secs(10);
 
+/// How much room a body that comes in pieces is given at first: its announced length is a promise.
+const FIRST_ROOM: usize = 64 * 1024;
+
 /// A body: most come in one piece and are not copied.
 pub(crate) enum Received {
     One(Bytes),
-    Many(Vec<u8>),
+    Many { bytes: Vec<u8>, _lease: Lease },
 }
 
 impl Received {
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Received::One(bytes) => bytes,
-            Received::Many(bytes) => bytes,
+            Received::Many { bytes, .. } => bytes,
         }
     }
 }
@@ -31,6 +39,8 @@ impl Received {
 pub(crate) enum Unreceived {
     /// It is larger than the limit.
     TooLarge,
+    /// The bodies of all connections use up their budget.
+    Crowded,
     /// The connection ended, or the chunks were malformed.
     Broken,
 }
@@ -48,8 +58,9 @@ async fn piece(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
     }
 }
 
-/// The whole body, if it has no more than `limit` bytes.
-pub(crate) async fn receive(body: &mut Incoming, limit: usize) -> Result<Received, Unreceived> {
+/// Receives the whole body, if it has no more than `limit` bytes. A body that comes in pieces is paid for from the budget as
+/// its pieces come.
+pub(crate) async fn receive(body: &mut Incoming, limit: usize, budget: &Arc<Budget>) -> Result<Received, Unreceived> {
     if body.size_hint().lower() > limit as u64 {
         return Err(Unreceived::TooLarge);
     }
@@ -60,17 +71,52 @@ pub(crate) async fn receive(body: &mut Incoming, limit: usize) -> Result<Receive
     if body.is_end_stream() && first.len() <= limit {
         return Ok(Received::One(first));
     }
-    // The announced length is a promise, not a reason to reserve all of it at once.
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(limit);
-    let mut whole = Vec::with_capacity(first.len() + announced.min(1024 * 1024));
-    whole.extend_from_slice(&first);
-    while whole.len() <= limit {
+    let mut whole = Pieces {
+        bytes: Vec::new(),
+        lease: budget.lease(),
+        limit,
+    };
+    whole.make_room(first.len() + announced.min(FIRST_ROOM))?;
+    whole.add(&first)?;
+    loop {
         match piece(body).await {
-            None => return Ok(Received::Many(whole)),
-            Some(data) => whole.extend_from_slice(&data.map_err(|_| Unreceived::Broken)?),
+            None => {
+                return Ok(Received::Many {
+                    bytes: whole.bytes,
+                    _lease: whole.lease,
+                });
+            }
+            Some(data) => whole.add(&data.map_err(|_| Unreceived::Broken)?)?,
         }
     }
-    Err(Unreceived::TooLarge)
+}
+
+/// The pieces of a body so far.
+struct Pieces {
+    bytes: Vec<u8>,
+    lease: Lease,
+    limit: usize,
+}
+
+impl Pieces {
+    fn add(&mut self, piece: &[u8]) -> Result<(), Unreceived> {
+        let length = self.bytes.len() + piece.len();
+        if length > self.limit {
+            return Err(Unreceived::TooLarge);
+        }
+        if length > self.bytes.capacity() {
+            self.make_room(length.max(self.bytes.capacity() * 2).min(self.limit))?;
+        }
+        self.bytes.extend_from_slice(piece);
+        Ok(())
+    }
+
+    fn make_room(&mut self, capacity: usize) -> Result<(), Unreceived> {
+        self.lease.grow_to(capacity).map_err(|_| Unreceived::Crowded)?;
+        self.bytes.reserve_exact(capacity - self.bytes.len());
+        Ok(())
+    }
 }
 
 /// Reads what is left of a refused body in the background: a socket closed on unread bytes takes the refusal with it.
@@ -88,4 +134,17 @@ pub(crate) fn discard(mut body: Incoming, headers: &HeaderMap) {
             }
         }
     }));
+}
+
+/// Reads what a client still sends on a connection that is over for the server, until the client closes it.
+pub(crate) async fn drain(stream: &TcpStream) {
+    let mut unread = [0; 4096];
+    while stream.readable().await.is_ok() {
+        match stream.try_read(&mut unread) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return,
+        }
+    }
 }

@@ -22,6 +22,7 @@
 //! # Ok::<(), dynatwin_server::ListenError>(())
 //! ```
 
+mod budget;
 mod connection;
 mod delivery;
 mod door;

@@ -1,5 +1,6 @@
 //! The operator's log, on standard error.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -26,10 +27,54 @@ impl Log {
         }
     }
 
-    /// Writes a line that belongs to `level`. That nobody reads the log is no reason to fail.
+    /// Writes a line that belongs to `level`, with what a terminal would obey escaped. That nobody reads the log is no
+    /// reason to fail.
     pub(crate) fn line(self, level: Log, line: fmt::Arguments<'_>) {
         if self >= level {
-            let _ = writeln!(io::stderr().lock(), "{line}");
+            let _ = writeln!(io::stderr().lock(), "{}", escaped(&line.to_string()));
+        }
+    }
+}
+
+/// Text as one harmless line: control characters and those that change the direction of text are escaped as in Rust.
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        if is_unsafe(char) {
+            escaped.extend(char.escape_unicode());
+        } else {
+            escaped.push(char);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+fn is_unsafe(char: char) -> bool {
+    let directs = matches!(char, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    char.is_control() || directs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stay_lines() {
+        for (text, expect) in [
+            (
+                "2026-01-01T00:00:00.000Z GetItem 200",
+                "2026-01-01T00:00:00.000Z GetItem 200",
+            ),
+            ("Größe 表", "Größe 表"),
+            ("a\n2026 forged", "a\\u{a}2026 forged"),
+            ("\u{1b}[2J\r\t", "\\u{1b}[2J\\u{d}\\u{9}"),
+            ("\u{9b}31m\u{7f}\0", "\\u{9b}31m\\u{7f}\\u{0}"),
+            ("\u{202e}txt\u{2028}", "\\u{202e}txt\\u{2028}"),
+        ] {
+            assert_eq!(escaped(text), expect);
         }
     }
 }

@@ -3,20 +3,21 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use dynatwin_engine::limits::REQUEST_BODY;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::watch;
 
+use crate::budget::Budget;
 use crate::door::Door;
 use crate::due;
 use crate::listen::{ListenError, Listening, listen};
 use crate::log::Log;
 use crate::web::{Origins, WebAccess};
-use crate::worker::{self, Colleague};
+use crate::worker::{self, Pool};
 
 /// Handling a request runs on its connection's thread; the engine bounds its recursion, and this is ample for it.
 const STACK: usize = 4 * 1024 * 1024;
@@ -28,16 +29,23 @@ pub struct Limits {
     pub head: usize,
     /// Bytes of a body; beyond them 413, as with the service.
     pub body: usize,
-    /// Connections at a time; further ones wait to be accepted.
+    /// Bytes of bodies that are being received, and of large answers that are being sent, over all connections; beyond them
+    /// 503.
+    pub bodies: usize,
+    /// Connections at a time. A further one takes the place of the one that is idle for longest, and gets 503 if none is.
     pub connections: usize,
     /// How long a head may take, a new connection's first one included.
     pub head_time: Duration,
     /// How long a body may take.
     pub body_time: Duration,
-    /// How long an answer may be sent without any of it being received.
+    /// How long the client may take to receive `answer_bytes` of an answer.
     pub answer_time: Duration,
+    /// How many bytes of an answer the client must receive within `answer_time`.
+    pub answer_bytes: usize,
     /// How long a connection may do nothing between two requests.
     pub idle_time: Duration,
+    /// How long a connection is idle, or silent at its beginning, before it may make room for another.
+    pub eviction_time: Duration,
     /// How long a stop waits for requests that are being carried out.
     pub stop_time: Duration,
 }
@@ -47,11 +55,14 @@ impl Default for Limits {
         Limits {
             head: 16 * 1024,
             body: REQUEST_BODY,
+            bodies: 512 * 1024 * 1024,
             connections: 4096,
             head_time: Duration::from_secs(30),
             body_time: Duration::from_mins(1),
             answer_time: Duration::from_mins(1),
+            answer_bytes: 64 * 1024,
             idle_time: Duration::from_mins(5),
+            eviction_time: Duration::from_secs(2),
             stop_time: Duration::from_secs(5),
         }
     }
@@ -97,6 +108,7 @@ pub(crate) struct Shared<D> {
     pub(crate) limits: Limits,
     pub(crate) log: Log,
     pub(crate) web: WebAccess,
+    pub(crate) bodies: Arc<Budget>,
     stopping: AtomicBool,
 }
 
@@ -121,6 +133,7 @@ pub fn serve<D: Door>(door: Arc<D>, options: Options) -> Result<Server, ListenEr
     let listening = listen(&options.hosts, options.port)?;
     let shared = Arc::new(Shared {
         door,
+        bodies: Budget::new(options.limits.bodies),
         limits: options.limits,
         log: options.log,
         web: WebAccess::new(options.origins, options.allowed_hosts, &listening.addresses),
@@ -143,20 +156,16 @@ pub fn serve<D: Door>(door: Arc<D>, options: Options) -> Result<Server, ListenEr
 
 impl Server {
     fn start<D: Door>(&mut self, shared: &Arc<Shared<D>>, listening: Listening, workers: usize) -> io::Result<()> {
-        let mut colleagues = Vec::new();
-        for number in 0..workers.max(1) {
-            let (sender, arrivals) = mpsc::unbounded_channel();
-            let load = Arc::new(AtomicUsize::new(0));
-            colleagues.push(Colleague { sender, load });
-            let (shared, stop) = (Arc::clone(shared), self.stop.subscribe());
+        let (pool, inboxes) = Pool::new(workers.max(1), shared.limits.connections);
+        for (number, inbox) in inboxes.into_iter().enumerate() {
+            let (shared, pool, stop) = (Arc::clone(shared), Arc::clone(&pool), self.stop.subscribe());
             self.spawn(format!("dynatwin-{number}"), move |runtime| {
-                runtime.block_on(worker::work(shared, arrivals, stop));
+                runtime.block_on(worker::work(shared, pool, inbox, stop));
             })?;
         }
-        let room = Arc::new(Semaphore::new(shared.limits.connections));
         let stop = self.stop.subscribe();
         self.spawn("dynatwin-accept".into(), move |runtime| {
-            runtime.block_on(worker::accept(listening.sockets, colleagues, room, stop));
+            runtime.block_on(worker::accept(listening.sockets, pool, stop));
         })?;
         let (door, stop) = (Arc::clone(&shared.door), self.stop.subscribe());
         self.spawn("dynatwin-due".into(), move |runtime| {

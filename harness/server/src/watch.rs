@@ -4,7 +4,7 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -46,16 +46,23 @@ pub(crate) struct Watch {
     phase: AtomicU8,
     since: AtomicU32,
     cut: AtomicBool,
+    /// Bytes of an answer that were sent since the phase was last entered.
+    sent: AtomicUsize,
+    /// How many of them enter it anew.
+    progress: usize,
     ticks: Arc<AtomicU32>,
 }
 
 impl Watch {
-    /// A new connection's, by the clock that its worker ticks.
-    pub(crate) fn new(ticks: Arc<AtomicU32>) -> Watch {
+    /// A new connection's, by the clock that its worker ticks. Every `progress` bytes of an answer that are sent give it
+    /// its time again.
+    pub(crate) fn new(ticks: Arc<AtomicU32>, progress: usize) -> Watch {
         Watch {
             phase: AtomicU8::new(Phase::New as u8),
             since: AtomicU32::new(ticks.load(Relaxed)),
             cut: AtomicBool::new(false),
+            sent: AtomicUsize::new(0),
+            progress,
             ticks,
         }
     }
@@ -66,6 +73,7 @@ impl Watch {
 
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.store(phase as u8, Relaxed);
+        self.sent.store(0, Relaxed);
         self.since.store(self.ticks.load(Relaxed), Relaxed);
     }
 
@@ -85,8 +93,14 @@ impl Watch {
         }
     }
 
-    fn sent(&self) {
-        if self.phase() == Phase::Answering {
+    fn sent(&self, count: usize) {
+        if self.phase() != Phase::Answering {
+            return;
+        }
+        let sent = self.sent.load(Relaxed) + count;
+        if sent < self.progress {
+            self.sent.store(sent, Relaxed);
+        } else {
             self.enter(Phase::Answering);
         }
     }
@@ -122,7 +136,7 @@ impl AsyncRead for Watched {
 impl AsyncWrite for Watched {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let count = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
-        self.watch.sent();
+        self.watch.sent(count);
         Poll::Ready(Ok(count))
     }
 
@@ -132,7 +146,7 @@ impl AsyncWrite for Watched {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let count = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
-        self.watch.sent();
+        self.watch.sent(count);
         Poll::Ready(Ok(count))
     }
 

@@ -1,18 +1,25 @@
 //! Threads that serve connections, each with a runtime of its own: a connection stays with one thread, so that neither its
-//! wake-ups nor its buffers cross cores. One more thread accepts, and gives each connection to who has the fewest.
+//! wake-ups nor its buffers cross cores. One more thread accepts, and gives each connection to the worker with the fewest.
+//!
+//! When there are as many connections as there may be, a new one takes the place of one that is idle. If no worker has such
+//! a connection, the new one is answered with 503 and closed.
 
-use std::net::TcpListener;
+use std::io;
+use std::net::{Shutdown, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::connection;
+use crate::delivery::unavailable;
 use crate::door::Door;
+use crate::intake::drain;
 use crate::server::{Limits, Shared};
 use crate::watch::{Phase, Watch, Watched};
 
@@ -20,75 +27,139 @@ use crate::watch::{Phase, Watch, Watched};
 const PAUSE: Duration = Duration::from_millis(50);
 /// How often a stop looks whether all is done.
 const LOOK: Duration = Duration::from_millis(5);
+/// Connections per worker that are being refused at a time; further ones are closed without an answer.
+const REFUSALS: usize = 256;
+/// How long a refusal may take to be sent and read.
+const REFUSING: Duration = Duration::from_secs(1);
 
 /// A connection on its way to its worker.
-pub(crate) struct Arrival {
+struct Arrival {
     stream: std::net::TcpStream,
-    held: Held,
+    load: Load,
+    /// How many workers have found no idle connection that could make room for it, if it needs room.
+    crowded: Option<usize>,
 }
 
-/// What a connection holds while it is open.
-struct Held {
-    load: Arc<AtomicUsize>,
-    _room: OwnedSemaphorePermit,
+enum Message {
+    Serve(Arrival),
+    /// Close an idle connection: the process can open no more files.
+    MakeRoom,
 }
 
-impl Drop for Held {
+/// A connection's part of its worker's load.
+struct Load(Arc<AtomicUsize>);
+
+impl Drop for Load {
     fn drop(&mut self) {
-        self.load.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Relaxed);
     }
 }
 
-/// A worker as the acceptor knows it.
-#[derive(Clone)]
-pub(crate) struct Colleague {
-    pub(crate) sender: mpsc::UnboundedSender<Arrival>,
-    pub(crate) load: Arc<AtomicUsize>,
+/// A worker as others know it.
+struct Peer {
+    sender: mpsc::UnboundedSender<Message>,
+    load: Arc<AtomicUsize>,
+}
+
+impl Peer {
+    fn send(&self, message: Message) {
+        // A worker that is gone drops it.
+        let _ = self.sender.send(message);
+    }
+
+    fn take_on(&self) -> Load {
+        self.load.fetch_add(1, Relaxed);
+        Load(Arc::clone(&self.load))
+    }
+}
+
+/// All workers, and how many connections they may have together.
+pub(crate) struct Pool {
+    peers: Vec<Peer>,
+    most: usize,
+}
+
+/// What a worker receives messages by.
+pub(crate) struct Inbox(usize, mpsc::UnboundedReceiver<Message>);
+
+impl Pool {
+    /// A pool of so many workers, and an inbox for each.
+    pub(crate) fn new(workers: usize, most: usize) -> (Arc<Pool>, Vec<Inbox>) {
+        let (mut peers, mut inboxes) = (Vec::new(), Vec::new());
+        for number in 0..workers {
+            let (sender, receiver) = mpsc::unbounded_channel();
+            let load = Arc::default();
+            peers.push(Peer { sender, load });
+            inboxes.push(Inbox(number, receiver));
+        }
+        (Arc::new(Pool { peers, most }), inboxes)
+    }
+
+    /// Gives a connection to the worker with the fewest.
+    fn hand_over(&self, stream: std::net::TcpStream) {
+        let loads = self.peers.iter().map(|peer| peer.load.load(Relaxed));
+        let crowded = (loads.sum::<usize>() >= self.most).then_some(0);
+        if let Some(idlest) = self.peers.iter().min_by_key(|peer| peer.load.load(Relaxed)) {
+            let load = idlest.take_on();
+            idlest.send(Message::Serve(Arrival { stream, load, crowded }));
+        }
+    }
+
+    /// Gives a connection that the worker `from` has no room for to the next one; back if all have been asked.
+    fn pass_on(&self, from: usize, arrival: Arrival) -> Option<Arrival> {
+        let asked = arrival.crowded.unwrap_or_default() + 1;
+        let next = self.peers.get((from + 1) % self.peers.len());
+        let Some(next) = next.filter(|_| asked < self.peers.len()) else {
+            return Some(arrival);
+        };
+        next.send(Message::Serve(Arrival {
+            load: next.take_on(),
+            crowded: Some(asked),
+            ..arrival
+        }));
+        None
+    }
+
+    fn make_room(&self) {
+        if let Some(busiest) = self.peers.iter().max_by_key(|peer| peer.load.load(Relaxed)) {
+            busiest.send(Message::MakeRoom);
+        }
+    }
 }
 
 /// Accepts connections until the server stops.
-pub(crate) async fn accept(
-    sockets: Vec<TcpListener>,
-    colleagues: Vec<Colleague>,
-    room: Arc<Semaphore>,
-    mut stop: watch::Receiver<bool>,
-) {
+pub(crate) async fn accept(sockets: Vec<TcpListener>, pool: Arc<Pool>, mut stop: watch::Receiver<bool>) {
     for socket in sockets {
-        tokio::spawn(accept_on(socket, colleagues.clone(), Arc::clone(&room)));
+        tokio::spawn(accept_on(socket, Arc::clone(&pool)));
     }
     // An error means that the server is gone.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn accept_on(socket: TcpListener, colleagues: Vec<Colleague>, room: Arc<Semaphore>) {
+async fn accept_on(socket: TcpListener, pool: Arc<Pool>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(socket) else {
         return;
     };
-    while let Ok(room) = Arc::clone(&room).acquire_owned().await {
+    loop {
         let accepted = match listener.accept().await {
             Ok((stream, _)) => stream.set_nodelay(true).and_then(|()| stream.into_std()),
             Err(error) => Err(error),
         };
         match accepted {
-            Ok(stream) => hand_over(stream, room, &colleagues),
-            Err(_) => sleep(PAUSE).await,
+            Ok(stream) => pool.hand_over(stream),
+            Err(error) => {
+                if is_out_of_files(&error) {
+                    pool.make_room();
+                }
+                sleep(PAUSE).await;
+            }
         }
     }
 }
 
-fn hand_over(stream: std::net::TcpStream, room: OwnedSemaphorePermit, colleagues: &[Colleague]) {
-    let idlest = colleagues
-        .iter()
-        .min_by_key(|colleague| colleague.load.load(Ordering::Relaxed));
-    if let Some(colleague) = idlest {
-        colleague.load.fetch_add(1, Ordering::Relaxed);
-        let held = Held {
-            load: Arc::clone(&colleague.load),
-            _room: room,
-        };
-        // A worker that is gone drops it.
-        let _ = colleague.sender.send(Arrival { stream, held });
-    }
+/// Whether the process or the system can open no more files (`EMFILE`, `ENFILE`).
+fn is_out_of_files(error: &io::Error) -> bool {
+    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
 }
 
 /// A connection as its worker keeps it.
@@ -97,52 +168,129 @@ struct Open {
     task: AbortHandle,
 }
 
+/// A worker's connections.
+struct Connections<D> {
+    shared: Arc<Shared<D>>,
+    pool: Arc<Pool>,
+    number: usize,
+    open: Vec<Open>,
+    ticks: Arc<AtomicU32>,
+    patience: Patience,
+    refusals: Arc<AtomicUsize>,
+}
+
 /// Serves connections until the server stops.
 pub(crate) async fn work<D: Door>(
     shared: Arc<Shared<D>>,
-    mut arrivals: mpsc::UnboundedReceiver<Arrival>,
+    pool: Arc<Pool>,
+    Inbox(number, mut messages): Inbox,
     mut stop: watch::Receiver<bool>,
 ) {
-    let ticks = Arc::new(AtomicU32::new(0));
-    let patience = Patience::new(&shared.limits);
-    let mut ticking = interval(patience.period);
+    let mut connections = Connections {
+        patience: Patience::new(&shared.limits),
+        shared,
+        pool,
+        number,
+        open: Vec::new(),
+        ticks: Arc::default(),
+        refusals: Arc::default(),
+    };
+    let mut ticking = interval(connections.patience.period);
     ticking.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut open: Vec<Open> = Vec::new();
     loop {
         tokio::select! {
-            arrival = arrivals.recv() => match arrival {
-                Some(arrival) => open.extend(spawn(&shared, arrival, &ticks)),
+            message = messages.recv() => match message {
+                Some(Message::Serve(arrival)) => connections.take_in(arrival),
+                Some(Message::MakeRoom) => drop(connections.evict()),
                 None => break,
             },
-            _ = ticking.tick(), if !open.is_empty() => {
-                ticks.fetch_add(1, Ordering::Relaxed);
-                patience.sweep(&mut open);
+            _ = ticking.tick(), if !connections.open.is_empty() => {
+                connections.ticks.fetch_add(1, Relaxed);
+                connections.patience.sweep(&mut connections.open);
             }
             _ = stop.wait_for(|stop| *stop) => break,
         }
     }
-    finish(open, shared.limits.stop_time).await;
+    finish(connections.open, connections.shared.limits.stop_time).await;
 }
 
-fn spawn<D: Door>(shared: &Arc<Shared<D>>, arrival: Arrival, ticks: &Arc<AtomicU32>) -> Option<Open> {
-    let Arrival { stream, held } = arrival;
-    let stream = TcpStream::from_std(stream).ok()?;
-    let watch = Arc::new(Watch::new(Arc::clone(ticks)));
-    let (shared, socket) = (
-        Arc::clone(shared),
-        Watched {
-            stream,
-            watch: Arc::clone(&watch),
-        },
+impl<D: Door> Connections<D> {
+    fn take_in(&mut self, arrival: Arrival) {
+        if arrival.crowded.is_none() || self.evict() {
+            self.open.extend(self.spawn(arrival));
+        } else if let Some(arrival) = self.pool.pass_on(self.number, arrival) {
+            self.refuse(arrival);
+        }
+    }
+
+    fn spawn(&self, arrival: Arrival) -> Option<Open> {
+        let Arrival { stream, load, .. } = arrival;
+        let stream = TcpStream::from_std(stream).ok()?;
+        let watch = Arc::new(Watch::new(Arc::clone(&self.ticks), self.shared.limits.answer_bytes));
+        let (shared, socket) = (
+            Arc::clone(&self.shared),
+            Watched {
+                stream,
+                watch: Arc::clone(&watch),
+            },
+        );
+        let task = tokio::spawn(async move {
+            connection::serve(shared, socket).await;
+            drop(load);
+        });
+        Some(Open {
+            watch,
+            task: task.abort_handle(),
+        })
+    }
+
+    /// Closes the connection that has been idle for longest, if one has been for long enough.
+    fn evict(&mut self) -> bool {
+        let mut oldest: Option<(u32, usize)> = None;
+        for (at, connection) in self.open.iter().enumerate() {
+            let age = connection.watch.age();
+            let idle = matches!(connection.watch.phase(), Phase::New | Phase::Head | Phase::Idle);
+            let idle = idle && !connection.task.is_finished();
+            if idle && age >= self.patience.eviction && oldest.is_none_or(|(most, _)| age > most) {
+                oldest = Some((age, at));
+            }
+        }
+        let evicted = oldest.map(|(_, at)| self.open.swap_remove(at));
+        evicted.is_some_and(|connection| {
+            connection.task.abort();
+            true
+        })
+    }
+
+    /// Answers that there are too many connections.
+    fn refuse(&self, arrival: Arrival) {
+        let refusals = Arc::clone(&self.refusals);
+        if refusals.fetch_add(1, Relaxed) >= REFUSALS {
+            refusals.fetch_sub(1, Relaxed);
+            return;
+        }
+        tokio::spawn(async move {
+            let _ = timeout(REFUSING, turn_away(arrival.stream)).await;
+            refusals.fetch_sub(1, Relaxed);
+        });
+    }
+}
+
+/// Sends the refusal, and reads what the client sends meanwhile: a socket closed on unread bytes takes the refusal with it.
+async fn turn_away(stream: std::net::TcpStream) -> io::Result<()> {
+    let stream = TcpStream::from_std(stream)?;
+    let body = unavailable("The server has as many connections as it takes.");
+    let head = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nserver: Server\r\ncontent-type: application/x-amz-json-1.0\r\n\
+         content-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
     );
-    let task = tokio::spawn(async move {
-        connection::serve(shared, socket).await;
-        drop(held);
-    });
-    Some(Open {
-        watch,
-        task: task.abort_handle(),
-    })
+    stream.writable().await?;
+    // A new socket has room for all of it.
+    stream.try_write(&[head.into_bytes(), body].concat())?;
+    SockRef::from(&stream).shutdown(Shutdown::Write)?;
+    drain(&stream).await;
+    Ok(())
 }
 
 /// How many ticks each phase may last.
@@ -152,6 +300,7 @@ struct Patience {
     body: u32,
     answer: u32,
     idle: u32,
+    eviction: u32,
 }
 
 impl Patience {
@@ -166,6 +315,7 @@ impl Patience {
             body: ticks(limits.body_time),
             answer: ticks(limits.answer_time),
             idle: ticks(limits.idle_time),
+            eviction: ticks(limits.eviction_time),
         }
     }
 

@@ -145,6 +145,46 @@ fn health_checks_are_answered_as_by_the_server_in_whose_place_it_is() {
     }
 }
 
+/// A credential comes from the request, may be percent-encoded, and is named in the log.
+#[test]
+fn what_a_request_says_cannot_forge_the_log() {
+    let mut server = Running::start(&["--port", "0", "--log", "requests"]);
+    let ask = |target: &str, operation: &str, body: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+        let request = format!(
+            "POST {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/x-amz-json-1.0\r\n\
+             x-amz-target: DynamoDB_20120810.{operation}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let signed = |key: &str| {
+        format!(
+            "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={key}%2F20260101%2Fus-east-1%2Fdynamodb%2Faws4_request\
+             &X-Amz-Signature=0&X-Amz-SignedHeaders=host&X-Amz-Date=20260101T000000Z"
+        )
+    };
+    let table = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk",
+        "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}"#;
+    let hostile = "me%1B%5B2J%0A2026-01-01T00:00:00Z%20forged%C2%9B%E2%80%AE";
+    let created = ask(&signed(hostile), "CreateTable", table);
+    assert!(created.starts_with("HTTP/1.1 200 "), "{created}");
+    let missed = ask(&signed("other"), "DescribeTable", r#"{"TableName": "tab"}"#);
+    assert!(missed.starts_with("HTTP/1.1 400 "), "{missed}");
+    assert_eq!(server.signal("TERM"), Some(0));
+    let mut err = String::new();
+    server.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert!(
+        err.contains("me\\u{1b}[2J\\u{a}2026"),
+        "the log names the credential: {err}"
+    );
+    assert_eq!(err.lines().count(), 3, "{err}");
+    assert!(err.chars().all(|char| char == '\n' || !char.is_control()), "{err:?}");
+}
+
 #[test]
 fn flags_of_dynamodb_local_start_it() {
     let words = "-Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -sharedDb -dbPath ./data -cors * \

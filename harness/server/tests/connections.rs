@@ -3,11 +3,14 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_server::{Server, system_time};
 use support::*;
 
 const LIMIT: usize = 16 * 1024 * 1024;
@@ -83,23 +86,169 @@ fn many_connections_at_once() {
     assert_eq!(door.handled.load(Ordering::SeqCst), 64 * 20);
 }
 
+/// A server of so many workers and connections, of which none is evicted, or any that is idle.
+fn crowded(workers: usize, connections: usize, evicts: bool) -> (Server, Arc<Echo>) {
+    echo(Clock::settable(Moment::START), |options| {
+        options.workers = workers;
+        options.limits.connections = connections;
+        options.limits.eviction_time = if evicts {
+            Duration::ZERO
+        } else {
+            Duration::from_hours(1)
+        };
+    })
+}
+
+/// A connection whose request was carried out and is never answered.
+fn busy(server: &Server, door: &Echo) -> TcpStream {
+    let before = door.handled.load(Ordering::SeqCst);
+    let mut stream = connect(server);
+    stream.write_all(&post("/lost", b"")).unwrap();
+    while door.handled.load(Ordering::SeqCst) == before {
+        std::thread::yield_now();
+    }
+    stream
+}
+
 #[test]
-fn connections_beyond_the_bound_wait() {
-    let (server, _) = echo(Clock::settable(Moment::START), |options| {
-        options.limits.connections = 3;
-        options.hosts = vec!["127.0.0.1".into()];
-    });
+fn connections_beyond_the_bound_are_refused() {
+    let (server, _) = crowded(2, 3, false);
     let mut open: Vec<_> = (0..3).map(|_| connect(&server)).collect();
     for stream in &mut open {
         assert_eq!(ask(stream, &post("/", b"in")).body, b"in");
     }
-    let mut waiting = connect(&server);
-    waiting.write_all(&post("/", b"waited")).unwrap();
-    waiting.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-    assert!(read(&mut waiting).is_err(), "the fourth is not served");
-    drop(open);
-    waiting.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    assert_eq!(read(&mut waiting).unwrap().body, b"waited");
+    for _ in 0..3 {
+        let mut refused = connect(&server);
+        let response = ask(&mut refused, &post("/", &[b'x'; 10_000]));
+        assert_eq!(response.status(), 503);
+        assert!(response.is_last());
+        let body = String::from_utf8(response.body).unwrap();
+        assert!(body.contains("#ServiceUnavailable"), "{body}");
+        assert_eq!(end(&mut refused), End::Closed);
+    }
+    for stream in &mut open {
+        assert_eq!(ask(stream, &post("/", b"still in")).body, b"still in");
+    }
+}
+
+#[test]
+fn an_idle_connection_makes_room() {
+    for (workers, idle_first) in [(1, true), (1, false), (2, true), (2, false)] {
+        let (server, door) = crowded(workers, 2, true);
+        let early = (!idle_first).then(|| busy(&server, &door));
+        let mut idle = connect(&server);
+        assert_eq!(ask(&mut idle, &post("/", b"1")).body, b"1");
+        let _busy = early.unwrap_or_else(|| busy(&server, &door));
+        let mut new = connect(&server);
+        assert_eq!(ask(&mut new, &post("/", b"2")).body, b"2", "{workers} {idle_first}");
+        assert_eq!(end(&mut idle), End::Closed);
+        assert_eq!(ask(&mut new, &post("/", b"3")).body, b"3");
+    }
+}
+
+#[test]
+fn silent_connections_make_room() {
+    let (server, _) = crowded(2, 8, true);
+    let silent: Vec<_> = (0..8).map(|_| connect(&server)).collect();
+    for number in 0..8 {
+        let mut stream = connect(&server);
+        let body = format!("{number}");
+        assert_eq!(ask(&mut stream, &post("/", body.as_bytes())).body, body.as_bytes());
+    }
+    drop(silent);
+}
+
+#[test]
+fn a_busy_connection_makes_no_room() {
+    let (server, door) = crowded(2, 2, true);
+    let _both = [busy(&server, &door), busy(&server, &door)];
+    assert_eq!(ask(&mut connect(&server), &post("/", b"1")).status(), 503);
+}
+
+#[test]
+fn a_client_that_gives_up_on_a_lost_answer_makes_room() {
+    let (server, door) = crowded(1, 1, false);
+    drop(busy(&server, &door));
+    while ask(&mut connect(&server), &post("/", b"1")).status() == 503 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn half_closed_clients_are_answered() {
+    let (server, door) = echo(Clock::system(system_time), |_| ());
+    for number in 0..100 {
+        let mut stream = connect(&server);
+        let body = format!("body {number}");
+        let target = if number % 2 == 0 { "/" } else { "/wait/1" };
+        let first = post("/", b"first");
+        stream
+            .write_all(&[first, post(target, body.as_bytes())].concat())
+            .unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(read(&mut stream).unwrap().body, b"first");
+        assert_eq!(read(&mut stream).unwrap().body, body.as_bytes());
+        assert_eq!(end(&mut stream), End::Closed);
+    }
+    assert_eq!(door.handled.load(Ordering::SeqCst), 200);
+}
+
+#[test]
+fn bodies_in_flight_have_a_budget() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.bodies = 1024 * 1024;
+    });
+    let body = vec![b'b'; 300_000];
+    // Fits, and is given back.
+    for _ in 0..10 {
+        assert_eq!(ask(&mut connect(&server), &post("/", &body)).body, body);
+    }
+    let mut large = connect(&server);
+    let response = ask(&mut large, &post("/", &vec![b'l'; 2 * 1024 * 1024]));
+    assert_eq!(response.status(), 503);
+    assert_eq!(end(&mut large), End::Closed);
+    // Half of a body that does not go on leaves no room for others, until its client goes away.
+    let mut halves: Vec<TcpStream> = Vec::new();
+    while ask(&mut connect(&server), &post("/", &body)).status() != 503 {
+        let mut half = connect(&server);
+        let whole = post("/", &vec![b'h'; 600_000]);
+        half.write_all(&whole[..500_000]).unwrap();
+        halves.push(half);
+        assert!(halves.len() < 100, "nothing is counted");
+    }
+    // What comes in one piece needs no room.
+    assert_eq!(ask(&mut connect(&server), &post("/", b"small")).body, b"small");
+    drop(halves);
+    while ask(&mut connect(&server), &post("/", &body)).status() == 503 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn answers_in_flight_have_a_budget() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.bodies = 1024 * 1024;
+    });
+    for (bytes, status) in [(1_000_000, 200), (2_000_000, 503), (1_000_000, 200)] {
+        let response = ask(&mut connect(&server), &post(&format!("/bytes/{bytes}"), b""));
+        assert_eq!(response.status(), status, "{bytes}");
+    }
+}
+
+#[test]
+fn readers_that_are_too_slow_are_dropped() {
+    let (server, _) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.answer_time = Duration::from_millis(250);
+        options.limits.answer_bytes = 1024 * 1024 * 1024;
+    });
+    let mut stream = connect(&server);
+    stream.write_all(&post("/bytes/100000000", b"")).unwrap();
+    // It reads all the time, a few bytes at a time.
+    let (mut count, mut bytes) = (0, [0; 64]);
+    while let Ok(read @ 1..) = stream.read(&mut bytes) {
+        count += read;
+    }
+    assert!(count < 100_000_000, "{count}");
 }
 
 #[test]

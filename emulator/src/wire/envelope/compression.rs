@@ -11,6 +11,8 @@ use crate::limits::REQUEST_BODY;
 
 /// Shorter answers are not compressed (measured: between 4,000 and 4,096 bytes).
 const LEAST_COMPRESSED: usize = 4096;
+/// Members of a gzip body that are inflated: an empty one is 20 bytes and costs about as much as any small one.
+const MOST_MEMBERS: usize = 1024;
 /// How much is inflated in one step.
 const STEP: usize = 32 * 1024;
 
@@ -60,7 +62,7 @@ fn gunzipped(body: &[u8]) -> Result<Vec<u8>, Refused> {
     let mut out = Inflated(Vec::new());
     let mut step = vec![0; STEP];
     let mut rest = body;
-    loop {
+    for _ in 0..MOST_MEMBERS {
         let is_first = rest.len() == body.len();
         let mut decoder = GzDecoder::new(rest);
         loop {
@@ -77,6 +79,7 @@ fn gunzipped(body: &[u8]) -> Result<Vec<u8>, Refused> {
             return Ok(out.0);
         }
     }
+    Err(Refused::Broken)
 }
 
 /// One zlib stream and nothing behind it.
@@ -256,6 +259,26 @@ mod tests {
         assert_eq!(inflated(b"{}", Some(b" Identity ")).unwrap(), &b"{}"[..]);
         let mut short = vec![b'a'; LEAST_COMPRESSED - 1];
         assert_eq!(compress(&mut short, Some(b"gzip")), None);
+    }
+
+    #[test]
+    fn members_are_bounded() {
+        let encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        let empty = encoder.finish().unwrap();
+        for (members, expect) in [
+            (1, true),
+            (MOST_MEMBERS, true),
+            (MOST_MEMBERS + 1, false),
+            (838_000, false),
+        ] {
+            let body = empty.repeat(members);
+            let expect = if expect {
+                Ok(Cow::Owned(Vec::new()))
+            } else {
+                Err(Refused::Broken)
+            };
+            assert_eq!(inflated(&body, Some(b"gzip")), expect, "{members}");
+        }
     }
 
     #[test]

@@ -1,0 +1,79 @@
+//! How many bytes of requests and answers may be in memory at a time, over all connections.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// A number of bytes that leases share.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limit: usize,
+    used: AtomicUsize,
+}
+
+impl Budget {
+    pub(crate) fn new(limit: usize) -> Arc<Budget> {
+        Arc::new(Budget {
+            limit,
+            used: AtomicUsize::new(0),
+        })
+    }
+
+    /// A lease of nothing yet.
+    pub(crate) fn lease(self: &Arc<Budget>) -> Lease {
+        Lease {
+            budget: Arc::clone(self),
+            bytes: 0,
+        }
+    }
+}
+
+/// Bytes taken from a budget, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+/// The budget is used up.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Exhausted;
+
+impl Lease {
+    /// Takes as much more as makes the lease this large.
+    pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Exhausted> {
+        let more = bytes.saturating_sub(self.bytes);
+        let used = self.budget.used.fetch_add(more, Relaxed);
+        if used.saturating_add(more) > self.budget.limit {
+            self.budget.used.fetch_sub(more, Relaxed);
+            return Err(Exhausted);
+        }
+        self.bytes += more;
+        Ok(())
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.budget.used.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leases_are_given_back() {
+        let budget = Budget::new(10);
+        let (mut first, mut second) = (budget.lease(), budget.lease());
+        assert_eq!(first.grow_to(6), Ok(()));
+        assert_eq!(second.grow_to(5), Err(Exhausted));
+        assert_eq!(second.grow_to(4), Ok(()));
+        assert_eq!(first.grow_to(7), Err(Exhausted));
+        drop(second);
+        assert_eq!(first.grow_to(10), Ok(()));
+        assert_eq!(first.grow_to(3), Ok(()), "what it has is enough");
+        drop(first);
+        assert_eq!(budget.used.load(Relaxed), 0);
+    }
+}
