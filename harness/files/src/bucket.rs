@@ -31,17 +31,22 @@ impl Bucket {
         }
     }
 
-    /// Writes an object.
+    /// Writes an object. No link is followed: it could lead out of the bucket.
     pub fn put(&self, key: &str, bytes: &[u8]) -> Result<(), Failure> {
         let mut path = self.0.clone();
-        for part in key.split('/').filter(|part| !part.is_empty()) {
+        let mut parts = key.split('/').filter(|part| !part.is_empty()).peekable();
+        while let Some(part) = parts.next() {
             // Keys come from requests: none leads out of the bucket.
             path.push(plain(part).ok_or_else(|| Failure::access_denied(format_args!("{key} is no path")))?);
+            let there = fs::symlink_metadata(&path).ok();
+            if there.as_ref().is_some_and(fs::Metadata::is_symlink) {
+                return Err(Failure::access_denied(format_args!("{} is a link", path.display())));
+            }
+            if parts.peek().is_some() && there.is_none() {
+                fs::create_dir(&path).map_err(Failure::access_denied)?;
+            }
         }
-        let folder = path.parent().unwrap_or(&self.0);
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&path, bytes))
-            .map_err(Failure::access_denied)
+        fs::write(&path, bytes).map_err(Failure::access_denied)
     }
 
     /// The objects whose keys begin with a prefix, by key. Links are passed over.

@@ -1,8 +1,10 @@
 //! CSV: a header, unless it is given, and an item a line. Keys have their declared type, all else is a string.
 
-use std::io::{self, BufRead};
+use std::cell::Cell;
+use std::io::{self, BufRead, Read};
 
 use csv::{ReaderBuilder, StringRecord};
+use dynatwin_engine::limits;
 use dynatwin_engine::schema::ScalarType;
 use dynatwin_engine::transfer::Source;
 use dynatwin_engine::value::Name;
@@ -10,18 +12,27 @@ use dynatwin_engine::wire::encode::Writer;
 use dynatwin_engine::wire::object::Object;
 
 use crate::json;
-use crate::source::Reading;
+use crate::source::{Reading, TOO_LONG};
 
-/// Reads the records of an object.
+/// Reads the records of an object, each no longer than a request may be. One that is longer is the last.
 pub fn read(from: impl BufRead, source: &Source, reading: &mut Reading<'_>) -> io::Result<()> {
+    let taken = Cell::new(0);
     let mut reader = ReaderBuilder::new()
         .delimiter(u8::try_from(source.delimiter).unwrap_or(b','))
         .has_headers(false)
         .flexible(true)
-        .from_reader(from);
+        .from_reader(Metered { from, taken: &taken });
     let mut header = source.header.clone();
-    for row in reader.records() {
-        let row = row.map_err(io::Error::other)?;
+    let mut row = StringRecord::new();
+    while reader.read_record(&mut row).map_err(io::Error::other)? {
+        taken.set(0);
+        if row.len() > limits::ITEM_SIZE {
+            reading.bad(format!(
+                "the line has {} values, more than an item has bytes",
+                row.len()
+            ));
+            return Ok(());
+        }
         let Some(names) = &header else {
             header = Some(
                 row.iter()
@@ -37,6 +48,24 @@ pub fn read(from: impl BufRead, source: &Source, reading: &mut Reading<'_>) -> i
         }
     }
     Ok(())
+}
+
+/// A reader that fails when too much has been taken from it since `taken` was set to 0: for one record.
+struct Metered<'t, R> {
+    from: R,
+    taken: &'t Cell<usize>,
+}
+
+impl<R: BufRead> Read for Metered<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        let taken = self.taken.get() + count;
+        if taken > limits::REQUEST_BODY {
+            return Err(io::Error::other(TOO_LONG));
+        }
+        self.taken.set(taken);
+        Ok(count)
+    }
 }
 
 /// The line as a record in DynamoDB JSON.

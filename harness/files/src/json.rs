@@ -10,7 +10,7 @@ use dynatwin_engine::wire::decode::Decode;
 use dynatwin_engine::wire::encode::Writer;
 use dynatwin_engine::wire::object::Object;
 
-use crate::source::Reading;
+use crate::source::{Reading, TOO_LONG};
 
 /// A line of an export.
 pub fn line(line: &Line) -> Vec<u8> {
@@ -52,7 +52,7 @@ pub fn read(mut from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()>
             return Ok(());
         }
         if length > limits::REQUEST_BODY {
-            reading.bad("the record is too long");
+            reading.bad(TOO_LONG);
             return Ok(());
         }
         if line.iter().all(u8::is_ascii_whitespace) {

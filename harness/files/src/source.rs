@@ -10,6 +10,9 @@ use ruzstd::decoding::StreamingDecoder;
 use crate::bucket::{Bucket, Object};
 use crate::{csv, ion, json};
 
+/// What is wrong about a record that has more bytes than a request may have.
+pub const TOO_LONG: &str = "the record is too long";
+
 /// An object that is being read.
 pub struct Reading<'r> {
     key: &'r str,

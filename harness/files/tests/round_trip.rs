@@ -478,6 +478,68 @@ fn a_broken_object_is_one_error() {
     }
 }
 
+/// Compressed, a few kilobytes can be gigabytes. A record ends at 16 MB, in every format.
+#[test]
+fn records_are_bounded() {
+    const LONG: usize = 17 * 1024 * 1024;
+    let twin = Twin::new("bounded");
+    for (format, good, unit) in [
+        ("CSV", "pk,v\na,1\n", ","),
+        ("CSV", "pk,v\na,1\n", "x"),
+        ("CSV", "pk,v\na,1\nb,\"", "\n"),
+        ("ION", "{Item:{pk:\"a\",v:\"1\"}}", "["),
+        ("ION", "{Item:{pk:\"a\",v:\"1\"}}{Item:{pk:\"", "b"),
+        ("ION", "{Item:{pk:\"a\",v:\"1\"}}{Item:{pk:1", " "),
+        (
+            "DYNAMODB_JSON",
+            "{\"Item\":{\"pk\":{\"S\":\"a\"},\"v\":{\"S\":\"1\"}}}\n",
+            " ",
+        ),
+    ] {
+        let text = format!("{good}{}", unit.repeat(LONG));
+        twin.write("bomb/object", &gzip(text.as_bytes()));
+        let import = twin.import("bomb/", json!({"InputFormat": format, "InputCompressionType": "GZIP"}));
+        assert_eq!(import["ImportedItemCount"], 1, "{format} {unit:?}: {import}");
+        assert_eq!(import["ErrorCount"], 1, "{format} {unit:?}: {import}");
+        twin.ok("DeleteTable", &json!({"TableName": "copy"}));
+    }
+    // A header of nothing but names.
+    twin.write("bomb/object", &gzip(",".repeat(LONG / 2).as_bytes()));
+    let import = twin.import("bomb/", json!({"InputFormat": "CSV", "InputCompressionType": "GZIP"}));
+    assert_eq!(import["ErrorCount"], 1, "{import}");
+    twin.ok("DeleteTable", &json!({"TableName": "copy"}));
+    // An object of many records may be as long as it likes, and what is between two records has no bound.
+    let space = " ".repeat(LONG);
+    let many = format!("{{Item:{{pk:\"a\"}}}}{space}/*{space}*/{{Item:{{pk:\"b\"}}}}");
+    twin.write("bomb/object", &gzip(many.as_bytes()));
+    let import = twin.import("bomb/", json!({"InputFormat": "ION", "InputCompressionType": "GZIP"}));
+    assert_eq!(
+        (&import["ImportedItemCount"], &import["ErrorCount"]),
+        (&json!(2), &json!(0)),
+        "{import}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn exports_follow_no_links_out_of_the_bucket() {
+    use std::os::unix::fs::symlink;
+    let twin = Twin::new("links");
+    twin.put(&json!({"pk": {"S": "a"}}));
+    let outside = twin.folder.join("outside");
+    fs::create_dir_all(&outside).unwrap();
+    symlink(&outside, twin.path("linked")).unwrap();
+    fs::create_dir_all(twin.path("deep")).unwrap();
+    symlink(&outside, twin.path("deep/AWSDynamoDB")).unwrap();
+    for prefix in ["linked", "linked/further", "deep"] {
+        let export = twin.export(json!({"S3Prefix": prefix}));
+        assert_eq!(export["ExportStatus"], "FAILED", "{export}");
+        assert_eq!(export["FailureCode"], "S3AccessDenied", "{export}");
+    }
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "nothing was written");
+    assert_eq!(twin.export(json!({"S3Prefix": "own"}))["ExportStatus"], "COMPLETED");
+}
+
 #[test]
 fn a_bucket_that_is_not_there() {
     let twin = Twin::new("missing");

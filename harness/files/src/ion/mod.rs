@@ -1,6 +1,7 @@
 //! Amazon Ion as text: what exports write, and imports read (<https://amazon-ion.github.io/ion-docs/docs/spec.html>).
 
 mod reader;
+mod split;
 mod writer;
 
 pub use reader::read;

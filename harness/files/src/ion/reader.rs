@@ -1,33 +1,46 @@
 //! Ion text into records: each top-level struct is written over into DynamoDB JSON, whose reader knows all rules of values.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
 use dynatwin_engine::limits;
 use dynatwin_engine::wire::encode::Writer;
 
+use super::split::{Splitter, Unsplit};
 use crate::json;
-use crate::source::Reading;
+use crate::source::{Reading, TOO_LONG};
 
-/// Bytes of an object that are read at most, decompressed: Ion has no lines to go by.
-const MOST_BYTES: u64 = 1 << 30;
-
-/// Reads the records of an object. One that is no Ion is the last.
+/// Reads the records of an object, each no longer than a request may be. One that is no Ion is the last.
 pub fn read(from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()> {
-    let mut text = String::new();
-    let length = from.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    if length as u64 > MOST_BYTES {
-        reading.bad("the object is too long");
-        return Ok(());
+    let mut pieces = Splitter::new(from, limits::REQUEST_BODY);
+    loop {
+        let piece = match pieces.next() {
+            Ok(Some(piece)) => piece,
+            Ok(None) => return Ok(()),
+            Err(Unsplit::TooLong) => {
+                reading.bad(TOO_LONG);
+                return Ok(());
+            }
+            Err(Unsplit::Unread(error)) => return Err(error),
+        };
+        let text = str::from_utf8(&piece.bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        if !records(text, piece.start, reading) {
+            return Ok(());
+        }
     }
-    let mut parser = Parser { text: &text, at: 0 };
+}
+
+/// Takes the records of a text that begins at a byte of its object; says whether reading can go on behind it.
+fn records(text: &str, start: u64, reading: &mut Reading<'_>) -> bool {
+    let mut parser = Parser { text, at: 0 };
     loop {
         match parser.record() {
             Ok(Some(record)) if json::record(&record, reading) => {}
-            Ok(_) => return Ok(()),
+            Ok(Some(_)) => return false,
+            Ok(None) => return true,
             Err(Fault(why)) => {
-                let at = parser.at;
+                let at = start + parser.at as u64;
                 reading.bad(format!("{why}, at byte {at}"));
-                return Ok(());
+                return false;
             }
         }
     }

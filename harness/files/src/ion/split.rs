@@ -1,0 +1,263 @@
+//! Cuts a stream of Ion text behind each top-level value, so that one record at a time is in memory.
+
+use std::io::{self, BufRead};
+use std::mem::take;
+
+/// Where in the text the last byte has led.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Plain,
+    /// Behind a slash that may begin a comment.
+    Slash,
+    LineComment,
+    BlockComment,
+    /// Behind an asterisk in a comment.
+    Asterisk,
+    /// Behind a brace that may begin a blob.
+    Brace,
+    Blob,
+    /// Behind a brace in a blob.
+    BlobBrace,
+    /// In a text between quotes of this kind.
+    Short(u8),
+    ShortEscape(u8),
+    /// Behind one or two single quotes that may begin a long text.
+    Quotes(u8),
+    /// In a long text, behind so many single quotes.
+    Long(u8),
+    LongEscape,
+}
+
+/// A top-level value with what stands before it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The byte of the stream that it begins at.
+    pub start: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Why there is no piece.
+#[derive(Debug)]
+pub enum Unsplit {
+    /// A value is longer than the limit.
+    TooLong,
+    /// The stream cannot be read.
+    Unread(io::Error),
+}
+
+/// The pieces of a stream.
+pub struct Splitter<R> {
+    from: R,
+    limit: usize,
+    state: State,
+    depth: usize,
+    /// Whether a comment between two values is passed over.
+    skips: bool,
+    at: u64,
+    piece: Piece,
+}
+
+impl<R: BufRead> Splitter<R> {
+    /// Pieces of at most so many bytes.
+    pub fn new(from: R, limit: usize) -> Splitter<R> {
+        Splitter {
+            from,
+            limit,
+            state: State::Plain,
+            depth: 0,
+            skips: false,
+            at: 0,
+            piece: Piece {
+                start: 0,
+                bytes: Vec::new(),
+            },
+        }
+    }
+
+    /// The next piece. The last one ends with the stream, and may have no value.
+    pub fn next(&mut self) -> Result<Option<Piece>, Unsplit> {
+        loop {
+            let buffer = self.from.fill_buf().map_err(Unsplit::Unread)?;
+            if buffer.is_empty() {
+                return Ok(self.rest());
+            }
+            let mut ends = None;
+            for (index, byte) in buffer.iter().enumerate() {
+                if self.piece.bytes.is_empty() && !self.skips {
+                    self.piece.start = self.at;
+                }
+                self.at += 1;
+                if step(
+                    *byte,
+                    &mut self.state,
+                    &mut self.depth,
+                    &mut self.skips,
+                    &mut self.piece.bytes,
+                ) {
+                    ends = Some(index + 1);
+                    break;
+                }
+                if self.piece.bytes.len() > self.limit {
+                    return Err(Unsplit::TooLong);
+                }
+            }
+            let used = ends.unwrap_or(buffer.len());
+            self.from.consume(used);
+            if ends.is_some() {
+                return Ok(Some(self.cut()));
+            }
+        }
+    }
+
+    fn cut(&mut self) -> Piece {
+        Piece {
+            start: self.piece.start,
+            bytes: take(&mut self.piece.bytes),
+        }
+    }
+
+    /// What is left at the end of the stream.
+    fn rest(&mut self) -> Option<Piece> {
+        if take(&mut self.skips) && matches!(self.state, State::BlockComment | State::Asterisk) {
+            // The parser says what is wrong with a comment that does not end.
+            self.piece.bytes.extend_from_slice(b"/*");
+        }
+        (!self.piece.bytes.is_empty()).then(|| self.cut())
+    }
+}
+
+/// Takes in a byte; says whether a top-level value ends with it.
+fn step(byte: u8, state: &mut State, depth: &mut usize, skips: &mut bool, piece: &mut Vec<u8>) -> bool {
+    let is_between = *depth == 0 && piece.is_empty();
+    if is_between && (*skips || byte.is_ascii_whitespace()) {
+        *state = next(byte, *state, depth);
+        *skips &= *state != State::Plain;
+        return false;
+    }
+    piece.push(byte);
+    let before = *depth;
+    *state = next(byte, *state, depth);
+    if *depth == 0 && piece.len() == 2 && matches!(*state, State::LineComment | State::BlockComment) {
+        *skips = true;
+        piece.clear();
+    }
+    before > 0 && *depth == 0
+}
+
+fn next(byte: u8, state: State, depth: &mut usize) -> State {
+    use State::{
+        Asterisk, Blob, BlobBrace, BlockComment, Brace, LineComment, Long, LongEscape, Plain, Quotes, Short,
+        ShortEscape, Slash,
+    };
+    match (state, byte) {
+        (Slash, b'/') => LineComment,
+        (Slash, b'*') => BlockComment,
+        (LineComment, b'\n') | (Asterisk, b'/') => Plain,
+        (LineComment, _) => LineComment,
+        (BlockComment | Asterisk, b'*') => Asterisk,
+        (BlockComment | Asterisk, _) => BlockComment,
+        // The braces of a blob count as one.
+        (Brace, b'{') => Blob,
+        (Blob, b'}') => BlobBrace,
+        (BlobBrace, b'}') => close(depth),
+        (Blob | BlobBrace, _) => Blob,
+        (Short(quote), b'\\') => ShortEscape(quote),
+        (Short(quote), _) if byte == quote => Plain,
+        (Short(quote) | ShortEscape(quote), _) => Short(quote),
+        (Quotes(1), b'\'') => Quotes(2),
+        (Quotes(2), b'\'') => Long(0),
+        // The quote before was that of a symbol.
+        (Quotes(1), _) => next(byte, Short(b'\''), depth),
+        (Long(2), b'\'') => Plain,
+        (Long(quotes), b'\'') => Long(quotes + 1),
+        (Long(_), b'\\') => LongEscape,
+        (Long(_) | LongEscape, _) => Long(0),
+        (Plain | Slash | Brace | Quotes(_), _) => plain(byte, depth),
+    }
+}
+
+fn plain(byte: u8, depth: &mut usize) -> State {
+    match byte {
+        b'/' => State::Slash,
+        b'"' => State::Short(b'"'),
+        b'\'' => State::Quotes(1),
+        b'{' => {
+            *depth += 1;
+            State::Brace
+        }
+        b'[' => {
+            *depth += 1;
+            State::Plain
+        }
+        b'}' | b']' => close(depth),
+        _ => State::Plain,
+    }
+}
+
+fn close(depth: &mut usize) -> State {
+    *depth = depth.saturating_sub(1);
+    State::Plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str, buffer: usize, limit: usize) -> Vec<String> {
+        let mut splitter = Splitter::new(io::BufReader::with_capacity(buffer, text.as_bytes()), limit);
+        let mut pieces = Vec::new();
+        loop {
+            match splitter.next() {
+                Ok(Some(piece)) => {
+                    assert!(text[piece.start as usize..].starts_with(&String::from_utf8_lossy(&piece.bytes)[..1]));
+                    pieces.push(String::from_utf8(piece.bytes).unwrap());
+                }
+                Ok(None) => return pieces,
+                Err(error) => {
+                    pieces.push(format!("{error:?}"));
+                    return pieces;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_cut_behind_their_ends() {
+        for (text, expect) in [
+            ("", &[][..]),
+            (" \n // nothing\n /* at all */ ", &[]),
+            ("{a:1}{b:2}", &["{a:1}", "{b:2}"]),
+            (
+                "$ion_1_0 {a:{b:[1,{c:2}]}}\n$ion_1_0 {d:1}\n",
+                &["$ion_1_0 {a:{b:[1,{c:2}]}}", "$ion_1_0 {d:1}"],
+            ),
+            (r#"{a:"}\"}"}{b:'}\'}'}"#, &[r#"{a:"}\"}"}"#, r"{b:'}\'}'}"]),
+            ("{a:'''}'}''}\\'''}'''}{b:''}", &["{a:'''}'}''}\\'''}'''}", "{b:''}"]),
+            ("{a:{{ab//cd==}}}{b:{{}}}", &["{a:{{ab//cd==}}}", "{b:{{}}}"]),
+            ("{a:1 //}\n}{b:/*}*/2}", &["{a:1 //}\n}", "{b:/*}*/2}"]),
+            ("/*c**/ {a:1}//{\n{b:2}", &["{a:1}", "{b:2}"]),
+            ("[1] ]{a:1}", &["[1]", "]{a:1}"]),
+            ("{a:1} /* open", &["{a:1}", "/*"]),
+            ("{a:1} {b:", &["{a:1}", "{b:"]),
+            ("{{AQ==}}{a:1}", &["{{AQ==}}", "{a:1}"]),
+            ("word", &["word"]),
+        ] {
+            for buffer in [1, 3, 4096] {
+                assert_eq!(pieces(text, buffer, 100), expect, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_have_a_limit_and_what_is_between_them_has_none() {
+        let space = " ".repeat(1000);
+        let comment = format!("//{space}\n/*{space}*/");
+        let text = format!("{space}{{a:1}}{comment}{{b:2}}");
+        assert_eq!(pieces(&text, 64, 10), ["{a:1}", "{b:2}"]);
+        for text in ["{a:", "\"", "'''", "{{", "word", "$ion_1_0 //", "{//", "{/*"] {
+            let text = format!("{text}{}", "a".repeat(1000));
+            assert_eq!(pieces(&text, 64, 100), ["TooLong"], "{text}");
+        }
+    }
+}
