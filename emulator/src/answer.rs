@@ -83,4 +83,13 @@ impl Answer {
             .find(|(candidate, _)| *candidate == name)
             .map(|(_, value)| value.as_str())
     }
+
+    /// Makes the checksum one that is not the body's.
+    pub(crate) fn corrupt_checksum(&mut self) {
+        let checksum = self.headers.iter_mut().find(|(name, _)| *name == "x-amz-crc32");
+        if let Some((_, value)) = checksum {
+            let right: u32 = value.parse().unwrap_or_default();
+            *value = compact_str::format_compact!("{}", !right);
+        }
+    }
 }

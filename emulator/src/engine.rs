@@ -17,7 +17,7 @@ use crate::clock::{Clock, Moment};
 use crate::conditions::{Conditions, Lag};
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::{self, Context, Controls, State};
-use crate::fault::{Aftermath, Faults};
+use crate::fault::{Aftermath, Faults, InvalidRule, Outage, Rule, RuleId};
 use crate::journal::End;
 use crate::operation::{self, Allowed, Operation};
 use crate::storage::Scope;
@@ -161,6 +161,9 @@ impl Engine {
                 answer.at = outcome.aftermath.at(now);
                 answer.delivery = outcome.aftermath.delivery;
                 answer.note = outcome.note;
+                if outcome.aftermath.corrupt_checksum {
+                    answer.corrupt_checksum();
+                }
                 answer
             }
         }
@@ -220,7 +223,10 @@ impl Engine {
         };
         let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
         let mut writer = Writer::with_capacity(128);
-        let result = (operation.run)(&context, body, &mut writer);
+        let mut result = (operation.run)(&context, body, &mut writer);
+        if context.aftermath().fails && result.is_ok() {
+            result = Err(ApiError::internal());
+        }
         let (status, body, error) = match result {
             Ok(()) => (200, writer.finish(), None),
             Err(error) => (
@@ -268,6 +274,33 @@ impl Engine {
     /// The fault rules.
     pub fn faults(&self) -> &Faults {
         self.state.faults()
+    }
+
+    /// Installs a fault rule behind those there are.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Engine, Settings};
+    /// use dynatwin_engine::error::ErrorKind;
+    /// use dynatwin_engine::fault::{Rule, Verdict};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// let conflict = Rule::new(Verdict::Exception(ErrorKind::TransactionConflict));
+    /// assert!(engine.add_fault(conflict.clone().operation("PutItem")).is_ok());
+    /// assert!(engine.add_fault(conflict.operation("GetItem")).is_err());
+    /// ```
+    pub fn add_fault(&self, rule: Rule) -> Result<RuleId, InvalidRule> {
+        self.faults().add(rule, self.clock.now())
+    }
+
+    /// Starts an outage for what `scope` matches, in its time: installs the outage's rules behind those there are.
+    pub fn start_outage(&self, outage: Outage, scope: &Rule) -> Result<Vec<RuleId>, InvalidRule> {
+        let added = self
+            .faults()
+            .add_all(outage.rules(scope), usize::MAX, self.clock.now())?;
+        Ok(added.unwrap_or_default())
     }
 
     /// The conditions of all tables without their own.

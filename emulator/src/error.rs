@@ -4,6 +4,7 @@
 //! [`crate::wire`]. Texts that come in two generations are kept in the newer one (see `ARCHITECTURE.md`, "Wording").
 
 mod backup;
+mod replica;
 mod throttling;
 mod transfer;
 
@@ -34,6 +35,11 @@ pub enum ErrorKind {
     ResourceInUse,
     PolicyNotFound,
     GlobalTableNotFound,
+    GlobalTableAlreadyExists,
+    IndexNotFound,
+    ReplicaAlreadyExists,
+    ReplicaNotFound,
+    ReplicatedWriteConflict,
     ConditionalCheckFailed,
     DuplicateItem,
     ItemCollectionSizeLimitExceeded,
@@ -59,6 +65,57 @@ pub enum ErrorKind {
     ExportConflict,
     ImportNotFound,
     ImportConflict,
+}
+
+impl ErrorKind {
+    /// All of them.
+    pub const ALL: [ErrorKind; 45] = [
+        ErrorKind::Validation,
+        ErrorKind::Serialization,
+        ErrorKind::UnknownOperation,
+        ErrorKind::AccessDenied,
+        ErrorKind::MissingAuthenticationToken,
+        ErrorKind::IncompleteSignature,
+        ErrorKind::InvalidSignature,
+        ErrorKind::UnrecognizedClient,
+        ErrorKind::Throttling,
+        ErrorKind::ProvisionedThroughputExceeded,
+        ErrorKind::RequestLimitExceeded,
+        ErrorKind::ResourceNotFound,
+        ErrorKind::ResourceInUse,
+        ErrorKind::PolicyNotFound,
+        ErrorKind::GlobalTableNotFound,
+        ErrorKind::GlobalTableAlreadyExists,
+        ErrorKind::IndexNotFound,
+        ErrorKind::ReplicaAlreadyExists,
+        ErrorKind::ReplicaNotFound,
+        ErrorKind::ReplicatedWriteConflict,
+        ErrorKind::ConditionalCheckFailed,
+        ErrorKind::DuplicateItem,
+        ErrorKind::ItemCollectionSizeLimitExceeded,
+        ErrorKind::LimitExceeded,
+        ErrorKind::TransactionCanceled,
+        ErrorKind::TransactionConflict,
+        ErrorKind::TransactionInProgress,
+        ErrorKind::ExpiredIterator,
+        ErrorKind::TrimmedDataAccess,
+        ErrorKind::IdempotentParameterMismatch,
+        ErrorKind::InternalServerError,
+        ErrorKind::ServiceUnavailable,
+        ErrorKind::TableNotFound,
+        ErrorKind::TableAlreadyExists,
+        ErrorKind::TableInUse,
+        ErrorKind::BackupNotFound,
+        ErrorKind::BackupInUse,
+        ErrorKind::ContinuousBackupsUnavailable,
+        ErrorKind::PointInTimeRecoveryUnavailable,
+        ErrorKind::InvalidRestoreTime,
+        ErrorKind::InvalidExportTime,
+        ErrorKind::ExportNotFound,
+        ErrorKind::ExportConflict,
+        ErrorKind::ImportNotFound,
+        ErrorKind::ImportConflict,
+    ];
 }
 
 /// What became of one action of a cancelled transaction.
@@ -657,6 +714,14 @@ impl ApiError {
             format!(
                 "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:{operation} on resource: {arn} because no resource-based policy allows the dynamodb:{operation} action"
             ),
+        )
+    }
+
+    /// A resource without a policy.
+    pub fn policy_not_found(arn: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::PolicyNotFound,
+            format!("Resource-based policy not found for the provided ResourceArn: {arn}"),
         )
     }
 

@@ -1,202 +1,24 @@
 //! Rules that make requests fail, wait, or lose their answer: ordered, counted, held by their ids.
 
-use std::collections::{BTreeMap, VecDeque};
+mod modelled;
+mod ordinals;
+mod outage;
+mod rule;
+
+use std::collections::VecDeque;
 use std::time::Duration;
 
-pub use crate::error::Exceeded;
+pub use crate::error::{ErrorKind, Exceeded};
+pub use modelled::{MODELLED, can_answer};
+pub use ordinals::Ordinals;
+pub use outage::Outage;
+pub use rule::{InvalidRule, JobFault, KeyMatch, KmsFault, Occasion, Rule, Verdict, When, Window};
 
 use crate::chance;
 use crate::clock::Moment;
 use crate::schema::Index;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
-
-/// What becomes of a request that a rule meets.
-///
-/// The entries of a batch are met one by one: those before the one that is met have been carried out, as with a service
-/// that breaks in the middle.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
-    /// It is throttled, as the table's billing mode has it, or for the reason given. In a batch the entries that the
-    /// rule meets come back as unprocessed.
-    Throttle(Option<Exceeded>),
-    /// `InternalServerError`, HTTP 500; nothing is carried out.
-    InternalServerError,
-    /// `ServiceUnavailable`, HTTP 503; nothing is carried out.
-    ServiceUnavailable,
-    /// `ItemCollectionSizeLimitExceededException`; in a transaction, that reason. Nothing is carried out.
-    ItemCollectionSizeLimitExceeded,
-    /// `LimitExceededException`, as of too many table operations at a time; nothing is carried out.
-    LimitExceeded,
-    /// It is carried out, and its answer delivered this much later.
-    Wait(Duration),
-    /// Nothing is carried out, and the connection is reset.
-    Reset,
-    /// It is carried out, and its answer never arrives.
-    AnswerLost,
-    /// It is carried out, and only this many bytes of the body arrive.
-    Truncate(usize),
-}
-
-/// Which items of a request a rule is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyMatch {
-    /// The partition key has this text (a string, or a number's canonical form).
-    Partition(String),
-    /// The partition key begins with this text.
-    PartitionPrefix(String),
-}
-
-/// Which of the requests that match a rule it meets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Occasion {
-    /// Each.
-    Every,
-    /// The first so many.
-    First(u64),
-    /// Only the n-th, counted from 1.
-    Nth(u64),
-    /// Each n-th.
-    EveryNth(u64),
-    /// A seeded share, from 0 to 1, of those of each partition key: in which order keys come decides nothing.
-    Share(f64),
-}
-
-/// A rule: what it matches, when it acts, and what it does.
-///
-/// ```
-/// use dynatwin_engine::fault::{Rule, Verdict};
-///
-/// let rule = Rule::new(Verdict::Throttle(None)).operation("PutItem").table("Orders").first(2);
-/// assert_eq!(rule.to_string(), "Throttle(None) on PutItem, Orders, First(2)");
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
-    /// Only this operation, by its API name.
-    pub operation: Option<String>,
-    /// Only this table.
-    pub table: Option<String>,
-    /// Only reads of this index, and writes to tables whose global index it is.
-    pub index: Option<String>,
-    /// Only requests with this access key.
-    pub caller: Option<String>,
-    /// Only items with such a key.
-    pub key: Option<KeyMatch>,
-    /// On which of those it acts.
-    pub occasion: Occasion,
-    /// What it does.
-    pub verdict: Verdict,
-}
-
-impl Rule {
-    /// A rule for every request.
-    pub fn new(verdict: Verdict) -> Rule {
-        Rule {
-            operation: None,
-            table: None,
-            index: None,
-            caller: None,
-            key: None,
-            occasion: Occasion::Every,
-            verdict,
-        }
-    }
-
-    /// Only for this operation, by its API name.
-    pub fn operation(mut self, operation: &str) -> Rule {
-        self.operation = Some(operation.to_owned());
-        self
-    }
-
-    /// Only for this table.
-    pub fn table(mut self, table: &str) -> Rule {
-        self.table = Some(table.to_owned());
-        self
-    }
-
-    /// Only for reads of this index, and writes to tables whose global index it is. A throttle is the index's then: on
-    /// writes it is the back-pressure of an index that cannot keep up.
-    ///
-    /// ```
-    /// use dynatwin_engine::fault::{Exceeded, Rule, Verdict};
-    ///
-    /// let verdict = Verdict::Throttle(Some(Exceeded::ProvisionedThroughput));
-    /// let back_pressure = Rule::new(verdict).operation("PutItem").index("by-date");
-    /// ```
-    pub fn index(mut self, index: &str) -> Rule {
-        self.index = Some(index.to_owned());
-        self
-    }
-
-    /// Only for requests with this access key.
-    pub fn caller(mut self, access_key: &str) -> Rule {
-        self.caller = Some(access_key.to_owned());
-        self
-    }
-
-    /// Only for items with such a key.
-    pub fn key(mut self, key: KeyMatch) -> Rule {
-        self.key = Some(key);
-        self
-    }
-
-    /// Only on such occasions.
-    pub fn on(mut self, occasion: Occasion) -> Rule {
-        self.occasion = occasion;
-        self
-    }
-
-    /// Only the first `count` requests that match.
-    pub fn first(self, count: u64) -> Rule {
-        self.on(Occasion::First(count))
-    }
-
-    /// Only the n-th request that matches, counted from 1.
-    pub fn nth(self, number: u64) -> Rule {
-        self.on(Occasion::Nth(number))
-    }
-
-    /// Only this share of the requests that match, from 0 to 1, chosen by the twin's seed.
-    pub fn share(self, share: f64) -> Rule {
-        self.on(Occasion::Share(share))
-    }
-
-    fn matches(&self, subject: &Subject<'_>) -> bool {
-        self.operation
-            .as_deref()
-            .is_none_or(|operation| operation == subject.operation)
-            && self.table.as_deref().is_none_or(|table| table == subject.table)
-            && self.caller.as_deref().is_none_or(|caller| caller == subject.caller)
-            && self.index.as_deref().is_none_or(|index| subject.touches(index))
-            && match &self.key {
-                None => true,
-                Some(KeyMatch::Partition(text)) => subject.partition.is_some_and(|partition| partition == text),
-                Some(KeyMatch::PartitionPrefix(text)) => subject
-                    .partition
-                    .is_some_and(|partition| partition.starts_with(text.as_str())),
-            }
-    }
-}
-
-impl std::fmt::Display for Rule {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            formatter,
-            "{:?} on {}, {}",
-            self.verdict,
-            self.operation.as_deref().unwrap_or("every operation"),
-            self.table.as_deref().unwrap_or("every table"),
-        )?;
-        for (what, name) in [("index", &self.index), ("caller", &self.caller)] {
-            if let Some(name) = name {
-                write!(formatter, ", {what} {name}")?;
-            }
-        }
-        if let Some(key) = &self.key {
-            write!(formatter, ", {key:?}")?;
-        }
-        write!(formatter, ", {:?}", self.occasion)
-    }
-}
+use ordinals::Counted;
 
 /// What a rule is held against: one entry of a request.
 #[derive(Clone, Copy, Debug)]
@@ -211,6 +33,10 @@ pub struct Subject<'a> {
     pub feeds: &'a [Index],
     /// The access key of who asks.
     pub caller: &'a str,
+    /// The region that the request is sent to.
+    pub region: &'a str,
+    /// When it is carried out.
+    pub now: Moment,
     /// Whose table it is, as a hash.
     pub owner: u64,
     /// The partition key as text; `None` if the entry has none, or it is binary.
@@ -255,10 +81,21 @@ pub struct RuleReport {
     pub id: RuleId,
     /// The rule.
     pub rule: Rule,
+    /// From when on it matches.
+    pub from: Moment,
+    /// From when on it matches no more.
+    pub until: Moment,
     /// How many entries it matched.
     pub matched: u64,
     /// How many of those it made fail, wait or lose their answer.
     pub fired: u64,
+}
+
+impl RuleReport {
+    /// Whether it should have acted and has not. A part of an outage need not act.
+    fn is_idle(&self) -> bool {
+        self.fired == 0 && self.rule.outage.is_none()
+    }
 }
 
 /// The installed rules, in order. The first that acts on an entry decides.
@@ -289,7 +126,7 @@ const MOST_IDLE: usize = 1000;
 
 impl Installed {
     fn retire(&mut self, report: &RuleReport) {
-        if report.fired == 0 {
+        if report.is_idle() {
             if self.idle.len() == MOST_IDLE {
                 self.idle.pop_front();
             }
@@ -309,23 +146,34 @@ impl Faults {
         }
     }
 
-    /// Installs a rule behind those there are.
-    pub fn add(&self, rule: Rule) -> RuleId {
-        self.install(&mut self.rules.lock(), rule)
-    }
-
-    /// The same if there are fewer than `most`.
-    pub fn add_below(&self, most: usize, rule: Rule) -> Option<RuleId> {
+    /// Installs a rule behind those there are, at this moment of the emulator's clock.
+    pub fn add(&self, rule: Rule, now: Moment) -> Result<RuleId, InvalidRule> {
+        let span = rule.checked_span(now)?;
         let mut installed = self.rules.lock();
-        (installed.rules.len() < most).then(|| self.install(&mut installed, rule))
+        Ok(self.install(&mut installed, rule, span))
     }
 
-    fn install(&self, installed: &mut Installed, rule: Rule) -> RuleId {
+    /// Installs rules behind those there are, in their order; `None`, and none of them, if there would be more than `most`.
+    pub fn add_all(&self, rules: Vec<Rule>, most: usize, now: Moment) -> Result<Option<Vec<RuleId>>, InvalidRule> {
+        let spans: Result<Vec<_>, _> = rules.iter().map(|rule| rule.checked_span(now)).collect();
+        let spans = spans?;
+        let mut installed = self.rules.lock();
+        if installed.rules.len().saturating_add(rules.len()) > most {
+            return Ok(None);
+        }
+        let rules = rules.into_iter().zip(spans);
+        let ids = rules.map(|(rule, span)| self.install(&mut installed, rule, span));
+        Ok(Some(ids.collect()))
+    }
+
+    fn install(&self, installed: &mut Installed, rule: Rule, (from, until): (Moment, Moment)) -> RuleId {
         installed.next += 1;
         let id = RuleId(installed.next);
         installed.rules.push(RuleReport {
             id,
             rule,
+            from,
+            until,
             matched: 0,
             fired: 0,
         });
@@ -347,7 +195,7 @@ impl Faults {
     /// fault never happened has tested something else.
     pub fn never_fired(&self) -> Vec<RuleReport> {
         let installed = self.rules.lock();
-        let there = installed.rules.iter().filter(|report| report.fired == 0);
+        let there = installed.rules.iter().filter(|report| report.is_idle());
         installed.idle.iter().chain(there).cloned().collect()
     }
 
@@ -356,7 +204,7 @@ impl Faults {
         let mut installed = self.rules.lock();
         installed.rules.clear();
         installed.idle.clear();
-        installed.shares.0.clear();
+        installed.shares.clear();
         installed.cleared = installed.next;
         self.count.store(0, Ordering::Release);
     }
@@ -396,7 +244,8 @@ impl Faults {
         let cleared = installed.cleared;
         let Installed { rules, shares, .. } = &mut *installed;
         for report in rules {
-            if !report.rule.matches(subject) {
+            let is_time = report.from <= subject.now && subject.now < report.until;
+            if !is_time || !report.rule.matches(subject) {
                 continue;
             }
             report.matched += 1;
@@ -413,54 +262,21 @@ impl Faults {
             };
             if acts {
                 report.fired += 1;
+                let verdict = match report.rule.verdict {
+                    Verdict::WaitAbout(lag) => {
+                        let id = subject.id(self.seed, "wait", report.id.0 - cleared);
+                        let ordinal = shares.next(subject.owner, id);
+                        Verdict::Wait(lag.of(chance::decide(self.seed, "wait", &id.to_le_bytes(), ordinal)))
+                    }
+                    verdict => verdict,
+                };
                 return Some(Decided {
-                    verdict: report.rule.verdict,
+                    verdict,
                     index: report.rule.index.clone(),
                 });
             }
         }
         None
-    }
-}
-
-/// How often each thing was decided, for decisions that have no other ordinal.
-///
-/// ```
-/// use dynatwin_engine::fault::Ordinals;
-///
-/// let ordinals = Ordinals::default();
-/// let counted = [(0, 7), (0, 7), (0, 8), (1, 7)].map(|(owner, id)| ordinals.next(owner, id));
-/// assert_eq!(counted, [1, 2, 1, 1]);
-/// ```
-#[derive(Debug, Default)]
-pub struct Ordinals(Mutex<Counted>);
-
-#[derive(Debug, Default)]
-struct Counted(BTreeMap<(u64, u64), u64>);
-
-/// Things that are counted; beyond them counting starts again.
-const MOST_ORDINALS: usize = 1 << 20;
-
-impl Ordinals {
-    /// Counts a decision on the thing of this hash, of the owner of this one; the first is 1.
-    pub fn next(&self, owner: u64, id: u64) -> u64 {
-        self.0.lock().next(owner, id)
-    }
-
-    /// Starts counting again.
-    pub fn clear(&self) {
-        self.0.lock().0.clear();
-    }
-}
-
-impl Counted {
-    fn next(&mut self, owner: u64, id: u64) -> u64 {
-        if self.0.len() >= MOST_ORDINALS {
-            self.0.clear();
-        }
-        let ordinal = self.0.entry((owner, id)).or_default();
-        *ordinal += 1;
-        *ordinal
     }
 }
 
@@ -471,6 +287,12 @@ pub struct Aftermath {
     pub wait: Duration,
     /// How it is delivered.
     pub delivery: crate::answer::Delivery,
+    /// Whether a success is answered with a 500.
+    pub fails: bool,
+    /// Whether the answer's checksum is wrong.
+    pub corrupt_checksum: bool,
+    /// Why the job fails that the request starts, if a rule has it so.
+    pub job_fault: Option<JobFault>,
 }
 
 impl Aftermath {
@@ -486,7 +308,7 @@ mod tests {
 
     fn fired(rule: Rule, keys: &[&str]) -> Vec<bool> {
         let faults = Faults::new(1);
-        faults.add(rule);
+        faults.add(rule, Moment::START).unwrap();
         keys.iter()
             .map(|key| {
                 faults
@@ -496,6 +318,8 @@ mod tests {
                         index: None,
                         feeds: &[],
                         caller: "me",
+                        region: "us-east-1",
+                        now: Moment::START,
                         owner: 0,
                         partition: Some(key),
                     })
@@ -540,14 +364,16 @@ mod tests {
     #[test]
     fn the_first_rule_that_acts_decides_and_is_counted() {
         let faults = Faults::new(1);
-        let first = faults.add(Rule::new(Verdict::Reset).nth(1));
-        let second = faults.add(Rule::new(Verdict::AnswerLost));
+        let first = faults.add(Rule::new(Verdict::Reset).nth(1), Moment::START).unwrap();
+        let second = faults.add(Rule::new(Verdict::AnswerLost), Moment::START).unwrap();
         let subject = Subject {
             operation: "GetItem",
             table: "T",
             index: Some("by-g"),
             feeds: &[],
             caller: "me",
+            region: "us-east-1",
+            now: Moment::START,
             owner: 0,
             partition: None,
         };
@@ -572,11 +398,15 @@ mod tests {
             index,
             feeds: &[],
             caller,
+            region: "us-east-1",
+            now: Moment::START,
             owner: 0,
             partition: None,
         };
         let faults = Faults::new(1);
-        faults.add(Rule::new(Verdict::Reset).index("by-g").caller("me"));
+        faults
+            .add(Rule::new(Verdict::Reset).index("by-g").caller("me"), Moment::START)
+            .unwrap();
         for (index, caller, acts) in [
             (Some("by-g"), "me", true),
             (Some("by-g"), "you", false),
@@ -594,7 +424,7 @@ mod tests {
         let faults = Faults::new(1);
         let rule = || Rule::new(Verdict::Reset);
         let ids: Vec<RuleId> = ["GetItem", "PutItem", "Query"]
-            .map(|name| faults.add(rule().operation(name)))
+            .map(|name| faults.add(rule().operation(name), Moment::START).unwrap())
             .into();
         let subject = Subject {
             operation: "PutItem",
@@ -602,6 +432,8 @@ mod tests {
             index: None,
             feeds: &[],
             caller: "me",
+            region: "us-east-1",
+            now: Moment::START,
             owner: 0,
             partition: None,
         };
@@ -609,7 +441,7 @@ mod tests {
         ids[..2].iter().for_each(|id| drop(faults.remove(*id)));
         let idle: Vec<RuleId> = faults.never_fired().iter().map(|report| report.id).collect();
         assert_eq!(idle, [ids[0], ids[2]]);
-        (0..2 * MOST_IDLE).for_each(|_| drop(faults.remove(faults.add(rule()))));
+        (0..2 * MOST_IDLE).for_each(|_| drop(faults.remove(faults.add(rule(), Moment::START).unwrap())));
         assert_eq!(faults.never_fired().len(), MOST_IDLE + 1);
         faults.clear();
         assert!(faults.never_fired().is_empty());

@@ -4,11 +4,13 @@
 
 use std::time::Duration;
 
-use dynatwin_engine::answer::{Answer, Delivery};
+use dynatwin_engine::answer::{Answer, Delivery, HttpRequest};
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, Verdict};
+use dynatwin_engine::error::ErrorKind;
+use dynatwin_engine::fault::{Exceeded, JobFault, KeyMatch, KmsFault, Occasion, Outage, Rule, Verdict};
+use dynatwin_engine::wire::error::exception;
 use serde_json::{Value, json};
 
 struct Twin(Engine);
@@ -74,14 +76,13 @@ fn verdicts() {
         (Verdict::ServiceUnavailable, 503, Delivery::Whole, 0, 0),
         (Verdict::Throttle(None), 400, Delivery::Whole, 0, 0),
         (Verdict::ItemCollectionSizeLimitExceeded, 400, Delivery::Whole, 0, 0),
-        (Verdict::LimitExceeded, 400, Delivery::Whole, 0, 0),
         (Verdict::Wait(Duration::from_secs(3)), 200, Delivery::Whole, 3, 1),
         (Verdict::Reset, 500, Delivery::Reset, 0, 0),
         (Verdict::AnswerLost, 200, Delivery::Lost, 0, 1),
         (Verdict::Truncate(1), 200, Delivery::Truncated(1), 0, 1),
     ] {
         let twin = Twin::on_demand();
-        twin.0.faults().add(Rule::new(verdict).operation("PutItem"));
+        twin.0.add_fault(Rule::new(verdict).operation("PutItem")).unwrap();
         let answer = twin.put("a");
         assert_eq!((answer.status, answer.delivery), (status, delivery), "{verdict:?}");
         assert_eq!(answer.at, Moment::START.plus(Duration::from_secs(wait)), "{verdict:?}");
@@ -127,7 +128,7 @@ fn throttles_say_what_ran_out() {
             "TableWriteAccountLimitExceeded",
         ),
     ] {
-        twin.0.faults().add(Rule::new(Verdict::Throttle(exceeded)));
+        twin.0.add_fault(Rule::new(Verdict::Throttle(exceeded))).unwrap();
         let body = json(&twin.put("a"));
         assert!(
             body["__type"].as_str().unwrap().ends_with(&format!("#{kind}")),
@@ -147,7 +148,7 @@ fn throttles_say_what_ran_out() {
 fn a_batch_comes_back_partly_and_fails_only_as_a_whole() {
     let twin = Twin::on_demand();
     let rule = Rule::new(Verdict::Throttle(None)).key(KeyMatch::PartitionPrefix("hot".into()));
-    twin.0.faults().add(rule.on(Occasion::First(3)));
+    twin.0.add_fault(rule.on(Occasion::First(3))).unwrap();
     let answer = twin.send("BatchWriteItem", writes(&["hot1", "cold", "hot2"]));
     assert_eq!(answer.status, 200);
     assert_eq!(
@@ -168,7 +169,7 @@ fn a_batch_comes_back_partly_and_fails_only_as_a_whole() {
     assert_eq!(json(&rest), json!({"UnprocessedItems": {}}));
     assert_eq!(twin.count(), json!(3));
     twin.0.faults().clear();
-    twin.0.faults().add(Rule::new(Verdict::Throttle(None)).nth(2));
+    twin.0.add_fault(Rule::new(Verdict::Throttle(None)).nth(2)).unwrap();
     let keys = json!([{"pk": {"S": "cold"}}, {"pk": {"S": "hot1"}}]);
     let read = json(&twin.send(
         "BatchGetItem",
@@ -185,8 +186,8 @@ fn a_batch_comes_back_partly_and_fails_only_as_a_whole() {
 fn a_throttled_transaction_is_cancelled() {
     let twin = Twin::on_demand();
     twin.0
-        .faults()
-        .add(Rule::new(Verdict::Throttle(None)).key(KeyMatch::Partition("b".into())));
+        .add_fault(Rule::new(Verdict::Throttle(None)).key(KeyMatch::Partition("b".into())))
+        .unwrap();
     let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
     let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
     for (operation, actions) in [
@@ -209,7 +210,7 @@ fn a_throttled_transaction_is_cancelled() {
 fn a_transaction_of_which_an_action_fails_at_the_service_fails_itself() {
     let twin = Twin::on_demand();
     let rule = Rule::new(Verdict::InternalServerError).key(KeyMatch::Partition("b".into()));
-    twin.0.faults().add(rule);
+    twin.0.add_fault(rule).unwrap();
     let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
     let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
     for (operation, actions) in [
@@ -230,7 +231,7 @@ fn a_rule_names_numbers_as_they_are_shown() {
     let twin = Twin::new(json!({"BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "N"}]}));
     let rule = Rule::new(Verdict::ServiceUnavailable).key(KeyMatch::Partition("7".into()));
-    twin.0.faults().add(rule);
+    twin.0.add_fault(rule).unwrap();
     for (number, status) in [("7", 503), ("07.0", 503), ("70", 200), ("8", 200)] {
         let item = json!({"TableName": "tab", "Item": {"pk": {"N": number}}});
         assert_eq!(twin.send("PutItem", item).status, status, "{number}");
@@ -258,8 +259,8 @@ fn dials_fail_requests() {
             assert_eq!(kind.as_deref(), expect, "{internal_errors} {throttles}");
             assert_eq!(twin.send("ListTables", json!({})).status, 200);
             twin.0
-                .faults()
-                .add(Rule::new(Verdict::ServiceUnavailable).operation("Scan"));
+                .add_fault(Rule::new(Verdict::ServiceUnavailable).operation("Scan"))
+                .unwrap();
         }
     }
 }
@@ -267,7 +268,7 @@ fn dials_fail_requests() {
 #[test]
 fn no_wait_is_too_long() {
     let twin = Twin::on_demand();
-    twin.0.faults().add(Rule::new(Verdict::Wait(Duration::MAX)));
+    twin.0.add_fault(Rule::new(Verdict::Wait(Duration::MAX))).unwrap();
     let answer = twin.send("BatchWriteItem", writes(&["a", "b"]));
     assert_eq!((answer.status, answer.at), (200, Moment::NEVER));
 }
@@ -281,9 +282,13 @@ fn kind_and_text(answer: &Answer) -> (String, String) {
 #[test]
 fn limits_say_what_they_are() {
     let twin = Twin::on_demand();
-    let faults = twin.0.faults();
-    faults.add(Rule::new(Verdict::LimitExceeded).operation("DeleteTable"));
-    faults.add(Rule::new(Verdict::ItemCollectionSizeLimitExceeded).key(KeyMatch::Partition("full".into())));
+    let full = KeyMatch::Partition("full".into());
+    for rule in [
+        Rule::new(Verdict::LimitExceeded).operation("DeleteTable"),
+        Rule::new(Verdict::ItemCollectionSizeLimitExceeded).key(full),
+    ] {
+        twin.0.add_fault(rule).unwrap();
+    }
     assert_eq!(
         kind_and_text(&twin.send("DeleteTable", json!({"TableName": "tab"}))),
         (
@@ -325,8 +330,8 @@ fn an_index_is_throttled_where_it_is_read_and_where_it_is_fed() {
         json(&twin.send("Scan", body))
     };
     let rule = Rule::new(Verdict::Throttle(Some(Exceeded::ProvisionedThroughput))).index("by-g");
-    twin.0.faults().add(rule.clone());
-    other.0.faults().add(rule);
+    twin.0.add_fault(rule.clone()).unwrap();
+    other.0.add_fault(rule).unwrap();
     let resource = "arn:aws:dynamodb:us-east-1:000000000000:table/tab/index/by-g";
     let reason = |name: &str| json!([{"reason": name, "resource": resource}]);
     let read = scan(Some("by-g"));
@@ -351,8 +356,8 @@ fn an_index_is_throttled_where_it_is_read_and_where_it_is_fed() {
 fn a_rule_can_be_about_one_caller() {
     let twin = Twin::on_demand();
     twin.0
-        .faults()
-        .add(Rule::new(Verdict::InternalServerError).caller("other"));
+        .add_fault(Rule::new(Verdict::InternalServerError).caller("other"))
+        .unwrap();
     assert_eq!(twin.put("a").status, 200);
     let caller = Caller {
         access_key: "other".into(),
@@ -361,4 +366,357 @@ fn a_rule_can_be_about_one_caller() {
     // The control plane is asked for the caller as well.
     assert_eq!(twin.0.dispatch(&caller, "ListTables", b"{}").status, 500);
     assert_eq!(twin.0.faults().report()[0].fired, 1);
+}
+
+const WRITES: [&str; 3] = ["PutItem", "UpdateItem", "DeleteItem"];
+
+fn key(key: &str) -> Value {
+    json!({"TableName": "tab", "Key": {"pk": {"S": key}}})
+}
+
+#[test]
+fn modelled_exceptions_are_answered_with_their_texts() {
+    for (kind, text) in [
+        (ErrorKind::ConditionalCheckFailed, "The conditional request failed"),
+        (ErrorKind::TransactionConflict, "Transaction is ongoing for the item"),
+        (ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded."),
+        (
+            ErrorKind::ReplicatedWriteConflict,
+            "The request was rejected because one or more items in the request are being modified by a request in another Region.",
+        ),
+        (ErrorKind::ResourceNotFound, "Requested resource not found"),
+        (
+            ErrorKind::ProvisionedThroughputExceeded,
+            "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API.",
+        ),
+        (
+            ErrorKind::RequestLimitExceeded,
+            "Throughput exceeds the current throughput quota for your account.",
+        ),
+        (
+            ErrorKind::UnrecognizedClient,
+            "The security token included in the request is invalid.",
+        ),
+    ] {
+        for operation in WRITES {
+            let twin = Twin::on_demand();
+            twin.0
+                .add_fault(Rule::new(Verdict::Exception(kind)).operation(operation))
+                .unwrap();
+            let body = match operation {
+                "PutItem" => json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}}),
+                _ => key("a"),
+            };
+            let expect = (exception(kind).to_owned(), text.to_owned());
+            assert_eq!(kind_and_text(&twin.send(operation, body)), expect, "{operation}");
+            assert_eq!(twin.count(), json!(0), "{operation} {kind:?}");
+        }
+    }
+}
+
+#[test]
+fn an_exception_that_an_operation_does_not_model_is_refused() {
+    let twin = Twin::on_demand();
+    let rule = |kind| Rule::new(Verdict::Exception(kind));
+    for (rule, expect) in [
+        (
+            rule(ErrorKind::TransactionConflict).operation("GetItem"),
+            "GetItem is not modelled with TransactionConflictException.",
+        ),
+        (
+            rule(ErrorKind::RequestLimitExceeded).operation("CreateTable"),
+            "CreateTable is not modelled with RequestLimitExceeded.",
+        ),
+        (
+            rule(ErrorKind::TransactionConflict).operation("GetItm"),
+            "There is no operation GetItm.",
+        ),
+        (
+            rule(ErrorKind::InvalidSignature),
+            "No operation is modelled with InvalidSignatureException.",
+        ),
+        (
+            Rule::new(Verdict::FailJob(JobFault::Internal)).operation("PutItem"),
+            "PutItem starts no job that can fail: ExportTableToPointInTime, ImportTable, RestoreTableFromBackup, RestoreTableToPointInTime, StartBulkPutItems do.",
+        ),
+        (
+            Rule::new(Verdict::Reset)
+                .after(Duration::from_secs(2))
+                .until(Duration::from_secs(2)),
+            "The rule's time ends before it begins.",
+        ),
+    ] {
+        assert_eq!(
+            twin.0.add_fault(rule).map_err(|error| error.to_string()),
+            Err(expect.to_owned())
+        );
+    }
+    assert!(twin.0.faults().report().is_empty());
+    // Without an operation it acts on those that are modelled with it.
+    twin.0.add_fault(rule(ErrorKind::TransactionConflict)).unwrap();
+    assert_eq!(twin.send("GetItem", key("a")).status, 200);
+    assert_eq!(twin.put("a").status, 400);
+}
+
+#[test]
+fn exceptions_reach_transactions_as_reasons_or_as_a_whole() {
+    let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
+    let twin = Twin::on_demand();
+    let of_b = KeyMatch::Partition("b".into());
+    let send = || json(&twin.send("TransactWriteItems", json!({"TransactItems": [put("a"), put("b")]})));
+    for (kind, expect) in [
+        (ErrorKind::TransactionConflict, Ok("TransactionConflict")),
+        (ErrorKind::TransactionCanceled, Ok("TransactionConflict")),
+        (ErrorKind::ConditionalCheckFailed, Ok("ConditionalCheckFailed")),
+        (
+            ErrorKind::TransactionInProgress,
+            Err("Transaction from previous request is still in progress"),
+        ),
+        (
+            ErrorKind::IdempotentParameterMismatch,
+            Err("Specified idempotent token was used with different request parameters within the idempotency window"),
+        ),
+    ] {
+        let rule = Rule::new(Verdict::Exception(kind)).operation("TransactWriteItems");
+        twin.0.add_fault(rule.key(of_b.clone()).first(1)).unwrap();
+        let answer = send();
+        match expect {
+            Ok(code) => assert_eq!(answer["CancellationReasons"][1]["Code"], code, "{kind:?}"),
+            Err(text) => assert_eq!(answer["Message"], text, "{kind:?}"),
+        }
+        assert_eq!(twin.count(), json!(0), "{kind:?}");
+    }
+    let get = |key: &str| json!({"Get": {"TableName": "tab", "Key": {"pk": {"S": key}}}});
+    let rule = Rule::new(Verdict::Exception(ErrorKind::TransactionCanceled)).operation("TransactGetItems");
+    twin.0.add_fault(rule.first(1)).unwrap();
+    let answer = json(&twin.send("TransactGetItems", json!({"TransactItems": [get("a")]})));
+    assert_eq!(answer["CancellationReasons"][0]["Code"], "TransactionConflict");
+}
+
+#[test]
+fn keys_that_cannot_be_used_say_so() {
+    for (fault, kind, begins) in [
+        (
+            KmsFault::AccessDenied,
+            "AccessDeniedException",
+            "KMS key access denied error: com.amazonaws.services.kms.model.AWSKMSException: The ciphertext refers to",
+        ),
+        (
+            KmsFault::Disabled,
+            "ValidationException",
+            "KMS key disabled error: com.amazonaws.services.kms.model.DisabledException: arn:aws:kms:us-east-1:000000000000:key/mine is disabled. (Service: AWSKMS;",
+        ),
+        (
+            KmsFault::NotFound,
+            "ValidationException",
+            "KMS validation error: com.amazonaws.services.kms.model.NotFoundException: ",
+        ),
+    ] {
+        let sse = json!({"Enabled": true, "SSEType": "KMS", "KMSMasterKeyId": "mine"});
+        let twin = Twin::new(json!({"BillingMode": "PAY_PER_REQUEST", "SSESpecification": sse}));
+        twin.0
+            .add_fault(Rule::new(Verdict::Kms(fault)).operation("PutItem"))
+            .unwrap();
+        let body = json(&twin.put("a"));
+        let text = body["message"].as_str().or(body["Message"].as_str()).unwrap();
+        assert!(body["__type"].as_str().unwrap().ends_with(kind), "{body}");
+        assert!(text.starts_with(begins), "{text}");
+        assert_eq!(twin.count(), json!(0));
+    }
+}
+
+#[test]
+fn a_rule_has_its_time() {
+    let minute = Duration::from_mins(1);
+    let rule = || Rule::new(Verdict::ServiceUnavailable);
+    for (rule, expect) in [
+        (rule().after(minute), [200, 503, 503, 503]),
+        (rule().until(minute), [503, 200, 200, 200]),
+        (rule().lasting(2 * minute), [503, 503, 200, 200]),
+        (rule().after(minute).lasting(minute), [200, 503, 200, 200]),
+        (
+            rule().after(Moment::START.plus(minute)).until(3 * minute),
+            [200, 503, 503, 200],
+        ),
+        // What it does not meet in its time is not counted.
+        (rule().after(minute).nth(2), [200, 200, 503, 200]),
+    ] {
+        let twin = Twin::on_demand();
+        let words = rule.to_string();
+        twin.0.add_fault(rule).unwrap();
+        let statuses = [0; 4].map(|_| {
+            let status = twin.put("a").status;
+            twin.0.advance(minute);
+            status
+        });
+        assert_eq!(statuses, expect, "{words}");
+    }
+}
+
+#[test]
+fn a_rule_can_be_about_one_region() {
+    let twin = Twin::on_demand();
+    let rule = Rule::new(Verdict::ServiceUnavailable).region("eu-west-1");
+    twin.0.add_fault(rule).unwrap();
+    for (region, status) in [("us-east-1", 200), ("eu-west-1", 503)] {
+        let caller = Caller {
+            access_key: "test".into(),
+            region: region.into(),
+        };
+        assert_eq!(twin.0.dispatch(&caller, "ListTables", b"{}").status, status, "{region}");
+    }
+}
+
+#[test]
+fn a_failure_after_the_write_leaves_the_write() {
+    let twin = Twin::on_demand();
+    twin.0
+        .add_fault(Rule::new(Verdict::InternalServerErrorAfterApply).first(3))
+        .unwrap();
+    let answer = twin.put("a");
+    assert_eq!(
+        (answer.status, kind_and_text(&answer).0),
+        (500, "InternalServerError".into())
+    );
+    assert_eq!(twin.0.items(&caller(), "tab").unwrap().len(), 1);
+    // What fails by itself says why.
+    let unmet =
+        json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}, "ConditionExpression": "attribute_not_exists(pk)"});
+    assert_eq!(
+        kind_and_text(&twin.send("PutItem", unmet)).0,
+        "ConditionalCheckFailedException"
+    );
+    // The retry of a transaction with a token finds that it is done.
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "b"}},
+        "ConditionExpression": "attribute_not_exists(pk)"}});
+    let transaction = || {
+        twin.send(
+            "TransactWriteItems",
+            json!({"TransactItems": [put], "ClientRequestToken": "t"}),
+        )
+    };
+    assert_eq!((transaction().status, transaction().status), (500, 200));
+}
+
+fn caller() -> Caller {
+    Caller {
+        access_key: "test".into(),
+        region: "us-east-1".into(),
+    }
+}
+
+#[test]
+fn a_checksum_can_be_wrong() {
+    let twin = Twin::on_demand();
+    twin.0
+        .add_fault(Rule::new(Verdict::CorruptChecksum).operation("ListTables").first(1))
+        .unwrap();
+    let right = [0; 2].map(|_| {
+        let answer = twin.0.handle(&HttpRequest {
+            method: "POST",
+            target: "/",
+            headers: &[
+                ("content-type", "application/x-amz-json-1.0"),
+                ("x-amz-target", "DynamoDB_20120810.ListTables"),
+                ("x-amz-date", "20260101T000000Z"),
+                (
+                    "authorization",
+                    "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+                ),
+            ],
+            body: b"{}",
+        });
+        assert_eq!(answer.status, 200);
+        answer.header("x-amz-crc32") == Some(crc32fast::hash(&answer.body).to_string().as_str())
+    });
+    assert_eq!(right, [false, true]);
+}
+
+#[test]
+fn waits_follow_their_distribution_and_the_seed() {
+    let waits = |seed| {
+        let twin = Engine::new(Settings {
+            clock: Clock::settable(Moment::START),
+            seed,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        });
+        let tail = Lag::Seeded {
+            typical: Duration::from_millis(10),
+            longest: Duration::from_secs(1),
+        };
+        twin.add_fault(Rule::new(Verdict::WaitAbout(tail))).unwrap();
+        let wait = |_| twin.dispatch(&caller(), "ListTables", b"{}").at.since(Moment::START);
+        (0..200).map(wait).collect::<Vec<_>>()
+    };
+    let mut once = waits(7);
+    assert_eq!(once, waits(7));
+    assert_ne!(once, waits(8));
+    once.sort();
+    assert!(
+        once[90] < Duration::from_millis(11) && once[199] <= Duration::from_secs(1),
+        "{once:?}"
+    );
+    assert!(once[190] > Duration::from_millis(100), "{once:?}");
+}
+
+#[test]
+fn a_restore_that_fails_leaves_no_table() {
+    let twin = Twin::on_demand();
+    let made = json(&twin.send("CreateBackup", json!({"TableName": "tab", "BackupName": "backup"})));
+    twin.0.advance(Duration::from_hours(1));
+    twin.0.set_conditions(Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(10)),
+        ..Conditions::CALM
+    });
+    let arn = &made["BackupDetails"]["BackupArn"];
+    let rule = Rule::new(Verdict::FailJob(JobFault::Internal)).table("copy").first(1);
+    twin.0.add_fault(rule).unwrap();
+    for there in [false, true] {
+        let restore = twin.send(
+            "RestoreTableFromBackup",
+            json!({"TargetTableName": "copy", "BackupArn": arn}),
+        );
+        assert_eq!(restore.status, 200, "{}", json(&restore));
+        let describe = || json(&twin.send("DescribeTable", json!({"TableName": "copy"})));
+        assert_eq!(describe()["Table"]["TableStatus"], "CREATING");
+        twin.0.advance(Duration::from_hours(1));
+        assert_eq!(describe()["Table"]["TableStatus"] == "ACTIVE", there);
+        let names = json(&twin.send("ListTables", json!({})))["TableNames"].clone();
+        assert_eq!(names == json!(["copy", "tab"]), there);
+    }
+}
+
+#[test]
+fn outages_are_rules_that_end() {
+    for (outage, rules, after) in [
+        (Outage::Brownout, 3, [true, true]),
+        (Outage::ThrottleStorm, 1, [true, true]),
+        (Outage::AzLoss, 4, [true, false]),
+    ] {
+        let twin = Twin::on_demand();
+        let ids = twin
+            .0
+            .start_outage(outage, &Rule::new(Verdict::Reset).table("tab"))
+            .unwrap();
+        assert_eq!((ids.len(), twin.0.faults().never_fired().len()), (rules, 0));
+        let acts = after.map(|expect| {
+            let hurt = (0..400).filter(|at| {
+                let answer = twin.put(&at.to_string());
+                answer.status != 200 || answer.delivery != Delivery::Whole || answer.at != twin.0.clock().now()
+            });
+            let hurt = hurt.count();
+            twin.0.advance(Duration::from_secs(301));
+            assert_eq!(hurt > 150 && hurt < 320, expect, "{outage} {hurt}");
+            hurt > 0
+        });
+        assert_eq!(acts, after, "{outage}");
+        assert_eq!(twin.send("ListTables", json!({})).status, 200);
+    }
+    // A time that is asked for ends every part.
+    let twin = Twin::on_demand();
+    let scope = Rule::new(Verdict::Reset).lasting(Duration::from_secs(5));
+    twin.0.start_outage(Outage::AzLoss, &scope).unwrap();
+    twin.0.advance(Duration::from_secs(5));
+    assert!((0..100).all(|at| twin.put(&at.to_string()).delivery == Delivery::Whole));
 }

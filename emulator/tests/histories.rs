@@ -553,7 +553,7 @@ impl History {
         self.twin.engine.faults().clear();
         let key = KeyMatch::Partition(partition.clone());
         let rule = Rule::new(Verdict::Throttle(None)).operation(operation).key(key);
-        self.twin.engine.faults().add(rule.first(1));
+        self.twin.engine.add_fault(rule.first(1)).unwrap();
         self.throttle = Some((operation, partition));
     }
 

@@ -330,19 +330,21 @@ fn throttles_are_counted_by_reason_resource_and_operation() {
     let twin = watched();
     let _rules = [
         twin.engine
-            .faults()
-            .add(Rule::new(Verdict::Throttle(Some(Exceeded::MaxOnDemandThroughput))).operation("GetItem")),
-        twin.engine.faults().add(
-            Rule::new(Verdict::Throttle(Some(Exceeded::KeyRangeThroughput)))
-                .operation("PutItem")
-                .index("by-g"),
-        ),
+            .add_fault(Rule::new(Verdict::Throttle(Some(Exceeded::MaxOnDemandThroughput))).operation("GetItem"))
+            .unwrap(),
         twin.engine
-            .faults()
-            .add(Rule::new(Verdict::Throttle(None)).operation("BatchWriteItem").first(3)),
+            .add_fault(
+                Rule::new(Verdict::Throttle(Some(Exceeded::KeyRangeThroughput)))
+                    .operation("PutItem")
+                    .index("by-g"),
+            )
+            .unwrap(),
         twin.engine
-            .faults()
-            .add(Rule::new(Verdict::Throttle(None)).operation("TransactWriteItems")),
+            .add_fault(Rule::new(Verdict::Throttle(None)).operation("BatchWriteItem").first(3))
+            .unwrap(),
+        twin.engine
+            .add_fault(Rule::new(Verdict::Throttle(None)).operation("TransactWriteItems"))
+            .unwrap(),
     ];
     let write = |key: &str| json!({"PutRequest": {"Item": {"pk": {"S": key}}}});
     let batch = |keys: &[&str]| json!({"RequestItems": {"tab": keys.iter().map(|key| write(key)).collect::<Vec<_>>()}});
@@ -381,15 +383,15 @@ fn what_fails_at_the_service_is_a_system_error() {
         // Nothing was answered: nobody has seen a status.
         (Verdict::Reset, 2),
     ] {
-        let rule = twin.engine.faults().add(Rule::new(verdict).operation("GetItem"));
+        let rule = twin.engine.add_fault(Rule::new(verdict).operation("GetItem")).unwrap();
         twin.send("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
         twin.engine.faults().remove(rule);
         let errors = format!("SystemErrors{{TableName=tab, Operation=GetItem}} {expect}");
         assert!(metrics(&twin).contains(&errors), "{verdict:?}: {:?}", metrics(&twin));
     }
     twin.engine
-        .faults()
-        .add(Rule::new(Verdict::InternalServerError).operation("ListTables"));
+        .add_fault(Rule::new(Verdict::InternalServerError).operation("ListTables"))
+        .unwrap();
     twin.send("ListTables", &json!({}));
     assert!(metrics(&twin).contains(&"SystemErrors{Operation=ListTables} 1".to_owned()));
 }
@@ -599,7 +601,7 @@ fn a_search_of_a_vector_index_is_told() {
     for (error, returned) in [(None, 1), (internal, 0)] {
         if error.is_some() {
             let rule = Rule::new(Verdict::InternalServerError).operation("SearchVectors");
-            twin.engine.faults().add(rule);
+            twin.engine.add_fault(rule).unwrap();
         }
         twin.send("SearchVectors", &search);
         let seen = last(&twin);

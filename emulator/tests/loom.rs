@@ -429,8 +429,8 @@ fn a_fault_rule_is_spent_once() {
     explore(|| {
         let twin = Twin::with(TABLE);
         twin.0
-            .faults()
-            .add(Rule::new(Verdict::Throttle(None)).operation("GetItem").first(1));
+            .add_fault(Rule::new(Verdict::Throttle(None)).operation("GetItem").first(1))
+            .unwrap();
         let get = |twin: &Twin| {
             let body = r#"{"TableName":"tab","Key":{"pk":{"S":"a"}}}"#;
             twin.send("GetItem", body).0 == 400

@@ -86,14 +86,14 @@ fn twin(seed: u64) -> Twin {
 fn set_up(twin: &Twin) {
     create_living_table(twin);
     twin.engine.set_conditions(conditions());
-    let faults = twin.engine.faults();
-    faults.add(Rule::new(Verdict::Reset).operation("PutItem").share(0.2));
-    faults.add(Rule::new(Verdict::AnswerLost).share(0.1));
-    faults.add(
-        Rule::new(Verdict::Wait(Duration::from_secs(1)))
-            .operation("GetItem")
-            .share(0.3),
-    );
+    let late = Rule::new(Verdict::Wait(Duration::from_secs(1))).operation("GetItem");
+    for rule in [
+        Rule::new(Verdict::Reset).operation("PutItem").share(0.2),
+        Rule::new(Verdict::AnswerLost).share(0.1),
+        late.share(0.3),
+    ] {
+        twin.engine.add_fault(rule).unwrap();
+    }
 }
 
 /// A request of a thread, on keys of its own.

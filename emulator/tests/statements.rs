@@ -178,11 +178,14 @@ fn an_update_nests_as_deep_as_it_has_operators() {
 #[test]
 fn rules_meet_statements() {
     let twin = twin();
-    let throttle = twin.engine.faults().add(
-        Rule::new(Verdict::Throttle(None))
-            .operation("BatchExecuteStatement")
-            .first(1),
-    );
+    let throttle = twin
+        .engine
+        .add_fault(
+            Rule::new(Verdict::Throttle(None))
+                .operation("BatchExecuteStatement")
+                .first(1),
+        )
+        .unwrap();
     let statement = |sk: u64| json!({"Statement": format!("DELETE FROM tab WHERE pk = 'a' AND sk = {sk}")});
     let batch = json!({"Statements": [statement(1), statement(2)]});
     let answer = twin.ok("BatchExecuteStatement", &batch);
@@ -190,8 +193,8 @@ fn rules_meet_statements() {
     assert_eq!(answer["Responses"][1], json!({"TableName": "tab"}));
     twin.engine.faults().remove(throttle);
     twin.engine
-        .faults()
-        .add(Rule::new(Verdict::Throttle(None)).operation("ExecuteTransaction"));
+        .add_fault(Rule::new(Verdict::Throttle(None)).operation("ExecuteTransaction"))
+        .unwrap();
     let (status, body) = twin.send(
         "ExecuteTransaction",
         &json!({"TransactStatements": [statement(1), statement(2)]}),
@@ -201,8 +204,8 @@ fn rules_meet_statements() {
         (400, &json!("ThrottlingError"))
     );
     twin.engine
-        .faults()
-        .add(Rule::new(Verdict::InternalServerError).operation("ExecuteStatement"));
+        .add_fault(Rule::new(Verdict::InternalServerError).operation("ExecuteStatement"))
+        .unwrap();
     let (status, _) = twin.send("ExecuteStatement", &json!({"Statement": "SELECT * FROM tab"}));
     assert_eq!(status, 500);
 }

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::Twin;
+use dynatwin_engine::conditions::{Conditions, Lag};
+use dynatwin_engine::fault::{JobFault, Rule, Verdict};
 use dynatwin_engine::request::ItemRecord;
 use dynatwin_engine::transfer::{Depot, Export, Failure, Line, Record, Report, Source};
 use dynatwin_engine::value::AttributeValue;
@@ -118,4 +120,61 @@ fn an_incremental_export_has_what_was_changed_and_nothing_else() {
         matches!(&lines[..], [Line::Change { keys, new: None, .. }] if keys.get("pk") == Some(&AttributeValue::string("c"))),
         "{lines:?}"
     );
+}
+
+#[test]
+fn a_rule_fails_what_runs() {
+    let (twin, shelf) = with_shelf();
+    twin.engine.set_conditions(Conditions {
+        table_status: Lag::Fixed(Duration::from_secs(10)),
+        ..Conditions::CALM
+    });
+    let source = json!({"S3Bucket": "shelf"});
+    let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["TableArn"].clone();
+    let export = json!({"TableArn": arn, "S3Bucket": "shelf"});
+    let import = json!({"S3BucketSource": source, "InputFormat": "DYNAMODB_JSON",
+        "TableCreationParameters": table("other")});
+    for (operation, body, look, name, fault, code) in [
+        (
+            "ExportTableToPointInTime",
+            &export,
+            "DescribeExport",
+            "Export",
+            JobFault::AccessDenied,
+            "S3AccessDenied",
+        ),
+        (
+            "ImportTable",
+            &import,
+            "DescribeImport",
+            "Import",
+            JobFault::Internal,
+            "InternalServerError",
+        ),
+    ] {
+        twin.engine
+            .add_fault(Rule::new(Verdict::FailJob(fault)).first(1))
+            .unwrap();
+        let (arn, status) = (format!("{name}Arn"), format!("{name}Status"));
+        let member = if name == "Import" {
+            "ImportTableDescription"
+        } else {
+            "ExportDescription"
+        };
+        let begun = twin.ok(operation, body);
+        let describe = || twin.ok(look, &json!({&arn: begun[member][&arn]}))[member].clone();
+        assert_eq!(describe()[&status], "IN_PROGRESS");
+        twin.engine.advance(Duration::from_hours(1));
+        assert_eq!(
+            (&describe()[&status], &describe()["FailureCode"]),
+            (&json!("FAILED"), &json!(code))
+        );
+        assert_eq!(shelf.0.lock().unwrap().len(), if name == "Import" { 3 } else { 0 });
+        assert_eq!(twin.ok("ListTables", &json!({}))["TableNames"], json!(["tab"]));
+        // The next one passes.
+        let again = twin.ok(operation, body);
+        twin.engine.advance(Duration::from_hours(1));
+        let done = twin.ok(look, &json!({&arn: again[member][&arn]}));
+        assert_eq!(done[member][&status], "COMPLETED");
+    }
 }

@@ -77,21 +77,34 @@ export type Verdict =
   | 'throttle'
   | { throttle: ThrottleReason }
   | 'internalServerError'
+  /** Carried out, and answered with a 500 if it succeeds. */
+  | 'internalServerErrorAfterApply'
   | 'serviceUnavailable'
   | 'itemCollectionSizeLimitExceeded'
   | 'limitExceeded'
-  /** Carried out, and answered so many seconds later. */
-  | { wait: number }
+  /** An exception that the operation is modelled with, such as `TransactionConflictException`. */
+  | { exception: string }
+  /** The table's encryption key cannot be used. */
+  | { kms: 'AccessDenied' | 'Disabled' | 'NotFound' }
+  /** Carried out, and answered so much later. */
+  | { wait: Lag }
   /** Not carried out: the connection is reset. */
   | 'reset'
   /** Carried out, and never answered. */
   | 'answerLost'
   /** Carried out, and the answer breaks off after so many bytes. */
-  | { truncate: number };
+  | { truncate: number }
+  /** Carried out, and the answer's `x-amz-crc32` is wrong. */
+  | 'corruptChecksum'
+  /** The export, import, bulk operation or restore that is started runs, and ends as failed. */
+  | 'failJob'
+  | { failJob: 'InternalServerError' | 'S3NoSuchBucket' | 'S3AccessDenied' | 'KmsNotFoundException' };
 
-/** A fault: what it matches, when it acts (at most one of `first`, `nth`, `everyNth`, `share`), and what it does. */
-export interface FaultRule {
-  verdict: Verdict;
+/** A moment, or a number of seconds after a rule is added. */
+export type When = number | string | Date;
+
+/** What a rule or an outage is about, and when. */
+export interface FaultScope {
   operation?: string;
   table?: string;
   /** Reads of this index, and writes to tables whose global index it is; a throttle is then the index's. */
@@ -102,11 +115,33 @@ export interface FaultRule {
   partition?: string;
   /** What the partition key begins with. */
   partitionPrefix?: string;
+  /** Only requests to this region. */
+  region?: string;
+  /** Only from then on, by the twin's clock. */
+  after?: When;
+  /** Only until then. */
+  until?: When;
+  /** Only for so many seconds, instead of `until`. */
+  for?: number;
+}
+
+/** A fault: what it matches, when it acts (at most one of `first`, `nth`, `everyNth`, `share`), and what it does. */
+export interface FaultRule extends FaultScope {
+  verdict: Verdict;
   first?: number;
   nth?: number;
   everyNth?: number;
   share?: number;
 }
+
+/**
+ * A kind of outage:
+ * - `'brownout'`: a tenth of all requests gets a 500, a twentieth a 503, and half of the others are answered late;
+ * - `'throttle-storm'`: half of all requests are throttled;
+ * - `'az-loss'`: for a minute a third of all requests gets no answer, for ten seconds a third of the others a 500, and for
+ *   five minutes a fifth of what is left is answered late.
+ */
+export type Outage = 'brownout' | 'throttle-storm' | 'az-loss';
 
 export interface FaultReport {
   id: number;
@@ -173,6 +208,8 @@ export interface Clock {
 export interface Faults {
   /** Installs a rule behind those there are; returns its number. */
   add(rule: FaultRule): number;
+  /** Starts an outage: installs its rules behind those there are; returns their numbers. */
+  startOutage(outage: Outage, scope?: FaultScope): number[];
   /** Takes a rule out; says what it did. */
   remove(id: number): FaultReport | undefined;
   clear(): void;

@@ -213,7 +213,11 @@ class Faults {
   }
 
   add(rule) {
-    return this.#engine.addFault(rule);
+    return this.#engine.addFault(timed(rule));
+  }
+
+  startOutage(outage, scope) {
+    return Array.from(this.#engine.startOutage(timed({ ...scope, outage })));
   }
 
   remove(id) {
@@ -231,6 +235,12 @@ class Faults {
   neverFired() {
     return this.#engine.idleFaults();
   }
+}
+
+// A rule's moments as texts.
+function timed(rule) {
+  if (!(rule?.after instanceof Date || rule?.until instanceof Date)) return rule;
+  return { ...rule, after: iso(rule.after), until: iso(rule.until) };
 }
 
 function refuseOthers(what, others) {

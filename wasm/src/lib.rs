@@ -198,7 +198,18 @@ impl Face {
     /// Installs a fault rule behind those there are; returns its number.
     #[wasm_bindgen(js_name = addFault)]
     pub fn add_fault(&self, rule: &JsValue) -> Outcome<f64> {
-        Ok(self.engine.faults().add(options::rule(rule)?).0 as f64)
+        let added = self.engine.add_fault(options::rule(rule)?);
+        let id = added.map_err(|error| options::refusal(&error.to_string()))?;
+        Ok(id.0 as f64)
+    }
+
+    /// Installs the rules of a named outage behind those there are; returns their numbers.
+    #[wasm_bindgen(js_name = startOutage)]
+    pub fn start_outage(&self, outage: &JsValue) -> Outcome<Vec<f64>> {
+        let (outage, scope) = options::outage(outage)?;
+        let started = self.engine.start_outage(outage, &scope);
+        let ids = started.map_err(|error| options::refusal(&error.to_string()))?;
+        Ok(ids.iter().map(|id| id.0 as f64).collect())
     }
 
     /// Takes a fault rule out; says what it did, or `undefined` if there is none of that number.

@@ -3,7 +3,7 @@
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::fault::Rule;
+use dynatwin_engine::fault::{Outage, Rule};
 use dynatwin_engine::wire::control::{self, Json, Members, Refusal};
 use dynatwin_engine::wire::encode::Writer;
 use js_sys::{Array, JSON, Object, Reflect};
@@ -100,6 +100,11 @@ pub fn conditions_object(conditions: &Conditions) -> JsValue {
 /// A fault rule; its members are described in `npm/index.d.ts`.
 pub fn rule(given: &JsValue) -> Outcome<Rule> {
     control::read_rule(&tree(given, MOST_DEPTH)).map_err(refused)
+}
+
+/// A named outage, with what it is about and when.
+pub fn outage(given: &JsValue) -> Outcome<(Outage, Rule)> {
+    control::read_outage(&tree(given, MOST_DEPTH)).map_err(refused)
 }
 
 /// A number of seconds, or `{ typical, longest }` in seconds.

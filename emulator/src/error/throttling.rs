@@ -157,6 +157,11 @@ impl Throttle {
 }
 
 impl ApiError {
+    /// Control-plane requests come too fast (recorded in October 2026).
+    pub fn rate_exceeded() -> ApiError {
+        ApiError::new(ErrorKind::Throttling, "Rate exceeded")
+    }
+
     /// Throughput is used up: the first of `throttles` has the word, and each is a reason.
     pub fn throttled(throttles: Vec<Throttle>) -> ApiError {
         let Some((kind, text)) = throttles.first().map(Throttle::words) else {

@@ -70,11 +70,7 @@ impl<'e> Context<'e> {
 
     /// Delays the answer; several delays add up.
     pub fn wait(&self, by: Duration) {
-        let aftermath = self.aftermath.get();
-        self.aftermath.set(Aftermath {
-            wait: aftermath.wait.saturating_add(by),
-            ..aftermath
-        });
+        self.change_aftermath(|aftermath| aftermath.wait = aftermath.wait.saturating_add(by));
     }
 
     /// The request is carried out at `moment`, and its answer delivered then.
@@ -90,10 +86,14 @@ impl<'e> Context<'e> {
 
     /// Sets how the answer is delivered.
     pub fn deliver(&self, delivery: Delivery) {
-        self.aftermath.set(Aftermath {
-            delivery,
-            ..self.aftermath.get()
-        });
+        self.change_aftermath(|aftermath| aftermath.delivery = delivery);
+    }
+
+    /// Changes what becomes of the answer, or of the job that the request starts.
+    pub(super) fn change_aftermath(&self, change: impl FnOnce(&mut Aftermath)) {
+        let mut aftermath = self.aftermath.get();
+        change(&mut aftermath);
+        self.aftermath.set(aftermath);
     }
 
     /// Leaves a word for the operator's log.

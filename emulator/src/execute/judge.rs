@@ -52,12 +52,26 @@ impl Context<'_> {
                 &[]
             },
             caller: &self.caller.access_key,
+            region: &self.caller.region,
+            now: self.now,
             owner: self.scope.hash(),
             partition: partition.as_deref(),
         };
         if let Some(Decided { verdict, index }) = faults.judge(&subject) {
             let index = index.as_deref().or(entry.index);
-            return self.carry_out(verdict, |exceeded| throttled(entry, index, exceeded));
+            let key_arn = entry.shape.definition.encryption.as_ref();
+            let key_arn = key_arn.map(|encryption| encryption.key_arn.as_str());
+            let throttle = |throttle| match throttle {
+                Throttled::As(exceeded) => throttled(entry, index, exceeded),
+                Throttled::With(ErrorKind::ProvisionedThroughputExceeded) => {
+                    throttled(entry, index, Some(Exceeded::ProvisionedThroughput))
+                }
+                Throttled::With(ErrorKind::RequestLimitExceeded) => {
+                    throttled(entry, index, Some(Exceeded::AccountLimit))
+                }
+                Throttled::With(_) => on_demand_throttled(entry, index),
+            };
+            return self.carry_out(verdict, (&entry.table.name, key_arn), throttle);
         }
         if dials {
             if faults.decide("internal error", &subject, conditions.internal_errors) {
@@ -78,46 +92,57 @@ impl Context<'_> {
             index: None,
             feeds: &[],
             caller: &self.caller.access_key,
+            region: &self.caller.region,
+            now: self.now,
             owner: self.scope.hash(),
             partition: None,
         }) {
             None => Ok(()),
-            // Recorded of control-plane requests that come too fast (October 2026).
-            Some(Decided { verdict, .. }) => {
-                self.carry_out(verdict, |_| ApiError::new(ErrorKind::Throttling, "Rate exceeded"))
-            }
+            Some(Decided { verdict, .. }) => self.carry_out(verdict, (table, None), |_| ApiError::rate_exceeded()),
         }
     }
 
-    fn carry_out(&self, verdict: Verdict, throttle: impl FnOnce(Option<Exceeded>) -> ApiError) -> Result<(), ApiError> {
+    /// Carries out a verdict about a table and its encryption key.
+    fn carry_out(
+        &self,
+        verdict: Verdict,
+        (table, key_arn): (&str, Option<&str>),
+        throttle: impl FnOnce(Throttled) -> ApiError,
+    ) -> Result<(), ApiError> {
         match verdict {
-            Verdict::Throttle(exceeded) => Err(throttle(exceeded)),
-            Verdict::InternalServerError => Err(ApiError::internal()),
-            Verdict::ServiceUnavailable => Err(ApiError::unavailable()),
-            Verdict::ItemCollectionSizeLimitExceeded => Err(ApiError::collection_too_large()),
-            Verdict::LimitExceeded => Err(ApiError::subscriber_limit(SIMULTANEOUS_TABLES)),
+            Verdict::Throttle(exceeded) => return Err(throttle(Throttled::As(exceeded))),
+            Verdict::InternalServerError => return Err(ApiError::internal()),
+            Verdict::ServiceUnavailable => return Err(ApiError::unavailable()),
+            Verdict::Exception(
+                kind @ (ErrorKind::Throttling
+                | ErrorKind::ProvisionedThroughputExceeded
+                | ErrorKind::RequestLimitExceeded),
+            ) => return Err(throttle(Throttled::With(kind))),
+            Verdict::Exception(kind) => return Err(self.injected(kind, table)),
+            Verdict::Kms(fault) => return Err(self.kms_error(fault, key_arn)),
             Verdict::Reset => {
                 self.deliver(Delivery::Reset);
-                Err(ApiError::internal())
+                return Err(ApiError::internal());
             }
-            Verdict::Wait(by) => {
-                self.wait(by);
-                Ok(())
-            }
-            Verdict::AnswerLost => {
-                self.deliver(Delivery::Lost);
-                Ok(())
-            }
-            Verdict::Truncate(bytes) => {
-                self.deliver(Delivery::Truncated(bytes));
-                Ok(())
-            }
+            Verdict::Wait(by) => self.wait(by),
+            Verdict::WaitAbout(lag) => self.wait(lag.longest()),
+            Verdict::AnswerLost => self.deliver(Delivery::Lost),
+            Verdict::Truncate(bytes) => self.deliver(Delivery::Truncated(bytes)),
+            Verdict::InternalServerErrorAfterApply => self.change_aftermath(|aftermath| aftermath.fails = true),
+            Verdict::CorruptChecksum => self.change_aftermath(|aftermath| aftermath.corrupt_checksum = true),
+            Verdict::FailJob(fault) => self.change_aftermath(|aftermath| aftermath.job_fault = Some(fault)),
         }
+        Ok(())
     }
 }
 
-/// What [`Verdict::LimitExceeded`] says: an older text, with the quota of today.
-const SIMULTANEOUS_TABLES: &str = "Only 500 tables can be created, updated, or deleted simultaneously";
+/// How a rule throttles.
+enum Throttled {
+    /// For this reason, or for what the table's billing mode runs out of.
+    As(Option<Exceeded>),
+    /// With this exception.
+    With(ErrorKind),
+}
 
 /// Whether an error is a throttle: in a batch its entry comes back unprocessed.
 pub fn is_throttle(error: &ApiError) -> bool {
@@ -139,6 +164,10 @@ fn key_text(value: &AttributeValue) -> Option<CompactString> {
 /// The service's error for an entry that is throttled: by default for what its table's billing mode runs out of. A global
 /// index has throughput of its own, a local one its table's.
 fn throttled(entry: &Entry<'_>, index: Option<&str>, exceeded: Option<Exceeded>) -> ApiError {
+    ApiError::throttled(vec![throttle(entry, index, exceeded)])
+}
+
+fn throttle(entry: &Entry<'_>, index: Option<&str>, exceeded: Option<Exceeded>) -> Throttle {
     let definition = &entry.shape.definition;
     let provisioned = definition.billing == BillingMode::Provisioned;
     let index = index.filter(|name| definition.globals.iter().any(|global| global.name == *name));
@@ -148,11 +177,19 @@ fn throttled(entry: &Entry<'_>, index: Option<&str>, exceeded: Option<Exceeded>)
     } else {
         Exceeded::KeyRangeThroughput
     });
-    ApiError::throttled(vec![Throttle {
+    Throttle {
         exceeded,
         of_index,
         writes: entry.writes,
         provisioned,
         resource: entry.table.resource_arn(index),
+    }
+}
+
+/// `ThrottlingException` on whatever table: its key range is too hot.
+fn on_demand_throttled(entry: &Entry<'_>, index: Option<&str>) -> ApiError {
+    ApiError::throttled(vec![Throttle {
+        provisioned: false,
+        ..throttle(entry, index, Some(Exceeded::KeyRangeThroughput))
     }])
 }

@@ -9,6 +9,7 @@ mod context;
 mod control;
 mod due;
 mod gauges;
+mod injected;
 mod judge;
 mod read;
 mod search;

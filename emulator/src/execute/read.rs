@@ -8,7 +8,7 @@ use super::transact::reason;
 use super::{Context, Entry, Target};
 use super::{due, stale, trace};
 use crate::capacity::units::{self, Units};
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorKind};
 use crate::key::Key;
 use crate::storage::{Page, Past, Walk};
 use crate::value::{AttributeValue, Item, Map};
@@ -181,11 +181,11 @@ pub fn read_again(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Option<
     Ok(items)
 }
 
-/// Holds the rules and dials against all of them. A throttle cancels all.
+/// Applies the fault rules and conditions to all of them. A throttle or a conflict cancels all.
 fn judge_all(context: &Context<'_>, gets: &[Get<'_>]) -> Result<(), ApiError> {
     for (at, get) in gets.iter().enumerate() {
         context.judge(&get.entry()).map_err(|error| {
-            if !is_throttle(&error) {
+            if !is_throttle(&error) && error.kind() != ErrorKind::TransactionConflict {
                 return error;
             }
             let failures = (0..gets.len()).map(|other| (other == at).then(|| error.clone()));

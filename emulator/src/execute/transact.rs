@@ -182,6 +182,7 @@ fn cancels(error: &ApiError) -> bool {
             | ErrorKind::ItemCollectionSizeLimitExceeded
             | ErrorKind::DuplicateItem
             | ErrorKind::ResourceNotFound
+            | ErrorKind::TransactionConflict
     );
     of_entry || is_throttle(error)
 }

@@ -136,6 +136,11 @@ pub(super) fn make(
     let vectors = definition.vectors.iter().map(|_| Arc::new(VectorEntries::new()));
     let arn = context.table_arn(&name);
     let active_at = context.now.plus(lag);
+    let restored = extras.restored.map(|restored| Restored {
+        fails: context.aftermath().job_fault.is_some(),
+        ..restored
+    });
+    let fails_at = restored.as_ref().filter(|restored| restored.fails).map(|_| active_at);
     let mut shape = Shape {
         epoch: 1,
         indexes: indexes.collect(),
@@ -149,11 +154,11 @@ pub(super) fn make(
         index_lags: BTreeMap::new(),
         seed,
         active_at,
-        deleted_at: None,
+        deleted_at: fails_at,
         jobs: Vec::new(),
         recent: Recent::default(),
         recovery: None,
-        restored: extras.restored.map(Arc::new),
+        restored: restored.map(Arc::new),
         attached: Arc::new(extras.attached),
     };
     if let Some(view) = extras.stream {

@@ -83,7 +83,7 @@ fn status(shape: &Shape, look: Look) -> &'static str {
     match look {
         Look::Created(_) => "CREATING",
         Look::Deleted(_) => "DELETING",
-        Look::At(_) if shape.deleted_at.is_some() => "DELETING",
+        Look::At(_) if shape.is_deleting() => "DELETING",
         Look::At(now) if now < shape.active_at => "CREATING",
         _ if shape.jobs.iter().any(|job| look.holds_table(job)) => "UPDATING",
         _ => "ACTIVE",

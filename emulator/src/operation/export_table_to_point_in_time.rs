@@ -198,6 +198,9 @@ fn carry_out(
     filter: &lines::Filter<'_>,
 ) {
     let end = transfers::end(context, &transfer.table_name, &transfer.arn);
+    if let Some(failure) = context.job_failure() {
+        return transfer.finish(end, Some(failure), Counts::default());
+    }
     let owned = |text: Option<&crate::value::Text>| text.map(std::string::ToString::to_string);
     let export = Export {
         arn: transfer.arn.clone(),

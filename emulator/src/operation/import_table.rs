@@ -201,6 +201,9 @@ fn import(
     end: Moment,
     counts: &mut Counts,
 ) -> Result<(), Failure> {
+    if let Some(failure) = context.job_failure() {
+        return Err(failure);
+    }
     let mut items: Vec<(Key, Item)> = Vec::new();
     let source = source(request, &definition);
     counts.bytes = transfers::depot(context)?.read(&source, &mut |record: Record| {

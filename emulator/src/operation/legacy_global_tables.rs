@@ -2,7 +2,7 @@
 //! none, whatever the name (recorded in October 2026; docs/behavior: 04 12.5).
 
 use super::check;
-use crate::error::{ApiError, ErrorKind, Violations};
+use crate::error::{ApiError, Violations};
 use crate::value::Text;
 
 /// `GlobalTableName`, checked with what else is wrong.
@@ -15,8 +15,5 @@ pub fn check_name(faults: &mut Violations, name: Option<&Text>) {
 
 /// The table is not there; or is there, and no global one.
 pub fn not_found(name: Option<&str>) -> ApiError {
-    ApiError::new(
-        ErrorKind::GlobalTableNotFound,
-        format!("Global table with name: '{}' does not exist.", name.unwrap_or_default()),
-    )
+    ApiError::global_table_not_found(name.unwrap_or_default())
 }

@@ -263,6 +263,7 @@ pub static CONTROLS: &[Control] = controls! {
     "clearFaults" DELETE "/_dynatwin/faults" => faults::clear,
     "getFault" GET "/_dynatwin/faults/{id}" => faults::show,
     "removeFault" DELETE "/_dynatwin/faults/{id}" => faults::remove,
+    "startOutage" POST "/_dynatwin/outages" => faults::start_outage takes body,
     "watch" POST "/_dynatwin/watch" => watch::watch,
     "unwatch" POST "/_dynatwin/unwatch" => watch::unwatch,
     "getMetrics" GET "/_dynatwin/metrics" => watch::metrics,

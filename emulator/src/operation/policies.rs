@@ -72,13 +72,7 @@ pub fn target(context: &Context<'_>, resource: &Resource<'_>) -> Result<Target, 
 
 /// The policy that is not there.
 pub fn not_found(resource: &Resource<'_>) -> ApiError {
-    ApiError::new(
-        ErrorKind::PolicyNotFound,
-        format!(
-            "Resource-based policy not found for the provided ResourceArn: {}",
-            resource.arn
-        ),
-    )
+    ApiError::policy_not_found(resource.arn)
 }
 
 /// The policy that a new table is made with.

@@ -31,6 +31,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         backup_arn: Some(backup.arn.clone()),
         table_arn: backup.table_arn.clone(),
         at: backup.created,
+        fails: false,
     };
     let items = backup.snapshot.items();
     restore::make(context, out, (&target, definition), items, restored, |table| {

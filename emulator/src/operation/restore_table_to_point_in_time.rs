@@ -36,6 +36,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         backup_arn: None,
         table_arn: found.table.arn.clone(),
         at,
+        fails: false,
     };
     let target = request.target_table_name.unwrap_or_default();
     let items = snapshot.items_at(at);

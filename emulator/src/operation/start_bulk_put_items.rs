@@ -121,7 +121,7 @@ fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     if now < shape.active_at {
         return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
     }
-    if shape.deleted_at.is_some() {
+    if shape.is_deleting() {
         return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
     }
     let creates = |work: &Work| matches!(work, Work::CreateIndex { .. });
@@ -170,6 +170,9 @@ struct Load<'l> {
 
 impl Load<'_> {
     fn run(&mut self, transfer: &Transfer, request: &StartBulkPutItems) -> Result<(), Failure> {
+        if let Some(failure) = self.context.job_failure() {
+            return Err(failure);
+        }
         let input = request.input.clone().unwrap_or_default();
         let depot = transfers::depot(self.context)?;
         let bucket = input.source.s3_bucket.unwrap_or_default();

@@ -60,7 +60,7 @@ impl Edit<'_> {
     fn run(&mut self) -> Result<(), ApiError> {
         let now = self.context.now;
         let name = &self.table.name;
-        if self.shape.deleted_at.is_some() {
+        if self.shape.is_deleting() {
             return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
         }
         if self.shape.is_restoring(now) {

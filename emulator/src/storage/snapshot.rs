@@ -67,4 +67,6 @@ pub struct Restored {
     pub table_arn: String,
     /// The moment that was restored.
     pub at: Moment,
+    /// Whether the restore fails: then the table is gone when it would be ready.
+    pub fails: bool,
 }

@@ -197,7 +197,13 @@ impl Shape {
 
     /// Whether the table is still being made of a backup or of another table's past.
     pub fn is_restoring(&self, now: Moment) -> bool {
-        self.restored.is_some() && now < self.active_at && self.deleted_at.is_none()
+        self.restored.is_some() && now < self.active_at && !self.is_deleting()
+    }
+
+    /// Whether the table is being deleted, or was. One whose restore fails goes without that.
+    pub fn is_deleting(&self) -> bool {
+        let fails = self.restored.as_ref().is_some_and(|restored| restored.fails);
+        self.deleted_at.is_some() && !fails
     }
 
     /// Whether what hangs on the table still answers though it is being deleted, for so long.
@@ -284,11 +290,14 @@ impl Table {
     /// How far it is in its life.
     pub fn stage(&self, shape: &Shape, now: Moment) -> Stage {
         let known = self.created.plus(shape.active_at.since(self.created) / 3);
-        match shape.deleted_at {
-            Some(_) => Stage::Deleting,
-            None if now >= shape.active_at => Stage::Standing,
-            None if now >= known => Stage::Creating,
-            None => Stage::Unknown,
+        if shape.is_deleting() {
+            Stage::Deleting
+        } else if now >= shape.active_at {
+            Stage::Standing
+        } else if now >= known {
+            Stage::Creating
+        } else {
+            Stage::Unknown
         }
     }
 

@@ -30,6 +30,11 @@ pub const fn exception(kind: ErrorKind) -> &'static str {
         ErrorKind::ResourceInUse => "ResourceInUseException",
         ErrorKind::PolicyNotFound => "PolicyNotFoundException",
         ErrorKind::GlobalTableNotFound => "GlobalTableNotFoundException",
+        ErrorKind::GlobalTableAlreadyExists => "GlobalTableAlreadyExistsException",
+        ErrorKind::IndexNotFound => "IndexNotFoundException",
+        ErrorKind::ReplicaAlreadyExists => "ReplicaAlreadyExistsException",
+        ErrorKind::ReplicaNotFound => "ReplicaNotFoundException",
+        ErrorKind::ReplicatedWriteConflict => "ReplicatedWriteConflictException",
         ErrorKind::ConditionalCheckFailed => "ConditionalCheckFailedException",
         ErrorKind::DuplicateItem => "DuplicateItemException",
         ErrorKind::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceededException",
@@ -56,6 +61,19 @@ pub const fn exception(kind: ErrorKind) -> &'static str {
         ErrorKind::ImportNotFound => "ImportNotFoundException",
         ErrorKind::ImportConflict => "ImportConflictException",
     }
+}
+
+/// The exception of this name.
+///
+/// ```
+/// use dynatwin_engine::error::ErrorKind;
+/// use dynatwin_engine::wire::error::exception_named;
+///
+/// assert_eq!(exception_named("LimitExceededException"), Some(ErrorKind::LimitExceeded));
+/// assert_eq!(exception_named("LimitExceeded"), None);
+/// ```
+pub fn exception_named(name: &str) -> Option<ErrorKind> {
+    ErrorKind::ALL.into_iter().find(|kind| exception(*kind) == name)
 }
 
 /// The package of an exception. Throttling with a reason is the database's word, without one its front's.

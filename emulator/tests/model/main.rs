@@ -10,14 +10,16 @@ mod bounds;
 mod service;
 mod types;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use bounds::{Rule, breaks, general, is};
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::fault::MODELLED;
 use dynatwin_engine::operation::OPERATIONS;
+use dynatwin_engine::wire::error::exception;
 use serde_json::{Value, json};
 use service::{KEY, Model, Place};
 use types::mismatch;
@@ -179,4 +181,33 @@ fn a_member_of_another_operation_is_passed_over() {
         }
     }
     assert!(report.is_empty(), "{report}");
+}
+
+#[test]
+fn the_table_of_exceptions_is_that_of_the_model() {
+    let text = include_str!("constraints.json");
+    let model: Value = serde_json::from_str(text).unwrap();
+    let declared: BTreeMap<String, BTreeSet<String>> = model["operations"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(operation, row)| {
+            let errors = row["errors"].as_array().unwrap().iter();
+            let errors = errors.map(|error| error.as_str().unwrap().to_owned());
+            // Any operation can answer with these.
+            let errors =
+                errors.filter(|error| !["InternalServerError", "ThrottlingException"].contains(&error.as_str()));
+            (operation.clone(), errors.collect())
+        })
+        .collect();
+    let ours = MODELLED.iter().map(|(operation, kinds)| {
+        let kinds = kinds.iter().map(|kind| exception(*kind).to_owned());
+        ((*operation).to_owned(), kinds.collect())
+    });
+    assert_eq!(ours.collect::<BTreeMap<_, _>>(), declared);
+    let names: Vec<&str> = MODELLED.iter().map(|(operation, _)| *operation).collect();
+    assert_eq!(
+        names,
+        OPERATIONS.iter().map(|operation| operation.name).collect::<Vec<_>>()
+    );
 }

@@ -73,7 +73,8 @@ impl Client<'_> {
             2 => Occasion::EveryNth(1 + count),
             _ => Occasion::Share(count as f64 / 10.0),
         });
-        self.world.twin.engine.faults().add(rule);
+        // One with an exception that its operation is not modelled with is refused.
+        drop(self.world.twin.engine.add_fault(rule));
     }
 
     fn stand_still(&mut self, table: usize) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use dynatwin_engine::engine::Engine;
-use dynatwin_engine::fault::{Rule, RuleId, RuleReport};
+use dynatwin_engine::fault::{InvalidRule, Outage, Rule, RuleId, RuleReport, Verdict};
 
 /// The twin's fault rules: what makes requests fail, wait, or lose their answer. The first rule that acts on a request
 /// decides.
@@ -28,12 +28,80 @@ impl Faults {
     }
 
     /// Installs a rule behind those there are, for as long as the guard is held.
+    ///
+    /// # Panics
+    ///
+    /// If the rule can never act: the operation is not modelled with its exception, or its time ends before it begins. See
+    /// [`try_add`](Faults::try_add).
+    #[track_caller]
     pub fn add(&self, rule: Rule) -> FaultGuard {
-        FaultGuard {
-            id: self.0.faults().add(rule),
+        match self.try_add(rule) {
+            Ok(guard) => guard,
+            Err(error) => panic!("dynatwin: {error}"),
+        }
+    }
+
+    /// Installs a rule behind those there are, unless it can never act.
+    ///
+    /// ```
+    /// use dynatwin::{ErrorKind, Rule, Twin, Verdict};
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let conflict = Rule::new(Verdict::Exception(ErrorKind::TransactionConflict));
+    /// assert!(twin.faults().try_add(conflict.clone().operation("PutItem")).is_ok());
+    /// assert!(twin.faults().try_add(conflict.operation("GetItem")).is_err());
+    /// ```
+    pub fn try_add(&self, rule: Rule) -> Result<FaultGuard, InvalidRule> {
+        let id = self.0.add_fault(rule)?;
+        Ok(FaultGuard {
+            id,
             engine: Arc::clone(&self.0),
             kept: false,
-        }
+        })
+    }
+
+    /// Starts an outage that affects everything, for as long as the guards are held.
+    ///
+    /// ```
+    /// use dynatwin::{Outage, Twin};
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let outage = twin.faults().outage(Outage::AzLoss);
+    /// assert_eq!(twin.faults().report().len(), outage.len());
+    /// drop(outage);
+    /// assert!(twin.faults().report().is_empty());
+    /// ```
+    pub fn outage(&self, outage: Outage) -> Vec<FaultGuard> {
+        self.outage_of(outage, &Rule::new(Verdict::Reset))
+    }
+
+    /// Starts an outage that affects what `scope` matches, in its time: of that rule the verdict and the occasion do not
+    /// count.
+    ///
+    /// ```
+    /// use dynatwin::{Outage, Rule, Twin, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let orders = Rule::new(Verdict::Reset).table("Orders").lasting(Duration::from_secs(60));
+    /// let outage = twin.faults().outage_of(Outage::Brownout, &orders);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the scope's time ends before it begins.
+    #[track_caller]
+    pub fn outage_of(&self, outage: Outage, scope: &Rule) -> Vec<FaultGuard> {
+        let ids = match self.0.start_outage(outage, scope) {
+            Ok(ids) => ids,
+            Err(error) => panic!("dynatwin: {error}"),
+        };
+        let guard = |id| FaultGuard {
+            id,
+            engine: Arc::clone(&self.0),
+            kept: false,
+        };
+        ids.into_iter().map(guard).collect()
     }
 
     /// The rules, and what they did.

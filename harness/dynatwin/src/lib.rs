@@ -68,7 +68,9 @@
 //!
 //! | [`Verdict`] | carried out | what the SDK sees |
 //! |---|---|---|
-//! | `Wait` | yes | the answer, that much later by the twin's clock, or its own timeout if that is earlier |
+//! | `Wait`, `WaitAbout` | yes | the answer, that much later by the twin's clock, or its own timeout if that is earlier |
+//! | `InternalServerErrorAfterApply` | yes | a 500, which it retries: the retry meets its own write |
+//! | `CorruptChecksum` | yes | an answer whose `x-amz-crc32` is wrong |
 //! | `Truncate` | yes | a body that breaks off: a response error, which it retries |
 //! | `AnswerLost` | yes | a timeout: its own, or if it has set none, after a minute by the twin's clock |
 //! | `Reset` | no | a connection that was reset: a dispatch failure, which it retries |
@@ -91,5 +93,8 @@ pub use dynatwin_engine::capacity::Heat;
 pub use dynatwin_engine::clock::{Clock, Moment};
 pub use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
 pub use dynatwin_engine::engine::{Engine, NotThere};
-pub use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, RuleReport, Verdict};
+pub use dynatwin_engine::error::ErrorKind;
+pub use dynatwin_engine::fault::{
+    Exceeded, InvalidRule, JobFault, KeyMatch, KmsFault, Occasion, Outage, Rule, RuleReport, Verdict, When, Window,
+};
 pub use dynatwin_engine::journal::{Metric, ScanSeen};

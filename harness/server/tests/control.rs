@@ -281,7 +281,7 @@ fn fault_rules() {
                 json!({"verdict": "reset", "tabel": "T"}),
                 400,
                 error(
-                    "rule has no member \"tabel\": there are verdict, operation, table, index, caller, partition, partitionPrefix, first, nth, everyNth, share.",
+                    "rule has no member \"tabel\": there are verdict, first, nth, everyNth, share, operation, table, index, caller, region, partition, partitionPrefix, after, until, for.",
                 ),
             ),
             (
@@ -289,6 +289,29 @@ fn fault_rules() {
                 json!({"verdict": "reset", "first": 0}),
                 400,
                 error("rule.first is a whole number from 1 on."),
+            ),
+            (
+                "POST faults",
+                json!({"verdict": {"exception": "TransactionConflictException"}, "operation": "GetItem"}),
+                400,
+                error("GetItem is not modelled with TransactionConflictException."),
+            ),
+            (
+                "POST outages",
+                json!({"outage": "az-loss", "table": "Nowhere", "for": 30}),
+                200,
+                json!({"rules": [
+                    {"outage": "az-loss", "until": "2026-01-01T00:00:30.000Z"},
+                    {"outage": "az-loss"},
+                    {"outage": "az-loss", "until": "2026-01-01T00:00:10.000Z"},
+                    {"outage": "az-loss"},
+                ]}),
+            ),
+            (
+                "POST outages",
+                json!({"outage": "flood"}),
+                400,
+                error("There is no outage called \"flood\": there are brownout, throttle-storm and az-loss."),
             ),
         ],
     );
@@ -314,7 +337,13 @@ fn verdicts() {
             400,
             "ItemCollectionSizeLimitExceeded",
         ),
-        (json!("limitExceeded"), 400, "LimitExceeded"),
+        (
+            json!({"exception": "TransactionConflictException"}),
+            400,
+            "TransactionConflictException",
+        ),
+        (json!({"kms": "AccessDenied"}), 400, "KMS key access denied error"),
+        (json!("internalServerErrorAfterApply"), 500, "InternalServerError"),
         (json!({"wait": 5}), 200, "{}"),
     ] {
         let rule = json!({"verdict": verdict, "operation": "PutItem", "partition": "a", "caller": "me"});
@@ -338,7 +367,7 @@ fn there_are_only_so_many_rules() {
     for _ in 0..1000 {
         assert_eq!(twin.control("POST", "faults", Some(&rule)).0, 200);
     }
-    let full = error("There are 1000 rules, which is as many as there can be.");
+    let full = error("There can be at most 1000 fault rules.");
     assert_eq!(twin.control("POST", "faults", Some(&rule)), (400, full));
     assert_eq!(twin.control("DELETE", "faults/1000", None).0, 200);
     assert_eq!(twin.control("POST", "faults", Some(&rule)).0, 200);

@@ -137,6 +137,11 @@ test('fault rules are counted, reported and taken out', () => {
   for (const verdict of ['internalServerError', 'serviceUnavailable', 'reset', 'answerLost', { wait: 1 }, { truncate: 3 },
     { throttle: 'KeyRangeThroughput' }]) faults.add({ verdict, partitionPrefix: 'a', everyNth: 2 });
   assert.equal(faults.report().length, 8);
+  for (const verdict of [{ exception: 'TransactionConflictException' }, { kms: 'Disabled' }, 'corruptChecksum', 'failJob',
+    'internalServerErrorAfterApply', { wait: { typical: 0.1, longest: 2 } }]) {
+    faults.remove(faults.add({ verdict, region: 'us-east-1', after: new Date('2030-01-01'), for: 60 }));
+  }
+  faults.startOutage('az-loss', { table: 'Orders' }).forEach((rule) => faults.remove(rule));
   assert.equal(faults.remove(id).id, id);
   assert.equal(faults.remove(id), undefined);
   faults.clear();
@@ -153,6 +158,9 @@ test('fault rules that say nothing, or too much, are refused', () => {
   refused({ verdict: 'reset', first: 0.5 }, /rule\.first is a whole number from 1 on/);
   refused({ verdict: 'reset', share: 1.5 }, /rule\.share is a number from 0 to 1/);
   refused({ verdict: 'reset', partition: 'a', partitionPrefix: 'a' }, /not both/);
+  refused({ verdict: { exception: 'TransactionConflictException' }, operation: 'GetItem' }, /GetItem is not modelled/);
+  refused({ verdict: 'reset', after: 2, until: 1 }, /ends before it begins/);
+  assert.throws(() => new Dynatwin().faults.startOutage('flood'), /There is no outage called "flood"/);
   refused({ verdict: 'reset', tabel: 'T' }, /rule has no member "tabel"/);
   refused('reset', /rule is an object/);
 });

@@ -1,9 +1,9 @@
 //! Fault rules: set, counted, taken out.
 
 use super::Asked;
-use crate::fault::{RuleId, RuleReport};
+use crate::fault::{Rule, RuleId, RuleReport};
 use crate::limits;
-use crate::wire::control::{Heard, Refusal, read_rule, shortened, write_report};
+use crate::wire::control::{Heard, Refusal, read_outage, read_rule, shortened, write_report};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -23,21 +23,35 @@ pub fn list(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 /// Sets a rule behind those there are.
 pub fn add(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
     let rule = read_rule(&asked.body)?;
-    let faults = asked.twin.state.faults();
-    let Some(id) = faults.add_below(limits::FAULT_RULES, rule.clone()) else {
-        return Err(Refusal::malformed(format!(
-            "There are {} rules, which is as many as there can be.",
-            limits::FAULT_RULES
-        )));
-    };
-    let report = RuleReport {
-        id,
-        rule,
-        matched: 0,
-        fired: 0,
-    };
-    write_report(&report, writer);
+    for report in install(asked, vec![rule])? {
+        write_report(&report, writer);
+    }
     Ok(())
+}
+
+/// Sets the rules of a named outage behind those there are.
+pub fn start_outage(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    let (outage, scope) = read_outage(&asked.body)?;
+    let mut object = Object::open(writer);
+    let mut list = object.list("rules");
+    for report in install(asked, outage.rules(&scope))? {
+        write_report(&report, list.element());
+    }
+    list.close();
+    object.close();
+    Ok(())
+}
+
+/// Installs rules, if there is room for all of them.
+fn install(asked: &Asked<'_>, rules: Vec<Rule>) -> Heard<Vec<RuleReport>> {
+    let faults = asked.twin.state.faults();
+    let added = faults.add_all(rules, limits::FAULT_RULES, asked.twin.clock.now());
+    let ids = added.map_err(|error| Refusal::malformed(error.to_string()))?;
+    let ids =
+        ids.ok_or_else(|| Refusal::malformed(format!("There can be at most {} fault rules.", limits::FAULT_RULES)))?;
+    let mut reports = faults.report();
+    reports.retain(|report| ids.contains(&report.id));
+    Ok(reports)
 }
 
 /// One rule and what it did.

@@ -1,6 +1,6 @@
 //! What a table's capacity was spent on, as it is shown.
 
-use super::rule::exceeded_name;
+use super::verdict::exceeded_name;
 use super::write_number;
 use crate::capacity::{Counts, Heat, PartitionHeat, ResourceHeat, ThrottleCounts};
 use crate::fault::Exceeded;

@@ -1,72 +1,70 @@
 //! How fault rules are told and shown.
 
-use super::conditions::seconds;
+use super::conditions::{moment, seconds};
 use super::json::{Json, Members, shortened};
+use super::verdict::{read_verdict, write_verdict};
 use super::{Heard, Refusal, write_number};
-use crate::fault::{Exceeded, KeyMatch, Occasion, Rule, RuleReport, Verdict};
+use crate::clock::Moment;
+use crate::fault::{KeyMatch, Occasion, Outage, Rule, RuleReport, Verdict, When, Window};
 use crate::limits;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-const VERDICTS: &str = "throttle, { throttle: reason }, internalServerError, serviceUnavailable, \
-                        itemCollectionSizeLimitExceeded, limitExceeded, { wait: seconds }, reset, answerLost or { truncate: bytes }.";
-
-/// The verdicts that have nothing but a name.
-const NAMED: [(&str, Verdict); 7] = [
-    ("throttle", Verdict::Throttle(None)),
-    ("internalServerError", Verdict::InternalServerError),
-    ("serviceUnavailable", Verdict::ServiceUnavailable),
-    (
-        "itemCollectionSizeLimitExceeded",
-        Verdict::ItemCollectionSizeLimitExceeded,
-    ),
-    ("limitExceeded", Verdict::LimitExceeded),
-    ("reset", Verdict::Reset),
-    ("answerLost", Verdict::AnswerLost),
+/// What a rule matches, in JSON.
+const SCOPE: [&str; 10] = [
+    "operation",
+    "table",
+    "index",
+    "caller",
+    "region",
+    "partition",
+    "partitionPrefix",
+    "after",
+    "until",
+    "for",
 ];
-
-/// The reasons of a throttle.
-const REASONS: [(&str, Exceeded); 4] = [
-    ("ProvisionedThroughput", Exceeded::ProvisionedThroughput),
-    ("KeyRangeThroughput", Exceeded::KeyRangeThroughput),
-    ("AccountLimit", Exceeded::AccountLimit),
-    ("MaxOnDemandThroughput", Exceeded::MaxOnDemandThroughput),
-];
-
-/// The name of what ran out.
-pub fn exceeded_name(exceeded: Exceeded) -> &'static str {
-    let found = REASONS.iter().find(|(_, reason)| *reason == exceeded);
-    found.map_or("", |(name, _)| name)
-}
 
 /// A fault rule.
 pub fn read_rule(told: &Json) -> Heard<Rule> {
-    let known = [
-        "verdict",
-        "operation",
-        "table",
-        "index",
-        "caller",
-        "partition",
-        "partitionPrefix",
-        "first",
-        "nth",
-        "everyNth",
-        "share",
-    ];
+    let mut known = vec!["verdict", "first", "nth", "everyNth", "share"];
+    known.extend(SCOPE);
     let members = Members::of("rule", told, &known)?;
+    let verdict = read_verdict(members.get("verdict").unwrap_or(&Json::Null))?;
+    let mut rule = read_scope("rule", &members, verdict)?;
+    rule.occasion = read_occasion(&members)?;
+    Ok(rule)
+}
+
+/// A named outage, and a rule that says what it is about and when.
+pub fn read_outage(told: &Json) -> Heard<(Outage, Rule)> {
+    let mut known = vec!["outage"];
+    known.extend(SCOPE);
+    let members = Members::of("outage", told, &known)?;
+    let name = members.text("outage")?.unwrap_or_default();
+    let outage = Outage::named(name).ok_or_else(|| {
+        let name = shortened(name);
+        Refusal::malformed(format!(
+            "There is no outage called \"{name}\": there are brownout, throttle-storm and az-loss."
+        ))
+    })?;
+    Ok((outage, read_scope("outage", &members, Verdict::Reset)?))
+}
+
+/// A rule with this verdict for what the members say that it matches.
+fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> Heard<Rule> {
     let text = |name: &str| match members.text(name)? {
         Some(text) if text.len() > limits::HASH_KEY_SIZE => Err(Refusal::malformed(format!(
-            "rule.{name} has more than {} bytes.",
+            "{what}.{name} has more than {} bytes.",
             limits::HASH_KEY_SIZE
         ))),
         text => Ok(text.map(str::to_owned)),
     };
-    let mut rule = Rule::new(read_verdict(members.get("verdict").unwrap_or(&Json::Null))?);
+    let mut rule = Rule::new(verdict);
     rule.operation = text("operation")?;
     rule.table = text("table")?;
     rule.index = text("index")?;
     rule.caller = text("caller")?;
+    rule.region = text("region")?;
     rule.key = match (text("partition")?, text("partitionPrefix")?) {
         (Some(_), Some(_)) => {
             return Err(Refusal::malformed("A rule has partition or partitionPrefix, not both."));
@@ -74,8 +72,39 @@ pub fn read_rule(told: &Json) -> Heard<Rule> {
         (Some(text), None) => Some(KeyMatch::Partition(text)),
         (None, text) => text.map(KeyMatch::PartitionPrefix),
     };
-    rule.occasion = read_occasion(&members)?;
+    rule.window = Window {
+        after: read_when(members, "after")?,
+        until: read_when(members, "until")?,
+        lasting: members
+            .number("for")?
+            .map(|length| seconds("for", length))
+            .transpose()?,
+    };
+    if rule.window.until.is_some() && rule.window.lasting.is_some() {
+        return Err(Refusal::malformed("A rule has until or for, not both."));
+    }
     Ok(rule)
+}
+
+/// A moment, or a number of seconds after the rule is added.
+fn read_when(members: &Members<'_>, name: &str) -> Heard<Option<When>> {
+    Ok(match members.get(name) {
+        None => None,
+        Some(Json::Text(text)) => Some(When::At(moment(text)?)),
+        Some(_) => match members.number(name)? {
+            Some(length) => Some(When::In(seconds(name, length)?)),
+            None => None,
+        },
+    })
+}
+
+fn write_when(when: When, writer: &mut Writer) {
+    match when {
+        When::In(length) => write_number(length.as_secs_f64(), writer),
+        When::At(moment) => {
+            writer.string(&moment.to_string());
+        }
+    }
 }
 
 /// A rule as [`read_rule`] reads it.
@@ -92,11 +121,18 @@ fn write_rule(rule: &Rule, writer: &mut Writer) {
         ("table", rule.table.as_ref()),
         ("index", rule.index.as_ref()),
         ("caller", rule.caller.as_ref()),
+        ("region", rule.region.as_ref()),
         ("partition", partition),
         ("partitionPrefix", prefix),
     ] {
         if let Some(text) = text {
             object.string(name, text);
+        }
+    }
+    let Window { after, until, lasting } = rule.window;
+    for (name, when) in [("after", after), ("until", until), ("for", lasting.map(When::In))] {
+        if let Some(when) = when {
+            write_when(when, object.member(name));
         }
     }
     match rule.occasion {
@@ -109,68 +145,24 @@ fn write_rule(rule: &Rule, writer: &mut Writer) {
     object.close();
 }
 
-/// A rule and what it did: its number, the rule in words and as it was told, how many entries it matched, on how many of
-/// those it acted.
+/// A rule and what it did: its number, the rule in words and as it was sent, its time, the outage that it is a part of, how
+/// many entries it matched, on how many of those it acted.
 pub fn write_report(report: &RuleReport, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.integer("id", report.id.0 as i64);
     object.string("rule", &report.rule.to_string());
     write_rule(&report.rule, object.member("told"));
+    for (name, moment) in [("from", report.from), ("until", report.until)] {
+        if moment != Moment::FIRST && moment != Moment::NEVER {
+            object.string(name, &moment.to_string());
+        }
+    }
+    if let Some(outage) = report.rule.outage {
+        object.string("outage", outage.name());
+    }
     object.integer("matched", report.matched as i64);
     object.integer("fired", report.fired as i64);
     object.close();
-}
-
-fn read_verdict(told: &Json) -> Heard<Verdict> {
-    match told {
-        Json::Text(word) => {
-            let found = NAMED.iter().find(|(name, _)| name == word);
-            return found.map(|(_, verdict)| *verdict).ok_or_else(|| {
-                let word = shortened(word);
-                Refusal::malformed(format!("\"{word}\" is no verdict: {VERDICTS}"))
-            });
-        }
-        Json::Object(_) => {}
-        _ => return Err(Refusal::malformed(format!("A rule needs a verdict: {VERDICTS}"))),
-    }
-    let members = Members::of("verdict", told, &["throttle", "wait", "truncate"])?;
-    match (
-        members.text("throttle")?,
-        members.number("wait")?,
-        members.number("truncate")?,
-    ) {
-        (Some(name), None, None) => Ok(Verdict::Throttle(Some(read_exceeded(name)?))),
-        (None, Some(length), None) => Ok(Verdict::Wait(seconds("verdict.wait", length)?)),
-        (None, None, Some(bytes)) if bytes >= 0.0 => Ok(Verdict::Truncate(bytes as usize)),
-        _ => Err(Refusal::malformed(format!("A verdict says one thing: {VERDICTS}"))),
-    }
-}
-
-fn write_verdict(verdict: Verdict, writer: &mut Writer) {
-    if let Some((name, _)) = NAMED.iter().find(|(_, named)| *named == verdict) {
-        writer.string(name);
-        return;
-    }
-    let mut object = Object::open(writer);
-    match verdict {
-        Verdict::Throttle(Some(exceeded)) => object.string("throttle", exceeded_name(exceeded)),
-        Verdict::Wait(length) => write_number(length.as_secs_f64(), object.member("wait")),
-        Verdict::Truncate(bytes) => write_number(bytes as f64, object.member("truncate")),
-        // All others have a name.
-        _ => {}
-    }
-    object.close();
-}
-
-fn read_exceeded(name: &str) -> Heard<Exceeded> {
-    let found = REASONS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, reason)| *reason).ok_or_else(|| {
-        let name = shortened(name);
-        Refusal::malformed(format!(
-            "\"{name}\" is no reason for a throttle: ProvisionedThroughput, KeyRangeThroughput, AccountLimit or \
-             MaxOnDemandThroughput."
-        ))
-    })
 }
 
 fn read_occasion(members: &Members<'_>) -> Heard<Occasion> {
@@ -192,7 +184,11 @@ fn read_occasion(members: &Members<'_>) -> Heard<Occasion> {
 mod tests {
     use std::time::Duration;
 
+    use super::super::verdict::{NAMED, VERDICTS};
     use super::*;
+    use crate::conditions::Lag;
+    use crate::error::ErrorKind;
+    use crate::fault::{Exceeded, JobFault, KmsFault};
 
     fn read(text: &str) -> Result<Rule, String> {
         read_rule(&Json::read(text.as_bytes()).unwrap()).map_err(|refusal| refusal.to_string())
@@ -201,12 +197,25 @@ mod tests {
     #[test]
     fn what_is_shown_can_be_told() {
         let plain = NAMED.map(|(_, verdict)| verdict);
-        let reasons = REASONS.map(|(_, reason)| Verdict::Throttle(Some(reason)));
-        let others = [Verdict::Wait(Duration::from_millis(1500)), Verdict::Truncate(7)];
-        let verdicts = plain.into_iter().chain(reasons).chain(others);
+        let tail = Lag::Seeded {
+            typical: Duration::from_millis(300),
+            longest: Duration::from_secs(5),
+        };
+        let others = [
+            Verdict::Throttle(Some(Exceeded::KeyRangeThroughput)),
+            Verdict::Throttle(Some(Exceeded::AccountLimit)),
+            Verdict::Exception(ErrorKind::TransactionConflict),
+            Verdict::Kms(KmsFault::Disabled),
+            Verdict::FailJob(JobFault::AccessDenied),
+            Verdict::Wait(Duration::from_millis(1500)),
+            Verdict::WaitAbout(tail),
+            Verdict::Truncate(7),
+        ];
+        let verdicts = plain.into_iter().chain(others);
         let narrow = verdicts.map(|verdict| {
             let rule = Rule::new(verdict).operation("Query").table("T").index("i").caller("me");
-            rule.key(KeyMatch::PartitionPrefix("a\"".into())).first(3)
+            let rule = rule.key(KeyMatch::PartitionPrefix("a\"".into())).first(3);
+            rule.region("eu-west-1")
         });
         let wide = [
             Occasion::Every,
@@ -218,7 +227,15 @@ mod tests {
             let rule = Rule::new(Verdict::Reset).key(KeyMatch::Partition("a".into()));
             rule.on(occasion)
         });
-        for rule in narrow.chain(wide) {
+        let timed = [
+            Rule::new(Verdict::Reset)
+                .after(Duration::from_mins(1))
+                .until(Moment::from_seconds(1_800_000_000)),
+            Rule::new(Verdict::Reset)
+                .after(Moment::START)
+                .lasting(Duration::from_millis(1500)),
+        ];
+        for rule in narrow.chain(wide).chain(timed) {
             let mut writer = Writer::new();
             write_rule(&rule, &mut writer);
             let text = String::from_utf8(writer.finish()).unwrap();
@@ -250,6 +267,26 @@ mod tests {
             (
                 r#"{"verdict": "reset", "partition": "a", "partitionPrefix": "a"}"#,
                 "A rule has partition or partitionPrefix, not both.".to_owned(),
+            ),
+            (
+                r#"{"verdict": {"exception": "Mood"}}"#,
+                "\"Mood\" is no exception of the API.".to_owned(),
+            ),
+            (
+                r#"{"verdict": {"kms": "Lost"}}"#,
+                "\"Lost\" is no fault of a key: AccessDenied, Disabled or NotFound.".to_owned(),
+            ),
+            (
+                r#"{"verdict": "reset", "until": 5, "for": 5}"#,
+                "A rule has until or for, not both.".to_owned(),
+            ),
+            (
+                r#"{"verdict": "reset", "after": "soon"}"#,
+                "\"soon\" is no moment: write it like 2026-01-01T00:00:00Z.".to_owned(),
+            ),
+            (
+                r#"{"verdict": "reset", "for": -5}"#,
+                "for takes a number of seconds from 0 on, and -5 is none.".to_owned(),
             ),
         ] {
             assert_eq!(read(text), Err(expect), "{text}");

@@ -1,0 +1,102 @@
+//! The errors that fault rules have requests answered with.
+
+use super::Context;
+use crate::error::{ApiError, ErrorKind};
+use crate::fault::{JobFault, KmsFault};
+use crate::transfer::Failure;
+
+/// What a `LimitExceededException` says: an older text, with the quota of today.
+const SIMULTANEOUS_TABLES: &str = "Only 500 tables can be created, updated, or deleted simultaneously";
+
+impl Context<'_> {
+    /// An exception with the text that the service has for it, about this table. Throttles are not made here.
+    pub(super) fn injected(&self, kind: ErrorKind, table: &str) -> ApiError {
+        let arn = self.table_arn(table);
+        match kind {
+            ErrorKind::ConditionalCheckFailed => ApiError::condition_failed(None),
+            // A cancelled transaction has a reason; this one is also what cancels it without a fault of its own.
+            ErrorKind::TransactionCanceled | ErrorKind::TransactionConflict => ApiError::transaction_conflict(),
+            ErrorKind::TransactionInProgress => ApiError::transaction_in_progress(),
+            ErrorKind::IdempotentParameterMismatch => ApiError::idempotent_mismatch(),
+            ErrorKind::ItemCollectionSizeLimitExceeded => ApiError::collection_too_large(),
+            ErrorKind::ReplicatedWriteConflict => ApiError::replicated_write_conflict(),
+            ErrorKind::DuplicateItem => ApiError::duplicate_item(),
+            ErrorKind::LimitExceeded => ApiError::subscriber_limit(SIMULTANEOUS_TABLES),
+            ErrorKind::ResourceNotFound => ApiError::table_not_found(),
+            ErrorKind::ResourceInUse => ApiError::in_use(format_args!("Table is being updated: {table}")),
+            ErrorKind::ExpiredIterator => ApiError::expired_iterator(),
+            ErrorKind::TrimmedDataAccess => ApiError::trimmed(),
+            ErrorKind::AccessDenied => ApiError::not_authorized(self.account, self.operation, &arn),
+            ErrorKind::UnrecognizedClient => {
+                ApiError::new(kind, "The security token included in the request is invalid.")
+            }
+            ErrorKind::ServiceUnavailable => ApiError::unavailable(),
+            ErrorKind::TableNotFound => ApiError::no_table_to_back_up(table),
+            ErrorKind::TableAlreadyExists => ApiError::restore_target_exists(table),
+            ErrorKind::TableInUse => ApiError::restore_target_in_use(table, &arn),
+            ErrorKind::BackupNotFound => ApiError::backup_not_found(&arn),
+            ErrorKind::BackupInUse => ApiError::backup_in_use("Backup is being used to restore another table", &arn),
+            ErrorKind::ContinuousBackupsUnavailable => ApiError::backups_being_enabled(table),
+            ErrorKind::PointInTimeRecoveryUnavailable => ApiError::recovery_off(table),
+            ErrorKind::InvalidRestoreTime => ApiError::invalid_restore_time(self.now, self.now),
+            ErrorKind::InvalidExportTime => ApiError::invalid_export_time("Export Time is invalid"),
+            ErrorKind::ExportConflict => ApiError::export_conflict(),
+            ErrorKind::ExportNotFound => ApiError::export_not_found(&arn),
+            ErrorKind::ImportConflict => ApiError::import_conflict(),
+            ErrorKind::ImportNotFound => ApiError::import_not_found(&arn),
+            ErrorKind::PolicyNotFound => ApiError::policy_not_found(&arn),
+            ErrorKind::GlobalTableNotFound => ApiError::global_table_not_found(table),
+            ErrorKind::GlobalTableAlreadyExists => ApiError::global_table_exists(table),
+            ErrorKind::IndexNotFound => ApiError::global_index_not_found(),
+            ErrorKind::ReplicaAlreadyExists => ApiError::replica_exists(),
+            ErrorKind::ReplicaNotFound => ApiError::replica_not_found(),
+            ErrorKind::Validation => ApiError::validation("One or more parameter values were invalid"),
+            _ => ApiError::internal(),
+        }
+    }
+
+    /// The table's encryption key, or one of the account's if it has none, cannot be used.
+    ///
+    /// The texts of a disabled and of a missing key were recorded of CreateTable (October 2026), that of a denied one is in
+    /// reports on PutItem and CreateTable (aws-cdk issue 18616, 2022).
+    pub(super) fn kms_error(&self, fault: KmsFault, key_arn: Option<&str>) -> ApiError {
+        let service_key = || format!("arn:aws:kms:{}:{}:alias/aws/dynamodb", self.region, self.account);
+        let key = key_arn.map_or_else(service_key, str::to_owned);
+        let model = "com.amazonaws.services.kms.model";
+        let by = |code: &str| {
+            let id = "00000000-0000-0000-0000-000000000000";
+            format!("(Service: AWSKMS; Status Code: 400; Error Code: {code}; Request ID: {id}; Proxy: null)")
+        };
+        match fault {
+            KmsFault::AccessDenied => ApiError::new(
+                ErrorKind::AccessDenied,
+                format!(
+                    "KMS key access denied error: {model}.AWSKMSException: The ciphertext refers to a customer master key that does not exist, does not exist in this region, or you are not allowed to access. {}",
+                    by("AccessDeniedException")
+                ),
+            ),
+            KmsFault::Disabled => ApiError::validation(format!(
+                "KMS key disabled error: {model}.DisabledException: {key} is disabled. {}",
+                by("DisabledException")
+            )),
+            KmsFault::NotFound => ApiError::validation(format!(
+                "KMS validation error: {model}.NotFoundException: Key '{key}' does not exist {}",
+                by("NotFoundException")
+            )),
+        }
+    }
+
+    /// Why the job fails that this request starts, if a rule has it so.
+    pub fn job_failure(&self) -> Option<Failure> {
+        let failure = |code, message: &str| Failure {
+            code,
+            message: message.to_owned(),
+        };
+        Some(match self.aftermath().job_fault? {
+            JobFault::Internal => failure("InternalServerError", "Internal server error"),
+            JobFault::NoSuchBucket => Failure::no_such_bucket(),
+            JobFault::AccessDenied => failure("S3AccessDenied", "Access Denied"),
+            JobFault::KmsNotFound => failure("KmsNotFoundException", "The specified KMS key does not exist"),
+        })
+    }
+}

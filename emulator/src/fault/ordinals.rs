@@ -1,0 +1,50 @@
+//! Ordinals of decisions that have no other.
+
+use std::collections::BTreeMap;
+
+use crate::sync::Mutex;
+
+/// How often each thing was decided, for decisions that have no other ordinal.
+///
+/// ```
+/// use dynatwin_engine::fault::Ordinals;
+///
+/// let ordinals = Ordinals::default();
+/// let counted = [(0, 7), (0, 7), (0, 8), (1, 7)].map(|(owner, id)| ordinals.next(owner, id));
+/// assert_eq!(counted, [1, 2, 1, 1]);
+/// ```
+#[derive(Debug, Default)]
+pub struct Ordinals(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+pub(super) struct Counted(BTreeMap<(u64, u64), u64>);
+
+/// Things that are counted; beyond them counting starts again.
+const MOST_ORDINALS: usize = 1 << 20;
+
+impl Ordinals {
+    /// Counts a decision on the thing of this hash, of the owner of this one; the first is 1.
+    pub fn next(&self, owner: u64, id: u64) -> u64 {
+        self.0.lock().next(owner, id)
+    }
+
+    /// Starts counting again.
+    pub fn clear(&self) {
+        self.0.lock().0.clear();
+    }
+}
+
+impl Counted {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn next(&mut self, owner: u64, id: u64) -> u64 {
+        if self.0.len() >= MOST_ORDINALS {
+            self.0.clear();
+        }
+        let ordinal = self.0.entry((owner, id)).or_default();
+        *ordinal += 1;
+        *ordinal
+    }
+}

@@ -1,0 +1,114 @@
+//! Named outages: rule sets for what goes wrong together.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{Occasion, Rule, Verdict, When, Window};
+use crate::conditions::Lag;
+
+/// A kind of outage.
+///
+/// ```
+/// use dynatwin_engine::fault::{Outage, Rule, Verdict};
+///
+/// assert_eq!(Outage::named("throttle-storm"), Some(Outage::ThrottleStorm));
+/// let rules = Outage::ThrottleStorm.rules(&Rule::new(Verdict::Reset).table("Orders"));
+/// assert!(rules.iter().all(|rule| rule.table.as_deref() == Some("Orders")));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// The service is slow and fails now and then: of all requests a tenth is answered with a 500 and a twentieth with a 503,
+    /// and half of the others are answered late, mostly within 300 ms, at worst after 5 s.
+    Brownout,
+    /// Half of all requests are throttled, those of the control plane too.
+    ThrottleStorm,
+    /// One of three availability zones is gone. For a minute a third of all requests goes there: half of these are reset, the
+    /// other half are not answered. For the first ten seconds a third of the others fails with a 500, while partitions elect
+    /// new leaders. For five minutes a fifth of what is left is answered late, mostly within 50 ms, at worst after 2 s.
+    AzLoss,
+}
+
+impl Outage {
+    /// All of them.
+    pub const ALL: [Outage; 3] = [Outage::Brownout, Outage::ThrottleStorm, Outage::AzLoss];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outage::Brownout => "brownout",
+            Outage::ThrottleStorm => "throttle-storm",
+            Outage::AzLoss => "az-loss",
+        }
+    }
+
+    /// The outage of this name.
+    pub fn named(name: &str) -> Option<Outage> {
+        Outage::ALL.into_iter().find(|outage| outage.name() == name)
+    }
+
+    /// Its rules, each for what `scope` matches and in its time. The verdict and the occasion of `scope` count for nothing.
+    pub fn rules(self, scope: &Rule) -> Vec<Rule> {
+        let parts: &[Part] = match self {
+            Outage::Brownout => &BROWNOUT,
+            Outage::ThrottleStorm => &THROTTLE_STORM,
+            Outage::AzLoss => &AZ_LOSS,
+        };
+        parts.iter().map(|part| part.rule(self, scope)).collect()
+    }
+}
+
+impl fmt::Display for Outage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// A rule of an outage: what happens to which share of what the parts before it left alone, and for how long.
+struct Part(Verdict, f64, Option<Duration>);
+
+const fn late(typical: u64, longest: u64) -> Verdict {
+    Verdict::WaitAbout(Lag::Seeded {
+        typical: Duration::from_millis(typical),
+        longest: Duration::from_millis(longest),
+    })
+}
+
+const BROWNOUT: [Part; 3] = [
+    Part(Verdict::InternalServerError, 0.1, None),
+    Part(Verdict::ServiceUnavailable, 0.05 / 0.9, None),
+    Part(late(300, 5000), 0.5, None),
+];
+
+const THROTTLE_STORM: [Part; 1] = [Part(Verdict::Throttle(None), 0.5, None)];
+
+const MINUTE: Option<Duration> = Some(Duration::from_mins(1));
+
+const AZ_LOSS: [Part; 4] = [
+    Part(Verdict::Reset, 1.0 / 6.0, MINUTE),
+    Part(Verdict::AnswerLost, 0.2, MINUTE),
+    Part(Verdict::InternalServerError, 1.0 / 3.0, Some(Duration::from_secs(10))),
+    Part(late(50, 2000), 0.2, Some(Duration::from_mins(5))),
+];
+
+impl Part {
+    fn rule(&self, outage: Outage, scope: &Rule) -> Rule {
+        let Part(verdict, share, most) = *self;
+        let lasting = match (scope.window.lasting, most) {
+            (Some(wanted), Some(most)) => Some(wanted.min(most)),
+            (wanted, most) => wanted.or(most),
+        };
+        // A part that ends counts from the beginning of the outage, also if that is the moment at which it is added.
+        let after = scope.window.after.or(most.map(|_| When::In(Duration::ZERO)));
+        Rule {
+            verdict,
+            occasion: Occasion::Share(share),
+            window: Window {
+                after,
+                lasting,
+                until: scope.window.until,
+            },
+            outage: Some(outage),
+            ..scope.clone()
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! Fault rules: what they match, when they act, what they do.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::modelled::{can_answer, is_modelled, is_operation};
+use super::{Outage, Subject};
+use crate::clock::Moment;
+use crate::conditions::Lag;
+use crate::error::{ErrorKind, Exceeded};
+
+/// What becomes of a request that a rule meets.
+///
+/// The entries of a batch are met one by one: those before the one that is met have been carried out, as with a service
+/// that breaks in the middle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// It is throttled, as the table's billing mode has it, or for the reason given. In a batch the entries that the
+    /// rule meets come back as unprocessed.
+    Throttle(Option<Exceeded>),
+    /// `InternalServerError`, HTTP 500; nothing is carried out.
+    InternalServerError,
+    /// It is carried out, and answered with `InternalServerError`, HTTP 500, if it succeeds: the client cannot know that its
+    /// write was applied.
+    InternalServerErrorAfterApply,
+    /// `ServiceUnavailable`, HTTP 503; nothing is carried out.
+    ServiceUnavailable,
+    /// This exception, with the text that the service has for it; nothing is carried out. A rule can only be added if the
+    /// operation that it names is modelled with the exception; without an operation it acts on those that are. In a
+    /// transaction, an exception that an action can fail with is that action's reason.
+    Exception(ErrorKind),
+    /// The table's encryption key cannot be used; nothing is carried out.
+    Kms(KmsFault),
+    /// It is carried out, and its answer delivered this much later.
+    Wait(Duration),
+    /// It is carried out, and its answer delivered later by a seeded length of time.
+    WaitAbout(Lag),
+    /// Nothing is carried out, and the connection is reset.
+    Reset,
+    /// It is carried out, and its answer never arrives.
+    AnswerLost,
+    /// It is carried out, and only this many bytes of the body arrive.
+    Truncate(usize),
+    /// It is carried out, and the `x-amz-crc32` of its answer is not that of the body.
+    CorruptChecksum,
+    /// The export, import, bulk operation or restore that the request starts fails: it runs, and ends as failed. A table that
+    /// is being restored is gone then.
+    FailJob(JobFault),
+}
+
+impl Verdict {
+    /// [`Exception`](Verdict::Exception) with `ItemCollectionSizeLimitExceededException`.
+    #[allow(non_upper_case_globals)] // used like a variant
+    pub const ItemCollectionSizeLimitExceeded: Verdict = Verdict::Exception(ErrorKind::ItemCollectionSizeLimitExceeded);
+    /// [`Exception`](Verdict::Exception) with `LimitExceededException`, as of too many table operations at a time.
+    #[allow(non_upper_case_globals)] // used like a variant
+    pub const LimitExceeded: Verdict = Verdict::Exception(ErrorKind::LimitExceeded);
+
+    /// Whether it can happen to requests of an operation.
+    fn suits(self, operation: &str) -> bool {
+        match self {
+            Verdict::Exception(kind) => can_answer(operation, kind),
+            Verdict::FailJob(_) => JOBS.contains(&operation),
+            _ => true,
+        }
+    }
+}
+
+/// The operations that start what can fail later.
+const JOBS: [&str; 5] = [
+    "ExportTableToPointInTime",
+    "ImportTable",
+    "RestoreTableFromBackup",
+    "RestoreTableToPointInTime",
+    "StartBulkPutItems",
+];
+
+/// What is wrong with a table's encryption key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KmsFault {
+    /// The caller may not use it.
+    AccessDenied,
+    /// It is disabled.
+    Disabled,
+    /// It does not exist.
+    NotFound,
+}
+
+/// Why an export, import, bulk operation or restore fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JobFault {
+    /// Something broke on the service's side.
+    #[default]
+    Internal,
+    /// The bucket does not exist.
+    NoSuchBucket,
+    /// The bucket may not be used.
+    AccessDenied,
+    /// The encryption key does not exist.
+    KmsNotFound,
+}
+
+/// Which items of a request a rule is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyMatch {
+    /// The partition key has this text (a string, or a number's canonical form).
+    Partition(String),
+    /// The partition key begins with this text.
+    PartitionPrefix(String),
+}
+
+/// Which of the requests that match a rule it meets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Occasion {
+    /// Each.
+    Every,
+    /// The first so many.
+    First(u64),
+    /// Only the n-th, counted from 1.
+    Nth(u64),
+    /// Each n-th.
+    EveryNth(u64),
+    /// A seeded share, from 0 to 1, of those of each partition key: in which order keys come decides nothing.
+    Share(f64),
+}
+
+/// A moment of the emulator's clock, as a rule names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// This long after the rule is added.
+    In(Duration),
+    /// This moment.
+    At(Moment),
+}
+
+impl When {
+    fn from(self, added: Moment) -> Moment {
+        match self {
+            When::In(length) => added.plus(length),
+            When::At(moment) => moment,
+        }
+    }
+}
+
+impl From<Duration> for When {
+    fn from(length: Duration) -> When {
+        When::In(length)
+    }
+}
+
+impl From<Moment> for When {
+    fn from(moment: Moment) -> When {
+        When::At(moment)
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            When::In(length) => write!(formatter, "{length:?}"),
+            When::At(moment) => moment.fmt(formatter),
+        }
+    }
+}
+
+/// The time in which a rule matches, by the emulator's clock: by default always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// When it begins; by default when the rule is added.
+    pub after: Option<When>,
+    /// When it ends; by default never.
+    pub until: Option<When>,
+    /// How long it lasts, instead of `until`.
+    pub lasting: Option<Duration>,
+}
+
+impl Window {
+    /// Its first moment and the first one after it, for a rule that is added at this moment.
+    fn span(self, added: Moment) -> (Moment, Moment) {
+        let from = self.after.map_or(Moment::FIRST, |after| after.from(added));
+        let until = self.until.map_or(Moment::NEVER, |until| until.from(added));
+        let ends = self.lasting.map(|length| from.max(added).plus(length));
+        (from, ends.map_or(until, |ends| ends.min(until)))
+    }
+}
+
+/// A rule: what it matches, when it acts, and what it does.
+///
+/// ```
+/// use dynatwin_engine::fault::{Rule, Verdict};
+/// use std::time::Duration;
+///
+/// let rule = Rule::new(Verdict::Throttle(None)).operation("PutItem").table("Orders").first(2);
+/// assert_eq!(rule.to_string(), "Throttle(None) on PutItem, Orders, First(2)");
+///
+/// let minute = Rule::new(Verdict::ServiceUnavailable).after(Duration::from_secs(30)).lasting(Duration::from_secs(60));
+/// assert_eq!(minute.to_string(), "ServiceUnavailable on every operation, every table, after 30s, for 60s, Every");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Only this operation, by its API name.
+    pub operation: Option<String>,
+    /// Only this table.
+    pub table: Option<String>,
+    /// Only reads of this index, and writes to tables whose global index it is.
+    pub index: Option<String>,
+    /// Only requests with this access key.
+    pub caller: Option<String>,
+    /// Only requests to this region.
+    pub region: Option<String>,
+    /// Only items with such a key.
+    pub key: Option<KeyMatch>,
+    /// Only in this time.
+    pub window: Window,
+    /// On which of those it acts.
+    pub occasion: Occasion,
+    /// What it does.
+    pub verdict: Verdict,
+    /// The outage that it is a part of.
+    pub outage: Option<Outage>,
+}
+
+impl Rule {
+    /// A rule for every request.
+    pub fn new(verdict: Verdict) -> Rule {
+        Rule {
+            operation: None,
+            table: None,
+            index: None,
+            caller: None,
+            region: None,
+            key: None,
+            window: Window::default(),
+            occasion: Occasion::Every,
+            verdict,
+            outage: None,
+        }
+    }
+
+    /// Only for this operation, by its API name.
+    pub fn operation(mut self, operation: &str) -> Rule {
+        self.operation = Some(operation.to_owned());
+        self
+    }
+
+    /// Only for this table.
+    pub fn table(mut self, table: &str) -> Rule {
+        self.table = Some(table.to_owned());
+        self
+    }
+
+    /// Only for reads of this index, and writes to tables whose global index it is. A throttle is the index's then: on
+    /// writes it is the back-pressure of an index that cannot keep up.
+    ///
+    /// ```
+    /// use dynatwin_engine::fault::{Exceeded, Rule, Verdict};
+    ///
+    /// let verdict = Verdict::Throttle(Some(Exceeded::ProvisionedThroughput));
+    /// let back_pressure = Rule::new(verdict).operation("PutItem").index("by-date");
+    /// ```
+    pub fn index(mut self, index: &str) -> Rule {
+        self.index = Some(index.to_owned());
+        self
+    }
+
+    /// Only for requests with this access key.
+    pub fn caller(mut self, access_key: &str) -> Rule {
+        self.caller = Some(access_key.to_owned());
+        self
+    }
+
+    /// Only for requests to this region.
+    pub fn region(mut self, region: &str) -> Rule {
+        self.region = Some(region.to_owned());
+        self
+    }
+
+    /// Only for items with such a key.
+    pub fn key(mut self, key: KeyMatch) -> Rule {
+        self.key = Some(key);
+        self
+    }
+
+    /// Only from then on: a moment, or a length of time after the rule is added.
+    pub fn after(mut self, when: impl Into<When>) -> Rule {
+        self.window.after = Some(when.into());
+        self
+    }
+
+    /// Only until then: a moment, or a length of time after the rule is added.
+    pub fn until(mut self, when: impl Into<When>) -> Rule {
+        self.window.until = Some(when.into());
+        self
+    }
+
+    /// Only for so long, from the beginning of its time on.
+    pub fn lasting(mut self, length: Duration) -> Rule {
+        self.window.lasting = Some(length);
+        self
+    }
+
+    /// Only on such occasions.
+    pub fn on(mut self, occasion: Occasion) -> Rule {
+        self.occasion = occasion;
+        self
+    }
+
+    /// Only the first `count` requests that match.
+    pub fn first(self, count: u64) -> Rule {
+        self.on(Occasion::First(count))
+    }
+
+    /// Only the n-th request that matches, counted from 1.
+    pub fn nth(self, number: u64) -> Rule {
+        self.on(Occasion::Nth(number))
+    }
+
+    /// Only this share of the requests that match, from 0 to 1, chosen by the twin's seed.
+    pub fn share(self, share: f64) -> Rule {
+        self.on(Occasion::Share(share))
+    }
+
+    /// The first moment at which the rule matches and the first one after those, if it can act at all.
+    pub(super) fn checked_span(&self, added: Moment) -> Result<(Moment, Moment), InvalidRule> {
+        let span = self.window.span(added);
+        if span.0 >= span.1 {
+            return Err(InvalidRule::EmptyWindow);
+        }
+        let restricted = matches!(self.verdict, Verdict::Exception(_) | Verdict::FailJob(_));
+        match (&self.operation, self.verdict) {
+            (Some(operation), _) if restricted && !is_operation(operation) => {
+                Err(InvalidRule::UnknownOperation(operation.clone()))
+            }
+            (Some(operation), verdict) if !verdict.suits(operation) => {
+                Err(InvalidRule::Unsuited(operation.clone(), verdict))
+            }
+            (None, Verdict::Exception(kind)) if !is_modelled(kind) => Err(InvalidRule::Unmodelled(kind)),
+            _ => Ok(span),
+        }
+    }
+
+    pub(super) fn matches(&self, subject: &Subject<'_>) -> bool {
+        let is = |wanted: &Option<String>, given: &str| wanted.as_deref().is_none_or(|wanted| wanted == given);
+        is(&self.operation, subject.operation)
+            && is(&self.table, subject.table)
+            && is(&self.caller, subject.caller)
+            && is(&self.region, subject.region)
+            && self.index.as_deref().is_none_or(|index| subject.touches(index))
+            && self.verdict.suits(subject.operation)
+            && match &self.key {
+                None => true,
+                Some(KeyMatch::Partition(text)) => subject.partition.is_some_and(|partition| partition == text),
+                Some(KeyMatch::PartitionPrefix(text)) => subject
+                    .partition
+                    .is_some_and(|partition| partition.starts_with(text.as_str())),
+            }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{:?} on {}, {}",
+            self.verdict,
+            self.operation.as_deref().unwrap_or("every operation"),
+            self.table.as_deref().unwrap_or("every table"),
+        )?;
+        for (what, name) in [
+            ("index", &self.index),
+            ("caller", &self.caller),
+            ("region", &self.region),
+        ] {
+            if let Some(name) = name {
+                write!(formatter, ", {what} {name}")?;
+            }
+        }
+        if let Some(key) = &self.key {
+            write!(formatter, ", {key:?}")?;
+        }
+        let Window { after, until, lasting } = self.window;
+        for (what, when) in [("after", after), ("until", until), ("for", lasting.map(When::In))] {
+            if let Some(when) = when {
+                write!(formatter, ", {what} {when}")?;
+            }
+        }
+        write!(formatter, ", {:?}", self.occasion)?;
+        if let Some(outage) = self.outage {
+            write!(formatter, ", of {outage}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a rule is refused.
+///
+/// ```
+/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::error::ErrorKind;
+/// use dynatwin_engine::fault::{Faults, Rule, Verdict};
+///
+/// let conflict = Rule::new(Verdict::Exception(ErrorKind::TransactionConflict)).operation("GetItem");
+/// let refused = Faults::new(7).add(conflict, Moment::START).unwrap_err();
+/// assert_eq!(refused.to_string(), "GetItem is not modelled with TransactionConflictException.");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum InvalidRule {
+    /// The verdict depends on the operation, and there is no such operation.
+    UnknownOperation(String),
+    /// The verdict cannot happen to this operation.
+    Unsuited(String, Verdict),
+    /// No operation is modelled with the exception.
+    Unmodelled(ErrorKind),
+    /// The rule's time ends before it begins.
+    EmptyWindow,
+}
+
+/// An exception's name as clients see it.
+fn exception_name(kind: ErrorKind) -> String {
+    let suffix = if kind == ErrorKind::RequestLimitExceeded {
+        ""
+    } else {
+        "Exception"
+    };
+    format!("{kind:?}{suffix}")
+}
+
+impl fmt::Display for InvalidRule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InvalidRule::UnknownOperation(name) => {
+                write!(
+                    formatter,
+                    "There is no operation {}.",
+                    name.chars().take(100).collect::<String>()
+                )
+            }
+            InvalidRule::Unsuited(operation, Verdict::Exception(kind)) => {
+                write!(formatter, "{operation} is not modelled with {}.", exception_name(*kind))
+            }
+            InvalidRule::Unsuited(operation, _) => write!(
+                formatter,
+                "{operation} starts no job that can fail: {} do.",
+                JOBS.join(", ")
+            ),
+            InvalidRule::Unmodelled(kind) => {
+                write!(formatter, "No operation is modelled with {}.", exception_name(*kind))
+            }
+            InvalidRule::EmptyWindow => formatter.write_str("The rule's time ends before it begins."),
+        }
+    }
+}
+
+impl std::error::Error for InvalidRule {}
