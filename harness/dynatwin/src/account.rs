@@ -15,6 +15,7 @@ use dynatwin_engine::engine::{Caller, NotThere};
 use dynatwin_engine::journal::{Metric, ScanSeen};
 
 use crate::convert;
+use crate::table::TableBuilder;
 use crate::twin::Twin;
 use crate::watch::{self, CapacitySpent, HotKey, Request};
 
@@ -96,6 +97,11 @@ impl Account {
     /// readers, which have to follow. Says whether the table has a stream.
     pub fn split_shards(&self, table: &str) -> bool {
         self.twin.engine().split_shards(&self.caller, table)
+    }
+
+    /// A table to be created in this account and region. See [`TableBuilder`].
+    pub fn table(&self, name: &str) -> TableBuilder {
+        TableBuilder::new(self.client(), name)
     }
 
     /// The names of the tables.

@@ -6,23 +6,13 @@
 //! [`aws_sdk_dynamodbstreams::Client`] over the same twin.
 //!
 //! ```
-//! use aws_sdk_dynamodb::types::{AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType};
-//! use aws_sdk_dynamodb::types::ScalarAttributeType;
+//! use aws_sdk_dynamodb::types::AttributeValue;
 //! use dynatwin::Twin;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let twin = Twin::seeded(7);
 //! let client = twin.client();
-//! client
-//!     .create_table()
-//!     .table_name("Tasks")
-//!     .billing_mode(BillingMode::PayPerRequest)
-//!     .attribute_definitions(
-//!         AttributeDefinition::builder().attribute_name("PK").attribute_type(ScalarAttributeType::S).build()?,
-//!     )
-//!     .key_schema(KeySchemaElement::builder().attribute_name("PK").key_type(KeyType::Hash).build()?)
-//!     .send()
-//!     .await?;
+//! twin.table("Tasks").hash("PK").create().await?;
 //! client.put_item().table_name("Tasks").item("PK", AttributeValue::S("a".into())).send().await?;
 //!
 //! assert!(twin.item("Tasks", [("PK", AttributeValue::S("a".into()))]).is_some());
@@ -80,12 +70,14 @@ mod clock;
 mod connector;
 mod convert;
 mod faults;
+mod table;
 mod twin;
 mod watch;
 
 pub use account::Account;
 pub use clock::{TwinClock, system_clock};
 pub use faults::{FaultGuard, Faults};
+pub use table::{KeyAttribute, TableBuilder};
 pub use twin::{Builder, Twin};
 pub use watch::{CapacitySpent, HotKey, Request, Touch};
 

@@ -21,6 +21,7 @@ use crate::account::Account;
 use crate::clock::{TwinClock, system_clock};
 use crate::connector::Connector;
 use crate::faults::Faults;
+use crate::table::TableBuilder;
 use crate::watch::{self, CapacitySpent, HotKey, Request};
 
 const ACCESS_KEY: &str = "dynatwin";
@@ -362,6 +363,23 @@ impl Twin {
     /// Removes all tables and fault rules, and forgets what was asked.
     pub fn reset(&self) {
         self.engine().reset();
+    }
+
+    /// A table to be created in the default region. See [`TableBuilder`].
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// twin.table("Sessions").hash("id").ttl("expiresAt").create().await?;
+    /// assert_eq!(twin.tables(), ["Sessions"]);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn table(&self, name: &str) -> TableBuilder {
+        self.home().table(name)
     }
 
     /// The names of the tables.

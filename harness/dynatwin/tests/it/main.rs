@@ -10,6 +10,7 @@ mod regions;
 mod retries;
 mod statements;
 mod streams;
+mod table;
 mod time;
 mod watch;
 

@@ -1,0 +1,106 @@
+//! Table builders.
+
+use aws_sdk_dynamodb::Error;
+use aws_sdk_dynamodb::types::{ScalarAttributeType, StreamViewType, TableDescription, TableStatus};
+use dynatwin::{Conditions, Twin};
+
+/// `TABLE(hash,range) index(hash,range)…`, with the types of keys that are not strings.
+fn summary(table: &TableDescription) -> String {
+    let attribute = |name: &str| {
+        let definition = table
+            .attribute_definitions()
+            .iter()
+            .find(|it| it.attribute_name() == name);
+        match definition.map(|it| it.attribute_type()) {
+            Some(ScalarAttributeType::S) => name.to_owned(),
+            other => format!("{name}:{}", other.map_or("?", ScalarAttributeType::as_str)),
+        }
+    };
+    let keys = |schema: &[aws_sdk_dynamodb::types::KeySchemaElement]| {
+        let names: Vec<String> = schema.iter().map(|key| attribute(key.attribute_name())).collect();
+        names.join(",")
+    };
+    let global = table.global_secondary_indexes().iter();
+    let global = global.map(|index| format!(" {}({})", index.index_name().unwrap_or(""), keys(index.key_schema())));
+    let local = table.local_secondary_indexes().iter();
+    let local = local.map(|index| format!(" {}({})", index.index_name().unwrap_or(""), keys(index.key_schema())));
+    let indexes: String = global.chain(local).collect();
+    format!(
+        "{}({}){indexes}",
+        table.table_name().unwrap_or(""),
+        keys(table.key_schema())
+    )
+}
+
+#[tokio::test]
+async fn a_builder_creates_the_keys_and_indexes_it_names() {
+    let n = ScalarAttributeType::N;
+    let twin = Twin::seeded(1);
+    for (builder, expected) in [
+        (twin.table("Plain").hash("id"), "Plain(id)"),
+        (
+            twin.table("Sorted").hash("id").range(("at", n.clone())),
+            "Sorted(id,at:N)",
+        ),
+        (
+            twin.table("Indexed")
+                .hash("id")
+                .range("sk")
+                .global_index("by-id", "id")
+                .sorted_global_index("by-sk", "sk", ("at", n.clone()))
+                .local_index("by-at", ("at", n)),
+            "Indexed(id,sk) by-id(id) by-sk(sk,at:N) by-at(id,at:N)",
+        ),
+    ] {
+        assert_eq!(summary(&builder.create().await.unwrap()), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_builder_sets_throughput_stream_and_time_to_live() {
+    let twin = Twin::seeded(1);
+    let builder = twin
+        .table("Sessions")
+        .hash("id")
+        .global_index("by-owner", "owner")
+        .throughput(7, 3);
+    let table = builder
+        .stream(StreamViewType::KeysOnly)
+        .ttl("expiresAt")
+        .create()
+        .await
+        .unwrap();
+    let units = |it: Option<&aws_sdk_dynamodb::types::ProvisionedThroughputDescription>| {
+        it.map(|it| (it.read_capacity_units(), it.write_capacity_units()))
+    };
+    assert_eq!(units(table.provisioned_throughput()), Some((Some(7), Some(3))));
+    let index = &table.global_secondary_indexes()[0];
+    assert_eq!(units(index.provisioned_throughput()), Some((Some(7), Some(3))));
+    assert!(table.latest_stream_arn().is_some());
+
+    let ttl = twin
+        .client()
+        .describe_time_to_live()
+        .table_name("Sessions")
+        .send()
+        .await
+        .unwrap();
+    let ttl = ttl.time_to_live_description().unwrap();
+    assert_eq!(ttl.attribute_name(), Some("expiresAt"));
+}
+
+#[tokio::test]
+async fn create_returns_once_the_table_is_active() {
+    let twin = Twin::seeded(1);
+    twin.set_conditions(Conditions::AWS);
+    let before = twin.clock().now();
+    let table = twin.table("Slow").hash("id").create().await.unwrap();
+    assert_eq!(table.table_status(), Some(&TableStatus::Active));
+    assert!(twin.clock().now() > before);
+}
+
+#[tokio::test]
+async fn a_table_without_a_partition_key_is_refused_by_the_service() {
+    let error = Twin::seeded(1).table("Keyless").create().await.unwrap_err();
+    assert!(!matches!(error, Error::ResourceInUseException(_)), "{error:?}");
+}
