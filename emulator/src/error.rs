@@ -1,20 +1,22 @@
 //! Everything the service says when it refuses, in one place: kinds of error, and each text as a named constructor.
 //!
 //! The text is the contract: SDKs and applications match on it. An error knows no HTTP; its status and `__type` belong to
-//! [`crate::wire`]. Texts that come in two generations are kept in the newer one (see `ARCHITECTURE.md`, "Wording").
+//! [`crate::wire`]. Of texts that exist in two generations, each operation has the one that us-east-1 answers (see `ARCHITECTURE.md`, "Words").
 
 mod backup;
 mod replica;
+mod shown;
 mod throttling;
 mod transfer;
 
 use std::borrow::Cow;
 use std::fmt;
 
+pub(crate) use shown::Shown;
 pub use throttling::{Exceeded, Throttle, ThrottlingReason};
 
 use crate::number::NumberError;
-use crate::value::Item;
+use crate::value::{AttributeValue, Item, Map, Name};
 
 /// The kinds of error the service knows, by the names of its exceptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -398,6 +400,8 @@ impl ApiError {
     /// `{"NULL": false}`.
     pub const NULL_FALSE: &'static str =
         "One or more parameter values were invalid: Null attribute value types must have the value of true";
+    /// An attribute whose name is over 64 KB (measured in September 2026).
+    pub const LONG_NAME: &'static str = "Attribute name is too large, must be less than 65536 bytes";
     /// An attribute without a name.
     pub const EMPTY_NAME: &'static str = "Empty attribute name";
 }
@@ -586,6 +590,36 @@ impl ApiError {
     /// An `ExclusiveStartKey` that is no key of what is read.
     pub fn start_key_invalid() -> ApiError {
         ApiError::validation("The provided starting key is invalid")
+    }
+
+    /// An `ExclusiveStartKey` that is no key of what is scanned, in the older layer's words.
+    pub fn scan_start_key_invalid() -> ApiError {
+        ApiError::validation("The provided starting key is invalid: The provided key element does not match the schema")
+    }
+
+    /// An `ExclusiveStartKey` of a Query of a table without a sort key, where each partition has one item at most.
+    pub fn start_key_of_one_item(start: &Map) -> ApiError {
+        let shown = |(name, value): &(Name, AttributeValue)| format!("{name}=AttributeValue: {}", Shown(value));
+        let attributes: Vec<String> = start.iter().map(shown).collect();
+        ApiError::validation(format!(
+            "The provided exclusive start key is invalid: ExclusiveStartKey: {{{}}}",
+            attributes.join(", ")
+        ))
+    }
+
+    /// An `ExclusiveStartKey` that the range condition of its Query does not select.
+    pub fn start_key_outside_range() -> ApiError {
+        ApiError::validation("The provided starting key does not match the range key predicate")
+    }
+
+    /// An `ExclusiveStartKey` of another partition than that of its Query, which has a range condition.
+    pub fn start_key_of_one_row() -> ApiError {
+        ApiError::validation("The query can return at most one row and cannot be restarted")
+    }
+
+    /// An `ExclusiveStartKey` of another partition than that of its Query.
+    pub fn start_key_outside_query() -> ApiError {
+        ApiError::validation("The provided starting key is outside query boundaries based on provided conditions")
     }
 
     /// An `ExclusiveStartKey` with an empty attribute.

@@ -1,7 +1,5 @@
 //! What a request will do, bound to its tables: the first to see a table, and the last before anything is changed.
 
-use std::ops::Bound;
-
 use crate::error::ApiError;
 pub use crate::execute::Target;
 use crate::execute::{self, Action, Context, Entry, Get, Source, Write};
@@ -269,8 +267,8 @@ pub struct KeySelection {
     pub range: KeyRange,
     /// Only the hash attributes' part.
     pub hash: KeyBytes,
-    /// Whether the condition fixes every key attribute of what is read.
-    pub fixes_all: bool,
+    /// Whether the condition restricts a range attribute too.
+    pub restricts_range: bool,
 }
 
 /// Matches a key condition to the schema of the table or index that is queried.
@@ -312,12 +310,12 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
     check_range_prefix(schema, &|name| clause_of(name).map(|clause| &clause.operator))?;
     let token = key::token(key::kinds(&schema.hash), &hash);
     let mut prefix = hash.clone();
-    let mut fixes_all = true;
+    let mut restricts_range = false;
     for attribute in &schema.range {
         let Some(clause) = clause_of(&attribute.name) else {
-            fixes_all = false;
             break;
         };
+        restricts_range = true;
         for value in clause.operator.values() {
             check_operand(attribute, value)?;
         }
@@ -326,7 +324,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
             return Ok(KeySelection {
                 range,
                 hash,
-                fixes_all: false,
+                restricts_range,
             });
         };
         key::push_component(&mut prefix, value);
@@ -335,7 +333,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
     Ok(KeySelection {
         range: KeyRange::of_token(token, prefix, upper),
         hash,
-        fixes_all,
+        restricts_range,
     })
 }
 
@@ -458,21 +456,43 @@ pub fn start_key(definition: &Definition, index: Option<&Index>, start: &Map) ->
     }
 }
 
-/// Whether the start key of a Query lies where its condition selects: `Err` says how it does not.
-pub fn check_start(selection: &KeySelection, start: &Key) -> Result<(), ApiError> {
-    if start.token != selection.range.tokens().0 || !start.bytes.starts_with(&selection.hash) {
-        return Err(ApiError::validation(
-            "The provided starting key is outside query boundaries based on provided conditions",
-        ));
+/// Checks that the start key of a Query lies where its condition selects. `attributes` are those that `start` encodes.
+///
+/// The range condition is checked first, whatever the partition (recaptured in October 2026).
+pub fn check_start(
+    index: Option<&Index>,
+    schema: &KeySchema,
+    selection: &KeySelection,
+    start: &Key,
+    attributes: &Map,
+) -> Result<(), ApiError> {
+    let of_table = index.is_none_or(|index| index.local);
+    if index.is_none() && schema.range.is_empty() {
+        return Err(ApiError::start_key_of_one_item(attributes));
     }
-    let lower = matches!(&selection.range.lower, Bound::Included(lower) | Bound::Excluded(lower) if start < lower);
-    let upper = matches!(&selection.range.upper, Bound::Included(upper) | Bound::Excluded(upper) if start >= upper);
-    if lower || upper {
-        return Err(ApiError::validation(
-            "The provided starting key does not match the range key predicate",
-        ));
+    let mut hash = KeyBytes::new();
+    for value in schema
+        .hash
+        .iter()
+        .filter_map(|attribute| attributes.get(&attribute.name))
+    {
+        key::push_component(&mut hash, value);
     }
-    Ok(())
+    if selection.restricts_range {
+        let mut bytes = selection.hash.clone();
+        bytes.extend_from_slice(start.bytes.get(hash.len()..).unwrap_or_default());
+        let token = selection.range.tokens().0;
+        if !selection.range.contains(&Key { token, bytes }) {
+            return Err(ApiError::start_key_outside_range());
+        }
+    }
+    if hash == selection.hash {
+        Ok(())
+    } else if selection.restricts_range && of_table {
+        Err(ApiError::start_key_of_one_row())
+    } else {
+        Err(ApiError::start_key_outside_query())
+    }
 }
 
 /// The attributes of a projection that a global index does not have, if any.

@@ -126,27 +126,24 @@ pub struct Scope<'r> {
 impl<'r> Scope<'r> {
     /// The scope of these substitutions: checks that neither map is empty, and the syntax and length of each placeholder.
     pub fn new(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Scope<'r>, ApiError> {
-        Scope::checked(substitutions, cache, |error| error)
+        Scope::checked(substitutions, cache, false)
     }
 
     /// As [`Scope::new`], for PutItem, UpdateItem and DeleteItem: errors come in the moved layer's envelope, but for
     /// `… contains invalid key`, which stays bare even there.
     pub fn new_enveloped(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Scope<'r>, ApiError> {
-        Scope::checked(substitutions, cache, ApiError::enveloped)
+        Scope::checked(substitutions, cache, true)
     }
 
-    fn checked(
-        substitutions: &'r Substitutions,
-        cache: &'r Cache,
-        envelope: fn(ApiError) -> ApiError,
-    ) -> Result<Scope<'r>, ApiError> {
+    fn checked(substitutions: &'r Substitutions, cache: &'r Cache, moved: bool) -> Result<Scope<'r>, ApiError> {
+        let envelope = |error: ApiError| if moved { error.enveloped() } else { error };
         if let Some(names) = &substitutions.names {
             if names.is_empty() {
                 return Err(envelope(ApiError::substitutions_empty(NAMES)));
             }
             for (key, name) in names {
                 check_placeholder(NAMES, key, b'#')?;
-                check_aliased(key, name).map_err(envelope)?;
+                check_aliased(key, name, moved).map_err(envelope)?;
             }
         }
         if let Some(values) = &substitutions.values {
@@ -190,7 +187,13 @@ impl<'r> Scope<'r> {
 
     /// Binds a key condition.
     pub fn key_condition(&mut self, text: &str) -> Result<KeyCondition<'r>, ApiError> {
-        KeyCondition::new(&self.bind(ExpressionKind::KeyCondition, text)?)
+        self.key_condition_and_shape(text)?
+    }
+
+    /// Binds a key condition; the inner error is that of its shape, which comes after unused placeholders.
+    pub fn key_condition_and_shape(&mut self, text: &str) -> Result<Result<KeyCondition<'r>, ApiError>, ApiError> {
+        let bound = self.bind(ExpressionKind::KeyCondition, text)?;
+        Ok(KeyCondition::new(&bound))
     }
 
     /// Binds a search condition.
@@ -233,9 +236,12 @@ impl<'r> Scope<'r> {
     }
 }
 
-fn check_aliased(key: &str, name: &str) -> Result<(), ApiError> {
+fn check_aliased(key: &str, name: &str, moved: bool) -> Result<(), ApiError> {
     if name.is_empty() {
         return Err(ApiError::alias_of_empty(key));
+    }
+    if name.len() > limits::ATTRIBUTE_NAME_SIZE && moved {
+        return Err(ApiError::validation(ApiError::LONG_NAME));
     }
     if name.len() > limits::ATTRIBUTE_NAME_SIZE {
         return Err(ApiError::alias_too_large(key));

@@ -3,13 +3,10 @@
 //! The functions that return a `String` give what follows `Invalid <X>Expression: `, which [`invalid`] puts before it.
 //! The envelope of the moved validation layer is the operations' business.
 
-use std::fmt::{self, Display};
-
-use base64::display::Base64Display;
-use base64::engine::general_purpose::STANDARD;
+use std::fmt::Display;
 
 use super::ExpressionKind;
-use crate::error::ApiError;
+use crate::error::{ApiError, Shown};
 use crate::limits;
 use crate::value::{AttributeValue, Type};
 
@@ -158,20 +155,6 @@ pub(super) fn paths_conflict(one: impl Display, two: impl Display) -> String {
     )
 }
 
-/// A bound of BETWEEN: `{N:2}`. Only strings, numbers and binaries come so far.
-struct Shown<'a>(&'a AttributeValue);
-
-impl Display for Shown<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            AttributeValue::S(text) => write!(formatter, "{{S:{text}}}"),
-            AttributeValue::N(number) => write!(formatter, "{{N:{number}}}"),
-            AttributeValue::B(bytes) => write!(formatter, "{{B:{}}}", Base64Display::new(bytes, &STANDARD)),
-            other => write!(formatter, "{{{}}}", other.type_name()),
-        }
-    }
-}
-
 /// Key conditions.
 impl ApiError {
     /// An operator that no key condition has.
@@ -279,8 +262,8 @@ impl ApiError {
     /// An alias of a name over 64 KB.
     pub(super) fn alias_too_large(key: &str) -> ApiError {
         ApiError::validation(format!(
-            "ExpressionAttributeNames contains invalid value: Attribute name is too large, must be less than {} bytes for key {key}",
-            limits::ATTRIBUTE_NAME_SIZE + 1
+            "ExpressionAttributeNames contains invalid value: {} for key {key}",
+            ApiError::LONG_NAME
         ))
     }
 

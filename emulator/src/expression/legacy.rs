@@ -92,6 +92,11 @@ impl Comparison {
     }
 }
 
+/// Whether a word is a `ComparisonOperator`.
+pub fn is_comparison(word: &str) -> bool {
+    COMPARISONS.iter().any(|(name, _)| *name == word)
+}
+
 /// A bound expression in the making.
 struct Lowering<'r> {
     parsed: Parsed,

@@ -1,7 +1,6 @@
 //! [BatchGetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html).
 
 use super::check::{self, Report};
-use super::reading::Unbound;
 use super::{output, reading};
 use crate::capacity::Consumed;
 use crate::error::{ApiError, Violations};
@@ -32,15 +31,15 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let request = BatchGetItem::decode(body)?;
     let report = check_members(&request, body)?;
     let tables = request.request_items.as_deref().unwrap_or_default();
-    let unbound = check_kinds(context, tables)?;
+    let projections = check_kinds(context, tables)?;
     check_values(tables)?;
     check_duplicates(tables)?;
     // All tables are there before a key of any is held against its schema.
     let targets = tables.iter().map(|(name, _)| plan::table(context, name));
     let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
     let mut planned: Vec<(Vec<Planned<'_>>, TableRead<'_>)> = Vec::with_capacity(tables.len());
-    for ((asked, unbound), target) in tables.iter().zip(unbound).zip(targets) {
-        planned.push(plan(target, asked, unbound)?);
+    for ((asked, projection), target) in tables.iter().zip(projections).zip(targets) {
+        planned.push(plan(target, asked, projection)?);
     }
     let mut bytes = 0;
     let mut throttle = None;
@@ -168,8 +167,9 @@ fn check_members(request: &BatchGetItem, body: &[u8]) -> Result<Report, ApiError
     Ok(report)
 }
 
-/// A projection here and legacy attributes there do not go together, even on different tables.
-fn check_kinds<'r>(context: &Context<'r>, tables: &'r [Asked]) -> Result<Vec<Unbound<'r>>, ApiError> {
+/// The projection of each table. A projection here and legacy attributes there do not go together, even on different
+/// tables.
+fn check_kinds<'r>(context: &Context<'r>, tables: &'r [Asked]) -> Result<Vec<Option<Projection<'r>>>, ApiError> {
     check::mixing(
         &[(
             "AttributesToGet",
@@ -184,9 +184,9 @@ fn check_kinds<'r>(context: &Context<'r>, tables: &'r [Asked]) -> Result<Vec<Unb
     let checked = tables.iter().map(|(_, asked)| {
         let text = asked.projection_expression.as_ref();
         check::substitutions_need_expression(&asked.substitutions, text.is_some(), None)?;
-        let unbound = reading::unbound(&asked.substitutions, text, cache)?;
-        reading::attributes_to_get(asked.attributes_to_get.as_deref())?;
-        Ok(unbound)
+        let projection = reading::projection(&asked.substitutions, text, cache)?;
+        let legacy = reading::attributes_to_get(asked.attributes_to_get.as_deref())?;
+        Ok(projection.or(legacy))
     });
     checked.collect()
 }
@@ -213,7 +213,7 @@ fn check_duplicates(tables: &[Asked]) -> Result<(), ApiError> {
 fn plan<'r>(
     target: Target,
     asked: &'r Asked,
-    unbound: Unbound<'r>,
+    projection: Option<Projection<'r>>,
 ) -> Result<(Vec<Planned<'r>>, TableRead<'r>), ApiError> {
     let of_table = &asked.1;
     let keys = of_table.keys.as_deref().unwrap_or_default();
@@ -226,8 +226,6 @@ fn plan<'r>(
             gets.push((get, key));
         }
     }
-    let projection =
-        reading::projection(unbound)?.or(reading::attributes_to_get(of_table.attributes_to_get.as_deref())?);
     let consumed = Consumed::new(target.asked_name());
     Ok((
         gets,

@@ -108,28 +108,37 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     Ok(())
 }
 
+/// The framework's checks: those of the model together, then an empty map, then the names of the tables. So an unknown
+/// word hides a bad name, and stands beside a list that is too long (us-east-1, October 2026).
 fn check_members(request: &BatchWriteItem) -> Result<(Report, bool), ApiError> {
     let mut faults = Violations::new();
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
     let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
-    faults.finish()?;
-    let mut faults = Violations::new();
-    if let Some(tables) = &request.request_items {
-        output::list_length(&mut faults, tables.len(), "RequestItems", limits::BATCH_WRITES);
-        for (name, writes) in tables {
-            let path = format!("RequestItems.{name}.member");
-            output::list_length(&mut faults, writes.len(), &path, limits::BATCH_WRITES);
+    let Some(tables) = &request.request_items else {
+        faults.missing("requestItems");
+        return faults.finish().map(|()| (report, metrics));
+    };
+    let bad_name = tables.iter().any(|(name, _)| !output::is_table_name(name));
+    let bad_count = |writes: usize| !(1..=limits::BATCH_WRITES).contains(&writes);
+    if tables.iter().any(|(_, writes)| bad_count(writes.len())) {
+        if bad_name && faults.is_empty() {
+            faults.value(dump::request_items(tables), "requestItems", output::TABLE_NAME_KEYS);
         }
+        faults.value(dump::request_items(tables), "requestItems", WRITES_OF_A_TABLE);
     }
+    check_writes(&mut faults, tables);
     faults.finish()?;
+    if tables.is_empty() {
+        return Err(ApiError::validation(
+            "The requestItems parameter is required for BatchWriteItem",
+        ));
+    }
     let mut faults = Violations::new();
-    match &request.request_items {
-        None => faults.missing("requestItems"),
-        Some(tables) => check_tables(&mut faults, tables),
+    if bad_name {
+        faults.value(dump::request_items(tables), "requestItems", output::TABLE_NAME_KEYS);
     }
     faults.finish()?;
-    let writes = request.request_items.iter().flatten().map(|(_, writes)| writes.len());
-    if writes.sum::<usize>() > limits::BATCH_WRITES {
+    if tables.iter().map(|(_, writes)| writes.len()).sum::<usize>() > limits::BATCH_WRITES {
         return Err(ApiError::validation(
             "Too many items requested for the BatchWriteItem call",
         ));
@@ -137,11 +146,11 @@ fn check_members(request: &BatchWriteItem) -> Result<(Report, bool), ApiError> {
     Ok((report, metrics))
 }
 
-/// The names of the tables, and that each write has an item or a key.
-fn check_tables(faults: &mut Violations, tables: &[(Text, Vec<WriteRequest>)]) {
-    if tables.iter().any(|(name, _)| !output::is_table_name(name)) {
-        faults.value(dump::request_items(tables), "requestItems", output::TABLE_NAME_KEYS);
-    }
+/// What the list of a table's writes has to be, as the service lists it.
+const WRITES_OF_A_TABLE: &str = "Map value must satisfy constraint: [Member must have length less than or equal to 25, Member must have length greater than or equal to 1]";
+
+/// Checks that each write has an item or a key.
+fn check_writes(faults: &mut Violations, tables: &[(Text, Vec<WriteRequest>)]) {
     for (name, writes) in tables {
         for (at, write) in writes.iter().enumerate() {
             let path = format!("requestItems.{name}.member.{}.member", at + 1);

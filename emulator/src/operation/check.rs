@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::arn;
+use super::{arn, dump};
 pub use crate::error::is_name;
 use crate::error::{ApiError, Violations, constraint};
+use crate::limits;
 use crate::request::Substitutions;
 use crate::value::{Name, Text};
 
@@ -27,6 +28,9 @@ pub mod words {
     pub const SELECT: &str = "[SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]";
     /// `ConditionalOperator` in the older layer.
     pub const CONDITIONAL_OPERATOR_OLDER: &str = "[OR, AND]";
+    /// `ComparisonOperator` in the older layer.
+    pub const COMPARISON_OPERATOR_OLDER: &str =
+        "[IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS]";
     /// `KeyType`.
     pub const KEY_TYPE: &str = "[HASH, RANGE]";
     /// `AttributeType`.
@@ -154,6 +158,23 @@ pub fn table_name(faults: &mut Violations, table: Option<&Text>) -> Result<(), A
     Ok(())
 }
 
+/// A table's name in the layer that echoes the value.
+pub fn echoed_table_name(faults: &mut Violations, table: Option<&Text>, path: &str) {
+    match table.map(Text::as_str) {
+        None => faults.missing(path),
+        Some("") => faults.value("", path, constraint::min_length(1)),
+        Some(table) => name(faults, table, path),
+    }
+}
+
+/// `ConditionalOperator` in the layer that echoes the value.
+pub fn echoed_conditional_operator(faults: &mut Violations, word: Option<&Text>) {
+    if let Some(word) = word.filter(|word| !matches!(word.as_str(), "AND" | "OR")) {
+        let set = constraint::one_of(words::CONDITIONAL_OPERATOR_OLDER);
+        faults.value(word, "conditionalOperator", set);
+    }
+}
+
 /// The fault of an empty `TableName` in the moved layer.
 pub fn empty_table_name() -> ApiError {
     let mut faults = Violations::new();
@@ -180,10 +201,16 @@ pub fn control_table_name(table: Option<&Text>) -> Result<&str, ApiError> {
     Ok(table)
 }
 
-/// `AttributesToGet`: it may be left out, and not be empty.
+/// `AttributesToGet`: it may be left out, and not be empty. The bound of its names is the model's.
 pub fn attributes_to_get(faults: &mut Violations, names: Option<&[Name]>, path: &str) {
-    if names.is_some_and(<[Name]>::is_empty) {
+    let Some(names) = names else { return };
+    if names.is_empty() {
         faults.value("[]", path, constraint::min_length(1));
+    }
+    if names.iter().any(|name| name.len() > limits::ATTRIBUTE_NAME_SIZE) {
+        let most = constraint::max_length(limits::ATTRIBUTE_NAME_SIZE);
+        let constraint = format!("Member must satisfy constraint: [{most}]");
+        faults.value(dump::names(names), path, constraint);
     }
 }
 

@@ -3,11 +3,11 @@
 
 use std::fmt::{self, Write};
 
-use crate::request::{BatchStatement, WriteRequest};
-use crate::value::{AttributeValue, Map, Text};
+use crate::request::{BatchStatement, Substitutions, TransactGet, TransactGetItem, TransactWriteItem, WriteRequest};
+use crate::value::{AttributeValue, Map, Name, Text};
 
 /// How long a dump may become: the service's error is as long as the request, ours need not be.
-const MOST_BYTES: usize = 64 * 1024;
+const MOST_BYTES: usize = 256 * 1024;
 
 /// `RequestItems` of BatchWriteItem.
 pub fn request_items(tables: &[(Text, Vec<WriteRequest>)]) -> String {
@@ -20,6 +20,32 @@ pub fn request_items(tables: &[(Text, Vec<WriteRequest>)]) -> String {
     dump.0
 }
 
+/// `TransactItems` of TransactWriteItems.
+pub fn transact_writes(actions: &[TransactWriteItem]) -> String {
+    let mut dump = Dump(String::new());
+    let _ = dump.list(actions, Dump::transact_write);
+    dump.0
+}
+
+/// `TransactItems` of TransactGetItems.
+pub fn transact_gets(actions: &[TransactGetItem]) -> String {
+    let mut dump = Dump(String::new());
+    let _ = dump.list(actions, |dump, action| {
+        dump.structure(
+            "TransactGetItem",
+            &[("get", &|dump| dump.optional(action.get.as_ref(), Dump::get))],
+        )
+    });
+    dump.0
+}
+
+/// A list of names.
+pub fn names(names: &[Name]) -> String {
+    let mut dump = Dump(String::new());
+    let _ = dump.list(names, |dump, name| dump.write_str(name));
+    dump.0
+}
+
 /// `Statements` of BatchExecuteStatement, or `TransactStatements`.
 pub fn statements(statements: &[BatchStatement], of_batch: bool) -> String {
     let mut dump = Dump(String::new());
@@ -28,6 +54,17 @@ pub fn statements(statements: &[BatchStatement], of_batch: bool) -> String {
 }
 
 struct Dump(String);
+
+/// Prints one member of a structure.
+type Print<'p> = &'p dyn Fn(&mut Dump) -> fmt::Result;
+
+/// The members that all actions of TransactWriteItems have after their item or key.
+struct Common<'r> {
+    table: Option<&'r Text>,
+    condition: Option<&'r Text>,
+    substitutions: &'r Substitutions,
+    on_failure: Option<&'r Text>,
+}
 
 impl Write for Dump {
     fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -87,6 +124,135 @@ impl Dump {
             None => self.write_str("null")?,
         }
         self.write_str(")")
+    }
+
+    /// `Class(member=…, member=…)`.
+    fn structure(&mut self, class: &str, members: &[(&str, Print<'_>)]) -> fmt::Result {
+        self.write_str(class)?;
+        for (at, (name, print)) in members.iter().enumerate() {
+            write!(self, "{}{name}=", if at > 0 { ", " } else { "(" })?;
+            print(self)?;
+        }
+        self.write_str(")")
+    }
+
+    fn optional<V>(&mut self, value: Option<V>, print: impl FnOnce(&mut Dump, V) -> fmt::Result) -> fmt::Result {
+        match value {
+            Some(value) => print(self, value),
+            None => self.write_str("null"),
+        }
+    }
+
+    fn text(&mut self, text: Option<&Text>) -> fmt::Result {
+        self.write_str(text.map_or("null", Text::as_str))
+    }
+
+    fn names(&mut self, substitutions: &Substitutions) -> fmt::Result {
+        self.optional(substitutions.names.as_ref(), |dump, names| {
+            let entries = names.iter().map(|(alias, name)| (alias.as_str(), name));
+            dump.map(entries, |dump, name| dump.write_str(name))
+        })
+    }
+
+    fn values(&mut self, substitutions: &Substitutions) -> fmt::Result {
+        self.optional(substitutions.values.as_ref(), |dump, values| {
+            let entries = values.iter().map(|(placeholder, value)| (placeholder.as_str(), value));
+            dump.map(entries, Dump::value)
+        })
+    }
+
+    fn transact_write(&mut self, action: &TransactWriteItem) -> fmt::Result {
+        self.structure(
+            "TransactWriteItem",
+            &[
+                ("conditionCheck", &|dump| {
+                    dump.optional(action.condition_check.as_ref(), |dump, check| {
+                        let common = Common {
+                            table: check.table_name.as_ref(),
+                            condition: check.condition_expression.as_ref(),
+                            substitutions: &check.substitutions,
+                            on_failure: check.return_values_on_condition_check_failure.as_ref(),
+                        };
+                        dump.action(
+                            "ConditionCheck",
+                            &[("key", &|dump| dump.attributes(check.key.as_ref()))],
+                            &common,
+                        )
+                    })
+                }),
+                ("put", &|dump| {
+                    dump.optional(action.put.as_ref(), |dump, put| {
+                        let common = Common {
+                            table: put.table_name.as_ref(),
+                            condition: put.condition_expression.as_ref(),
+                            substitutions: &put.substitutions,
+                            on_failure: put.return_values_on_condition_check_failure.as_ref(),
+                        };
+                        dump.action("Put", &[("item", &|dump| dump.attributes(put.item.as_ref()))], &common)
+                    })
+                }),
+                ("delete", &|dump| {
+                    dump.optional(action.delete.as_ref(), |dump, delete| {
+                        let common = Common {
+                            table: delete.table_name.as_ref(),
+                            condition: delete.condition_expression.as_ref(),
+                            substitutions: &delete.substitutions,
+                            on_failure: delete.return_values_on_condition_check_failure.as_ref(),
+                        };
+                        dump.action(
+                            "Delete",
+                            &[("key", &|dump| dump.attributes(delete.key.as_ref()))],
+                            &common,
+                        )
+                    })
+                }),
+                ("update", &|dump| {
+                    dump.optional(action.update.as_ref(), |dump, update| {
+                        let common = Common {
+                            table: update.table_name.as_ref(),
+                            condition: update.condition_expression.as_ref(),
+                            substitutions: &update.substitutions,
+                            on_failure: update.return_values_on_condition_check_failure.as_ref(),
+                        };
+                        let own: [(&str, Print<'_>); 2] = [
+                            ("key", &|dump| dump.attributes(update.key.as_ref())),
+                            ("updateExpression", &|dump| dump.text(update.update_expression.as_ref())),
+                        ];
+                        dump.action("Update", &own, &common)
+                    })
+                }),
+            ],
+        )
+    }
+
+    /// An action of TransactWriteItems: its own members, then the common ones.
+    fn action(&mut self, class: &str, own: &[(&str, Print<'_>)], common: &Common<'_>) -> fmt::Result {
+        let mut members = own.to_vec();
+        let table = |dump: &mut Dump| dump.text(common.table);
+        let condition = |dump: &mut Dump| dump.text(common.condition);
+        let names = |dump: &mut Dump| dump.names(common.substitutions);
+        let values = |dump: &mut Dump| dump.values(common.substitutions);
+        let on_failure = |dump: &mut Dump| dump.text(common.on_failure);
+        members.push(("tableName", &table));
+        members.push(("conditionExpression", &condition));
+        members.push(("expressionAttributeNames", &names));
+        members.push(("expressionAttributeValues", &values));
+        members.push(("returnValuesOnConditionCheckFailure", &on_failure));
+        self.structure(class, &members)
+    }
+
+    fn get(&mut self, get: &TransactGet) -> fmt::Result {
+        self.structure(
+            "Get",
+            &[
+                ("key", &|dump| dump.attributes(get.key.as_ref())),
+                ("tableName", &|dump| dump.text(get.table_name.as_ref())),
+                ("projectionExpression", &|dump| {
+                    dump.text(get.projection_expression.as_ref())
+                }),
+                ("expressionAttributeNames", &|dump| dump.names(&get.substitutions)),
+            ],
+        )
     }
 
     fn statement(&mut self, sent: &BatchStatement, of_batch: bool) -> fmt::Result {

@@ -37,8 +37,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             precision,
         })
     })?;
-    let echo = precision.map(|precision| (CONFIGURATION, precision));
-    kinesis::answer(out, name, &destination, "ENABLING", echo);
+    kinesis::answer(out, name, &destination, "ENABLING", Some((CONFIGURATION, precision)));
     Ok(())
 }
 

@@ -58,8 +58,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 }
 
 fn check_members(request: &ExecuteTransaction) -> Result<Report, ApiError> {
-    transaction::check_token(request.client_request_token.as_ref())?;
     let mut faults = Violations::new();
+    transaction::check_token(&mut faults, request.client_request_token.as_ref());
     match request.transact_statements.as_deref() {
         None => faults.missing("transactStatements"),
         Some([]) => faults.value("[]", "transactStatements", constraint::min_length(1)),

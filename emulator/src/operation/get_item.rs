@@ -32,12 +32,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     check::substitutions_need_expression(&request.substitutions, has_expression, None)?;
     let legacy = reading::attributes_to_get(request.attributes_to_get.as_deref())?;
     let cache = context.engine.expressions();
-    let unbound = reading::unbound(&request.substitutions, request.projection_expression.as_ref(), cache)?;
+    let text = request.projection_expression.as_ref();
+    let projection = reading::projection(&request.substitutions, text, cache)?.or(legacy);
     let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
     let key = request.key.unwrap_or_default();
     let mut get = plan::get(target, &key)?;
     get.consistent = request.consistent_read.unwrap_or(false);
-    let projection = reading::projection(unbound)?.or(legacy);
     let item = execute::get(context, &get)?;
     let mut answer = Object::open(out);
     if let Some(item) = &item {

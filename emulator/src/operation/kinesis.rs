@@ -76,15 +76,24 @@ pub fn change(
     made.ok_or_else(ApiError::internal)
 }
 
-/// The answer to a change: what it has begun shows, even if it takes no time.
-pub fn answer(out: &mut Writer, table: &str, destination: &Destination, status: &str, echo: Option<(&str, &str)>) {
+/// The answer to a change: what it has begun shows, even if it takes no time. `echo` is the configuration's member and its
+/// precision, which the answer has even if the request does not.
+pub fn answer(
+    out: &mut Writer,
+    table: &str,
+    destination: &Destination,
+    status: &str,
+    echo: Option<(&str, Option<&str>)>,
+) {
     let mut answer = Object::open(out);
     answer.string("TableName", plan::plain_name(table));
     answer.string("StreamArn", &destination.stream_arn);
     answer.string("DestinationStatus", status);
     if let Some((member, precision)) = echo {
         let mut configuration = answer.object(member);
-        configuration.string("ApproximateCreationDateTimePrecision", precision);
+        if let Some(precision) = precision {
+            configuration.string("ApproximateCreationDateTimePrecision", precision);
+        }
         configuration.close();
     }
     answer.close();

@@ -55,5 +55,5 @@ fn check_members(request: &ListStreams) -> Result<(), ApiError> {
             "Limit cannot be greater than the maximum allowed size: 100",
         ));
     }
-    Ok(())
+    start.map_or(Ok(()), |start| streams::parse(start).map(drop))
 }

@@ -130,18 +130,21 @@ pub fn change(
 
 fn check_expected(expected: Option<&str>, current: Option<&Revision>, resource: &Resource<'_>) -> Result<(), ApiError> {
     let there = current.map(|(_, id)| id.to_string());
-    match expected {
-        None => Ok(()),
-        Some(expected) if expected == there.as_deref().unwrap_or(NO_POLICY) => Ok(()),
-        // The end of the sentence was captured, not its beginning.
-        Some(expected) => Err(ApiError::new(
-            ErrorKind::PolicyNotFound,
-            format!(
-                "The provided ExpectedRevisionId {expected} for the ResourceArn: {} did not match",
-                resource.arn
-            ),
-        )),
-    }
+    let there = there.as_deref().unwrap_or(NO_POLICY);
+    let Some(expected) = expected.filter(|expected| *expected != there) else {
+        return Ok(());
+    };
+    let (kind, name) = match resource.stream {
+        Some(label) => ("stream", label),
+        None => ("table", resource.table),
+    };
+    // Captured of a table (October 2026).
+    Err(ApiError::new(
+        ErrorKind::PolicyNotFound,
+        format!(
+            "Resource-based policy not found for the provided ResourceArn: Requested update for policy with revision id {expected}, but the policy associated to target {kind} {name} has revision id {there}."
+        ),
+    ))
 }
 
 /// Changes take their time, and the next one has to wait for longer than that.

@@ -2,14 +2,13 @@
 
 use super::check;
 use super::reading::{self, PageRead};
-use crate::error::{ApiError, Violations};
+use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Context;
 use crate::expression::{Condition, ExpressionKind, KeyCondition, Projection, Scope, legacy};
-use crate::key::Key;
-use crate::plan::{self, KeySelection, Target};
+use crate::plan::{self, Target};
 use crate::request::Query;
 use crate::schema::{Definition, Index, KeySchema};
-use crate::value::AttributeValue;
+use crate::value::{AttributeValue, Text};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -18,7 +17,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let report = check_members(&request)?;
     let (legacy_filter, legacy_projection) = check_kinds(&request)?;
     // An unknown ConditionalOperator is found before an unknown Select.
-    let select = reading::known_select(request.select.as_ref())?;
+    let mut faults = Violations::new();
+    let select = reading::known_select(&mut faults, request.select.as_ref());
+    faults.finish()?;
     let cache = context.engine.expressions();
     let mut scope = Scope::new(&request.substitutions, cache)?;
     check_not_empty(&request)?;
@@ -28,9 +29,20 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     };
     let on_index = request.index_name.is_some();
     let projects = request.attributes_to_get.is_some();
-    reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)?;
+    reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)
+        .map_err(ApiError::enveloped)?;
     let keys = match (&request.key_condition_expression, &request.key_conditions) {
-        (Some(text), _) => scope.key_condition(text)?,
+        (Some(text), _) => {
+            let keys = scope.key_condition_and_shape(text)?;
+            if keys.is_err() {
+                // Placeholders that no expression uses are reported first.
+                if let Some(text) = &request.projection_expression {
+                    scope.projection(text)?;
+                }
+                scope.check_all_used()?;
+            }
+            keys?
+        }
         (None, Some(conditions)) => legacy::key_conditions(conditions)?,
         (None, None) => {
             return Err(ApiError::validation(
@@ -47,10 +59,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let consistent = request.consistent_read.unwrap_or(false);
     reading::check_index(index, consistent, select)?;
     let schema = index.map_or(&target.definition().key, |index| &index.key);
-    let start = reading::start_key(&target, index, request.exclusive_start_key.as_ref())?;
+    let start = request.exclusive_start_key.as_ref();
+    let start = reading::start_key(&target, index, start, ApiError::start_key_invalid)?;
     let selection = plan::key_selection(schema, &keys)?;
-    if let Some(start) = &start {
-        check_start(index, &selection, start)?;
+    if let (Some(start), Some(attributes)) = (&start, &request.exclusive_start_key) {
+        plan::check_start(index, schema, &selection, start, attributes)?;
     }
     let forward = request.scan_index_forward.unwrap_or(true);
     check_filter(&target, index, filter.as_ref(), request.query_filter.is_some())?;
@@ -66,13 +79,15 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         Some(key) => selection.range.starting_after(key, forward),
         None => selection.range,
     };
+    // A partition of a table without a sort key has one item: no page of it is cut.
+    let one_item = index.is_none() && schema.range.is_empty();
     PageRead {
         target: &target,
         source,
         index,
         range,
         forward,
-        limit: request.limit,
+        limit: request.limit.filter(|_| !one_item),
         consistent,
         filter,
         projection,
@@ -83,13 +98,20 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     .run(context, out)
 }
 
-/// The framework's checks: the older words first, one fault of each group at a time.
+/// The framework's checks: an empty table name is reported with the faults of numbers, and before those of other words.
 fn check_members(request: &Query) -> Result<check::Report, ApiError> {
     let mut faults = Violations::new();
     check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
-    let (table, capacity) = (&request.table_name, &request.return_consumed_capacity);
-    let attributes = request.attributes_to_get.as_deref();
-    reading::check_members(faults, table.as_ref(), attributes, capacity.as_ref())
+    if request.table_name.as_ref().is_some_and(Text::is_empty) {
+        faults.silent_value("TableName", constraint::min_length(1));
+    }
+    faults.finish()?;
+    let mut faults = Violations::new();
+    check::table_name(&mut faults, request.table_name.as_ref())?;
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    check::attributes_to_get(&mut faults, request.attributes_to_get.as_deref(), "attributesToGet");
+    faults.finish()?;
+    Ok(report)
 }
 
 /// Expressions and legacy parameters do not go together, and substitutions need an expression.
@@ -133,17 +155,6 @@ fn check_not_empty(request: &Query) -> Result<(), ApiError> {
         }
     }
     Ok(())
-}
-
-/// A start key lies where the condition selects, and there is more than one item to start from.
-fn check_start(index: Option<&Index>, selection: &KeySelection, start: &Key) -> Result<(), ApiError> {
-    // By the hash attributes alone an index has many entries.
-    if selection.fixes_all && index.is_some_and(|index| !index.local && !index.key.range.is_empty()) {
-        return Err(ApiError::validation(
-            "The query can return at most one row and cannot be restarted",
-        ));
-    }
-    plan::check_start(selection, start)
 }
 
 /// A filter may not look at the keys of what is queried, nor at what an index does not project.

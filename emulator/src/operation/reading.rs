@@ -5,7 +5,7 @@ use super::output;
 use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context, Entry, Source};
-use crate::expression::{Cache, Condition, ExpressionKind, Path, Projection, Scope, legacy};
+use crate::expression::{Cache, Condition, Path, Projection, Scope, legacy};
 use crate::key::{self, Key};
 use crate::plan::{self, Target};
 use crate::request::{LegacyCondition, Substitutions};
@@ -14,14 +14,6 @@ use crate::storage::{KeyRange, Page, PageLimit, Walk};
 use crate::value::{AttributeValue, Item, Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
-
-/// An empty `ProjectionExpression` is found before the table is looked up.
-pub fn check_not_empty(text: Option<&Text>) -> Result<(), ApiError> {
-    match text {
-        Some(text) => Scope::check_not_empty(ExpressionKind::Projection, text),
-        None => Ok(()),
-    }
-}
 
 /// Lowers `QueryFilter` or `ScanFilter` and `ConditionalOperator`, if either is there.
 pub fn filter<'r>(
@@ -33,26 +25,6 @@ pub fn filter<'r>(
         return Ok(None);
     }
     legacy::filter(member, filter, operator.map(Text::as_str)).map(Some)
-}
-
-/// The framework's checks that Query and Scan share: an empty table name is said with the faults of numbers that there are
-/// already, and before those of other words.
-pub fn check_members(
-    mut faults: Violations,
-    table: Option<&Text>,
-    attributes: Option<&[Name]>,
-    capacity: Option<&Text>,
-) -> Result<Report, ApiError> {
-    if table.is_some_and(Text::is_empty) {
-        faults.silent_value("TableName", constraint::min_length(1));
-    }
-    faults.finish()?;
-    let mut faults = Violations::new();
-    check::table_name(&mut faults, table)?;
-    let report = check::return_consumed_capacity(&mut faults, capacity);
-    check::attributes_to_get(&mut faults, attributes, "attributesToGet");
-    faults.finish()?;
-    Ok(report)
 }
 
 /// Names need any expression, and values one that takes them; `missing` says which of those there are.
@@ -74,26 +46,14 @@ pub fn attributes_to_get(names: Option<&[Name]>) -> Result<Option<Projection<'_>
     names.map(legacy::attributes_to_get).transpose()
 }
 
-/// A projection that is yet to be bound.
-pub type Unbound<'r> = Option<(Scope<'r>, &'r Text)>;
-
-/// What is found of the projection of a request that has no other expression before its table is looked up.
-pub fn unbound<'r>(
+/// The projection of a request that has no other expression. All of its faults come before the table lookup.
+pub fn projection<'r>(
     substitutions: &'r Substitutions,
     text: Option<&'r Text>,
     cache: &'r Cache,
-) -> Result<Unbound<'r>, ApiError> {
+) -> Result<Option<Projection<'r>>, ApiError> {
     let Some(text) = text else { return Ok(None) };
-    let scope = Scope::new(substitutions, cache)?;
-    check_not_empty(Some(text))?;
-    Ok(Some((scope, text)))
-}
-
-/// The projection of a request that has no other expression.
-pub fn projection(unbound: Unbound<'_>) -> Result<Option<Projection<'_>>, ApiError> {
-    let Some((mut scope, text)) = unbound else {
-        return Ok(None);
-    };
+    let mut scope = Scope::new(substitutions, cache)?;
     let projection = scope.projection(text)?;
     scope.check_all_used()?;
     Ok(Some(projection))
@@ -118,22 +78,21 @@ pub enum Select {
 }
 
 /// `Select`, which must be a word it knows.
-pub fn known_select(word: Option<&Text>) -> Result<Option<Select>, ApiError> {
-    Ok(Some(match word.map(Text::as_str) {
-        None => return Ok(None),
+pub fn known_select(faults: &mut Violations, word: Option<&Text>) -> Option<Select> {
+    Some(match word.map(Text::as_str) {
+        None => return None,
         Some("ALL_ATTRIBUTES") => Select::AllAttributes,
         Some("ALL_PROJECTED_ATTRIBUTES") => Select::AllProjectedAttributes,
         Some("SPECIFIC_ATTRIBUTES") => Select::SpecificAttributes,
         Some("COUNT") => Select::Count,
         Some(other) => {
-            let mut faults = Violations::new();
             faults.value(other, "select", constraint::one_of(words::SELECT));
-            return faults.finish().map(|()| None);
+            return None;
         }
-    }))
+    })
 }
 
-/// Checks `Select` against the other members; its texts are enveloped.
+/// Checks `Select` against the other members.
 pub fn check_select(
     select: Option<Select>,
     projection: Option<&Text>,
@@ -166,7 +125,7 @@ pub fn check_select(
         }
         _ => return Ok(()),
     };
-    Err(ApiError::validation(text).enveloped())
+    Err(ApiError::validation(text))
 }
 
 /// Checks what is asked of an index: consistency and attributes that it can give.
@@ -203,10 +162,16 @@ pub fn check_below_keys(definition: &Definition, index: Option<&Index>, path: Pa
     }
 }
 
-/// The place that an `ExclusiveStartKey` names, which must be a key of what is read.
-pub fn start_key(target: &Target, index: Option<&Index>, start: Option<&Map>) -> Result<Option<Key>, ApiError> {
+/// The place that an `ExclusiveStartKey` names, which must be a key of what is read; `unfit` is the error of one that is
+/// not.
+pub fn start_key(
+    target: &Target,
+    index: Option<&Index>,
+    start: Option<&Map>,
+    unfit: fn() -> ApiError,
+) -> Result<Option<Key>, ApiError> {
     let Some(start) = start else { return Ok(None) };
-    let found = plan::start_key(target.definition(), index, start).ok_or_else(ApiError::start_key_invalid)?;
+    let found = plan::start_key(target.definition(), index, start).ok_or_else(unfit)?;
     let mut attributes = start.iter();
     let empty = attributes.find_map(|(name, value)| Some(ApiError::empty_start_key(name, key::emptiness(value)?)));
     empty.map_or(Ok(Some(found)), Err)

@@ -1,10 +1,10 @@
 //! [Scan](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html).
 
-use super::check;
-use super::reading::{self, PageRead};
-use crate::error::{ApiError, Violations};
+use super::check::{self, Report, words};
+use super::reading::{self, PageRead, Select};
+use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Context;
-use crate::expression::{Condition, ExpressionKind, Projection, Scope};
+use crate::expression::{Condition, ExpressionKind, Projection, Scope, legacy};
 use crate::plan;
 use crate::request::Scan;
 use crate::storage::{KeyRange, Segment};
@@ -13,10 +13,8 @@ use crate::wire::encode::Writer;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = Scan::decode(body)?;
-    let report = check_members(&request)?;
+    let (report, select) = check_members(&request)?;
     let (legacy_filter, legacy_projection) = check_kinds(&request)?;
-    // An unknown ConditionalOperator is found before an unknown Select.
-    let select = reading::known_select(request.select.as_ref())?;
     let cache = context.engine.expressions();
     let mut scope = Scope::new(&request.substitutions, cache)?;
     for (text, kind) in [
@@ -40,7 +38,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let consistent = request.consistent_read.unwrap_or(false);
     reading::check_index(index, consistent, select)?;
     let mut range = KeyRange::of_segment(segment);
-    if let Some(key) = reading::start_key(&target, index, request.exclusive_start_key.as_ref())? {
+    let start = request.exclusive_start_key.as_ref();
+    if let Some(key) = reading::start_key(&target, index, start, ApiError::scan_start_key_invalid)? {
         if !range.contains(&key) {
             return Err(ApiError::validation(format!(
                 "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: {} Segment: {}",
@@ -78,14 +77,27 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     .run(context, out)
 }
 
-fn check_members(request: &Scan) -> Result<check::Report, ApiError> {
+/// The framework's checks, all faults at once: us-east-1 has not moved Scan to the newer layer (October 2026).
+fn check_members(request: &Scan) -> Result<(Report, Option<Select>), ApiError> {
     let mut faults = Violations::new();
-    check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
-    check::range(&mut faults, request.segment, "Segment", 0, 999_999);
-    check::range(&mut faults, request.total_segments, "TotalSegments", 1, 1_000_000);
-    let (table, capacity) = (&request.table_name, &request.return_consumed_capacity);
-    let attributes = request.attributes_to_get.as_deref();
-    reading::check_members(faults, table.as_ref(), attributes, capacity.as_ref())
+    let select = reading::known_select(&mut faults, request.select.as_ref());
+    check::echoed_range(&mut faults, request.total_segments, "totalSegments", 1, 1_000_000);
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    check::echoed_table_name(&mut faults, request.table_name.as_ref(), "tableName");
+    check::echoed_conditional_operator(&mut faults, request.conditional_operator.as_ref());
+    for (name, condition) in request.scan_filter.iter().flatten() {
+        let path = format!("scanFilter.{name}.member.comparisonOperator");
+        match condition.comparison_operator.as_deref() {
+            None => faults.missing(path),
+            Some(word) if legacy::is_comparison(word) => {}
+            Some(word) => faults.value(word, path, constraint::one_of(words::COMPARISON_OPERATOR_OLDER)),
+        }
+    }
+    check::attributes_to_get(&mut faults, request.attributes_to_get.as_deref(), "attributesToGet");
+    check::echoed_range(&mut faults, request.segment, "segment", 0, 999_999);
+    check::echoed_range(&mut faults, request.limit, "limit", 1, i64::from(i32::MAX));
+    faults.finish()?;
+    Ok((report, select))
 }
 
 /// Expressions and legacy parameters do not go together, and substitutions need an expression.
@@ -121,9 +133,9 @@ fn segment(request: &Scan) -> Result<Segment, ApiError> {
         (None, Some(_)) => Err(ApiError::validation(
             "The Segment parameter is required but was not present in the request when parameter TotalSegments is present",
         )),
-        (Some(at), Some(total)) if at >= total => Err(ApiError::validation(
-            "The Segment parameter is zero-based and must be less than parameter TotalSegments",
-        )),
+        (Some(at), Some(total)) if at >= total => Err(ApiError::validation(format!(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: {at} is not less than TotalSegments: {total}"
+        ))),
         (Some(at), Some(total)) => Ok(Segment {
             at: at as u64,
             total: total as u64,

@@ -1,7 +1,6 @@
 //! [SearchVectors](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SearchVectors.html).
 
 use super::check::{self, Report};
-use super::reading;
 use crate::capacity::units;
 use crate::change::vector::{self, Entry as VectorEntry};
 use crate::error::{ApiError, Violations, constraint};
@@ -29,7 +28,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     })?;
     check_kinds(&request)?;
     let mut scope = Scope::new(&request.substitutions, context.engine.expressions())?;
-    reading::check_not_empty(request.projection_expression.as_ref())?;
+    if let Some(text) = &request.projection_expression {
+        Scope::check_not_empty(ExpressionKind::Projection, text)?;
+    }
     let condition = match &request.search_condition_expression {
         Some(text) => Some(scope.search_condition(text)?),
         None => None,

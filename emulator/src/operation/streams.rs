@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::arn;
+use super::arn::{self, Resource};
 use crate::chance::StableHash;
 use crate::clock::Moment;
 use crate::error::{ApiError, Violations, constraint};
@@ -48,11 +48,16 @@ pub fn limit(faults: &mut Violations, limit: Option<i64>) {
     }
 }
 
-/// The stream of an ARN.
-pub fn find(context: &Context<'_>, arn: &Text) -> Result<Arc<Stream>, ApiError> {
+/// What the ARN of a stream names.
+pub fn parse(arn: &Text) -> Result<Resource<'_>, ApiError> {
     let resource = arn::resource(Some(arn)).ok();
     let resource = resource.filter(|resource| resource.stream.is_some());
-    let resource = resource.ok_or_else(|| ApiError::validation("Invalid StreamArn"))?;
+    resource.ok_or_else(|| ApiError::validation("Invalid StreamArn"))
+}
+
+/// The stream of an ARN.
+pub fn find(context: &Context<'_>, arn: &Text) -> Result<Arc<Stream>, ApiError> {
+    let resource = parse(arn)?;
     context.judge_control(resource.table)?;
     let region = context.engine.catalog().region(&context.scope);
     region

@@ -2,14 +2,13 @@
 
 use super::check::{self, Report};
 use super::transaction::{self, Items};
-use super::{output, reading};
-use crate::error::{ApiError, Violations, constraint};
+use super::{dump, output, reading};
+use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context, Get, cancellation_reason};
 use crate::expression::Projection;
-use crate::limits;
 use crate::plan;
 use crate::request::{TransactGet, TransactGetItems};
-use crate::value::{Item, Map, Text};
+use crate::value::{Item, Map};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -25,11 +24,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         .zip(&asked)
         .map(|(action, get)| {
             check::substitutions_need_expression(&get.substitutions, get.projection_expression.is_some(), None)?;
-            let projection = reading::projection(reading::unbound(
-                &get.substitutions,
-                get.projection_expression.as_ref(),
-                cache,
-            )?)?;
+            let projection = reading::projection(&get.substitutions, get.projection_expression.as_ref(), cache)?;
             action.faults.attributes.clone().map_or(Ok(projection), Err)
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -41,27 +36,19 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 }
 
 fn check_members(request: &TransactGetItems) -> Result<Report, ApiError> {
-    // What the moved layer says stands alone.
-    let mut faults = Violations::new();
-    let length = request.transact_items.as_ref().map_or(1, Vec::len);
-    output::list_length(&mut faults, length, "TransactItems", limits::TRANSACTION_ACTIONS);
-    faults.finish()?;
     let mut faults = Violations::new();
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
     match request.transact_items.as_deref() {
         None => faults.missing("transactItems"),
         Some(items) => {
+            transaction::check_count(&mut faults, items.len(), || dump::transact_gets(items));
             for (at, item) in items.iter().enumerate() {
                 let path = format!("transactItems.{}.member.get", at + 1);
                 let Some(get) = &item.get else {
                     faults.missing(path);
                     continue;
                 };
-                match get.table_name.as_ref().map(Text::as_str) {
-                    None => faults.missing(format_args!("{path}.tableName")),
-                    Some("") => faults.value("", format_args!("{path}.tableName"), constraint::min_length(1)),
-                    Some(name) => check::name(&mut faults, name, &format!("{path}.tableName")),
-                }
+                check::echoed_table_name(&mut faults, get.table_name.as_ref(), &format!("{path}.tableName"));
                 if get.key.is_none() {
                     faults.missing(format_args!("{path}.key"));
                 }

@@ -2,10 +2,10 @@
 
 use super::check::{self, Report};
 use super::transaction::{self, Items, Turn};
-use super::{output, single_write};
+use super::{dump, output, single_write};
 use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
-use crate::error::{ApiError, Violations, constraint};
+use crate::error::{ApiError, Violations};
 use crate::execute::{self, Action, Context, Write};
 use crate::expression::{Condition, Scope, Update};
 use crate::key;
@@ -71,18 +71,14 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 }
 
 fn check_members(request: &TransactWriteItems) -> Result<(Report, bool), ApiError> {
-    // What the moved layer says stands alone.
-    transaction::check_token(request.client_request_token.as_ref())?;
     let mut faults = Violations::new();
-    let length = request.transact_items.as_ref().map_or(1, Vec::len);
-    output::list_length(&mut faults, length, "TransactItems", limits::TRANSACTION_ACTIONS);
-    faults.finish()?;
-    let mut faults = Violations::new();
+    transaction::check_token(&mut faults, request.client_request_token.as_ref());
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
     let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
     match request.transact_items.as_deref() {
         None => faults.missing("transactItems"),
         Some(actions) => {
+            transaction::check_count(&mut faults, actions.len(), || dump::transact_writes(actions));
             for (at, action) in actions.iter().enumerate() {
                 check_action(&mut faults, action, &format!("transactItems.{}.member", at + 1));
             }
@@ -96,11 +92,7 @@ fn check_members(request: &TransactWriteItems) -> Result<(Report, bool), ApiErro
 fn check_action(faults: &mut Violations, action: &TransactWriteItem, path: &str) {
     let mut required = |kind: &str, table: Option<&Text>, members: &[(&str, bool)], on_failure: Option<&Text>| {
         let path = format!("{path}.{kind}");
-        match table.map(Text::as_str) {
-            None => faults.missing(format_args!("{path}.tableName")),
-            Some("") => faults.value("", format_args!("{path}.tableName"), constraint::min_length(1)),
-            Some(name) => check::name(faults, name, &format!("{path}.tableName")),
-        }
+        check::echoed_table_name(faults, table, &format!("{path}.tableName"));
         for (member, there) in members {
             if !there {
                 faults.missing(format_args!("{path}.{member}"));

@@ -11,17 +11,24 @@ use crate::value::{Item, Map, Text};
 
 use super::output;
 
-/// `ClientRequestToken`, whose fault stands alone.
-pub fn check_token(token: Option<&Text>) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
-    if let Some(token) = token {
-        match token.chars().count() {
-            0 => faults.silent_value("ClientRequestToken", constraint::min_length(1)),
-            1..=36 => {}
-            _ => faults.silent_value("ClientRequestToken", constraint::max_length(36)),
-        }
+/// `ClientRequestToken`.
+pub fn check_token(faults: &mut Violations, token: Option<&Text>) {
+    let Some(token) = token else { return };
+    match token.chars().count() {
+        0 => faults.value(token, "clientRequestToken", constraint::min_length(1)),
+        1..=36 => {}
+        _ => faults.value(token, "clientRequestToken", constraint::max_length(36)),
     }
-    faults.finish()
+}
+
+/// `TransactItems`: how many there may be. `dump` prints them.
+pub fn check_count(faults: &mut Violations, count: usize, dump: impl FnOnce() -> String) {
+    if count == 0 {
+        faults.value("[]", "transactItems", constraint::min_length(1));
+    } else if count > limits::TRANSACTION_ACTIONS {
+        let most = constraint::max_length(limits::TRANSACTION_ACTIONS);
+        faults.value(dump(), "transactItems", most);
+    }
 }
 
 /// Whether a transaction comes for the first time.

@@ -28,8 +28,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         .transpose()?;
     let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
-    if request.condition_expression.as_deref() == Some("") && request.update_expression.as_deref() != Some("") {
-        // An empty condition is found before a syntax error of the update.
+    if request.condition_expression.as_deref() == Some("") {
+        // An empty condition is found before any fault of the update, an empty one too.
         scope
             .condition(ExpressionKind::Condition, "")
             .map_err(ApiError::enveloped)?;
@@ -73,28 +73,14 @@ fn wanted(request: &UpdateItem) -> Result<Wanted, ApiError> {
     let mut faults = Violations::new();
     if request.key.is_none() {
         check::return_consumed_capacity(&mut faults, capacity);
-        match request.table_name.as_deref() {
-            None => faults.missing("tableName"),
-            Some("") => faults.value("", "tableName", constraint::min_length(1)),
-            Some(name) => check::name(&mut faults, name, "tableName"),
-        }
+        check::echoed_table_name(&mut faults, request.table_name.as_ref(), "tableName");
         if let (None, Some(word)) = (
             check::return_values(request.return_values.as_ref()),
             &request.return_values,
         ) {
             faults.value(word, "returnValues", constraint::one_of(words::RETURN_VALUES_OLDER));
         }
-        if let Some(word) = request
-            .conditional_operator
-            .as_deref()
-            .filter(|word| !matches!(*word, "AND" | "OR"))
-        {
-            faults.value(
-                word,
-                "conditionalOperator",
-                constraint::one_of(words::CONDITIONAL_OPERATOR_OLDER),
-            );
-        }
+        check::echoed_conditional_operator(&mut faults, request.conditional_operator.as_ref());
         faults.missing("key");
         faults.finish()?;
     }

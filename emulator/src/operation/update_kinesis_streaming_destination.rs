@@ -22,13 +22,18 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         ));
     };
     let destination = kinesis::change(context, name, |table, shape| {
-        let there = shape.attached.destination(stream_arn, context.now);
-        let Some(there) = there.filter(|there| there.status(context.now) == "ACTIVE") else {
+        let Some(there) = shape.attached.destination(stream_arn, context.now) else {
+            return Err(ApiError::validation(format!(
+                "No streaming destination with streamArn: {stream_arn} found for table with tableName: {}",
+                table.name
+            )));
+        };
+        if there.status(context.now) != "ACTIVE" {
             return Err(kinesis::not_in_state(format_args!(
                 "Kinesis streaming is not in ACTIVE state. Updates are only allowed in ACTIVE state. TableName: {}, kdsArn: {stream_arn}",
                 table.name
             )));
-        };
+        }
         // A destination without a precision has that of milliseconds.
         if there.precision.unwrap_or("MILLISECOND") == precision {
             return Err(ApiError::validation(format!(
@@ -45,6 +50,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             precision: Some(precision),
         })
     })?;
-    kinesis::answer(out, name, &destination, "UPDATING", Some((CONFIGURATION, precision)));
+    kinesis::answer(
+        out,
+        name,
+        &destination,
+        "UPDATING",
+        Some((CONFIGURATION, Some(precision))),
+    );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! DynamoDB JSON: a JSON object a line.
+//! DynamoDB JSON: JSON objects, one or more a line.
 
 use std::io::{self, BufRead, Read};
 
@@ -58,10 +58,47 @@ pub fn read(mut from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()>
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        if !record(&line, reading) {
+        if !records(&line, reading) {
             return Ok(());
         }
     }
+}
+
+/// Takes the records of a line; says whether reading can go on behind it. The service also takes several objects of one
+/// line (October 2026).
+fn records(mut line: &[u8], reading: &mut Reading<'_>) -> bool {
+    while !line.is_empty() {
+        let end = object_end(line).filter(|end| line[*end..].trim_ascii_start().starts_with(b"{"));
+        let (first, rest) = line.split_at(end.unwrap_or(line.len()));
+        if !record(first, reading) {
+            return false;
+        }
+        line = rest.trim_ascii_start();
+    }
+    true
+}
+
+/// Where the first object of a text ends, if it is closed.
+fn object_end(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b'{' if !quoted => depth += 1,
+            b'}' if !quoted => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Takes a record in DynamoDB JSON; says whether reading can go on behind it.

@@ -460,6 +460,25 @@ fn bad_lines_are_counted_and_good_ones_imported() {
 }
 
 #[test]
+fn a_line_may_have_several_objects() {
+    let twin = Twin::new("several");
+    twin.write(
+        "in/1",
+        br#"{"Item":{"pk":{"S":"a}{\\\""}}}{"Item":{"pk":{"S":"b"}}} {"Item":{"pk":{"N":"1"}}}{"Item":{"pk":{"S":"c"}}}
+{"Item":{"pk":{"S":"d"}}}
+{"Item":{"pk":{"S":"e"}}}{"Item":{"pk":{"S":"never"}}
+{"Item":{"pk":{"S":"never either"}}}
+"#,
+    );
+    let import = twin.import("in/", json!({}));
+    let counts = ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| import[name].clone());
+    assert_eq!(counts, [json!(7), json!(5), json!(2)]);
+    let keys: Vec<String> = twin.items("copy").into_keys().collect();
+    assert_eq!(keys.len(), 5);
+    assert!(!keys.iter().any(|key| key.contains("never")), "{keys:?}");
+}
+
+#[test]
 fn a_broken_object_is_one_error() {
     for (compression, bytes) in [
         ("GZIP", b"no gzip".to_vec()),

@@ -20,10 +20,8 @@ pub enum ValueLayer {
 /// What kind of rule was broken: it decides what is put around the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// A value of no type or of two: never enveloped.
+    /// A value of no type or of two: never enveloped. One of two is wrapped in ExpressionAttributeValues in every layer.
     Shape,
-    /// What a set must have: wrapped in ExpressionAttributeValues in every layer.
-    EmptySet,
     /// Everything else.
     Content,
 }
@@ -126,7 +124,7 @@ impl Faults {
     pub(super) fn bring_back(&mut self, before: SetAside, placeholder: &str) {
         let older = self.older();
         if let Some(fault) = self.worst()
-            && (older || fault.rule == Rule::EmptySet)
+            && (older || fault.text == ApiError::AMBIGUOUS_VALUE)
         {
             let text = &fault.text;
             let wrapped = format!("ExpressionAttributeValues contains invalid value: {text} for key {placeholder}");

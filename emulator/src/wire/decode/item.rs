@@ -1,6 +1,6 @@
 //! The operations on one item, and the legacy conditions that they share with Query and Scan.
 
-use super::fault::{Part, ValueLayer};
+use super::fault::{Part, Rank, ValueLayer};
 use super::shape::{requests, structures};
 use super::{Decoder, Place, Read};
 use crate::request::{
@@ -69,7 +69,7 @@ structures! {
         "ConsistentRead" => consistent_read = Decoder::boolean,
         "ProjectionExpression" => projection_expression = Decoder::text,
         "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
-        "AttributesToGet" => attributes_to_get = Decoder::texts,
+        "AttributesToGet" => attributes_to_get = Decoder::attributes_to_get,
         "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
     }
 
@@ -97,6 +97,15 @@ impl Decoder<'_> {
         self.map("java.lang.String", Decoder::text)
     }
 
+    /// `AttributesToGet`. Names that are too long are a fault of the framework, which echoes them.
+    pub(super) fn attributes_to_get(&mut self) -> Read<Vec<Name>> {
+        let names = self.texts()?;
+        if names.iter().any(Name::is_empty) {
+            self.check_attribute_name("", Rank::TopLevelName);
+        }
+        Ok(names)
+    }
+
     fn expected(&mut self) -> Read<Vec<(Name, Expected)>> {
         self.legacy("com.amazonaws.dynamodb.v20120810.ExpectedAttributeValue", |decoder| {
             decoder.structure::<Expected>(Place::Element)
@@ -119,6 +128,9 @@ impl Decoder<'_> {
     fn legacy<T: Default>(&mut self, class: &str, value: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<(Name, T)>> {
         let outer = self.faults.enter(Part::Legacy);
         let map = self.map(class, value)?;
+        for (name, _) in &map {
+            self.check_attribute_name(name, Rank::TopLevelName);
+        }
         self.faults.enter(outer);
         Ok(map)
     }

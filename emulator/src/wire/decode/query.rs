@@ -10,7 +10,7 @@ use crate::value::{Map, Text};
 
 requests! {
     Query: ValueLayer::Current { enveloped: false },
-    Scan: ValueLayer::Current { enveloped: false },
+    Scan: ValueLayer::Older,
     BatchGetItem: ValueLayer::Current { enveloped: false },
     BatchWriteItem: ValueLayer::Older,
 }
@@ -33,7 +33,7 @@ structures! {
         "KeyConditions" => key_conditions = Decoder::conditions,
         "QueryFilter" => query_filter = Decoder::conditions,
         "ConditionalOperator" => conditional_operator = Decoder::text,
-        "AttributesToGet" => attributes_to_get = Decoder::texts,
+        "AttributesToGet" => attributes_to_get = Decoder::attributes_to_get,
     }
 
     Scan => Scan, "ScanInput" {
@@ -52,7 +52,7 @@ structures! {
         "ReturnConsumedCapacity" => return_consumed_capacity = Decoder::text,
         "ScanFilter" => scan_filter = Decoder::conditions,
         "ConditionalOperator" => conditional_operator = Decoder::text,
-        "AttributesToGet" => attributes_to_get = Decoder::texts,
+        "AttributesToGet" => attributes_to_get = Decoder::attributes_to_get,
     }
 
     BatchGetItem => BatchGetItem, "BatchGetItemInput" {
@@ -65,7 +65,7 @@ structures! {
         "ConsistentRead" => consistent_read = Decoder::boolean,
         "ProjectionExpression" => projection_expression = Decoder::text,
         "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
-        "AttributesToGet" => attributes_to_get = Decoder::texts,
+        "AttributesToGet" => attributes_to_get = Decoder::attributes_to_get,
     }
 
     BatchWriteItem => BatchWriteItem, "BatchWriteItemInput" {

@@ -350,7 +350,7 @@ fn check_value(value: &str, rule: fault::Rule, current: &str, older: &str) {
             &format!("V {envelope}{text}"),
         );
         if !inside.is_empty() {
-            let wrapped = if is_older || rule == fault::Rule::EmptySet {
+            let wrapped = if is_older || text == ApiError::AMBIGUOUS_VALUE {
                 format!("V {envelope}{AROUND}{text} for key :v")
             } else {
                 format!("V {envelope}{text}")
@@ -443,7 +443,7 @@ fn types_of_values() {
 
 #[test]
 fn contents_of_values() {
-    use fault::Rule::{Content, EmptySet};
+    use fault::Rule::Content;
     let both = |value: &str, text: &str| check_value(value, Content, text, text);
     both(r#"{"NULL":false}"#, ApiError::NULL_FALSE);
     both(r#"{"N":"1e126"}"#, ApiError::OVERFLOW);
@@ -476,7 +476,7 @@ fn contents_of_values() {
         (r#"{"NS":[]}"#, "An number set  may not be empty"),
         (r#"{"M":{"a":{"BS":[]}}}"#, "Binary sets should not be empty"),
     ] {
-        check_value(value, EmptySet, &format!("{lead}{text}"), &format!("{lead}{text}"));
+        check_value(value, Content, &format!("{lead}{text}"), &format!("{lead}{text}"));
     }
     for (value, current, older) in [
         (
@@ -509,6 +509,40 @@ fn contents_of_values() {
         "PutItem",
         r#"{"Item":{"":{"S":"a"}}}"#,
         "V 1 validation error detected: Empty attribute name",
+    );
+    let long = |length: usize| "n".repeat(length);
+    both(
+        &format!(r#"{{"M":{{"{}":{{"S":"a"}}}}}}"#, long(65_536)),
+        ApiError::LONG_NAME,
+    );
+    for (member, length, expect) in [
+        ("Item", 65_535, "ok"),
+        (
+            "Item",
+            65_536,
+            "V 1 validation error detected: Attribute name is too large, must be less than 65536 bytes",
+        ),
+        (
+            "Expected",
+            65_536,
+            "V 1 validation error detected: Attribute name is too large, must be less than 65536 bytes",
+        ),
+    ] {
+        let value = if member == "Item" {
+            r#"{"S":"a"}"#
+        } else {
+            r#"{"Exists":false}"#
+        };
+        check(
+            "PutItem",
+            &format!(r#"{{"{member}":{{"{}":{value}}}}}"#, long(length)),
+            expect,
+        );
+    }
+    check(
+        "UpdateItem",
+        &format!(r#"{{"AttributeUpdates":{{"{}":{{"Action":"DELETE"}}}}}}"#, long(65_536)),
+        "V 1 validation error detected: Attribute name is too large, must be less than 65536 bytes",
     );
 }
 

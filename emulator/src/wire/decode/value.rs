@@ -83,19 +83,32 @@ impl<'a> Decoder<'a> {
         self.reader.enter()?;
         let mut entries = Vec::new();
         while let Some(name) = self.reader.member(entries.is_empty())? {
-            if name.is_empty() {
-                let rank = if depth == 0 {
+            self.check_attribute_name(
+                &name,
+                if depth == 0 {
                     Rank::TopLevelName
                 } else {
                     Rank::NestedName
-                };
-                self.faults.note(Rule::Content, rank, ApiError::EMPTY_NAME);
-            }
+                },
+            );
             let value = self.value(Place::Element, depth)?;
             after(self, &name);
             entries.push((CompactString::from(name), value));
         }
         Ok(Map::from_entries(entries))
+    }
+
+    /// Notes an attribute's name that is empty or too long.
+    #[inline]
+    pub(super) fn check_attribute_name(&mut self, name: &str, rank: Rank) {
+        if !(1..=limits::ATTRIBUTE_NAME_SIZE).contains(&name.len()) {
+            let text = if name.is_empty() {
+                ApiError::EMPTY_NAME
+            } else {
+                ApiError::LONG_NAME
+            };
+            self.faults.note(Rule::Content, rank, text);
+        }
     }
 
     /// The numbers that were last kept are this attribute's.
@@ -246,7 +259,7 @@ impl<'a> Decoder<'a> {
         };
         let members = self.list_or(Place::Member, absent, member)?;
         if members.is_empty() {
-            return Ok(self.refuse(Rule::EmptySet, texts.empty));
+            return Ok(self.refuse(Rule::Content, texts.empty));
         }
         if has_null {
             let (rule, text) = texts.null;
