@@ -20,6 +20,7 @@ use crate::execute::{self, Context, Controls, State};
 use crate::fault::{Aftermath, Faults, InvalidRule, Outage, Rule, RuleId};
 use crate::journal::End;
 use crate::operation::{self, Allowed, Operation};
+use crate::reclaim::{Reclaim, Reclaimer};
 use crate::storage::Scope;
 use crate::transfer::Depot;
 use crate::value::Item;
@@ -139,6 +140,37 @@ impl Engine {
     pub fn with_depot(mut self, depot: Arc<dyn Depot>) -> Engine {
         self.state.set_depot(depot);
         self
+    }
+
+    /// The same engine, with a host that frees large values, such as the items of a deleted table. Without, they are freed
+    /// by the request that lets go of them.
+    pub fn with_reclaimer(mut self, host: Arc<dyn Reclaim>) -> Engine {
+        self.state.set_reclaimer(Reclaimer::new(host));
+        self
+    }
+
+    /// Whether a request may take long: a transport that serves other requests on the same thread carries it out on another.
+    ///
+    /// ```
+    /// use dynatwin_engine::answer::HttpRequest;
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Engine, Settings};
+    ///
+    /// let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions, shared_db: false });
+    /// let takes_long = |target| {
+    ///     let headers = [("x-amz-target", target)];
+    ///     engine.may_take_long(&HttpRequest { method: "POST", target: "/", headers: &headers, body: b"" })
+    /// };
+    /// assert!(takes_long("DynamoDB_20120810.DeleteTable"));
+    /// assert!(!takes_long("DynamoDB_20120810.GetItem"));
+    /// ```
+    pub fn may_take_long(&self, request: &HttpRequest<'_>) -> bool {
+        match request.headers.get("x-amz-target") {
+            Some(target) => operation::may_take_long(target),
+            None => request.target.starts_with(envelope::CONTROL_PATH),
+        }
     }
 
     /// Whose tables a caller sees.

@@ -22,6 +22,7 @@ pub mod number;
 pub mod operation;
 pub mod partiql;
 pub mod plan;
+pub mod reclaim;
 pub mod request;
 pub mod schema;
 pub mod size;

@@ -302,6 +302,31 @@ fn an_index_ends_up_as_its_item() {
 }
 
 #[test]
+fn a_backfill_brings_nothing_back() {
+    const ADD: &str = r#"{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"g","AttributeType":"S"}],
+        "GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"by-g","Projection":{"ProjectionType":"ALL"},
+        "KeySchema":[{"AttributeName":"g","KeyType":"HASH"}]}}]}"#;
+    const REMOVE: &str = r#"{"TableName":"tab","Key":{"pk":{"S":"a"}}}"#;
+    for removes in [true, false] {
+        explore(move || {
+            let twin = Twin::with(TABLE);
+            twin.put("a", r#","g":{"S":"x"}"#);
+            let other = twin.spawn(move |twin| {
+                if removes {
+                    twin.ok("DeleteItem", REMOVE);
+                } else {
+                    twin.put("a", r#","g":{"S":"y"}"#);
+                }
+            });
+            twin.ok("UpdateTable", ADD);
+            other.join().unwrap();
+            assert!(twin.query("x").contains(r#""Count":0"#));
+            assert!(removes || twin.query("y").contains(r#""Count":1"#));
+        });
+    }
+}
+
+#[test]
 fn a_vector_index_ends_up_as_its_item() {
     explore(|| {
         let twin = Twin::with(VECTORS);

@@ -66,7 +66,9 @@ fn given(
 /// How much of an index that is being made is filled: 0 while the service looks for room.
 fn progress(shape: &Shape, index: &Name, now: Moment) -> Option<f64> {
     shape.running(now).find_map(|job| match &job.work {
-        Work::CreateIndex { index: made, allocated } if made == index => {
+        Work::CreateIndex {
+            index: made, allocated, ..
+        } if made == index => {
             let whole = job.until.since(*allocated).as_secs_f64();
             Some(100.0 * now.since(*allocated).as_secs_f64() / whole.max(f64::MIN_POSITIVE))
         }

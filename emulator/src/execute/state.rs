@@ -10,6 +10,7 @@ use crate::conditions::Conditions;
 use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
 use crate::journal::Journal;
+use crate::reclaim::Reclaimer;
 use crate::storage::{Catalog, Scope};
 use crate::sync::RwLock;
 use crate::transfer::Depot;
@@ -34,6 +35,7 @@ pub struct State {
     expressions: Cache,
     tokens: Tokens,
     depot: Option<Arc<dyn Depot>>,
+    reclaimer: Reclaimer,
     decided: Ordinals,
     readers: Readers,
     journal: Journal,
@@ -51,6 +53,7 @@ impl State {
             expressions: Cache::new(),
             tokens: Tokens::default(),
             depot: None,
+            reclaimer: Reclaimer::default(),
             decided: Ordinals::default(),
             readers: Readers::default(),
             journal: Journal::default(),
@@ -85,6 +88,16 @@ impl State {
     /// Sets where buckets are kept.
     pub fn set_depot(&mut self, depot: Arc<dyn Depot>) {
         self.depot = Some(depot);
+    }
+
+    /// Who frees what is large.
+    pub fn reclaimer(&self) -> &Reclaimer {
+        &self.reclaimer
+    }
+
+    /// Sets who frees what is large, of the tables that are made from now on.
+    pub fn set_reclaimer(&mut self, reclaimer: Reclaimer) {
+        self.reclaimer = reclaimer;
     }
 
     /// The client tokens.
@@ -156,7 +169,10 @@ impl State {
             .get(table)
             .is_some_and(|found| found.shape().deleted_at.is_some_and(|gone| gone <= now))
         {
-            tables.remove(table);
+            let gone = tables.remove(table);
+            // What is large is not freed under the lock.
+            drop(tables);
+            drop(gone);
         }
     }
 

@@ -132,8 +132,15 @@ pub(super) fn make(
     if extras.restored.is_some() {
         lag = Duration::try_from_secs_f64(lag.as_secs_f64() * RESTORE_TAKES).unwrap_or(lag);
     }
-    let indexes = definition.globals.iter().map(|_| Arc::new(GlobalIndex::new()));
-    let vectors = definition.vectors.iter().map(|_| Arc::new(VectorEntries::new()));
+    let reclaimer = context.engine.reclaimer();
+    let indexes = definition
+        .globals
+        .iter()
+        .map(|_| Arc::new(GlobalIndex::new(reclaimer.clone())));
+    let vectors = definition
+        .vectors
+        .iter()
+        .map(|_| Arc::new(VectorEntries::new(reclaimer.clone())));
     let arn = context.table_arn(&name);
     let active_at = context.now.plus(lag);
     let restored = extras.restored.map(|restored| Restored {
@@ -177,7 +184,7 @@ pub(super) fn make(
     let half = |which: u8| chance::decide(seed, "id", &[which], made);
     let id = description::uuid(half(0), half(1));
     let ordinal = context.engine.catalog().next_ordinal();
-    let table = Table::new(name, arn, id, ordinal, context.now, shape);
+    let table = Table::new(name, arn, id, ordinal, context.now, shape, reclaimer);
     // Under the lock that whoever begins to watch takes after having said so.
     if context.engine.journal().is_asked() {
         table.watch_from_birth();

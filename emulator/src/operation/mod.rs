@@ -136,6 +136,29 @@ macro_rules! operations {
     };
 }
 
+/// Operations that take time with the size of a table, or of what is read from a bucket.
+const LONG: &[&[u8]] = &[
+    b"CreateBackup",
+    b"DeleteBackup",
+    b"DeleteTable",
+    b"ExportTableToPointInTime",
+    b"ImportTable",
+    b"RestoreTableFromBackup",
+    b"RestoreTableToPointInTime",
+    b"SearchVectors",
+    b"StartBulkPutItems",
+    b"UpdateContinuousBackups",
+    b"UpdateTable",
+    b"UpdateTimeToLive",
+];
+
+/// Whether the operation of an `X-Amz-Target` takes time with the size of a table or of a transfer.
+pub fn may_take_long(target: &[u8]) -> bool {
+    let name = target.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+    // The shortest of them is longer than the names of most requests.
+    name.len() >= 11 && LONG.contains(&name)
+}
+
 /// Every operation there is, by name. What is not here answers `UnknownOperationException`.
 ///
 /// ```

@@ -1,5 +1,6 @@
 //! [UpdateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html).
 
+mod backfill;
 mod indexes;
 mod replicas;
 mod request;
@@ -43,6 +44,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         };
         edit.run()
     })?;
+    let shape = backfill::run(context, table, shape);
     let look = Look::Updated(context.now);
     description::table(out, "TableDescription", table, &shape, look);
     Ok(())

@@ -13,6 +13,7 @@ use super::range::{KeyRange, Page, Walk};
 use crate::change::vector;
 use crate::clock::Moment;
 use crate::key::Key;
+use crate::reclaim::Reclaimer;
 use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock};
 use crate::value::Item;
 use queue::Queue;
@@ -21,7 +22,7 @@ use queue::Queue;
 const LONG_QUEUE: usize = 64;
 
 /// What an index keeps: an entry that has a size.
-pub trait Kept: Clone {
+pub trait Kept: Clone + Send + 'static {
     /// The bytes it counts for.
     fn bytes(&self) -> usize;
 }
@@ -40,7 +41,7 @@ impl Kept for vector::Entry {
 
 /// The entries of an index that is fed by a queue, and those on their way to it.
 #[derive(Debug)]
-pub struct Fed<E> {
+pub struct Fed<E: Kept> {
     entries: RwLock<Entries<E>>,
     queue: Mutex<Queue<E>>,
     /// The queue's length, to be asked without its lock.
@@ -53,31 +54,39 @@ pub type GlobalIndex = Fed<Item>;
 pub type VectorEntries = Fed<vector::Entry>;
 
 #[derive(Debug)]
-struct Entries<E> {
+struct Entries<E: Kept> {
     map: BTreeMap<Key, E>,
     bytes: usize,
+    reclaimer: Reclaimer,
+}
+
+impl<E: Kept> Drop for Entries<E> {
+    fn drop(&mut self) {
+        self.reclaimer.reclaim(self.map.len(), std::mem::take(&mut self.map));
+    }
 }
 
 impl<E: Kept> Default for Fed<E> {
     fn default() -> Fed<E> {
-        Fed::new()
+        Fed::new(Reclaimer::default())
     }
 }
 
 impl<E: Kept> Fed<E> {
-    /// An empty index.
-    pub fn new() -> Fed<E> {
+    /// An empty index, whose entries are freed by `reclaimer`.
+    pub fn new(reclaimer: Reclaimer) -> Fed<E> {
         Fed {
             entries: RwLock::new(Entries {
                 map: BTreeMap::new(),
                 bytes: 0,
+                reclaimer,
             }),
             queue: Mutex::new(Queue::new()),
             waiting: AtomicUsize::new(0),
         }
     }
 
-    /// Fills a new index, before anybody else knows of it.
+    /// Adds entries that do not come by the queue: those of items that were there before the index was.
     pub fn fill(&self, entries: impl Iterator<Item = (Key, E)>) {
         let mut there = self.entries.write();
         for insert in entries {

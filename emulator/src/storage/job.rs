@@ -71,6 +71,8 @@ pub enum Work {
         index: Name,
         /// Until when the service looks for room, before it fills the index.
         allocated: Moment,
+        /// When the index is ready at the earliest. While it is being filled, its job ends never.
+        earliest: Moment,
     },
     /// An index that is going; the definition has it no more.
     DeleteIndex {
@@ -105,6 +107,11 @@ impl Job {
     /// Whether it is not done yet.
     pub fn runs(&self, now: Moment) -> bool {
         self.until > now
+    }
+
+    /// Whether it makes an index that is still being filled.
+    pub fn is_filling(&self) -> bool {
+        matches!(self.work, Work::CreateIndex { .. }) && self.until == Moment::NEVER
     }
 
     /// The index that is not `ACTIVE` meanwhile, if one is not.

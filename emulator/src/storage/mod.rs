@@ -4,6 +4,7 @@
 //! ledgers are leaves.
 
 mod attached;
+mod backfill;
 mod backup;
 mod capacity;
 mod catalog;

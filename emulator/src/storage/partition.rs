@@ -12,6 +12,7 @@ use crate::change::Change;
 use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::key::Key;
+use crate::reclaim::Reclaimer;
 use crate::schema::KeySchema;
 use crate::sync::{AtomicI64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::Item;
@@ -52,6 +53,17 @@ pub struct Contents {
     marks: BTreeMap<Key, Mark>,
     /// When those transactions are carried out.
     landings: BTreeSet<(Moment, Key)>,
+    reclaimer: Reclaimer,
+}
+
+impl Drop for Contents {
+    fn drop(&mut self) {
+        let entries = self.items.len();
+        let items = (std::mem::take(&mut self.items), std::mem::take(&mut self.locals));
+        let besides = (std::mem::take(&mut self.due), std::mem::take(&mut self.collections));
+        let past = (self.log.take(), self.history.take());
+        self.reclaimer.reclaim(entries, (items, besides, past));
+    }
 }
 
 /// An item that a running transaction holds.
@@ -81,13 +93,12 @@ pub enum Due {
 }
 
 impl Partition {
-    /// An empty partition of a table.
-    pub fn new(shape: &Shape) -> Partition {
-        let mut contents = Contents {
-            epoch: shape.epoch,
-            locals: vec![BTreeMap::new(); shape.definition.locals.len()],
-            ..Contents::default()
-        };
+    /// An empty partition of a table, whose items are freed by `reclaimer`.
+    pub fn new(shape: &Shape, reclaimer: Reclaimer) -> Partition {
+        let mut contents = Contents::default();
+        contents.epoch = shape.epoch;
+        contents.locals = vec![BTreeMap::new(); shape.definition.locals.len()];
+        contents.reclaimer = reclaimer;
         contents.keep_history(&shape.conditions);
         Partition {
             contents: RwLock::new(Arc::new(contents)),
@@ -185,13 +196,17 @@ impl Contents {
 
     /// Keeps what was here before from now on, goes on with it, or lets go of it.
     pub fn keep_log(&mut self, recovery: Option<Recovery>) {
-        self.log = recovery.map(|recovery| match self.log.take() {
-            Some(mut log) if log.is_of(recovery) => {
+        let before = self.log.take();
+        self.log = recovery.map(|recovery| match &before {
+            Some(log) if log.is_of(recovery) => {
+                let mut log = log.clone();
                 log.set(recovery);
                 log
             }
             _ => Box::new(RecoveryLog::new(recovery)),
         });
+        let versions = before.as_ref().map_or(0, |log| log.len());
+        self.reclaimer.reclaim(versions, before);
     }
 
     /// The entries of a local index, in order.

@@ -16,11 +16,12 @@ use super::recovery::Recovery;
 use super::snapshot::{Restored, Snapshot};
 use super::stream::Stream;
 use crate::chance;
-use crate::change::{Change, vector};
+use crate::change::Change;
 use crate::clock::Moment;
 use crate::conditions::{Conditions, Lag, TimeToLive};
 use crate::key::Key;
 use crate::limits;
+use crate::reclaim::Reclaimer;
 use crate::schema::Definition;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::{AttributeValue, Item, Name};
@@ -170,29 +171,7 @@ impl Shape {
     /// Whether the service is still looking for room for an index.
     pub fn is_allocating(&self, index: &str, now: Moment) -> bool {
         self.running(now)
-            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, allocated } if made == index && *allocated > now))
-    }
-
-    /// Fills the global and vector indexes that `before` did not have with what they keep of these items.
-    fn fill_new_indexes(&self, before: &Shape, contents: &[RwLockWriteGuard<'_, Arc<Contents>>]) {
-        let definition = &self.definition;
-        for (index, made) in definition.globals.iter().zip(&self.indexes) {
-            if before.indexes.iter().any(|there| Arc::ptr_eq(there, made)) {
-                continue;
-            }
-            let items = contents.iter().flat_map(|contents| contents.items());
-            made.fill(items.filter_map(|(key, item)| {
-                let entry = Key::of_entry(index, item.attributes(), key)?;
-                Some((entry, index.project(item, &definition.key)))
-            }));
-        }
-        for (index, made) in definition.vectors.iter().zip(&self.vectors) {
-            if before.vectors.iter().any(|there| Arc::ptr_eq(there, made)) {
-                continue;
-            }
-            let items = contents.iter().flat_map(|contents| contents.items());
-            made.fill(items.filter_map(|(key, item)| vector::entry(index, item, &definition.key, key)));
-        }
+            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, allocated, .. } if made == index && *allocated > now))
     }
 
     /// Whether the table is still being made of a backup or of another table's past.
@@ -258,8 +237,18 @@ pub struct Table {
 
 impl Table {
     /// A new, empty table.
-    pub fn new(name: Name, arn: String, id: String, ordinal: u64, created: Moment, shape: Shape) -> Table {
-        let partitions = (0..PARTITIONS).map(|_| Partition::new(&shape)).collect();
+    pub fn new(
+        name: Name,
+        arn: String,
+        id: String,
+        ordinal: u64,
+        created: Moment,
+        shape: Shape,
+        reclaimer: &Reclaimer,
+    ) -> Table {
+        let partitions = (0..PARTITIONS)
+            .map(|_| Partition::new(&shape, reclaimer.clone()))
+            .collect();
         Table {
             name,
             arn,
@@ -329,8 +318,8 @@ impl Table {
         self.capacity.adapt(&self.shape(), std::iter::empty(), self.created);
     }
 
-    /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds is
-    /// filled under the same locks, so every item is in it, by the filling or by its own write.
+    /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds gets
+    /// every later write, and is filled by [`backfill`](Table::backfill).
     pub fn reshape<E>(&self, now: Moment, change: impl FnOnce(&mut Shape) -> Result<(), E>) -> Result<Arc<Shape>, E> {
         let mut contents: Vec<RwLockWriteGuard<'_, Arc<Contents>>> =
             self.partitions.iter().map(Partition::write).collect();
@@ -338,7 +327,6 @@ impl Table {
         let mut shape = Shape::clone(&current);
         change(&mut shape)?;
         shape.epoch += 1;
-        shape.fill_new_indexes(&current, &contents);
         let reschedule = shape.time_to_live != current.time_to_live
             || shape.conditions.time_to_live != current.conditions.time_to_live;
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
@@ -357,6 +345,19 @@ impl Table {
         self.capacity.adapt(&shape, items, now);
         *current = Arc::new(shape);
         Ok(Arc::clone(&current))
+    }
+
+    /// Sets when the creation of an index ends that is being filled. What writes and plans go by stays as it is, and with it
+    /// the epoch.
+    pub fn end_backfill(&self, name: &Name, end: Moment) {
+        let mut current = self.shape.write();
+        let mut shape = Shape::clone(&current);
+        for job in shape.jobs.iter_mut().filter(|job| job.is_filling()) {
+            if job.index() == Some(name) {
+                job.until = end;
+            }
+        }
+        *current = Arc::new(shape);
     }
 
     /// Splits the shard of the table's stream that takes the records of the token `at`, which is the first one of the second

@@ -17,7 +17,7 @@ use hyper_util::rt::TokioIo;
 
 use crate::delivery::{Payload, internal_error, refusal, response, unavailable, wait_until};
 use crate::door::Door;
-use crate::intake::{Unreceived, discard, drain, receive};
+use crate::intake::{Received, Unreceived, discard, drain, receive};
 use crate::log::Log;
 use crate::server::Shared;
 use crate::start::system_time;
@@ -85,6 +85,16 @@ pub(crate) async fn serve<D: Door>(shared: Arc<Shared<D>>, socket: Watched) {
     }
 }
 
+/// The path and query of a request.
+fn target(request: &Request<Incoming>) -> &str {
+    request.uri().path_and_query().map_or("/", |target| target.as_str())
+}
+
+/// Carries a request out. A bug in one request is a 500 for that request.
+fn handle<D: Door>(door: &D, asked: &HttpRequest<'_>) -> Answer {
+    catch_unwind(AssertUnwindSafe(|| door.handle(asked))).unwrap_or_else(|_| internal_error(door.clock().now()))
+}
+
 impl<D: Door> Visit<D> {
     async fn request(&self, mut request: Request<Incoming>) -> Result<Response<Payload>, Ended> {
         let limits = &self.shared.limits;
@@ -105,24 +115,46 @@ impl<D: Door> Visit<D> {
             Err(Unreceived::Broken) => return Err(Ended::Unreceived),
         };
         let started = (self.shared.log == Log::Requests).then(Instant::now);
-        let mut answer = self.answer(&request, body.bytes());
-        drop(body);
+        let mut answer = match self.answer_at_once(&request, body.bytes()) {
+            Some(answer) => {
+                drop(body);
+                answer
+            }
+            None => self.answer_aside(&request, body).await,
+        };
         self.allow_origin(&request, &mut answer.headers);
         wait_until(self.shared.door.clock(), answer.at).await;
         self.report(&request, &answer, started);
         self.deliver(answer, &request)
     }
 
-    /// Carries the request out. A bug in one request is a 500 for that request.
-    fn answer(&self, request: &Request<Incoming>, body: &[u8]) -> Answer {
+    /// Carries the request out, unless it may take long.
+    fn answer_at_once(&self, request: &Request<Incoming>, body: &[u8]) -> Option<Answer> {
         let door = &*self.shared.door;
         let asked = HttpRequest {
             method: request.method().as_str(),
-            target: request.uri().path_and_query().map_or("/", |target| target.as_str()),
+            target: target(request),
             headers: &Head(request.headers()),
             body,
         };
-        catch_unwind(AssertUnwindSafe(|| door.handle(&asked))).unwrap_or_else(|_| internal_error(door.clock().now()))
+        (!door.may_take_long(&asked)).then(|| handle(door, &asked))
+    }
+
+    /// Carries the request out on another thread, so that the connections of this one go on.
+    async fn answer_aside(&self, request: &Request<Incoming>, body: Received) -> Answer {
+        let (door, target) = (Arc::clone(&self.shared.door), target(request).to_owned());
+        let (method, headers) = (request.method().clone(), request.headers().clone());
+        let carried_out = tokio::task::spawn_blocking(move || {
+            let asked = HttpRequest {
+                method: method.as_str(),
+                target: &target,
+                headers: &Head(&headers),
+                body: body.bytes(),
+            };
+            handle(&*door, &asked)
+        });
+        let not_carried_out = |_| internal_error(self.shared.door.clock().now());
+        carried_out.await.unwrap_or_else(not_carried_out)
     }
 
     fn deliver(&self, answer: Answer, request: &Request<Incoming>) -> Result<Response<Payload>, Ended> {

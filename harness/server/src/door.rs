@@ -22,8 +22,13 @@ use dynatwin_engine::engine::Engine;
 /// }
 /// ```
 pub trait Door: Send + Sync + 'static {
-    /// One request. It is called on the thread that serves the connection and must not block.
+    /// One request. Unless [`may_take_long`](Door::may_take_long), it is called on the thread that serves the connection and
+    /// must not block.
     fn handle(&self, request: &HttpRequest<'_>) -> Answer;
+    /// Whether carrying a request out may take long: it is then done on a thread of its own.
+    fn may_take_long(&self, _: &HttpRequest<'_>) -> bool {
+        false
+    }
     /// The clock by which [`Answer::at`] and [`Door::next_due`] are meant.
     fn clock(&self) -> &Clock;
     /// When something is due though nobody asks.
@@ -37,6 +42,10 @@ pub trait Door: Send + Sync + 'static {
 impl Door for Engine {
     fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         Engine::handle(self, request)
+    }
+
+    fn may_take_long(&self, request: &HttpRequest<'_>) -> bool {
+        Engine::may_take_long(self, request)
     }
 
     fn clock(&self) -> &Clock {

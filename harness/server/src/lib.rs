@@ -28,6 +28,7 @@ mod delivery;
 mod door;
 mod due;
 mod flags;
+mod free;
 mod intake;
 mod listen;
 mod log;

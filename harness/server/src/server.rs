@@ -22,6 +22,9 @@ use crate::worker::{self, Pool};
 /// Handling a request runs on its connection's thread; the engine bounds its recursion, and this is ample for it.
 const STACK: usize = 4 * 1024 * 1024;
 
+/// Requests that may take long, and are carried out at a time beside those of one worker's connections; others wait.
+const LONG_REQUESTS: usize = 8;
+
 /// What a connection may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -161,6 +164,8 @@ impl Server {
             let (shared, pool, stop) = (Arc::clone(shared), Arc::clone(&pool), self.stop.subscribe());
             self.spawn(format!("dynatwin-{number}"), move |runtime| {
                 runtime.block_on(worker::work(shared, pool, inbox, stop));
+                // A stop waits for requests only so long.
+                runtime.shutdown_background();
             })?;
         }
         let stop = self.stop.subscribe();
@@ -174,7 +179,11 @@ impl Server {
     }
 
     fn spawn(&mut self, name: String, body: impl FnOnce(Runtime) + Send + 'static) -> io::Result<()> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .thread_stack_size(STACK)
+            .max_blocking_threads(LONG_REQUESTS)
+            .build()?;
         let thread = thread::Builder::new().name(name).stack_size(STACK);
         self.threads.push(thread.spawn(move || body(runtime))?);
         Ok(())

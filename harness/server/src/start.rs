@@ -11,6 +11,7 @@ use dynatwin_engine::operation::Allowed;
 use dynatwin_files::Buckets;
 
 use crate::flags::{ClockChoice, Flags};
+use crate::free::Freeing;
 use crate::server::Server;
 
 /// The moment it is by the system's clock.
@@ -44,7 +45,8 @@ fn allowed(flags: &Flags) -> Allowed {
 pub fn engine(flags: &Flags) -> Engine {
     let engine = Engine::new(settings(flags))
         .allowing(allowed(flags))
-        .with_health_check(flags.health_check());
+        .with_health_check(flags.health_check())
+        .with_reclaimer(Arc::new(Freeing::start()));
     match &flags.s3_dir {
         Some(folder) => engine.with_depot(Arc::new(Buckets::at(folder))),
         None => engine,

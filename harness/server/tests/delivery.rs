@@ -4,11 +4,11 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use dynatwin_engine::answer::{Answer, HttpRequest};
+use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest};
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_server::{Door, Log, Options, serve, system_time};
 use support::*;
@@ -177,6 +177,63 @@ fn a_stop_does_not_wait_for_ever() {
 }
 
 /// Something is due at a moment, and is done once.
+/// Takes long for `/long`, until something else has been asked for.
+struct Slow {
+    clock: Clock,
+    asked: Mutex<bool>,
+    other: Condvar,
+}
+
+impl Door for Slow {
+    fn handle(&self, request: &HttpRequest<'_>) -> Answer {
+        let mut asked = self.asked.lock().unwrap();
+        if request.target == "/long" {
+            let long = Duration::from_secs(10);
+            let (_asked, waited) = self.other.wait_timeout_while(asked, long, |asked| !*asked).unwrap();
+            assert!(!waited.timed_out(), "the other request waits for this one");
+        } else {
+            *asked = true;
+            self.other.notify_all();
+        }
+        Answer {
+            status: 200,
+            headers: AnswerHeaders::default(),
+            body: Vec::new(),
+            at: self.clock.now(),
+            delivery: Delivery::Whole,
+            note: None,
+        }
+    }
+
+    fn may_take_long(&self, request: &HttpRequest<'_>) -> bool {
+        request.target == "/long"
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
+
+#[test]
+fn a_long_request_does_not_hold_up_others_of_its_worker() {
+    let slow = Slow {
+        clock: Clock::settable(Moment::START),
+        asked: Mutex::new(false),
+        other: Condvar::new(),
+    };
+    let options = Options {
+        log: Log::Off,
+        workers: 1,
+        ..Options::port(0)
+    };
+    let server = serve(Arc::new(slow), options).unwrap();
+    let (mut long, mut other) = (connect(&server), connect(&server));
+    long.write_all(&post("/long", b"")).unwrap();
+    assert_eq!(ask(&mut other, &post("/", b"")).status(), 200);
+    assert_eq!(read(&mut long).unwrap().status(), 200);
+    server.stop();
+}
+
 struct Alarm {
     clock: Clock,
     due: AtomicI64,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Edit;
 use super::request::ONE_ONLINE_INDEX;
 use super::throughput::{Of, check_changes, raise_warm};
+use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
 use crate::operation::create_table::definition::{self, Types};
@@ -12,11 +13,12 @@ use crate::operation::create_table::vector;
 use crate::request::SecondaryIndex;
 use crate::schema::{BillingMode, Definition, Index, KeyAttribute, KeySchema};
 use crate::storage::{GlobalIndex, Work};
+use crate::value::Name;
 
 /// Measured: 24 to 56 s in which the service looks for room.
-pub(super) const ALLOCATION: f64 = 6.0;
+const ALLOCATION: f64 = 6.0;
 /// Measured: about 8.5 or 16.5 minutes until the index is `ACTIVE`, even on an empty table.
-pub(super) const CREATION: f64 = 85.0;
+const CREATION: f64 = 85.0;
 /// Measured: 2.6 to 6 s.
 pub(super) const DELETION: f64 = 0.7;
 /// Measured: 2 to 4 s.
@@ -80,8 +82,7 @@ impl Edit<'_> {
     /// Refuses to remove an index for which the service is still looking for room.
     pub(super) fn refuse_while_allocating(&self, name: &str) -> Result<(), ApiError> {
         let (table, now) = (&self.table.name, self.context.now);
-        let allocates =
-            |work: &Work| matches!(work, Work::CreateIndex { index, allocated } if index == name && *allocated > now);
+        let allocates = |work: &Work| matches!(work, Work::CreateIndex { index, allocated, .. } if index == name && *allocated > now);
         if self.shape.jobs.iter().any(|job| allocates(&job.work)) {
             return Err(ApiError::in_use(format_args!(
                 "Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: {table} Index: {name}"
@@ -145,15 +146,24 @@ impl Edit<'_> {
         }
         check_types(&self.shape.definition, &index)?;
         self.check_most(index.throughput, &Of::Index(&name))?;
-        let until = self.after("index", CREATION);
-        let allocated = self.after("index", ALLOCATION);
+        let work = self.creation(&name);
         let definition = self.definition();
         add_types(&mut definition.attributes, &index.key);
         definition.globals.push(index);
         definition::check_projected(&definition.globals, &definition.locals)?;
-        self.shape.indexes.push(Arc::new(GlobalIndex::new()));
-        self.begin(Work::CreateIndex { index: name, allocated }, until);
+        let reclaimer = self.context.engine.reclaimer().clone();
+        self.shape.indexes.push(Arc::new(GlobalIndex::new(reclaimer)));
+        self.begin(work, Moment::NEVER);
         Ok(())
+    }
+
+    /// The creation of an index. It ends when the index has been filled, but not before `earliest`.
+    pub(super) fn creation(&self, name: &Name) -> Work {
+        Work::CreateIndex {
+            index: name.clone(),
+            allocated: self.after("index", ALLOCATION),
+            earliest: self.after("index", CREATION),
+        }
     }
 
     fn delete_index(&mut self, asked: &SecondaryIndex) -> Result<(), ApiError> {

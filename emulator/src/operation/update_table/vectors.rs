@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::Edit;
-use super::indexes::{ALLOCATION, CREATION, DELETION, prune_types};
+use super::indexes::{DELETION, prune_types};
+use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::limits;
 use crate::operation::create_table::{definition, vector};
@@ -51,8 +52,7 @@ impl Edit<'_> {
         let index = vector::index(asked, &types, self.shape.definition.billing)?;
         vector::check_not_defined(&index.attribute, &self.shape.definition.attributes)?;
         vector::check_dimensions(&index, &self.shape.definition.vectors)?;
-        let until = self.after("index", CREATION);
-        let allocated = self.after("index", ALLOCATION);
+        let work = self.creation(&name);
         let definition = self.definition();
         for attribute in &index.search {
             let there = definition.attributes.iter().find(|there| there.name == attribute.name);
@@ -71,8 +71,9 @@ impl Edit<'_> {
             }
         }
         definition.vectors.push(index);
-        self.shape.vectors.push(Arc::new(VectorEntries::new()));
-        self.begin(Work::CreateIndex { index: name, allocated }, until);
+        let reclaimer = self.context.engine.reclaimer().clone();
+        self.shape.vectors.push(Arc::new(VectorEntries::new(reclaimer)));
+        self.begin(work, Moment::NEVER);
         Ok(())
     }
 

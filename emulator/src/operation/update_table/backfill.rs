@@ -1,0 +1,61 @@
+//! The filling of the indexes that an UpdateTable has added.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::capacity::Direction;
+use crate::clock::Moment;
+use crate::execute::Context;
+use crate::limits;
+use crate::schema::BillingMode;
+use crate::storage::{Job, Shape, Table, Work};
+use crate::value::Name;
+
+/// Fills the indexes that `shape` has begun to make. Other requests go on meanwhile, and see them as `CREATING`. Returns the
+/// shape afterwards.
+pub(super) fn run(context: &Context<'_>, table: &Table, shape: Arc<Shape>) -> Arc<Shape> {
+    if !shape.jobs.iter().any(Job::is_filling) {
+        return shape;
+    }
+    for job in &shape.jobs {
+        if let Work::CreateIndex {
+            index,
+            allocated,
+            earliest,
+        } = &job.work
+            && job.is_filling()
+        {
+            let units = table.backfill(index).as_f64();
+            let end = allocated.plus(duration(context, table, &shape, index, units));
+            table.end_backfill(index, end.max(*earliest));
+        }
+    }
+    table.shape()
+}
+
+/// How long writing so many units takes at the rate that the index has: nothing where no change takes time.
+fn duration(context: &Context<'_>, table: &Table, shape: &Shape, index: &Name, units: f64) -> Duration {
+    if !shape.takes_time() {
+        return Duration::ZERO;
+    }
+    let seconds = units / rate(table, shape, index, context.now).max(1) as f64;
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// The write units a second of an index. A backfill is slower if they are few (Developer Guide, "Managing Global Secondary
+/// Indexes").
+fn rate(table: &Table, shape: &Shape, index: &Name, now: Moment) -> u64 {
+    let mut ledger = table.capacity.lock();
+    let counted = ledger
+        .as_mut()
+        .and_then(|ledger| ledger.rate(Some(index), Direction::Write, now));
+    drop(ledger);
+    let given = || match shape.definition.billing {
+        BillingMode::PayPerRequest => limits::ON_DEMAND_WRITE_UNITS,
+        BillingMode::Provisioned => {
+            let made = shape.definition.index(index);
+            made.map_or(0, |(_, index)| index.throughput.write)
+        }
+    };
+    counted.unwrap_or_else(given)
+}

@@ -1,0 +1,45 @@
+//! Where memory goes that takes long to free: a table's items are a million small allocations, and who happens to drop the
+//! last reference is a request, or holds a lock.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Frees values away from requests. The engine has no threads; its host may have one for this.
+pub trait Reclaim: Send + Sync {
+    /// Takes a value over, to drop it soon. The caller waits for nothing.
+    fn reclaim(&self, garbage: Box<dyn Send>);
+}
+
+/// Entries from which on freeing is worth another thread; fewer are freed in less than a millisecond.
+const WORTH_IT: usize = 1000;
+
+/// The host's [`Reclaim`], if it has one. Without it values are dropped at once.
+///
+/// ```
+/// use dynatwin_engine::reclaim::Reclaimer;
+///
+/// Reclaimer::default().reclaim(3, vec![1, 2, 3]);
+/// ```
+#[derive(Clone, Default)]
+pub struct Reclaimer(Option<Arc<dyn Reclaim>>);
+
+impl Reclaimer {
+    /// Frees by this.
+    pub fn new(host: Arc<dyn Reclaim>) -> Reclaimer {
+        Reclaimer(Some(host))
+    }
+
+    /// Frees a value of so many entries.
+    pub fn reclaim(&self, entries: usize, garbage: impl Send + 'static) {
+        match &self.0 {
+            Some(host) if entries >= WORTH_IT => host.reclaim(Box::new(garbage)),
+            _ => drop(garbage),
+        }
+    }
+}
+
+impl fmt::Debug for Reclaimer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Reclaimer")
+    }
+}

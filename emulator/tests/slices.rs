@@ -1,0 +1,187 @@
+//! What is large is done in slices or elsewhere, so that no request waits for all of it: and what is seen stays right.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use common::{Choice, Twin};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::reclaim::Reclaim;
+use serde_json::{Value, json};
+
+/// A host that keeps what it is to free.
+#[derive(Default)]
+struct Kept(Mutex<Vec<Box<dyn Send>>>);
+
+impl Kept {
+    fn take(&self) -> usize {
+        std::mem::take(&mut *self.0.lock().unwrap()).len()
+    }
+}
+
+impl Reclaim for Kept {
+    fn reclaim(&self, garbage: Box<dyn Send>) {
+        self.0.lock().unwrap().push(garbage);
+    }
+}
+
+fn create(twin: &Twin, more: Value) {
+    let mut request = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    let members = request.as_object_mut().unwrap();
+    members.extend(more.as_object().cloned().unwrap_or_default());
+    twin.ok("CreateTable", &request);
+}
+
+/// Puts items with the keys 0 to `count`, each with its number divided by ten in `g`.
+fn fill(twin: &Twin, count: usize) {
+    let keys: Vec<usize> = (0..count).collect();
+    for keys in keys.chunks(25) {
+        let puts = keys.iter().map(
+            |at| json!({"PutRequest": {"Item": {"pk": {"S": at.to_string()}, "g": {"S": (at / 10).to_string()}}}}),
+        );
+        twin.ok(
+            "BatchWriteItem",
+            &json!({"RequestItems": {"tab": puts.collect::<Vec<_>>()}}),
+        );
+    }
+}
+
+fn create_index(units: Value) -> Value {
+    let mut create = json!({"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"}});
+    if !units.is_null() {
+        create["ProvisionedThroughput"] = units;
+    }
+    json!({"TableName": "tab", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": create}]})
+}
+
+/// All items of the table or of its index, in the order of their keys.
+fn scan(twin: &Twin, index: Option<&str>) -> Vec<Value> {
+    let mut request = json!({"TableName": "tab"});
+    if let Some(index) = index {
+        request["IndexName"] = index.into();
+    }
+    let page = twin.ok("Scan", &request);
+    assert!(page["LastEvaluatedKey"].is_null());
+    let mut items = page["Items"].as_array().unwrap().clone();
+    items.sort_by_key(|item| item["pk"]["S"].as_str().unwrap().to_owned());
+    items
+}
+
+#[test]
+fn what_is_large_is_freed_by_the_host() {
+    let kept = Arc::new(Kept::default());
+    let mut twin = Twin::new(1);
+    twin.engine = twin.engine.with_reclaimer(Arc::clone(&kept) as Arc<dyn Reclaim>);
+    create(&twin, json!({}));
+    fill(&twin, 5000);
+    twin.ok("UpdateTable", &create_index(Value::Null));
+    assert_eq!(kept.take(), 0);
+    let remove = json!({"TableName": "tab", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}]});
+    twin.ok("UpdateTable", &remove);
+    // Its deletion is a change like others, which the next one forgets.
+    twin.ok(
+        "UpdateTable",
+        &json!({"TableName": "tab", "DeletionProtectionEnabled": false}),
+    );
+    assert_eq!(kept.take(), 1, "the index");
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    assert_eq!(kept.take(), 4, "its four partitions");
+    create(&twin, json!({}));
+    fill(&twin, 5000);
+    twin.engine.reset();
+    assert_eq!(kept.take(), 4, "its four partitions");
+    create(&twin, json!({}));
+    fill(&twin, 100);
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    assert_eq!(kept.take(), 0, "it is small");
+}
+
+#[test]
+fn writes_that_race_a_backfill_are_in_the_index() {
+    let twin = Twin::new(1);
+    create(&twin, json!({}));
+    fill(&twin, 4000);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..3)
+            .map(|seed| {
+                let twin = &twin;
+                scope.spawn(move || {
+                    let mut choice = Choice(seed);
+                    for _ in 0..3000 {
+                        let key = json!({"pk": {"S": choice.below(4000).to_string()}});
+                        match choice.below(3) {
+                            0 => twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": key})),
+                            1 => twin.ok(
+                                "UpdateItem",
+                                &json!({"TableName": "tab", "Key": key, "UpdateExpression": "REMOVE g"}),
+                            ),
+                            _ => twin.ok(
+                                "UpdateItem",
+                                &json!({"TableName": "tab", "Key": key, "UpdateExpression": "SET g = :g",
+                                    "ExpressionAttributeValues": {":g": {"S": choice.below(50).to_string()}}}),
+                            ),
+                        };
+                    }
+                })
+            })
+            .collect();
+        let remove = json!({"TableName": "tab", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}]});
+        twin.ok("UpdateTable", &create_index(Value::Null));
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            twin.ok("UpdateTable", &remove);
+            twin.ok("UpdateTable", &create_index(Value::Null));
+        }
+    });
+    let mut items = scan(&twin, None);
+    items.retain(|item| item.get("g").is_some());
+    assert_eq!(scan(&twin, Some("by-g")), items);
+}
+
+#[test]
+fn a_backfill_takes_time_with_the_size_of_the_table() {
+    let cases = [
+        (0, 1, 16, "the floor"),
+        (100, 1, 16, "few entries"),
+        (3000, 1, 51, "3000 units at one a second, after the allocation"),
+        (3000, 100, 16, "the same with more units"),
+    ];
+    for (items, units, minutes, why) in cases {
+        let twin = Twin::new(1);
+        let given = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": units});
+        let tables = json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": given});
+        create(&twin, tables);
+        fill(&twin, items);
+        twin.engine.set_conditions(Conditions::AWS);
+        twin.ok("UpdateTable", &create_index(given));
+        let status = || {
+            let table = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
+            let index = table["Table"]["GlobalSecondaryIndexes"][0].clone();
+            (index["IndexStatus"].clone(), index["Backfilling"].clone())
+        };
+        assert_eq!(status(), (json!("CREATING"), json!(false)), "{why}");
+        let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+            "ExpressionAttributeValues": {":g": {"S": "0"}}});
+        let mut passed = 0;
+        while status().0 == "CREATING" {
+            twin.engine.advance(Duration::from_mins(1));
+            passed += 1;
+            if passed == 3 {
+                assert_eq!(status(), (json!("CREATING"), json!(true)), "{why}");
+                let (refused, answer) = twin.send("Query", &query);
+                let text = "Cannot read from backfilling global secondary index: by-g";
+                assert_eq!((refused, &answer["message"]), (400, &json!(text)), "{why}");
+            }
+        }
+        assert_eq!(status(), (json!("ACTIVE"), Value::Null), "{why}");
+        assert!((minutes - 8..=minutes + 1).contains(&passed), "{why}: {passed} minutes");
+        assert_eq!(twin.ok("Query", &query)["Count"], items.min(10), "{why}");
+    }
+}
