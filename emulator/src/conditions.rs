@@ -64,6 +64,27 @@ pub enum TimeToLive {
     Deletes(Lag),
 }
 
+/// How many shards a new stream has.
+///
+/// ```
+/// use dynatwin_engine::conditions::{Conditions, Shards};
+///
+/// let conditions = Conditions { stream_shards: Shards::Fixed(3), ..Conditions::CALM };
+/// assert_ne!(conditions, Conditions::CALM);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shards {
+    /// So many, from 1 to [`Shards::MOST`]; a number outside is taken for the nearest inside.
+    Fixed(u32),
+    /// One for each partition that the table's throughput needs.
+    ByThroughput,
+}
+
+impl Shards {
+    /// Shards of a new stream at most.
+    pub const MOST: u32 = 1024;
+}
+
 /// What becomes of requests for which a table has no capacity left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Capacity {
@@ -143,6 +164,8 @@ pub struct Conditions {
     pub monotonic_reads: bool,
     /// How long a TransactWriteItems holds its items before it is carried out and answered.
     pub transaction_time: Lag,
+    /// How many shards a new stream has.
+    pub stream_shards: Shards,
     /// How long a table is `CREATING` or `DELETING`.
     pub table_status: Lag,
     /// How old `ItemCount` and the sizes in the descriptions of tables and backups may be; zero, if they are of the moment.
@@ -171,6 +194,7 @@ impl Conditions {
         read_staleness: Lag::None,
         monotonic_reads: false,
         transaction_time: Lag::None,
+        stream_shards: Shards::Fixed(1),
         table_status: Lag::None,
         statistics_age: Duration::ZERO,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
@@ -198,6 +222,7 @@ impl Conditions {
             typical: Duration::from_millis(3),
             longest: Duration::from_millis(10),
         },
+        stream_shards: Shards::ByThroughput,
         table_status: Lag::Seeded {
             typical: Duration::from_secs(6),
             longest: Duration::from_secs(10),
@@ -228,6 +253,7 @@ impl Conditions {
             typical: Duration::from_millis(1500),
             longest: Duration::from_secs(5),
         },
+        stream_shards: Shards::ByThroughput,
         table_status: Lag::Seeded {
             typical: Duration::from_mins(1),
             longest: Duration::from_mins(5),

@@ -7,7 +7,7 @@ mod common;
 use std::time::Duration;
 
 use common::Twin;
-use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+use dynatwin_engine::conditions::{Conditions, Lag, Shards, TimeToLive};
 use serde_json::{Value, json};
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -23,8 +23,13 @@ fn create(twin: &Twin, view: &str) {
     );
 }
 
+/// A twin whose table has a stream of four shards.
 fn with_stream() -> Twin {
     let twin = Twin::new(1);
+    twin.engine.set_conditions(Conditions {
+        stream_shards: Shards::Fixed(4),
+        ..Conditions::CALM
+    });
     create(&twin, "NEW_AND_OLD_IMAGES");
     twin
 }
@@ -399,6 +404,55 @@ fn a_record_lives_a_day() {
         twin.send("GetShardIterator", &body),
         "ResourceNotFoundException: Requested resource not found: Shard does not exist",
     );
+}
+
+#[test]
+fn throughput_decides_how_many_shards_a_stream_has() {
+    let provisioned = |read: u64, write: u64| Some([read, write]);
+    let by_throughput = Shards::ByThroughput;
+    for (shards, throughput, expect) in [
+        // Under `calm` there is always one.
+        (Conditions::CALM.stream_shards, None, 1),
+        (Conditions::CALM.stream_shards, provisioned(9000, 9000), 1),
+        (Conditions::AWS.stream_shards, provisioned(5, 5), 1),
+        (Conditions::AWS.stream_shards, None, 4),
+        (by_throughput, provisioned(3000, 1000), 2),
+        (by_throughput, provisioned(8000, 1), 3),
+        (Shards::Fixed(3), provisioned(5, 5), 3),
+        (Shards::Fixed(0), None, 1),
+    ] {
+        for later in [false, true] {
+            let twin = Twin::new(1);
+            twin.engine.set_conditions(Conditions {
+                stream_shards: shards,
+                ..Conditions::CALM
+            });
+            let specification = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
+            let mut table = json!({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+            if let Some([read, write]) = throughput {
+                table["BillingMode"] = "PROVISIONED".into();
+                table["ProvisionedThroughput"] = json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
+            }
+            if later {
+                twin.ok("CreateTable", &table);
+                twin.ok(
+                    "UpdateTable",
+                    &json!({"TableName": "tab", "StreamSpecification": specification}),
+                );
+            } else {
+                table["StreamSpecification"] = specification;
+                twin.ok("CreateTable", &table);
+            }
+            let arn = latest(&twin);
+            let case = format!("{shards:?} {throughput:?} {later}");
+            assert_eq!(self::shards(&twin, &arn).len(), expect, "{case}");
+            // Whichever shard it is in, each record is there, in the order of its item.
+            (0..40).for_each(|at| put(&twin, &format!("k{}", at % 20), at));
+            assert_eq!(records(&twin, &arn).len(), 40, "{case}");
+        }
+    }
 }
 
 #[test]

@@ -51,6 +51,8 @@ export interface Conditions {
   monotonicReads: boolean;
   /** How long a TransactWriteItems holds its items before it is carried out and answered. */
   transactionTime: Lag;
+  /** How many shards a new stream has; `'throughput'`: one for each partition that the table's throughput needs. */
+  streamShards: number | 'throughput';
   /** How long a table is `CREATING` or `DELETING`. */
   tableStatus: Lag;
   /** How many seconds old `ItemCount` and the sizes in descriptions may be. */

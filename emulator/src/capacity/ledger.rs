@@ -85,6 +85,12 @@ impl Ledger {
         }
     }
 
+    /// The first token of each partition that the table has.
+    pub fn partition_starts(&self) -> Vec<u64> {
+        let partitions = self.table.partitions();
+        partitions.iter().map(|partition| partition.first).collect()
+    }
+
     /// Goes by another definition and other rules. `from` says from when on a resource's new limits hold.
     pub fn adapt(
         &mut self,

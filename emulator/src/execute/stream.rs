@@ -21,8 +21,8 @@ pub fn settle_stream(context: &Context<'_>, stream: &Arc<Stream>) {
     }
 }
 
-/// Reads a shard from a sequence number on. The partition is locked meanwhile: who sees one record of a transaction finds
-/// all the others, in whichever shard.
+/// Reads a shard from a sequence number on. The partitions whose records it has are locked meanwhile: a reader that sees one
+/// record of a transaction finds all the others, in whichever shard.
 pub fn read_stream(
     context: &Context<'_>,
     stream: &Arc<Stream>,
@@ -33,9 +33,16 @@ pub fn read_stream(
     let now = context.now;
     let place = stream.place_of_shard(shard, now).ok_or(Unreadable::NoShard)?;
     let there = table_of(context, stream);
-    let locked = there
-        .as_ref()
-        .map(|table| due::read(table, table.partition(place), now));
+    let partitions = there.iter().flat_map(|table| {
+        let (first, last) = stream.tokens_of_place(place);
+        let partitions = table.partition_of(first)..=table.partition_of(last);
+        table.partitions()[partitions]
+            .iter()
+            .map(move |partition| (table, partition))
+    });
+    let locked: Vec<_> = partitions
+        .map(|(table, partition)| due::read(table, partition, now))
+        .collect();
     let slice = stream.read(place, shard, from, most, now);
     drop(locked);
     slice

@@ -18,7 +18,7 @@ use crate::execute::Context;
 use crate::request::CreateTable;
 use crate::schema::{Definition, StreamView};
 use crate::storage::{
-    Attached, GlobalIndex, PARTITIONS, Recent, Region, Restored, Shape, Stream, StreamSettings, Table, VectorEntries,
+    Attached, GlobalIndex, Recent, Region, Restored, Shape, Stream, StreamSettings, Table, VectorEntries,
 };
 use crate::value::Name;
 use crate::wire::decode::Decode;
@@ -177,7 +177,7 @@ pub(super) fn make(
             created: region.stream_label(&arn, context.now),
             enabled_at: active_at,
             seed,
-            partitions: PARTITIONS,
+            starts: shape.shard_starts(context.now),
         });
         region.add_stream(&shape.open_stream(stream));
     }

@@ -15,10 +15,11 @@ use super::range::{Page, Walk};
 use super::recovery::Recovery;
 use super::snapshot::{Restored, Snapshot};
 use super::stream::Stream;
+use crate::capacity::Ledger;
 use crate::chance;
 use crate::change::Change;
 use crate::clock::Moment;
-use crate::conditions::{Conditions, Lag, TimeToLive};
+use crate::conditions::{Conditions, Lag, Shards, TimeToLive};
 use crate::key::Key;
 use crate::limits;
 use crate::reclaim::Reclaimer;
@@ -189,6 +190,20 @@ impl Shape {
     pub fn lingers(&self, now: Moment, long: Duration) -> bool {
         let begun = self.recent.deletion;
         begun.is_some_and(|begun| now < begun.plus(long)) && self.deleted_at.is_some_and(|gone| gone > now)
+    }
+
+    /// The first token of each shard of a stream that the table is given at `now`.
+    pub fn shard_starts(&self, now: Moment) -> Vec<u64> {
+        match self.conditions.stream_shards {
+            Shards::Fixed(count) => {
+                let count = u128::from(count.clamp(1, Shards::MOST));
+                (0..count).map(|at| (at << 64).div_ceil(count) as u64).collect()
+            }
+            Shards::ByThroughput => {
+                let ledger = Ledger::new(&self.definition, self.conditions.capacity, now);
+                ledger.partition_starts()
+            }
+        }
     }
 
     /// Gives the table a stream.

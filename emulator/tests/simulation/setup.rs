@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::Choice;
-use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, Shards, TimeToLive};
 
 /// A world before it begins.
 #[derive(Debug)]
@@ -39,6 +39,9 @@ impl Setup {
             if choice.one_in(4) {
                 turn(&mut conditions, dial, &mut choice);
             }
+        }
+        if choice.one_in(2) {
+            conditions.stream_shards = Shards::Fixed(1 + choice.below(6) as u32);
         }
         let mut units = || [1 + choice.below(40), 1 + choice.below(20)];
         let provisioned = [units(), units()];

@@ -111,6 +111,10 @@ impl World {
             engine: Engine::new(settings),
             caller: caller("test"),
         };
+        twin.engine.set_conditions(Conditions {
+            stream_shards: setup.conditions.stream_shards,
+            ..Conditions::CALM
+        });
         let streams = [0, 1].map(|table| Stream::of(&create(&twin, table, &setup)));
         if setup.watched {
             TABLES

@@ -150,11 +150,14 @@ pub const PATCHES: &[Patch] = &[
         models: &["a_fault_rule_is_spent_once"],
     },
     Patch {
-        what: "the partition's lock, while a shard of its stream is read",
+        what: "the partitions' locks, while a shard of the stream is read",
         file: "src/execute/stream.rs",
-        locked: "        .map(|table| due::read(table, table.partition(place), now));\n",
-        unlocked: "        .map(|table| due::run_partition(table, table.partition(place), now));\n",
-        models: &["a_transaction_is_told_as_a_whole"],
+        locked: "        .map(|(table, partition)| due::read(table, partition, now))\n",
+        unlocked: "        .map(|(table, partition)| due::run_partition(table, partition, now))\n",
+        models: &[
+            "a_transaction_is_told_as_a_whole",
+            "a_shard_of_two_partitions_tells_a_transaction_as_a_whole",
+        ],
     },
     Patch {
         what: "the atomicity of the next sequence number",

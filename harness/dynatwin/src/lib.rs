@@ -83,7 +83,7 @@ pub use watch::{CapacitySpent, HotKey, Request, Touch};
 
 pub use dynatwin_engine::capacity::Heat;
 pub use dynatwin_engine::clock::{Clock, Moment};
-pub use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+pub use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, Shards, TimeToLive};
 pub use dynatwin_engine::engine::{Engine, NotThere};
 pub use dynatwin_engine::error::ErrorKind;
 pub use dynatwin_engine::fault::{

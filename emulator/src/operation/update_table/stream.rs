@@ -4,7 +4,7 @@ use super::Edit;
 use crate::error::ApiError;
 use crate::request::StreamSpecification;
 use crate::schema::StreamView;
-use crate::storage::{PARTITIONS, Stream, StreamSettings, Work};
+use crate::storage::{Stream, StreamSettings, Work};
 
 /// Measured: 4 to 5 s.
 const SWITCH: f64 = 0.75;
@@ -90,7 +90,7 @@ impl Edit<'_> {
                     created: region.stream_label(&self.table.arn, self.context.now),
                     enabled_at: until,
                     seed: self.shape.seed,
-                    partitions: PARTITIONS,
+                    starts: self.shape.shard_starts(self.context.now),
                 });
                 region.add_stream(&self.shape.open_stream(stream));
             }

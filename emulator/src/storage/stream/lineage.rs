@@ -1,4 +1,4 @@
-//! The shards of one partition: one after the other, or side by side where the partition was split.
+//! The shards of a range of tokens: one after the other, or side by side where one was split.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -134,18 +134,15 @@ impl Shard {
     }
 }
 
-/// The shards of one partition. The open ones share its tokens among themselves.
+/// The shards of a range of tokens. The open ones share the tokens among themselves.
 #[derive(Debug)]
 pub(super) struct Lineage {
     shards: Vec<Shard>,
 }
 
 impl Lineage {
-    /// The lineage of one of so many partitions.
-    pub(super) fn new(place: usize, partitions: usize, numbers: &Numbers, now: Moment) -> Lineage {
-        // The first token of a place, the inverse of `place_of`.
-        let first = |place: usize| ((place as u128) << 64).div_ceil(partitions.max(1) as u128);
-        let tokens = (first(place) as u64, (first(place + 1) - 1) as u64);
+    /// The lineage of these tokens, the last one included.
+    pub(super) fn new(tokens: (u64, u64), numbers: &Numbers, now: Moment) -> Lineage {
         Lineage {
             shards: vec![Shard::open(tokens, None, numbers, now)],
         }

@@ -1,7 +1,8 @@
 //! A table's stream: what changed, item by item, kept for a day in shards.
 //!
-//! Each partition of the table has a lineage of shards, so the records of an item stand in one line of descent, in the
-//! order in which they happened. A stream outlives its table: closed, it can be read for another day.
+//! The tokens of the partition keys are divided among lineages of shards, so the records of an item stand in one line of
+//! descent, in the order in which they happened. How many lineages there are depends on the table's throughput, not on how
+//! the table is stored. A stream outlives its table: closed, it can be read for another day.
 
 mod lineage;
 mod record;
@@ -13,7 +14,6 @@ pub use lineage::{Position, ShardView, Slice, Unreadable};
 pub use record::{Event, Record};
 pub use sequence::Sequence;
 
-use super::table::place_of;
 use crate::chance;
 use crate::change::Change;
 use crate::clock::Moment;
@@ -44,8 +44,8 @@ pub struct StreamSettings<'a> {
     pub enabled_at: Moment,
     /// What its decisions are made of.
     pub seed: u64,
-    /// How many partitions the table has.
-    pub partitions: usize,
+    /// The first token of each shard, in order; the first one is 0.
+    pub starts: Vec<u64>,
 }
 
 /// What state a stream is in.
@@ -96,10 +96,10 @@ struct End {
 ///     created: now,
 ///     enabled_at: now,
 ///     seed: 7,
-///     partitions: 4,
+///     starts: vec![0, 1 << 63],
 /// });
 /// assert!(stream.arn.ends_with(":table/Orders/stream/2026-01-01T00:00:00.000"));
-/// assert_eq!((stream.status(now), stream.shards(now).len()), (StreamStatus::Enabled, 4));
+/// assert_eq!((stream.status(now), stream.shards(now).len()), (StreamStatus::Enabled, 2));
 /// ```
 #[derive(Debug)]
 pub struct Stream {
@@ -119,18 +119,22 @@ pub struct Stream {
     seed: u64,
     end: Mutex<Option<End>>,
     numbers: Numbers,
-    /// By partition. Writers come with the partition's lock; these are leaves below it.
+    /// The first token of each lineage, in order.
+    starts: Vec<u64>,
+    /// Writers hold the lock of the item's partition; these are leaves below it.
     lineages: Vec<Mutex<Lineage>>,
 }
 
 impl Stream {
-    /// A stream with an open shard for each partition of its table.
+    /// A stream with an open shard for each of the ranges of tokens.
     pub fn new(settings: StreamSettings<'_>) -> Stream {
         let label = label_of(settings.created);
         let seed = chance::decide(settings.seed, "stream", label.as_bytes(), 0);
         let numbers = Numbers::new(seed);
-        let lineages = (0..settings.partitions)
-            .map(|place| Mutex::new(Lineage::new(place, settings.partitions, &numbers, settings.created)))
+        let ends = settings.starts.iter().skip(1).map(|start| start - 1);
+        let ranges = settings.starts.iter().copied().zip(ends.chain([u64::MAX]));
+        let lineages = ranges
+            .map(|tokens| Mutex::new(Lineage::new(tokens, &numbers, settings.created)))
             .collect();
         Stream {
             arn: format!("{}/stream/{label}", settings.table_arn),
@@ -143,8 +147,20 @@ impl Stream {
             seed,
             end: Mutex::new(None),
             numbers,
+            starts: settings.starts,
             lineages,
         }
+    }
+
+    /// The place of the lineage that takes the records of a token.
+    fn place_of(&self, token: u64) -> usize {
+        self.starts.partition_point(|start| *start <= token).saturating_sub(1)
+    }
+
+    /// The tokens of the lineage in a place, the last one included.
+    pub fn tokens_of_place(&self, place: usize) -> (u64, u64) {
+        let end = self.starts.get(place + 1).map_or(u64::MAX, |next| next - 1);
+        (self.starts.get(place).copied().unwrap_or(0), end)
     }
 
     /// Takes the record of a change that is applied at `now`, if it changes anything. The caller holds the lock of the
@@ -153,7 +169,7 @@ impl Stream {
         let Some(record) = Record::of(change, self.view, &self.key, now) else {
             return;
         };
-        let mut lineage = self.lineages[place_of(change.key.token, self.lineages.len())].lock();
+        let mut lineage = self.lineages[self.place_of(change.key.token)].lock();
         lineage.push(change.key.token, record, &self.numbers, now);
     }
 
@@ -161,7 +177,7 @@ impl Stream {
     /// take its place, the second of which begins at `at`. Says whether there was anything to split: a shard that begins at
     /// `at` has its border already. The caller holds the lock of the token's partition for writing.
     pub fn split(&self, at: u64, now: Moment) -> bool {
-        let mut lineage = self.lineages[place_of(at, self.lineages.len())].lock();
+        let mut lineage = self.lineages[self.place_of(at)].lock();
         lineage.split(at, &self.numbers, now)
     }
 
@@ -227,7 +243,7 @@ impl Stream {
         shards
     }
 
-    /// The number of the partition whose lineage has this shard.
+    /// The place of the lineage that has this shard.
     pub fn place_of_shard(&self, shard: &str, now: Moment) -> Option<usize> {
         self.lineages.iter().position(|lineage| {
             let mut lineage = lineage.lock();
@@ -244,8 +260,8 @@ impl Stream {
         lineage.position(shard, position)
     }
 
-    /// Reads a shard in this place from a sequence number on. The caller holds the lock of the partition, if the table is
-    /// still there: so what a transaction has written is seen as a whole.
+    /// Reads a shard in this place from a sequence number on. The caller holds the locks of the partitions with the tokens of
+    /// the place, if the table is still there: so what a transaction has written is seen as a whole.
     pub fn read(
         &self,
         place: usize,

@@ -22,7 +22,7 @@ fn stream(view: StreamView) -> Stream {
         created: Moment::START,
         enabled_at: Moment::START,
         seed: 7,
-        partitions: 4,
+        starts: vec![0, QUARTER, 2 * QUARTER, 3 * QUARTER],
     })
 }
 

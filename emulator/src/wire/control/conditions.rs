@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::json::{Json, Members, shortened};
 use super::{Heard, Refusal, write_number};
 use crate::clock::Moment;
-use crate::conditions::{Capacity, Conditions, Enforcement, Lag, TimeToLive};
+use crate::conditions::{Capacity, Conditions, Enforcement, Lag, Shards, TimeToLive};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -46,6 +46,7 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
         "readStaleness",
         "monotonicReads",
         "transactionTime",
+        "streamShards",
         "tableStatus",
         "statisticsAge",
         "itemCollectionSize",
@@ -73,6 +74,9 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
             *lag = read_lag(name, told)?;
         }
     }
+    if let Some(told) = members.get("streamShards") {
+        conditions.stream_shards = read_shards(told)?;
+    }
     if let Some(age) = members.number("statisticsAge")? {
         conditions.statistics_age = seconds("statisticsAge", age)?;
     }
@@ -96,6 +100,7 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
         read_staleness,
         monotonic_reads,
         transaction_time,
+        stream_shards,
         table_status,
         statistics_age,
         item_collection_size,
@@ -112,6 +117,10 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
     write_lag(read_staleness, object.member("readStaleness"));
     object.boolean("monotonicReads", monotonic_reads);
     write_lag(transaction_time, object.member("transactionTime"));
+    match stream_shards {
+        Shards::Fixed(count) => write_number(f64::from(count), object.member("streamShards")),
+        Shards::ByThroughput => object.string("streamShards", "throughput"),
+    }
     write_lag(table_status, object.member("tableStatus"));
     write_number(statistics_age.as_secs_f64(), object.member("statisticsAge"));
     write_number(item_collection_size as f64, object.member("itemCollectionSize"));
@@ -128,6 +137,18 @@ fn named(name: &str) -> Heard<Conditions> {
             "There are no conditions called \"{name}\": there are calm, aws and storm."
         ))
     })
+}
+
+/// A number of shards, or `"throughput"`.
+fn read_shards(told: &Json) -> Heard<Shards> {
+    let most = f64::from(Shards::MOST);
+    match (told.text(), told.number()) {
+        (Some("throughput"), _) => Ok(Shards::ByThroughput),
+        (_, Some(count)) if (1.0..=most).contains(&count) && count.fract() == 0.0 => Ok(Shards::Fixed(count as u32)),
+        _ => Err(Refusal::malformed(format!(
+            "streamShards is a number of shards from 1 to {most}, or \"throughput\"."
+        ))),
+    }
 }
 
 /// `"reported"`, `"enforced"`, or an object whose members replace those of `current`, or of the service where nothing is
@@ -242,6 +263,7 @@ mod tests {
         let mut odd = Conditions::STORM;
         odd.time_to_live = TimeToLive::Off;
         odd.item_collection_size = 1000;
+        odd.stream_shards = Shards::Fixed(7);
         odd.statistics_age = Duration::from_millis(250);
         odd.index_propagation = Lag::Fixed(Duration::from_millis(1500));
         odd.capacity = Capacity::Enforced(Enforcement {
@@ -317,6 +339,10 @@ mod tests {
             (
                 r#"{"readStaleness": "long"}"#,
                 "readStaleness is an object with some of typical, longest.",
+            ),
+            (
+                r#"{"streamShards": 0}"#,
+                "streamShards is a number of shards from 1 to 1024, or \"throughput\".",
             ),
             (r#"{"capacity": {"growth": "fast"}}"#, "capacity.growth is a number."),
             (r#"{"throttles": 1.1}"#, "conditions.throttles is a number from 0 to 1."),
