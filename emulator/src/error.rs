@@ -695,6 +695,11 @@ impl ApiError {
         )
     }
 
+    /// A new token while as many are remembered as there is room for.
+    pub fn too_many_tokens() -> ApiError {
+        ApiError::new(ErrorKind::InternalServerError, "Too many client tokens are in use")
+    }
+
     /// Another request under a token that was used.
     pub fn idempotent_mismatch() -> ApiError {
         ApiError::new(

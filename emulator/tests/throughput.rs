@@ -257,6 +257,41 @@ fn warm_throughput_is_served_at_once() {
     assert_eq!(resource.left, [Units::whole(40_000); 2]);
 }
 
+/// Writes so many items of one unit, each of its own key; says how many did not pass.
+fn refused_of(twin: &Twin, items: usize) -> usize {
+    let put = |key: usize| json!({"PutRequest": {"Item": {"pk": {"S": format!("spread-{key}")}}}});
+    let batch = |from: usize| -> Vec<Value> { (from..(from + 25).min(items)).map(put).collect() };
+    let refused = |from: usize| {
+        let request = json!({"RequestItems": {"tab": batch(from)}});
+        let (status, body) = twin.send("BatchWriteItem", &request);
+        match status {
+            200 => body["UnprocessedItems"]["tab"].as_array().map_or(0, Vec::len),
+            _ => batch(from).len(),
+        }
+    };
+    (0..items).step_by(25).map(refused).sum()
+}
+
+#[test]
+fn raised_throughput_serves_traffic_that_is_spread_evenly() {
+    let warm = |write: u64| json!({"WarmThroughput": {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": write}});
+    for (before, raise) in [
+        (provisioned(1, 3900), provisioned(1, 11_900)),
+        (on_demand(), warm(11_900)),
+    ] {
+        let twin = enforced(Enforcement::AWS);
+        create(&twin, &before);
+        let mut request = json!({"TableName": "tab"});
+        request
+            .as_object_mut()
+            .unwrap()
+            .extend(raise.as_object().unwrap().clone());
+        twin.ok("UpdateTable", &request);
+        seconds(&twin, 2);
+        assert_eq!(refused_of(&twin, 10_900), 0, "{raise}");
+    }
+}
+
 /// Transactions over items of 400 KB, each of its own partition key, until one does not pass.
 fn until_refused(twin: &Twin, transaction: impl Fn(usize) -> (&'static str, Value)) -> Value {
     let answers = (0..).map(|round| {

@@ -89,6 +89,8 @@ pub struct Meter {
     rules: Enforcement,
     sides: [Side; 2],
     partitions: Vec<Partition>,
+    /// No partition is wider than this part of the tokens.
+    divided: usize,
 }
 
 /// A pause of this part of the time after which heat splits a partition lets it cool.
@@ -107,8 +109,10 @@ impl Meter {
             coming: None,
             rules,
             partitions: Vec::new(),
+            divided: 0,
         };
         let count = meter.needed(now);
+        meter.divided = count;
         let start = |at: usize| ((at as u128) << 64).div_ceil(count as u128) as u64;
         meter.partitions = (0..count).map(|at| Partition::new(start(at), &rules, now)).collect();
         meter.share_evenly(now);
@@ -196,20 +200,27 @@ impl Meter {
         needed.clamp(1, most) as usize
     }
 
-    /// Splits the widest partitions until there are as many as the throughput needs. None is ever merged.
+    /// Splits partitions until none has more of the tokens than those of a new table would have, so that traffic that is
+    /// spread evenly can use all of the throughput. The widest go first; none is ever merged.
     fn grow_partitions(&mut self, now: Moment) {
         let needed = self.needed(now);
-        if needed <= self.partitions.len() {
+        if needed <= self.divided {
             return;
         }
-        while self.partitions.len() < needed {
+        self.divided = needed;
+        let most = (1_u128 << 64).div_ceil(needed as u128);
+        while self.partitions.len() < MOST_PARTITIONS {
             let width = |at: usize| self.end(at) - u128::from(self.partitions[at].start);
             let widest = (0..self.partitions.len()).max_by_key(|at| (width(*at), std::cmp::Reverse(*at)));
-            let Some(at) = widest.filter(|at| width(*at) > 1) else {
-                return;
+            let Some(at) = widest.filter(|at| width(*at) > most) else {
+                break;
             };
-            let middle = u128::from(self.partitions[at].start) + width(at) / 2;
-            self.split(at, middle as u64, now);
+            let room = (MOST_PARTITIONS - self.partitions.len() + 1) as u128;
+            let (start, width) = (u128::from(self.partitions[at].start), width(at));
+            let parts = width.div_ceil(most).min(room);
+            for part in (1..parts).rev() {
+                self.split(at, (start + (width * part).div_ceil(parts)) as u64, now);
+            }
         }
         self.share_evenly(now);
     }
@@ -223,7 +234,8 @@ impl Meter {
 
     fn split(&mut self, at: usize, token: u64, now: Moment) {
         self.partitions[at].settle(&self.rules, now);
-        let upper = self.partitions[at].split_off(token);
+        let end = self.end(at);
+        let upper = self.partitions[at].split_off(token, end);
         self.partitions.insert(at + 1, upper);
     }
 
@@ -531,13 +543,54 @@ mod tests {
         assert_eq!(starts(&even), [0, quarter, 2 * quarter, 3 * quarter]);
         let ends: Vec<u64> = even.partitions().iter().map(|partition| partition.last).collect();
         assert_eq!(ends, [quarter - 1, 2 * quarter - 1, 3 * quarter - 1, u64::MAX]);
-        // More come by halves, of the widest first.
+        // None is ever merged.
         let mut grown = meter(provisioned(1, 1));
         grown.set_limits(provisioned(9000, 0), after(1), after(1));
-        assert_eq!(starts(&grown), [0, quarter, 2 * quarter]);
-        // None is ever merged.
         grown.set_limits(provisioned(1, 1), after(2), after(2));
         assert_eq!(starts(&grown).len(), 3);
+    }
+
+    #[test]
+    fn raised_throughput_divides_the_tokens_as_if_it_had_always_been_so() {
+        for (before, raised, count) in [
+            (provisioned(0, 3900), provisioned(0, 11_900), 12),
+            (provisioned(1, 1), provisioned(9000, 0), 3),
+            (provisioned(0, 3000), provisioned(0, 4000), 6),
+            (on_demand(12_000, 4000), on_demand(12_000, 12_000), 12),
+            (on_demand(12_000, 4000), on_demand(12_000, 5000), 8),
+            (provisioned(1, 1), provisioned(u64::MAX, 1), MOST_PARTITIONS),
+            (provisioned(0, 3000), provisioned(u64::MAX, 1), MOST_PARTITIONS),
+        ] {
+            let mut raised_meter = meter(before);
+            raised_meter.set_limits(raised, after(1), after(1));
+            let partitions = raised_meter.partitions();
+            assert_eq!(partitions.len(), count, "{before:?} {raised:?}");
+            let widest = partitions.iter().map(|each| each.last - each.first).max().unwrap();
+            let new = meter(raised).partitions();
+            let widest_new = new.iter().map(|each| each.last - each.first).max().unwrap();
+            // With the most partitions there are, three parts cannot be divided as evenly as one.
+            let slack = if count == MOST_PARTITIONS { widest_new / 2 } else { 0 };
+            assert!(
+                widest <= widest_new + slack,
+                "{before:?} {raised:?}: {widest} {widest_new}"
+            );
+        }
+    }
+
+    #[test]
+    fn heat_that_has_split_a_partition_does_not_leave_another_one_wide() {
+        let rules = Enforcement {
+            partition_size: 100,
+            ..Enforcement::AWS
+        };
+        let mut meter = Meter::new(provisioned(0, 2000), rules, Moment::START);
+        // The first of two is split again and again for its size.
+        for _ in 0..6 {
+            meter.resize(0, 0, 101, Moment::START);
+        }
+        meter.set_limits(provisioned(0, 4000), after(1), after(1));
+        let quarter = 1_u64 << 62;
+        assert!(meter.partitions().iter().all(|each| each.last - each.first < quarter));
     }
 
     #[test]

@@ -61,11 +61,14 @@ impl Partition {
         }
     }
 
-    /// The upper part, from `at` on; this keeps the lower. Each goes on with what was there: nothing is given away.
-    pub fn split_off(&mut self, at: u64) -> Partition {
+    /// The upper part, from `at` up to the token `end`; this keeps the lower. Each goes on with what was there: nothing is
+    /// given away. Bytes are divided as tokens are.
+    pub fn split_off(&mut self, at: u64, end: u128) -> Partition {
         let mut upper = self.clone();
         upper.start = at;
-        upper.bytes /= 2;
+        let (above, all) = (end - u128::from(at), end - u128::from(self.start));
+        // A share of 64 bits and a width of 64 bits: their product fits.
+        upper.bytes = (u128::from(self.bytes) * above.min(u128::from(u64::MAX)) / all.max(1)) as u64;
         self.bytes -= upper.bytes;
         upper.sample = self.sample.part(|token| token >= at);
         self.sample = self.sample.part(|token| token < at);
@@ -152,7 +155,7 @@ mod tests {
         for (token, units) in [(10, 2), (20, 3), (70, 4), (80, 5)] {
             lower.note(Direction::Write, token, Units::whole(units));
         }
-        let mut upper = lower.split_off(70);
+        let mut upper = lower.split_off(70, 140);
         assert_eq!((lower.start, upper.start, lower.bytes, upper.bytes), (0, 70, 5, 4));
         assert_eq!((lower.hot_token(), upper.hot_token()), (Some(20), Some(80)));
         // What was counted stays with the lower part.

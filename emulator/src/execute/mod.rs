@@ -34,6 +34,6 @@ pub use stale::Readers;
 pub use state::State;
 pub use stream::{read_stream, settle_stream};
 pub use target::Target;
-pub use tokens::{Known, Tokens};
+pub use tokens::{Known, MOST_TOKENS, Tokens};
 pub use transact::{reason as cancellation_reason, transact_write};
 pub use write::{Action, Write, check_entries, load, write};

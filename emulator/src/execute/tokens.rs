@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::chance::StableHash;
 use crate::clock::Moment;
 use crate::limits;
 use crate::storage::Scope;
 use crate::sync::Mutex;
-use crate::value::Text;
 
-/// Tokens remembered at most: the oldest are forgotten, so that a clock that stands still does not fill memory.
-const MOST_TOKENS: usize = if cfg!(test) { 1000 } else { 100_000 };
+/// How many tokens are kept. A token takes about 100 bytes, and is never forgotten within its ten minutes: beyond this
+/// bound a new one is refused.
+pub const MOST_TOKENS: usize = 2_000_000;
+/// How many expired tokens one request forgets at most, so that none waits for all that expire together.
+const FORGOTTEN_AT_ONCE: usize = 16;
 
 /// What is known about a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +26,22 @@ pub enum Known {
     Done,
     /// It was used for another request.
     Mismatch,
+    /// Nothing, and there is no room to remember it.
+    Full,
+}
+
+/// A hash of a token and of who sent it.
+type Digest = (u64, u64);
+
+fn digest(scope: &Scope, token: &str) -> Digest {
+    let half = |seed: u64| {
+        let parts = [scope.account.as_bytes(), scope.region.as_bytes(), token.as_bytes()];
+        let hash = parts.iter().fold(StableHash::new(seed), |hash, part| {
+            hash.bytes(&part.len().to_le_bytes()).bytes(part)
+        });
+        hash.finish()
+    };
+    (half(0), half(1))
 }
 
 #[derive(Debug)]
@@ -30,6 +49,17 @@ struct Record {
     fingerprint: u64,
     /// When the request is done; `None` while that is not known.
     done: Option<Moment>,
+}
+
+impl Record {
+    fn is_over(&self, now: Moment) -> bool {
+        self.done.is_some_and(|done| expires(done) <= now)
+    }
+}
+
+/// When a token of a request that was done at a moment is free again.
+fn expires(done: Moment) -> Moment {
+    done.plus(Duration::from_secs(limits::CLIENT_TOKEN_SECONDS))
 }
 
 /// The tokens of an engine.
@@ -40,63 +70,90 @@ struct Record {
 /// let tokens = Tokens::default();
 /// tokens.clear();
 /// ```
-#[derive(Debug, Default)]
-pub struct Tokens(Mutex<Remembered>);
+#[derive(Debug)]
+pub struct Tokens {
+    remembered: Mutex<Remembered>,
+    most: usize,
+}
+
+impl Default for Tokens {
+    fn default() -> Tokens {
+        Tokens::of_at_most(MOST_TOKENS)
+    }
+}
 
 #[derive(Debug, Default)]
 struct Remembered {
-    records: BTreeMap<(Scope, Text), Record>,
+    records: BTreeMap<Digest, Record>,
     /// Done tokens, oldest first.
-    order: BTreeSet<(Moment, (Scope, Text))>,
+    order: BTreeSet<(Moment, Digest)>,
 }
 
 impl Tokens {
-    /// Looks a token up, and takes it if it is new.
-    pub fn begin(&self, scope: &Scope, token: &Text, fingerprint: u64, now: Moment) -> Known {
-        let mut remembered = self.0.lock();
-        remembered.forget(now);
-        let name = (scope.clone(), token.clone());
-        match remembered.records.get(&name) {
-            Some(record) if record.fingerprint != fingerprint => Known::Mismatch,
-            Some(Record { done: Some(done), .. }) if *done <= now => Known::Done,
-            Some(_) => Known::Running,
-            None => {
-                remembered.records.insert(
-                    name,
-                    Record {
-                        fingerprint,
-                        done: None,
-                    },
-                );
-                Known::New
-            }
+    fn of_at_most(most: usize) -> Tokens {
+        Tokens {
+            remembered: Mutex::new(Remembered::default()),
+            most,
         }
     }
 
+    /// Looks a token up, and takes it if it is new.
+    pub fn begin(&self, scope: &Scope, token: &str, fingerprint: u64, now: Moment) -> Known {
+        let digest = digest(scope, token);
+        let mut remembered = self.remembered.lock();
+        remembered.forget(now);
+        match remembered.records.get(&digest) {
+            None => {}
+            Some(record) if record.is_over(now) => {
+                let done = record.done;
+                remembered.records.remove(&digest);
+                done.map(|done| remembered.order.remove(&(done, digest)));
+            }
+            Some(record) if record.fingerprint != fingerprint => return Known::Mismatch,
+            Some(Record { done: Some(done), .. }) if *done <= now => return Known::Done,
+            Some(_) => return Known::Running,
+        }
+        if remembered.records.len() >= self.most {
+            return Known::Full;
+        }
+        let record = Record {
+            fingerprint,
+            done: None,
+        };
+        remembered.records.insert(digest, record);
+        Known::New
+    }
+
     /// The request of a token is done at `now`, which may be a moment to come, or has failed, and then the token is free again.
-    pub fn end(&self, scope: &Scope, token: &Text, succeeded: bool, now: Moment) {
-        let mut remembered = self.0.lock();
-        let name = (scope.clone(), token.clone());
+    pub fn end(&self, scope: &Scope, token: &str, succeeded: bool, now: Moment) {
+        let digest = digest(scope, token);
+        let mut remembered = self.remembered.lock();
         if !succeeded {
-            remembered.records.remove(&name);
-        } else if let Some(record) = remembered.records.get_mut(&name) {
+            remembered.records.remove(&digest);
+        } else if let Some(record) = remembered.records.get_mut(&digest) {
             record.done = Some(now);
-            remembered.order.insert((now, name));
+            remembered.order.insert((now, digest));
         }
     }
 
     /// Forgets all.
     pub fn clear(&self) {
-        *self.0.lock() = Remembered::default();
+        let before = std::mem::take(&mut *self.remembered.lock());
+        // Freed without the lock.
+        drop(before);
     }
 }
 
 impl Remembered {
+    /// Forgets some of the tokens that have expired, oldest first.
     fn forget(&mut self, now: Moment) {
-        let life = Duration::from_secs(limits::CLIENT_TOKEN_SECONDS);
-        while self.order.first().is_some_and(|(done, _)| done.plus(life) <= now) || self.order.len() > MOST_TOKENS {
-            if let Some((_, name)) = self.order.pop_first() {
-                self.records.remove(&name);
+        for _ in 0..FORGOTTEN_AT_ONCE {
+            match self.order.first() {
+                Some((done, digest)) if expires(*done) <= now => {
+                    self.records.remove(digest);
+                    self.order.pop_first();
+                }
+                _ => return,
             }
         }
     }
@@ -120,14 +177,14 @@ mod tests {
     #[test]
     fn a_life() {
         let tokens = Tokens::default();
-        let (here, there, token) = (scope("here"), scope("there"), Text::from("t"));
-        let begin = |scope, fingerprint, seconds| tokens.begin(scope, &token, fingerprint, after(seconds));
+        let (here, there, token) = (scope("here"), scope("there"), "t");
+        let begin = |scope, fingerprint, seconds| tokens.begin(scope, token, fingerprint, after(seconds));
         assert_eq!(begin(&here, 1, 0.0), Known::New);
         assert_eq!(begin(&here, 1, 0.0), Known::Running);
         assert_eq!(begin(&here, 2, 0.0), Known::Mismatch);
         assert_eq!(begin(&there, 2, 0.0), Known::New);
         // It is done at a moment to come.
-        tokens.end(&here, &token, true, after(5.0));
+        tokens.end(&here, token, true, after(5.0));
         assert_eq!(begin(&here, 1, 4.9), Known::Running);
         assert_eq!(begin(&here, 1, 5.0), Known::Done);
         assert_eq!(begin(&here, 2, 5.0), Known::Mismatch);
@@ -135,7 +192,7 @@ mod tests {
         assert_eq!(begin(&here, 1, 604.9), Known::Done);
         assert_eq!(begin(&here, 2, 605.0), Known::New);
         // One that has failed is free again, and one that runs is not forgotten.
-        tokens.end(&here, &token, false, after(605.0));
+        tokens.end(&here, token, false, after(605.0));
         assert_eq!(begin(&here, 3, 605.0), Known::New);
         assert_eq!(begin(&there, 2, 9999.0), Known::Running);
         tokens.clear();
@@ -143,27 +200,37 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_though_time_stands_still() {
+    fn none_is_forgotten_within_its_time() {
         let tokens = Tokens::default();
-        let (scope, now) = (scope("here"), after(0.0));
-        let token = |number: usize| Text::from(format!("{number:06}"));
-        let done = |number: usize| {
-            let name = (scope.clone(), token(number));
-            let record = Record {
-                fingerprint: 1,
-                done: Some(now),
-            };
-            let mut remembered = tokens.0.lock();
-            remembered.records.insert(name.clone(), record);
-            remembered.order.insert((now, name));
-        };
-        let begin = |number| tokens.begin(&scope, &token(number), 1, now);
-        (0..MOST_TOKENS).for_each(done);
-        assert_eq!(begin(0), Known::Done);
-        // One is too many: the first one goes, and no other.
-        done(MOST_TOKENS);
-        assert_eq!(begin(1), Known::Done);
-        assert_eq!(begin(0), Known::New);
-        assert_eq!(begin(1), Known::Done);
+        let here = scope("here");
+        let begin = |number: usize, seconds| tokens.begin(&here, &number.to_string(), 1, after(seconds));
+        for number in 0..120_000 {
+            assert_eq!(begin(number, 0.0), Known::New);
+            tokens.end(&here, &number.to_string(), true, after(0.0));
+        }
+        assert_eq!(begin(0, 599.9), Known::Done);
+        // They expire together, and a request forgets only some of them; each is new again all the same.
+        assert_eq!(begin(119_999, 600.0), Known::New);
+        assert_eq!(begin(0, 600.0), Known::New);
+    }
+
+    #[test]
+    fn a_new_token_is_refused_when_there_are_too_many() {
+        let tokens = Tokens::of_at_most(100);
+        let here = scope("here");
+        let begin = |number: usize, seconds| tokens.begin(&here, &number.to_string(), 1, after(seconds));
+        let end = |number: usize, seconds| tokens.end(&here, &number.to_string(), true, after(seconds));
+        for number in 0..100 {
+            assert_eq!(begin(number, 0.0), Known::New);
+        }
+        assert_eq!(begin(100, 0.0), Known::Full);
+        (0..100).for_each(|number| end(number, f64::from(u8::try_from(number).unwrap())));
+        assert_eq!(begin(100, 599.0), Known::Full);
+        assert_eq!(begin(0, 599.0), Known::Done);
+        // What has expired makes room, in the order of time.
+        assert_eq!(begin(100, 600.0), Known::New);
+        assert_eq!(begin(1, 600.0), Known::Done);
+        assert_eq!(begin(101, 600.0), Known::Full);
+        assert_eq!(begin(101, 700.0), Known::New);
     }
 }

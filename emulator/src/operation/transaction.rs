@@ -3,7 +3,7 @@
 use crate::capacity::{Consumed, Direction};
 use crate::chance::StableHash;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context, Get, Known};
+use crate::execute::{self, Context, Get, Known, MOST_TOKENS};
 use crate::key::Key;
 use crate::limits;
 use crate::plan::{self, Target};
@@ -49,6 +49,13 @@ pub fn begin(context: &Context<'_>, token: Option<&Text>, fingerprint: impl FnOn
         Known::Done => Ok(Turn::Again),
         Known::Running => Err(ApiError::transaction_in_progress()),
         Known::Mismatch => Err(ApiError::idempotent_mismatch()),
+        Known::Full => {
+            context.note(format!(
+                "{}: {MOST_TOKENS} client tokens are remembered, each for ten minutes of the clock. Advance the clock, or reset.",
+                context.operation
+            ));
+            Err(ApiError::too_many_tokens())
+        }
     }
 }
 
