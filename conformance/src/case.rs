@@ -6,6 +6,7 @@
 mod compare;
 mod expand;
 mod lane;
+mod names;
 
 use std::path::{Path, PathBuf};
 

@@ -24,24 +24,44 @@ pub type Outcome<T = ()> = Result<T, Failure>;
 /// assert_eq!(failure.to_string(), "no route");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure(String);
+pub struct Failure {
+    words: String,
+    transport: bool,
+}
 
 impl Failure {
     /// A failure in these words.
     pub fn new(words: impl Into<String>) -> Failure {
-        Failure(words.into())
+        Failure {
+            words: words.into(),
+            transport: false,
+        }
+    }
+
+    /// This failure as one of the transport: no answer came.
+    #[must_use]
+    pub fn of_transport(self) -> Failure {
+        Failure {
+            transport: true,
+            ..self
+        }
+    }
+
+    /// Whether no answer came, so that nothing is known of what the target would say.
+    pub fn is_of_transport(&self) -> bool {
+        self.transport
     }
 }
 
 impl Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.write_str(&self.words)
     }
 }
 
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Failure {
-        Failure(words(&error))
+        Failure::new(words(&error))
     }
 }
 
@@ -67,12 +87,12 @@ pub fn equal<T: PartialEq<U> + Debug, U: Debug>(what: &str, actual: T, expect: U
     if actual == expect {
         return Ok(());
     }
-    Err(Failure(format!("{what}: expected {expect:?}, got {actual:?}")))
+    Err(Failure::new(format!("{what}: expected {expect:?}, got {actual:?}")))
 }
 
 /// Something must be there.
 pub fn present<T>(what: &str, value: Option<T>) -> Outcome<T> {
-    value.ok_or_else(|| Failure(format!("{what} is missing")))
+    value.ok_or_else(|| Failure::new(format!("{what} is missing")))
 }
 
 /// A request must be refused with this error code; gives the error.
@@ -81,9 +101,9 @@ where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
     match result {
-        Ok(_) => Err(Failure(format!("{what} was accepted; expected {code}"))),
+        Ok(_) => Err(Failure::new(format!("{what} was accepted; expected {code}"))),
         Err(error) if error.code() == Some(code) => Ok(error),
-        Err(error) => Err(Failure(format!("{what}: expected {code}, got {}", words(&error)))),
+        Err(error) => Err(Failure::new(format!("{what}: expected {code}, got {}", words(&error)))),
     }
 }
 
@@ -160,7 +180,7 @@ pub fn item<const N: usize>(attributes: [(&str, AttributeValue); N]) -> Item {
 pub fn text<'a>(item: &'a Item, name: &str) -> Outcome<&'a str> {
     match item.get(name) {
         Some(AttributeValue::S(text)) => Ok(text),
-        other => Err(Failure(format!("{name} should be a string, and is {other:?}"))),
+        other => Err(Failure::new(format!("{name} should be a string, and is {other:?}"))),
     }
 }
 
@@ -168,7 +188,7 @@ pub fn text<'a>(item: &'a Item, name: &str) -> Outcome<&'a str> {
 pub fn number(item: &Item, name: &str) -> Outcome<i64> {
     match item.get(name) {
         Some(AttributeValue::N(text)) => Ok(text.parse()?),
-        other => Err(Failure(format!("{name} should be a number, and is {other:?}"))),
+        other => Err(Failure::new(format!("{name} should be a number, and is {other:?}"))),
     }
 }
 

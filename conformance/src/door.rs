@@ -167,7 +167,9 @@ impl Door {
             Kind::Http(remote) => {
                 let request = remote.signed(region, &target, body)?;
                 let exchange = tokio::time::timeout(PATIENCE, remote.http.post(request)).await;
-                let (status, body) = exchange.map_err(|_| Failure::new(format!("{operation}: no answer came")))??;
+                let late = |_| Failure::new(format!("{operation}: no answer within {} s", PATIENCE.as_secs()));
+                let answer = exchange.map_err(late).flatten();
+                let (status, body) = answer.map_err(Failure::of_transport)?;
                 Ok(Reply::new(status, &body))
             }
         }

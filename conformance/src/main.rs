@@ -29,7 +29,9 @@ What is asked:
                         dynoxide or dynalite; may be repeated
   --endpoint URL        whatever answers at this http:// URL; may be repeated
   --table-prefix TEXT   what the names of all tables at an endpoint start with (one of
-                        this run's own). They are deleted in the end; no other is touched.
+                        this run's own); '' for the plain names of the cases, in an account
+                        that has none of them. Tables made are deleted in the end; no other
+                        is touched.
   --scenario NAME       only this scenario, and no cases; may be repeated
   --case FILE[/CASE]    only the cases of this file, or this one, and no scenarios; may be
                         repeated
@@ -76,7 +78,7 @@ enum Command {
 struct Asked {
     targets: Vec<Kind>,
     endpoints: Vec<String>,
-    prefix: String,
+    prefix: Option<String>,
     scenarios: Vec<&'static Scenario>,
     cases: Vec<String>,
     folder: Option<PathBuf>,
@@ -138,7 +140,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
             Long("list") => list = true,
             Long("target") => asked.targets.push(target(&parser.value()?.string()?)?),
             Long("endpoint") => asked.endpoints.push(parser.value()?.string()?),
-            Long("table-prefix") => asked.prefix = parser.value()?.string()?,
+            Long("table-prefix") => asked.prefix = Some(parser.value()?.string()?),
             Long("scenario") => asked.scenarios.push(named(&parser.value()?.string()?)?),
             Long("case") => asked.cases.push(parser.value()?.string()?),
             Long("cases") => asked.folder = Some(parser.value()?.into()),

@@ -145,17 +145,25 @@ impl Plan {
         let id = format!("{}/{}", file.name, case.name);
         let answered = match &asked {
             Asked::Not(_) | Asked::AsAws => None,
-            Asked::Otherwise(answered) => Some(answered.clone()),
+            Asked::Otherwise(answered) | Asked::Unanswered(answered) => Some(answered.clone()),
         };
-        let verdict = match asked {
-            Asked::Not(why) => Verdict::Skipped(why),
-            _ => self.differences.judge(Subject {
+        let expected = case.expect.to_string();
+        let judged = || {
+            self.differences.judge(Subject {
                 target,
                 case: &id,
                 operation: &case.operation,
-                expected: &case.expect.to_string(),
+                expected: &expected,
                 answered: answered.as_deref(),
-            }),
+            })
+        };
+        let verdict = match &asked {
+            Asked::Not(why) => Verdict::Skipped(why.clone()),
+            Asked::Unanswered(error) => match judged() {
+                Verdict::Failed(_) => Verdict::Failed(Failure::new(format!("transport error, no answer: {error}"))),
+                known => known,
+            },
+            _ => judged(),
         };
         Entry {
             target: target.to_owned(),
@@ -180,8 +188,10 @@ enum Asked {
     Not(String),
     /// It answered as AWS does.
     AsAws,
-    /// It answered this, or not at all.
+    /// It answered this.
     Otherwise(String),
+    /// No answer came, and why.
+    Unanswered(String),
 }
 
 type Done = ((usize, usize), Asked, Duration);
@@ -216,8 +226,9 @@ async fn ask(lane: &mut Lane, file: &File, case: &Case) -> Asked {
     match tokio::time::timeout(PATIENCE, lane.run(file, case)).await {
         Ok(Ok((reply, expect))) if expect.holds(&case.operation, &reply) => Asked::AsAws,
         Ok(Ok((reply, _))) => Asked::Otherwise(reply.to_string()),
+        Ok(Err(failure)) if failure.is_of_transport() => Asked::Unanswered(failure.to_string()),
         Ok(Err(failure)) => Asked::Otherwise(failure.to_string()),
-        Err(_) => Asked::Otherwise(format!("not done within {} s", PATIENCE.as_secs())),
+        Err(_) => Asked::Unanswered(format!("not done within {} s", PATIENCE.as_secs())),
     }
 }
 
@@ -293,12 +304,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_target_that_does_not_start_fails() {
-        let nowhere = Kind::Endpoint {
-            url: "https://nowhere".to_owned(),
-            prefix: String::new(),
-        };
-        let counts = plan(vec![nowhere], vec![&PASSES, &PASSES]).run(|_| ()).await.counts();
-        assert_eq!((counts.passed, counts.failed), (0, 1));
+        // Nothing listens on the second one's port.
+        for url in ["https://nowhere", "http://127.0.0.1:1"] {
+            let nowhere = Kind::Endpoint {
+                url: url.to_owned(),
+                prefix: None,
+            };
+            let counts = plan(vec![nowhere], vec![&PASSES, &PASSES]).run(|_| ()).await.counts();
+            assert_eq!((counts.passed, counts.failed), (0, 1), "{url}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

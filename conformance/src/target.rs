@@ -46,9 +46,14 @@ pub trait Target: Send + Sync {
         1
     }
 
-    /// What the names of all tables start with, where tables are shared with others.
+    /// What the names of all tables start with, if anything.
     fn table_prefix(&self) -> Option<String> {
         None
+    }
+
+    /// Whether others may use it too: then only tables that were certainly made here are deleted.
+    fn is_shared(&self) -> bool {
+        false
     }
 
     /// Starts it again if a request has ended it; says whether that was so, and all tables are gone.
@@ -120,8 +125,8 @@ pub enum Kind {
     Endpoint {
         /// The URL.
         url: String,
-        /// The prefix; empty for one of the suite's own.
-        prefix: String,
+        /// The prefix, which may be empty; `None` for one of the suite's own.
+        prefix: Option<String>,
     },
 }
 
@@ -153,7 +158,11 @@ impl Kind {
             Kind::DynamoDbLocal => Arc::new(DynamoDbLocal::start().await?),
             Kind::Dynoxide => Arc::new(Dynoxide::start().await?),
             Kind::Dynalite => Arc::new(Dynalite::start().await?),
-            Kind::Endpoint { url, prefix } => Arc::new(Endpoint::new(url.clone())?.with_prefix(prefix.clone())),
+            Kind::Endpoint { url, prefix } => {
+                let endpoint = Endpoint::new(url.clone())?.shared(prefix.clone());
+                endpoint.check_reachable().await?;
+                Arc::new(endpoint)
+            }
         })
     }
 }

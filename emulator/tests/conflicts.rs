@@ -284,6 +284,66 @@ fn what_expires_in_flight_is_deleted_after_it_if_it_still_is_to_be() {
     assert!(stored(&twin, "a").is_some());
 }
 
+/// `expire_now` deletes no item that a transaction holds, whatever that does to it, and counts only what it deletes.
+#[test]
+fn items_in_flight_are_not_expired_by_the_control() {
+    let twin = Twin::new(7);
+    twin.engine.set_conditions(Conditions {
+        time_to_live: TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(1))),
+        ..flying(Lag::Fixed(FLIGHT))
+    });
+    create_living_table(&twin);
+    let expired = twin.seconds() - 1;
+    for pk in ["written", "deleted", "checked", "free"] {
+        let mut body = put(pk, "old");
+        body["Item"]["ttl"] = json!({"N": expired.to_string()});
+        twin.ok("PutItem", &body);
+    }
+    let mut check = key("checked");
+    check["ConditionExpression"] = "attribute_exists(pk)".into();
+    let body = transaction(&[
+        json!({"Put": put("written", "new")}),
+        json!({"Delete": key("deleted")}),
+        json!({"ConditionCheck": check}),
+    ]);
+    let answer = twin
+        .engine
+        .dispatch(&twin.caller, "TransactWriteItems", body.to_string().as_bytes());
+    assert_eq!(answer.status, 200);
+    let stored = || ["written", "deleted", "checked", "free"].map(|pk| stored(&twin, pk));
+    assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(1));
+    let old = Some("old".to_owned());
+    assert_eq!(stored(), [old.clone(), old.clone(), old.clone(), None]);
+    twin.engine.clock().set(answer.at);
+    assert_eq!(stored(), [Some("new".to_owned()), None, old, None]);
+    // The one that was only looked at can be deleted now.
+    assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(1));
+    assert_eq!(stored(), [Some("new".to_owned()), None, None, None]);
+}
+
+/// A transaction in flight over two tables lands in the one that is left when the other is deleted.
+#[test]
+fn a_table_deleted_in_flight_takes_nothing_along() {
+    let twin = twin();
+    let table = json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
+    twin.ok("CreateTable", &table);
+    let mut other = put("a", "new");
+    other["TableName"] = "other".into();
+    let body = transaction(&[json!({"Put": other}), json!({"Put": put("a", "new")})]);
+    let answer = twin
+        .engine
+        .dispatch(&twin.caller, "TransactWriteItems", body.to_string().as_bytes());
+    twin.engine
+        .dispatch(&twin.caller, "DeleteTable", br#"{"TableName": "other"}"#);
+    twin.ok("CreateTable", &table);
+    twin.engine.clock().set(answer.at);
+    twin.engine.run_due();
+    assert_eq!(stored(&twin, "a"), Some("new".to_owned()));
+    assert_eq!(twin.ok("Scan", &json!({"TableName": "other"}))["Count"], 0);
+}
+
 #[test]
 fn an_index_made_in_flight_has_what_lands() {
     let twin = twin();

@@ -17,6 +17,8 @@ usage: cargo xtask TASK
   wasm     build the engine for JavaScript into wasm/npm/pkg, and say how large it is
   test [STEP...]
            install what is missing and run every test, or the steps named; ends with `N passed, N failed`
+  test --all
+           the same, and the steps that run each night: loom models without their locks, planted bugs
   bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one
   bench --library
            compare the engine in process with dynoxide's library, which is built for that alone

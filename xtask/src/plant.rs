@@ -1,6 +1,7 @@
-//! `cargo xtask plant`: bugs in a copy of the engine, and which of them the conformance suite finds.
+//! `cargo xtask plant`: bugs in a copy of the engine, and which of them the conformance suite finds, or else the engine's
+//! own tests.
 //!
-//! All bugs are in one build, under `target/planted`; which of them is awake, a variable of the environment says.
+//! All bugs are in one build, under `target/planted`; an environment variable selects the active one.
 
 mod bugs;
 
@@ -16,13 +17,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::shell::{Outcome, cargo, root, run};
+use crate::shell::{Outcome, cargo, output, root, run, shown};
 use bugs::{BUGS, planted};
 
 /// The targets that are asked: the twin in one process with the suite, on a quiet, an ordinary and the worst day.
 const TARGETS: [&str; 3] = ["in-process", "in-process-aws", "in-process-storm"];
 
-/// How long the suite may run. A bug that makes it hang is found.
+/// The engine's tests that are run when the suite passes, beside its unit tests.
+const ENGINE_TESTS: [&str; 3] = ["attribution", "bounds", "conflicts"];
+
+/// How long the suite, or one of the tests, may run. A bug that makes it hang is found.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The variable that has the number of the bug that is awake; `SWITCH` reads it.
@@ -43,6 +47,13 @@ pub fn is(number: usize) -> bool {
 /// The members of the copied workspace: what the suite is built of.
 const MEMBERS: &str = r#"members = ["emulator", "harness/files", "harness/dynatwin", "harness/server", "conformance"]"#;
 
+/// The programs that look for a bug.
+struct Suite {
+    conformance: PathBuf,
+    /// The engine's tests: their names and executables.
+    tests: Vec<(String, PathBuf)>,
+}
+
 /// What the suite says of a twin.
 enum Word {
     /// All is well.
@@ -51,6 +62,8 @@ enum Word {
     Fails(String, Vec<String>),
     /// Against this target it does not come to an end.
     Hangs(String),
+    /// The suite passes, and this test of the engine fails.
+    FailsTest(String),
 }
 
 impl fmt::Display for Word {
@@ -58,6 +71,7 @@ impl fmt::Display for Word {
         match self {
             Word::Passes => formatter.write_str("SLIPS THROUGH"),
             Word::Hangs(target) => write!(formatter, "found: {target} does not end"),
+            Word::FailsTest(name) => write!(formatter, "found by the engine's tests alone: {name}"),
             Word::Fails(target, names) => {
                 let first = names.first().map_or("the run itself", String::as_str);
                 write!(formatter, "found by {}, {target}: {first}", names.len())
@@ -102,8 +116,8 @@ pub fn all(words: &[&str]) -> Outcome<()> {
     }
 }
 
-/// The suite, built with all bugs asleep.
-fn build() -> Outcome<PathBuf> {
+/// The suite and the engine's tests, built with all bugs asleep.
+fn build() -> Outcome<Suite> {
     let work = root().join("target/planted");
     let tree = work.join("tree");
     for folder in ["emulator", "harness", "conformance"] {
@@ -125,7 +139,37 @@ fn build() -> Outcome<PathBuf> {
         .arg(&built)
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .current_dir(&tree))?;
-    Ok(built.join("debug/dynatwin-conformance"))
+    let mut tests = cargo();
+    tests
+        .args([
+            "test",
+            "--quiet",
+            "--no-run",
+            "--message-format=json",
+            "-p",
+            "dynatwin-engine",
+            "--lib",
+        ])
+        .args(ENGINE_TESTS.iter().flat_map(|name| ["--test", name]))
+        .arg("--target-dir")
+        .arg(&built);
+    let messages = output(tests.env("CARGO_PROFILE_DEV_DEBUG", "0").current_dir(&tree))?;
+    Ok(Suite {
+        conformance: built.join("debug/dynatwin-conformance"),
+        tests: executables(&messages),
+    })
+}
+
+/// The names and executables among cargo's messages.
+fn executables(messages: &str) -> Vec<(String, PathBuf)> {
+    let messages = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let built = messages.filter_map(|message| {
+        let name = message["target"]["name"].as_str()?.to_owned();
+        Some((name, message["executable"].as_str()?.into()))
+    });
+    built.collect()
 }
 
 /// Copies a folder; the engine's files get their bugs.
@@ -166,12 +210,18 @@ fn write(path: &Path, bytes: &[u8]) -> Outcome<()> {
     fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Runs the suite with this bug awake, or none, against one target after the other until something fails.
-fn ask(suite: &Path, bug: Option<usize>) -> Outcome<Word> {
+/// Runs the suite with this bug awake, or none, against one target after the other, and then the engine's tests, until
+/// something fails.
+fn ask(suite: &Suite, bug: Option<usize>) -> Outcome<Word> {
     for target in TARGETS {
-        let word = ask_target(suite, bug, target)?;
+        let word = ask_target(&suite.conformance, bug, target)?;
         if !matches!(word, Word::Passes) {
             return Ok(word);
+        }
+    }
+    for (name, test) in &suite.tests {
+        if ended_well(Command::new(test).arg("--quiet"), bug)? != Some(true) {
+            return Ok(Word::FailsTest(name.clone()));
         }
     }
     Ok(Word::Passes)
@@ -182,28 +232,35 @@ fn ask_target(suite: &Path, bug: Option<usize>, target: &str) -> Outcome<Word> {
     let report = root().join("target/planted").join(format!("{name}.json"));
     let mut command = Command::new(suite);
     command.args(["--target", target, "--json"]).arg(&report);
+    match ended_well(&mut command, bug)? {
+        None => return Ok(Word::Hangs(target.to_owned())),
+        Some(true) => return Ok(Word::Passes),
+        Some(false) => {}
+    }
+    let report: Value = serde_json::from_slice(&read(&report)?).map_err(|error| error.to_string())?;
+    Ok(Word::Fails(target.to_owned(), failures(&report)))
+}
+
+/// Runs a program with this bug awake, and returns whether it succeeds; `None` if it does not end.
+fn ended_well(command: &mut Command, bug: Option<usize>) -> Outcome<Option<bool>> {
     command
         .env_remove(AWAKE)
         .envs(bug.map(|number| (AWAKE, number.to_string())));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let failed = |error| format!("{}: {error}", suite.display());
+    let program = shown(command);
+    let failed = |error| format!("{program}: {error}");
     let mut running = command.spawn().map_err(failed)?;
     let begin = Instant::now();
-    let status = loop {
+    loop {
         if let Some(status) = running.try_wait().map_err(failed)? {
-            break status;
+            return Ok(Some(status.success()));
         }
         if begin.elapsed() > PATIENCE {
             running.kill().and_then(|()| running.wait()).map_err(failed)?;
-            return Ok(Word::Hangs(target.to_owned()));
+            return Ok(None);
         }
         thread::sleep(Duration::from_millis(100));
-    };
-    if status.success() {
-        return Ok(Word::Passes);
     }
-    let report: Value = serde_json::from_slice(&read(&report)?).map_err(|error| error.to_string())?;
-    Ok(Word::Fails(target.to_owned(), failures(&report)))
 }
 
 /// The names of what has failed, in the report's order.
@@ -227,6 +284,12 @@ mod tests {
             assert!(text.is_ok_and(|text| !text.contains("PLANTED")), "{}", bug.what);
             assert!(bug.wrong.contains("PLANTED"), "{}", bug.what);
         }
+    }
+
+    #[test]
+    fn executables_are_those_of_artifacts() {
+        let messages = "{\"target\": {\"name\": \"bounds\"}, \"executable\": \"/a\"}\nnoise\n{\"target\": {\"name\": \"lib\"}, \"executable\": null}";
+        assert_eq!(executables(messages), [("bounds".to_owned(), PathBuf::from("/a"))]);
     }
 
     #[test]

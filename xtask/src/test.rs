@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::shell::{self, Outcome, cargo, command, run, shown};
-use crate::{examples, fuzz, setup, wasm};
+use crate::{examples, fuzz, plant, setup, wasm};
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,17 +45,26 @@ const STEPS: [Step; 10] = [
     ("fuzz", fuzzing),
 ];
 
-/// Runs the steps of these names, or all, whatever becomes of the others; says whether all passed.
+/// Steps that take too long for each change, and run each night.
+const NIGHTLY: [Step; 2] = [("unlocked", unlocked), ("plant", planted)];
+
+/// Runs the steps of these names, or with none all steps but the nightly ones, or with `--all` every step. A step that
+/// fails stops no other; returns whether all passed.
 pub fn steps(names: &[&str]) -> Outcome<bool> {
-    if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|(step, _)| step != *name)) {
-        let known: Vec<&str> = STEPS.iter().map(|(step, _)| *step).collect();
+    let all = names == ["--all"];
+    let names = if all { &[] } else { names };
+    let known = || STEPS.iter().chain(&NIGHTLY);
+    if let Some(unknown) = names.iter().find(|name| known().all(|(step, _)| step != *name)) {
+        let known: Vec<&str> = known().map(|(step, _)| *step).collect();
         return Err(format!("there is no step {unknown:?} among {}", known.join(", ")));
     }
+    let nightly = NIGHTLY.iter().filter(|(step, _)| all || names.contains(step));
     let mut sum = Counts::default();
     let mut lines = Vec::new();
     for (name, step) in STEPS
         .iter()
         .filter(|(step, _)| names.is_empty() || names.contains(step))
+        .chain(nightly)
     {
         println!("\n── {name}");
         let start = Instant::now();
@@ -141,6 +150,24 @@ fn conformance() -> Outcome<Counts> {
 /// One test: that a short run over what is known and what is new finds nothing.
 fn fuzzing() -> Outcome<Counts> {
     fuzz::run_for(fuzz::SHORT).map(|()| Counts { passed: 1, failed: 0 })
+}
+
+/// One test: that each loom model fails without the lock that it is about.
+fn unlocked() -> Outcome<Counts> {
+    run(cargo().args([
+        "run",
+        "--quiet",
+        "--package",
+        "dynatwin-engine",
+        "--example",
+        "unlocked",
+    ]))?;
+    Ok(Counts { passed: 1, failed: 0 })
+}
+
+/// One test: that every planted bug is found.
+fn planted() -> Outcome<Counts> {
+    plant::all(&[]).map(|()| Counts { passed: 1, failed: 0 })
 }
 
 fn built_package() -> Outcome<()> {

@@ -1,11 +1,12 @@
 //! Carrying cases out, one after the other, on tables that are made for them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use super::names::{Names, has_room, table_name, valid_name};
 use super::{Case, Expect, File, Step, expand, filled};
 use crate::check::{Failure, Outcome};
 use crate::door::{Door, Reply};
@@ -20,6 +21,8 @@ pub struct Lane {
     target: Arc<dyn Target>,
     account: String,
     stage: Option<Stage>,
+    /// How many stages there were.
+    stages: usize,
 }
 
 /// A file's tables and items on the target.
@@ -27,6 +30,8 @@ struct Stage {
     file: String,
     door: Door,
     names: Names,
+    /// Whether the account is others' too: then only what was certainly made here is deleted.
+    shared: bool,
     /// Tables that were made, or may have been, and their regions.
     made: Vec<(String, Option<String>)>,
     /// Tables that this target does not make, or not fill, and what it said.
@@ -43,23 +48,23 @@ impl Lane {
             target,
             account: account(),
             stage: None,
+            stages: 0,
         }
     }
 
     /// Why this case is not carried out here: it turns dials that are not here, or is about all that an account has, and the
     /// account is shared.
     pub fn refuses(&self, case: &Case) -> Option<String> {
-        const WHOLE_ACCOUNT: [&str; 4] = ["ListTables", "DescribeLimits", "DescribeEndpoints", "ListBackups"];
         if case.needs_twin() && !self.target.door(&self.account)?.is_twin() {
             return Some("it needs the twin's clock or conditions".to_owned());
         }
-        self.target.table_prefix()?;
-        let whole =
-            case.requests().any(|(operation, _)| WHOLE_ACCOUNT.contains(&operation)) || case.lists_all_streams();
-        let named = case
-            .requests()
-            .any(|(_, request)| request.to_string().contains("\"arn:"));
-        (whole || named).then(|| "it is about a whole account, or names one, and this one is shared".to_owned())
+        if self.target.is_shared() && case.requests().any(is_of_account) {
+            return Some("it is about a whole account, and this one is shared".to_owned());
+        }
+        let prefix = stage_prefix(self.target.as_ref(), 0)?.len();
+        let mut requests = case.requests();
+        let fits = requests.all(|(_, request)| has_room(&expand(request), prefix));
+        (!fits).then(|| "it is at a limit that names with a prefix exceed".to_owned())
     }
 
     /// Carries a case out; gives what was answered to it and what is expected, or why it could not be asked.
@@ -102,17 +107,21 @@ impl Lane {
     }
 
     async fn set_up(&mut self, file: &File) -> Outcome {
+        if self.target.is_shared() {
+            self.account = account();
+        }
+        self.stages += 1;
         let door = self.target.door(&self.account);
         let door = door.ok_or_else(|| Failure::new("this target carries out no cases"))?;
         let stage = self.stage.insert(Stage {
             file: file.name.clone(),
             door,
-            names: Names {
-                prefix: self.target.table_prefix(),
-                known: file.tables.iter().filter_map(table_name).collect(),
-                streams: Vec::new(),
-                token: unique(),
-            },
+            names: Names::new(
+                stage_prefix(self.target.as_ref(), self.stages),
+                file.tables.iter().filter_map(table_name),
+                unique(),
+            ),
+            shared: self.target.is_shared(),
             made: Vec::new(),
             refused: Vec::new(),
             changed: false,
@@ -144,6 +153,20 @@ const OUTLIVES: [&str; 5] = [
     "StartBulkPutItems",
 ];
 
+/// What the names of a stage's tables start with, if anything: streams outlive their tables, so no two stages share names.
+fn stage_prefix(target: &dyn Target, stage: usize) -> Option<String> {
+    target.table_prefix().map(|prefix| format!("{prefix}{stage:03}_"))
+}
+
+/// Whether a request is about all that an account has, and not about a table.
+fn is_of_account((operation, request): (&str, &Value)) -> bool {
+    let of_table = ["TableName", "TableArn"]
+        .iter()
+        .any(|member| request[member].is_string());
+    let is_list = operation.starts_with("List") && operation != "ListTagsOfResource";
+    is_list && !of_table || matches!(operation, "DescribeEndpoints" | "DescribeLimits")
+}
+
 /// The table that an operation makes, if it makes one.
 fn made_table(operation: &str, request: &Value) -> Option<String> {
     let name = match operation {
@@ -152,7 +175,7 @@ fn made_table(operation: &str, request: &Value) -> Option<String> {
         "ImportTable" => &request["TableCreationParameters"]["TableName"],
         _ => return None,
     };
-    name.as_str().map(str::to_owned)
+    valid_name(name)
 }
 
 /// An access key that nobody had before: what keeps accounts apart then starts with nothing.
@@ -164,7 +187,11 @@ fn account() -> String {
 fn unique() -> String {
     static ORDINAL: AtomicU64 = AtomicU64::new(0);
     let ordinal = ORDINAL.fetch_add(1, Ordering::Relaxed);
-    format!("{:x}n{ordinal:x}", std::process::id())
+    static RUN: LazyLock<u64> = LazyLock::new(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        since.as_secs()
+    });
+    format!("{:x}p{:x}n{ordinal:x}", *RUN, std::process::id())
 }
 
 impl Stage {
@@ -224,18 +251,13 @@ impl Stage {
 
     async fn send(&mut self, operation: &str, request: &Value, region: Option<&str>) -> Outcome<Reply> {
         let mut request = expand(request);
-        if operation == "CreateTable"
-            && let Some(name) = table_name(&request)
-            && !self.names.known.contains(&name)
-        {
-            self.names.known.push(name);
+        if let Some(name) = made_table(operation, &request) {
+            self.names.know(name);
         }
-        self.names.rename(&mut request);
+        let shifts = self.names.rename(&mut request);
         self.names.mark_token(&mut request);
-        let mut reply = self
-            .door
-            .send_to(region, operation, request.to_string().as_bytes())
-            .await?;
+        let body = request.to_string();
+        let mut reply = self.door.send_to(region, operation, body.as_bytes()).await?;
         if reply.status == 200 {
             self.changed |= !only_reads(operation);
             self.left |= OUTLIVES.contains(&operation);
@@ -252,15 +274,15 @@ impl Stage {
             self.note_half_made(&request, region).await?;
         }
         if !self.door.is_twin() {
-            self.names.learn_stream(&reply.body);
+            self.names.learn(&reply.body);
         }
-        self.names.restore(&mut reply.body);
+        self.names.restore(&mut reply.body, &body, &shifts);
         Ok(reply)
     }
 
     /// A target that is this run's own may have refused a table and yet have made it.
     async fn note_half_made(&mut self, request: &Value, region: Option<&str>) -> Outcome {
-        let Some(name) = table_name(request).filter(|_| self.names.prefix.is_none() && !self.door.is_twin()) else {
+        let Some(name) = table_name(request).filter(|_| !self.shared && !self.door.is_twin()) else {
             return Ok(());
         };
         let table = (name, region.map(str::to_owned));
@@ -338,188 +360,7 @@ impl Stage {
     }
 }
 
-/// The names of a stage's tables, where tables are shared with others: then each has a prefix of this run. Client tokens
-/// outlive tables, so they end differently on each stage. Streams are named by when they were made, in the cases by the
-/// start of a twin's clock.
-struct Names {
-    prefix: Option<String>,
-    known: Vec<String>,
-    /// What cases call a stream, and what it is called.
-    streams: Vec<(String, String)>,
-    token: String,
-}
-
-/// The label of a stream that was made when a twin's clock started.
-const FIRST_LABEL: &str = "2026-01-01T00:00:00.000";
-
-/// The longest client token.
-const LONGEST_TOKEN: usize = 36;
-
-impl Names {
-    /// Makes a client token this stage's own, if it is valid and stays so.
-    fn mark_token(&self, request: &mut Value) {
-        if let Some(Value::String(token)) = request.get_mut("ClientRequestToken")
-            && (1..=LONGEST_TOKEN - self.token.len()).contains(&token.len())
-        {
-            token.push_str(&self.token);
-        }
-    }
-
-    /// Takes a table's latest stream from a description.
-    fn learn_stream(&mut self, answer: &Value) {
-        let described = ["TableDescription", "Table"].map(|member| &answer[member]);
-        for table in described {
-            let (Some(name), Some(stream)) = (table["TableName"].as_str(), table["LatestStreamArn"].as_str()) else {
-                continue;
-            };
-            let called = format!("arn:aws:dynamodb:us-east-1:000000000000:table/{name}/stream/{FIRST_LABEL}");
-            self.streams.retain(|(known, _)| *known != called);
-            self.streams.push((called, stream.to_owned()));
-        }
-    }
-
-    fn rename(&self, request: &mut Value) {
-        replace(request, &|text| {
-            let stream = self.streams.iter().find(|(called, _)| called == text);
-            stream.map(|(_, is)| is.clone())
-        });
-        self.rename_tables(request);
-    }
-
-    fn rename_tables(&self, request: &mut Value) {
-        let Some(prefix) = &self.prefix else { return };
-        match request {
-            Value::Array(list) => list.iter_mut().for_each(|value| self.rename_tables(value)),
-            Value::Object(object) => {
-                if let Some(Value::String(name)) = object.get_mut("TableName")
-                    && self.known.contains(name)
-                {
-                    name.insert_str(0, prefix);
-                }
-                if let Some(Value::Object(tables)) = object.get_mut("RequestItems") {
-                    *tables = std::mem::take(tables)
-                        .into_iter()
-                        .map(|(name, value)| {
-                            let known = self.known.contains(&name);
-                            (if known { format!("{prefix}{name}") } else { name }, value)
-                        })
-                        .collect();
-                }
-                object.values_mut().for_each(|value| self.rename_tables(value));
-            }
-            _ => {}
-        }
-    }
-
-    fn restore(&self, answer: &mut Value) {
-        replace(answer, &|text| {
-            // What begins with a stream's name and goes on is an iterator, and has to stay as it is.
-            let named = |is: &str| text == is || text.contains(is) && !text.starts_with(is);
-            let stream = self.streams.iter().find(|(_, is)| named(is));
-            stream.map(|(called, is)| text.replace(is.as_str(), called))
-        });
-        self.restore_tables(answer);
-    }
-
-    fn restore_tables(&self, answer: &mut Value) {
-        let Some(prefix) = &self.prefix else { return };
-        match answer {
-            Value::String(text) if text.contains(prefix.as_str()) => *text = text.replace(prefix.as_str(), ""),
-            Value::Array(list) => list.iter_mut().for_each(|value| self.restore_tables(value)),
-            Value::Object(object) => {
-                *object = std::mem::take(object)
-                    .into_iter()
-                    .map(|(name, mut value)| {
-                        self.restore_tables(&mut value);
-                        (name.replace(prefix.as_str(), ""), value)
-                    })
-                    .collect();
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Replaces texts, wherever they stand.
-fn replace(value: &mut Value, by: &impl Fn(&str) -> Option<String>) {
-    match value {
-        Value::String(text) => {
-            if let Some(other) = by(text) {
-                *text = other;
-            }
-        }
-        Value::Array(list) => list.iter_mut().for_each(|value| replace(value, by)),
-        Value::Object(object) => object.values_mut().for_each(|value| replace(value, by)),
-        _ => {}
-    }
-}
-
-/// The name in a CreateTable request, if it may be one.
-fn table_name(request: &Value) -> Option<String> {
-    let name = request["TableName"].as_str()?;
-    let valid = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
-    ((3..=255).contains(&name.len()) && name.chars().all(valid)).then(|| name.to_owned())
-}
-
 fn only_reads(operation: &str) -> bool {
     const READS: [&str; 7] = ["Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List"];
     READS.iter().any(|start| operation.starts_with(start))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_have_a_prefix_where_they_are_shared() {
-        let names = Names {
-            prefix: Some("p-".to_owned()),
-            known: vec!["one".to_owned()],
-            streams: Vec::new(),
-            token: "7".to_owned(),
-        };
-        let mut request =
-            json!({"RequestItems": {"one": [{"x": {"TableName": "one"}}], "two": []}, "TableName": "two"});
-        let before = request.clone();
-        names.rename(&mut request);
-        assert_eq!(
-            request,
-            json!({"RequestItems": {"p-one": [{"x": {"TableName": "p-one"}}], "two": []}, "TableName": "two"})
-        );
-        names.restore(&mut request);
-        assert_eq!(request, before);
-    }
-
-    #[test]
-    fn streams_are_called_as_in_the_cases() {
-        let mut names = Names {
-            prefix: None,
-            known: Vec::new(),
-            streams: Vec::new(),
-            token: String::new(),
-        };
-        names.learn_stream(&json!({"Table": {"TableName": "one", "LatestStreamArn": "arn:other"}}));
-        let called = format!("arn:aws:dynamodb:us-east-1:000000000000:table/one/stream/{FIRST_LABEL}");
-        let mut request = json!({"StreamArn": called});
-        names.rename(&mut request);
-        assert_eq!(request["StreamArn"], "arn:other");
-        let mut answer = json!({"message": "no arn:other"});
-        names.restore(&mut answer);
-        assert_eq!(answer["message"], format!("no {called}"));
-    }
-
-    #[test]
-    fn tokens_stay_valid() {
-        let names = Names {
-            prefix: None,
-            known: Vec::new(),
-            streams: Vec::new(),
-            token: "77".to_owned(),
-        };
-        for (token, marked) in [("a", "a77"), ("", ""), (&"x".repeat(35), &"x".repeat(35))] {
-            let mut request = json!({"ClientRequestToken": token});
-            names.mark_token(&mut request);
-            assert_eq!(request["ClientRequestToken"], *marked);
-        }
-    }
 }

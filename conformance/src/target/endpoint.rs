@@ -26,6 +26,7 @@ pub struct Endpoint {
     streams: aws_sdk_dynamodbstreams::Client,
     http: PlainHttp,
     prefix: Option<String>,
+    shared: bool,
 }
 
 impl Endpoint {
@@ -54,15 +55,25 @@ impl Endpoint {
             url,
             http,
             prefix: None,
+            shared: false,
         })
     }
 
-    /// With tables whose names start so, or with a prefix of this run's own if that is empty.
+    /// An endpoint that others may use: the names of tables start with this prefix, which may be empty, or else with one of
+    /// this run's own.
     #[must_use]
-    pub fn with_prefix(mut self, prefix: String) -> Endpoint {
-        let own = || format!("dynatwin-{:x}-", std::process::id());
-        self.prefix = Some(if prefix.is_empty() { own() } else { prefix });
+    pub fn shared(mut self, prefix: Option<String>) -> Endpoint {
+        // An identifier, so that statements need no quotes for it.
+        let own = || format!("dynatwin_{:x}_", std::process::id());
+        self.prefix = Some(prefix.unwrap_or_else(own)).filter(|prefix| !prefix.is_empty());
+        self.shared = true;
         self
+    }
+
+    /// Fails if nothing answers, so that a wrong URL is one failure and not one for each case.
+    pub async fn check_reachable(&self) -> Outcome {
+        let listed = Door::http(self.http.clone(), self.url.clone(), region(), credentials());
+        listed.send("ListTables", b"{\"Limit\":1}").await.map(drop)
     }
 
     /// A door as a caller with this access key, for an endpoint that was started here and believes every signature.
@@ -91,12 +102,20 @@ impl Target for Endpoint {
         }
     }
 
-    fn door(&self, _: &str) -> Option<Door> {
+    fn door(&self, account: &str) -> Option<Door> {
+        // Without a prefix, what keeps made-up accounts apart keeps the tables of cases apart.
+        if self.shared && self.prefix.is_none() && !has_credentials() {
+            return Some(self.door_of(account));
+        }
         Some(Door::http(self.http.clone(), self.url.clone(), region(), credentials()))
     }
 
     fn table_prefix(&self) -> Option<String> {
         self.prefix.clone()
+    }
+
+    fn is_shared(&self) -> bool {
+        self.shared
     }
 }
 
@@ -106,6 +125,10 @@ fn region() -> String {
 
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn has_credentials() -> bool {
+    environment("AWS_ACCESS_KEY_ID").is_some() && environment("AWS_SECRET_ACCESS_KEY").is_some()
 }
 
 fn credentials() -> Credentials {

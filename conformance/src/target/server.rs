@@ -39,6 +39,11 @@ impl Server {
             _process: process,
         })
     }
+
+    /// Where it answers.
+    pub fn url(&self) -> &str {
+        self.endpoint.name()
+    }
 }
 
 impl Target for Server {

@@ -85,3 +85,75 @@ fn check_jobs(shape: &Shape, name: &Name, now: Moment) -> Result<(), ApiError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caller::Caller;
+    use crate::conditions::{Conditions, Lag};
+    use crate::error::ErrorKind;
+    use crate::execute::{Action, State};
+    use crate::operation;
+    use crate::plan::Guard;
+    use crate::storage::Scope;
+    use crate::value::{AttributeValue, Item, Map};
+    use crate::wire::envelope::Service;
+    use std::time::Duration;
+
+    /// Writes that were planned before their table was deleted are refused, and so are transactions of which one write was.
+    #[test]
+    fn writes_planned_before_a_deletion_are_refused() {
+        let mut slow = Conditions::CALM;
+        slow.table_status = Lag::Fixed(Duration::from_secs(10));
+        // The deleted table is gone at once, or is there for a while.
+        for conditions in [Conditions::CALM, slow] {
+            let state = State::new(1, conditions);
+            let scope = Scope {
+                account: "me".into(),
+                region: "us-east-1".into(),
+            };
+            let caller = Caller {
+                access_key: "me".into(),
+                region: "us-east-1".into(),
+            };
+            let at = |seconds: u64| {
+                let now = Moment::START.plus(Duration::from_secs(seconds));
+                Context::new(&state, scope.clone(), &caller, "PutItem", now)
+            };
+            let send = |seconds: u64, name: &str, body: &str| {
+                let operation = operation::find(Service::DynamoDb, name).unwrap();
+                (operation.run)(&at(seconds), body.as_bytes(), &mut Writer::new()).unwrap();
+            };
+            for table in ["kept", "deleted"] {
+                let body = format!(
+                    r#"{{"TableName": "{table}", "BillingMode": "PAY_PER_REQUEST",
+                        "AttributeDefinitions": [{{"AttributeName": "pk", "AttributeType": "S"}}],
+                        "KeySchema": [{{"AttributeName": "pk", "KeyType": "HASH"}}]}}"#
+                );
+                send(0, "CreateTable", &body);
+            }
+            let context = at(100);
+            let key: Map = [("pk".into(), AttributeValue::string("a"))].into_iter().collect();
+            let item = Item::new(key.clone());
+            let [kept, deleted] = ["kept", "deleted"].map(|name| plan::table(&context, name).unwrap());
+            send(100, "DeleteTable", r#"{"TableName": "deleted"}"#);
+            let put = |target: &plan::Target| plan::put(target.clone(), &item, Guard::default());
+            let keyed = |action| plan::keyed(deleted.clone(), &key, action, Guard::default());
+            for write in [put(&deleted), keyed(Action::Delete)] {
+                let alone = execute::write(&context, &write.unwrap()).unwrap_err();
+                assert_eq!(alone.kind(), ErrorKind::ResourceNotFound);
+            }
+            for writes in [
+                vec![put(&deleted)],
+                vec![put(&kept), put(&deleted)],
+                vec![put(&deleted), put(&kept)],
+                vec![put(&kept), keyed(Action::Check)],
+            ] {
+                let together = execute::transact_write(&context, &writes).unwrap_err();
+                assert_eq!(together.kind(), ErrorKind::ResourceNotFound);
+            }
+            assert!(kept.table.items().is_empty());
+            assert!(deleted.table.items().is_empty());
+        }
+    }
+}
