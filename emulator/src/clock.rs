@@ -189,6 +189,8 @@ struct Inner {
     frozen: AtomicBool,
     /// Held by who moves a clock that runs by itself, freezes it or lets it go.
     hand: Mutex<()>,
+    /// What `value` was at first.
+    initial: i64,
 }
 
 enum Source {
@@ -234,7 +236,32 @@ impl Clock {
             latest: AtomicI64::new(i64::MIN),
             frozen: AtomicBool::new(false),
             hand: Mutex::new(()),
+            initial: value,
         }))
+    }
+
+    /// Puts the clock back to its start, and lets time go on if it was frozen: a settable or an accelerated clock shows the
+    /// moment it started with, the system's clock loses what was added to it. This is the only way in which time goes back,
+    /// so nothing that was dated by the clock may outlive it.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// clock.advance(Duration::from_secs(60));
+    /// clock.restart();
+    /// assert_eq!(clock.now(), Moment::START);
+    /// ```
+    pub fn restart(&self) {
+        let _hand = self.0.hand.lock();
+        self.0.value.store(self.0.initial, Ordering::Release);
+        if let Source::Accelerated { start, .. } = &self.0.source {
+            let elapsed = self.running().saturating_sub(start.0);
+            self.0.value.store(elapsed.saturating_neg(), Ordering::Release);
+        }
+        self.0.latest.store(i64::MIN, Ordering::Release);
+        self.0.frozen.store(false, Ordering::Release);
     }
 
     /// The moment it is now.
@@ -394,6 +421,33 @@ mod tests {
         assert!(!clock.set(Moment::from_seconds(3)));
         assert!(clock.set(Moment::from_seconds(20)));
         assert_eq!(clock.now().seconds(), 20);
+    }
+
+    #[test]
+    fn a_clock_restarts_where_it_started() {
+        let seconds = Arc::new(AtomicI64::new(1000));
+        let read = || {
+            let read = Arc::clone(&seconds);
+            move || Moment::from_seconds(read.load(Ordering::SeqCst))
+        };
+        let (system, accelerated) = (Clock::system(read()), Clock::accelerated(read(), Moment::START, 60.0));
+        let settable = Clock::settable(Moment::START);
+        for clock in [&system, &accelerated, &settable] {
+            clock.advance(Duration::from_hours(1));
+            clock.freeze();
+        }
+        seconds.store(1010, Ordering::SeqCst);
+        for (clock, start) in [
+            (&system, Moment::from_seconds(1010)),
+            (&accelerated, Moment::START),
+            (&settable, Moment::START),
+        ] {
+            clock.restart();
+            assert_eq!((clock.now(), clock.is_frozen()), (start, false));
+        }
+        seconds.store(1011, Ordering::SeqCst);
+        assert_eq!(system.now(), Moment::from_seconds(1011));
+        assert_eq!(accelerated.now(), Moment::START.plus(Duration::from_mins(1)));
     }
 
     #[test]

@@ -399,7 +399,26 @@ impl Engine {
 
     /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
     pub fn reset(&self) {
-        self.state.clear();
+        self.controls().reset();
+    }
+
+    /// [Resets](Engine::reset) the engine to what it was made with: its clock and conditions too.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Engine, Settings};
+    /// use std::time::Duration;
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// engine.set_conditions(Conditions::STORM);
+    /// engine.advance(Duration::from_secs(8 * 86_400));
+    /// engine.reset_all();
+    /// assert_eq!((engine.conditions(), engine.clock().now()), (Conditions::CALM, Moment::START));
+    /// ```
+    pub fn reset_all(&self) {
+        self.controls().reset_all();
     }
 
     /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest

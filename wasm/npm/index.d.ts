@@ -420,6 +420,9 @@ export class Dynatwin {
   nextDue(): Date | undefined;
   /** Does what is due. */
   runDue(): void;
-  /** Removes all tables and rules, and forgets what was asked. */
-  reset(): void;
+  /**
+   * Removes all tables and rules, and forgets what was asked. With `all`, puts the twin back to what it was made with: its
+   * clock and conditions too. Time goes back then, so no request should run meanwhile.
+   */
+  reset(options?: { all?: boolean }): void;
 }

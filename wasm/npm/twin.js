@@ -140,8 +140,9 @@ export class Dynatwin {
     this.#engine.runDue();
   }
 
-  reset() {
-    this.#engine.reset();
+  reset({ all = false } = {}) {
+    if (all) this.#engine.resetAll();
+    else this.#engine.reset();
   }
 }
 

@@ -299,6 +299,12 @@ impl Face {
         self.engine.reset();
     }
 
+    /// Resets the twin to what it was made with: its clock and conditions too.
+    #[wasm_bindgen(js_name = resetAll)]
+    pub fn reset_all(&self) {
+        self.engine.reset_all();
+    }
+
     /// The names of a caller's tables.
     pub fn tables(&self, access_key: &str, region: &str) -> Vec<String> {
         self.engine.tables(&caller(access_key, region))

@@ -129,6 +129,19 @@ impl Controls<'_> {
         ahead
     }
 
+    /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.
+    pub fn reset(&self) {
+        self.state.clear();
+    }
+
+    /// [Resets](Controls::reset) the twin to what it was made with: its clock and conditions too. Decisions begin anew with
+    /// the seed. Time goes back to the clock's start, so no request should run meanwhile.
+    pub fn reset_all(&self) {
+        self.clock.restart();
+        self.state.set_conditions(self.state.initial_conditions());
+        self.state.clear();
+    }
+
     /// Does what is due.
     pub fn run_due(&self) {
         let now = self.clock.now();

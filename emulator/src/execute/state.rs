@@ -28,6 +28,7 @@ use crate::value::Name;
 /// ```
 pub struct State {
     seed: u64,
+    initial_conditions: Conditions,
     conditions: RwLock<Conditions>,
     table_conditions: RwLock<BTreeMap<(Scope, Name), Conditions>>,
     catalog: Catalog,
@@ -46,6 +47,7 @@ impl State {
     pub fn new(seed: u64, conditions: Conditions) -> State {
         State {
             seed,
+            initial_conditions: conditions,
             conditions: RwLock::new(conditions),
             table_conditions: RwLock::default(),
             catalog: Catalog::default(),
@@ -123,6 +125,11 @@ impl State {
     /// The conditions of all tables without their own.
     pub fn conditions(&self) -> Conditions {
         *self.conditions.read()
+    }
+
+    /// The conditions that the twin was made with.
+    pub fn initial_conditions(&self) -> Conditions {
+        self.initial_conditions
     }
 
     /// Notes the conditions of all tables without their own. Tables that stand are told by the caller.

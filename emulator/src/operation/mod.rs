@@ -243,15 +243,16 @@ pub struct Control {
     pub method: &'static str,
     /// Its path, with names in braces.
     pub path: &'static str,
-    /// Whether it is told something in a body.
-    pub takes_body: bool,
+    /// Whether a request for it has a body; `None`: it may have one.
+    pub takes_body: Option<bool>,
     /// Carries it out: appends the answer's body.
     pub run: fn(&Asked<'_>, &mut Writer) -> Result<(), Refusal>,
 }
 
 macro_rules! controls {
-    (@body) => { false };
-    (@body body) => { true };
+    (@body) => { Some(false) };
+    (@body body) => { Some(true) };
+    (@body options) => { None };
     ($($name:literal $method:ident $path:literal => $module:ident::$run:ident $(takes $body:tt)?,)*) => {
         &[$(Control {
             name: $name,
@@ -273,7 +274,7 @@ macro_rules! controls {
 pub static CONTROLS: &[Control] = controls! {
     "getOverview" GET "/_dynatwin/" => overview::show,
     "getOpenApi" GET "/_dynatwin/openapi.json" => overview::openapi,
-    "reset" POST "/_dynatwin/reset" => overview::reset,
+    "reset" POST "/_dynatwin/reset" => overview::reset takes options,
     "getClock" GET "/_dynatwin/clock" => clock::show,
     "setClock" PUT "/_dynatwin/clock" => clock::set takes body,
     "advanceClock" POST "/_dynatwin/clock/advance" => clock::advance takes body,

@@ -360,9 +360,27 @@ impl Twin {
         self.home().hottest_keys(table, most)
     }
 
-    /// Removes all tables and fault rules, and forgets what was asked.
+    /// Removes all tables and fault rules, and forgets what was asked. Clock, seed and conditions stay.
     pub fn reset(&self) {
         self.engine().reset();
+    }
+
+    /// [Resets](Twin::reset) the twin to what it was made with: its clock and conditions too. Time goes back to the clock's
+    /// start, so no request should run meanwhile.
+    ///
+    /// ```
+    /// use dynatwin::{Conditions, Twin};
+    /// use std::time::Duration;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let start = twin.clock().now();
+    /// twin.clock().advance(Duration::from_secs(8 * 86_400));
+    /// twin.set_conditions(Conditions::STORM);
+    /// twin.reset_all();
+    /// assert_eq!((twin.clock().now(), twin.conditions()), (start, Conditions::CALM));
+    /// ```
+    pub fn reset_all(&self) {
+        self.engine().reset_all();
     }
 
     /// A table to be created in the default region. See [`TableBuilder`].

@@ -627,6 +627,35 @@ fn everything_is_gone_after_a_reset() {
     );
 }
 
+#[test]
+fn a_reset_of_all_restores_what_the_twin_was_started_with() {
+    let mut twin = Twin::furnished();
+    let moved = json!({"counts": {"tables": 0}, "clock": {"now": "2026-01-09T00:00:00.000Z"}, "conditions": {"throttles": 0.05}});
+    let started = json!({"counts": {"tables": 0, "faults": 0}, "seed": "18446744073709551615", "conditions": {"throttles": 0},
+        "clock": {"now": "2026-01-01T00:00:00.000Z"}});
+    run(
+        &mut twin,
+        vec![
+            ("POST clock/advance", json!({"seconds": 8 * 86_400}), 200, json!({})),
+            ("PUT conditions", json!("storm"), 200, json!({})),
+            ("POST reset", json!({"all": false}), 200, moved),
+            ("POST reset", json!({"all": true}), 200, started),
+            (
+                "POST reset",
+                json!({"all": 1}),
+                400,
+                error("reset.all is true or false."),
+            ),
+            (
+                "POST reset",
+                json!({"al": true}),
+                400,
+                error("reset has no member \"al\": there are all."),
+            ),
+        ],
+    );
+}
+
 /// Whose table is meant is clear if only one caller has it, all share theirs, or the credentials say it.
 #[test]
 fn whose_table() {

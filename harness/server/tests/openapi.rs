@@ -70,7 +70,9 @@ fn every_control_is_described_and_nothing_else() {
     let found: BTreeSet<_> = described(&document)
         .into_iter()
         .map(|(method, path, operation)| {
-            let takes_body = operation["requestBody"]["required"] == json!(true);
+            let takes_body = operation.get("requestBody").map_or(Some(false), |body| {
+                Some(true).filter(|_| body["required"] == json!(true))
+            });
             let name = operation["operationId"].as_str().unwrap().to_owned();
             assert!(operation["summary"].is_string(), "{name}");
             (method, path, name, takes_body)

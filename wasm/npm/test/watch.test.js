@@ -129,3 +129,16 @@ test('faults that never fired are named', () => {
   twin.faults.remove(never);
   assert.deepEqual(twin.faults.neverFired().map(({ id, matched, fired }) => [id, matched, fired]), [[never, 0, 0]]);
 });
+
+test('a reset of all restores clock and conditions', () => {
+  const { twin } = watched();
+  const start = twin.clock.now();
+  const before = twin.conditions;
+  twin.clock.advance(8 * 86_400);
+  twin.conditions = 'storm';
+  twin.reset();
+  assert.notDeepEqual(twin.clock.now(), start);
+  twin.reset({ all: true });
+  assert.deepEqual(twin.clock.now(), start);
+  assert.deepEqual(twin.conditions, before);
+});

@@ -248,8 +248,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a segment of a parallel Scan reads the next one too",
         file: "storage/range.rs",
-        right: "upper: bound(segment.at + 1)",
-        wrong: "upper: bound(segment.at + 1 + u64::from(PLANTED))",
+        right: "upper: start(segment.at + 1).map_or(",
+        wrong: "upper: start(segment.at + 1 + u64::from(PLANTED)).map_or(",
     },
     Bug {
         what: "UPDATED_OLD shows the new values",

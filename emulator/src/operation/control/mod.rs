@@ -98,7 +98,7 @@ fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> Heard<&'static Contro
 /// What the body says.
 fn told(control: &Control, call: &ControlCall<'_>) -> Heard<Json> {
     let body = call.body.as_deref().map_err(Refusal::clone)?;
-    if control.takes_body {
+    if control.takes_body == Some(true) {
         return if body.is_empty() {
             Err(Refusal::malformed(format!(
                 "{} {} takes a body, and there is none.",
@@ -108,8 +108,11 @@ fn told(control: &Control, call: &ControlCall<'_>) -> Heard<Json> {
             Json::read(body)
         };
     }
-    if body.is_empty() || Json::read(body)?.is_empty() {
+    let options = if body.is_empty() { Json::Null } else { Json::read(body)? };
+    if options.is_empty() {
         Ok(Json::Null)
+    } else if control.takes_body.is_none() {
+        Ok(options)
     } else {
         Err(Refusal::malformed(format!(
             "{} {} takes no body, and there is one.",

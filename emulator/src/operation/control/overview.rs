@@ -1,7 +1,7 @@
 //! The twin as a whole.
 
 use super::{Allowed, Asked, clock};
-use crate::wire::control::{Heard, write_conditions};
+use crate::wire::control::{Heard, Json, Members, write_conditions};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -48,8 +48,16 @@ pub fn openapi(_: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
     Ok(())
 }
 
-/// Removes all tables, rules, and conditions of single tables.
+/// Removes all tables, rules, and conditions of single tables; with `all`, restores clock and conditions too.
 pub fn reset(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
-    asked.twin.state.clear();
+    let all = match &asked.body {
+        Json::Null => None,
+        body => Members::of("reset", body, &["all"])?.flag("all")?,
+    };
+    if all == Some(true) {
+        asked.twin.reset_all();
+    } else {
+        asked.twin.reset();
+    }
     show(asked, writer)
 }
