@@ -204,6 +204,15 @@ impl Engine {
     /// A control of the twin itself.
     #[cold]
     fn control(&self, call: &ControlCall<'_>, now: Moment) -> Answer {
+        let answer = self.control_answer(call, now);
+        if call.method != "GET" {
+            // It may have changed what is due anywhere.
+            self.state.catalog().look_at_all();
+        }
+        answer
+    }
+
+    fn control_answer(&self, call: &ControlCall<'_>, now: Moment) -> Answer {
         match operation::control_answer(call, self.controls(), self.allowed) {
             Ok(body) => envelope::close(&call.form, 200, body, &self.ids, now),
             Err(refusal) => {
@@ -256,6 +265,10 @@ impl Engine {
         let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
         let mut writer = Writer::with_capacity(128);
         let mut result = (operation.run)(&context, body, &mut writer);
+        if operation::may_take_long(operation.name.as_bytes()) {
+            // The timer may have looked while it went on.
+            self.state.catalog().touch(&context.scope);
+        }
         if context.aftermath().fails && result.is_ok() {
             result = Err(ApiError::internal());
         }
@@ -386,10 +399,25 @@ impl Engine {
     /// When something is due next, or too old to be kept: [`Moment::NEVER`] if nothing is.
     pub fn next_due(&self) -> Moment {
         let scopes = self.state.catalog().scopes();
-        let streams = scopes.iter().map(|(_, region)| region.next_trim());
-        let tables = self.state.catalog().all();
-        let tables = tables.iter().map(|table| table.next_due());
-        tables.chain(streams).min().unwrap_or(Moment::NEVER)
+        let regions = scopes.iter().map(|(_, region)| region.next_due());
+        regions.min().unwrap_or(Moment::NEVER)
+    }
+
+    /// Does what is due, and returns when something is due next: for a timer that calls it again and again. It looks only at
+    /// the tables of accounts that have sent requests since, and of those where something is known to be due, so that it
+    /// costs nothing for others; now and then it looks at all.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Engine, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// assert_eq!(engine.keep_up(), Moment::NEVER);
+    /// ```
+    pub fn keep_up(&self) -> Moment {
+        self.controls().keep_up()
     }
 
     /// Does what is due.

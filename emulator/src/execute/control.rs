@@ -15,7 +15,7 @@ use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
 use crate::conditions::{Conditions, Lag};
 use crate::journal::Metric;
-use crate::storage::{GlobalIndex, Scope, Shape, Table};
+use crate::storage::{GlobalIndex, Region, Scope, Shape, Table};
 use crate::value::Name;
 
 /// A control was told of a table or index that is not there; its text says which.
@@ -52,6 +52,16 @@ pub struct IndexState {
     pub waiting: usize,
     /// The lag of its own, if it has one.
     pub lag: Option<Lag>,
+}
+
+/// Does all that is due in a region by `now`.
+fn run_region(region: &Region, now: Moment) {
+    let tables: Vec<_> = region.tables.read().values().cloned().collect();
+    for table in tables {
+        due::run_due(&table, now);
+        region.forget_deleted(&table.name, now);
+    }
+    region.trim_streams(now);
 }
 
 /// All controls of a twin. The engine's methods are these.
@@ -145,14 +155,17 @@ impl Controls<'_> {
     /// Does what is due.
     pub fn run_due(&self) {
         let now = self.clock.now();
-        for (scope, region) in self.state.catalog().scopes() {
-            let tables: Vec<_> = region.tables.read().values().cloned().collect();
-            for table in tables {
-                due::run_due(&table, now);
-                self.state.forget_deleted(&scope, &table.name, now);
-            }
-            region.trim_streams(now);
+        for (_, region) in self.state.catalog().scopes() {
+            run_region(&region, now);
         }
+        self.state.catalog().look_at_all();
+    }
+
+    /// Does what is due, and returns when something is due next. It looks only where requests were, and where something is
+    /// known to be due.
+    pub fn keep_up(&self) -> Moment {
+        let now = self.clock.now();
+        self.state.catalog().look(now, |region| run_region(region, now))
     }
 
     /// Sets the conditions of all tables without their own.
@@ -164,6 +177,7 @@ impl Controls<'_> {
                 .iter()
                 .for_each(|table| self.tell(table, &self.state.conditions_of(&scope, &table.name)));
         }
+        self.state.catalog().look_at_all();
     }
 
     /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.

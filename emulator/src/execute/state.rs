@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Readers, Tokens};
-use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
@@ -163,24 +162,6 @@ impl State {
     /// The conditions of a table.
     pub fn conditions_of(&self, scope: &Scope, table: &str) -> Conditions {
         self.own_conditions(scope, table).unwrap_or_else(|| self.conditions())
-    }
-
-    /// Lets go of a table whose deletion is done.
-    pub fn forget_deleted(&self, scope: &Scope, table: &str, now: Moment) {
-        let Some(region) = self.catalog.region(scope) else {
-            return;
-        };
-        let mut tables = region.tables.write();
-        // Under the lock, so that a new table of the same name stays.
-        if tables
-            .get(table)
-            .is_some_and(|found| found.shape().deleted_at.is_some_and(|gone| gone <= now))
-        {
-            let gone = tables.remove(table);
-            // What is large is not freed under the lock.
-            drop(tables);
-            drop(gone);
-        }
     }
 
     /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.

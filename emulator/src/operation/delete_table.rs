@@ -59,7 +59,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         backups::make(context, table, name, BackupKind::System, gone);
     }
     description::table(out, "TableDescription", table, &shape, Look::Deleted(now));
-    context.engine.forget_deleted(&context.scope, &table.name, now);
+    if let Some(region) = context.engine.catalog().region(&context.scope) {
+        region.forget_deleted(&table.name, now);
+    }
     Ok(())
 }
 

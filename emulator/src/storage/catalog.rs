@@ -9,6 +9,7 @@ use compact_str::CompactString;
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::agenda::Agenda;
 use super::backup::Backups;
 use super::stream::Stream;
 use super::table::Table;
@@ -16,7 +17,7 @@ use super::transfers::Transfers;
 use crate::caller::Caller;
 use crate::chance::StableHash;
 use crate::clock::Moment;
-use crate::sync::{AtomicU64, Ordering, RwLock};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, RwLock};
 use crate::value::Name;
 
 /// Whose tables: an account's in a region.
@@ -55,6 +56,8 @@ pub struct Region {
     pub transfers: Transfers,
     /// The streams of tables that stand or stood, by ARN. Nothing else is locked under this lock but a stream's own.
     streams: RwLock<BTreeMap<String, Arc<Stream>>>,
+    /// Whether the agenda knows that the region was asked for.
+    touched: AtomicBool,
 }
 
 impl Region {
@@ -107,6 +110,28 @@ impl Region {
         streams.values().for_each(|stream| stream.trim(now));
     }
 
+    /// Lets go of a table whose deletion is done.
+    pub fn forget_deleted(&self, table: &str, now: Moment) {
+        let mut tables = self.tables.write();
+        // Under the lock, so that a new table of the same name stays.
+        if tables
+            .get(table)
+            .is_some_and(|found| found.shape().deleted_at.is_some_and(|gone| gone <= now))
+        {
+            let gone = tables.remove(table);
+            // What is large is not freed under the lock.
+            drop(tables);
+            drop(gone);
+        }
+    }
+
+    /// When something is due in a table or a stream next.
+    pub fn next_due(&self) -> Moment {
+        let tables: Vec<_> = self.tables.read().values().cloned().collect();
+        let tables = tables.iter().map(|table| table.next_due());
+        tables.fold(self.next_trim(), Moment::min)
+    }
+
     /// When something of a stream is too old to be read next.
     pub fn next_trim(&self) -> Moment {
         let streams = self.streams.read();
@@ -122,20 +147,68 @@ impl Region {
 #[derive(Debug, Default)]
 pub struct Catalog {
     regions: DashMap<Scope, Arc<Region>, FxBuildHasher>,
+    agenda: Agenda,
     tables_made: AtomicU64,
 }
 
 impl Catalog {
     /// The tables of a scope, if it has had any.
     pub fn region(&self, scope: &Scope) -> Option<Arc<Region>> {
+        let region = self.peek(scope)?;
+        self.note(scope, &region);
+        Some(region)
+    }
+
+    /// Lets the next [`look`](Catalog::look) be at this scope too.
+    pub fn touch(&self, scope: &Scope) {
+        drop(self.region(scope));
+    }
+
+    /// The same for one who only looks what is due.
+    fn peek(&self, scope: &Scope) -> Option<Arc<Region>> {
         // The map's guard is dropped before anybody takes another lock.
         self.regions.get(scope).map(|region| Arc::clone(&region))
     }
 
+    /// Notes that a scope is asked for.
+    fn note(&self, scope: &Scope, region: &Region) {
+        // A load first: all requests of a scope share this flag.
+        if !region.touched.load(Ordering::Relaxed) && !region.touched.swap(true, Ordering::AcqRel) {
+            self.agenda.touch(scope);
+        }
+    }
+
     /// The tables of a scope, which has some from now on.
     pub fn region_or_new(&self, scope: &Scope) -> Arc<Region> {
-        self.region(scope)
-            .unwrap_or_else(|| Arc::clone(&self.regions.entry(scope.clone()).or_default()))
+        self.region(scope).unwrap_or_else(|| {
+            let region = Arc::clone(&self.regions.entry(scope.clone()).or_default());
+            self.note(scope, &region);
+            region
+        })
+    }
+
+    /// Looks at every scope that may have something due by `now`; `look` does what is due there. Returns when something is
+    /// due next.
+    pub fn look(&self, now: Moment, mut look: impl FnMut(&Region)) -> Moment {
+        self.agenda.look(
+            now,
+            || self.regions.iter().map(|entry| entry.key().clone()).collect(),
+            |scope| {
+                if let Some(region) = self.peek(scope) {
+                    region.touched.store(false, Ordering::Release);
+                }
+            },
+            |scope| {
+                let region = self.peek(scope)?;
+                look(&region);
+                Some(region.next_due())
+            },
+        )
+    }
+
+    /// Lets the next [`look`](Catalog::look) be at all scopes: after what has changed any of them.
+    pub fn look_at_all(&self) {
+        self.agenda.touch_all();
     }
 
     /// A table.
@@ -176,5 +249,6 @@ impl Catalog {
         });
         // What is large is freed when the map's locks have been let go.
         drop(gone);
+        self.agenda.clear();
     }
 }

@@ -3,6 +3,7 @@
 //! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions, the shards of streams, and
 //! ledgers are leaves.
 
+mod agenda;
 mod attached;
 mod backfill;
 mod backup;

@@ -29,14 +29,12 @@ pub trait Door: Send + Sync + 'static {
     fn may_take_long(&self, _: &HttpRequest<'_>) -> bool {
         false
     }
-    /// The clock by which [`Answer::at`] and [`Door::next_due`] are meant.
+    /// The clock by which [`Answer::at`] and [`Door::keep_up`] are meant.
     fn clock(&self) -> &Clock;
-    /// When something is due though nobody asks.
-    fn next_due(&self) -> Moment {
+    /// Does what is due though nobody asks, and returns when something is due next.
+    fn keep_up(&self) -> Moment {
         Moment::NEVER
     }
-    /// Does what is due.
-    fn run_due(&self) {}
 }
 
 impl Door for Engine {
@@ -52,11 +50,7 @@ impl Door for Engine {
         Engine::clock(self)
     }
 
-    fn next_due(&self) -> Moment {
-        Engine::next_due(self)
-    }
-
-    fn run_due(&self) {
-        Engine::run_due(self);
+    fn keep_up(&self) -> Moment {
+        Engine::keep_up(self)
     }
 }

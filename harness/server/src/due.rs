@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use dynatwin_engine::clock::Moment;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -24,14 +25,12 @@ pub(crate) async fn keep<D: Door>(door: Arc<D>, mut stop: watch::Receiver<bool>)
     }
 }
 
-/// Does what is due now; says for how long to sleep. What is still due then waits for the next look.
+/// Does what is due now; returns for how long to sleep. What is still due then waits for the next look.
 fn look<D: Door>(door: &D) -> Duration {
     let clock = door.clock();
-    if door.next_due() <= clock.now() {
-        // A bug in what is due must not end the server's time.
-        let _ = catch_unwind(AssertUnwindSafe(|| door.run_due()));
-    }
-    let left = door.next_due().since(clock.now());
+    // A bug in what is due must not end the server's time.
+    let next = catch_unwind(AssertUnwindSafe(|| door.keep_up())).unwrap_or(Moment::NEVER);
+    let left = next.since(clock.now());
     match clock.speed() {
         Some(speed) if !left.is_zero() => real(left, speed).min(NAP),
         _ => NAP,

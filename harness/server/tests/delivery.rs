@@ -250,14 +250,13 @@ impl Door for Alarm {
         &self.clock
     }
 
-    fn next_due(&self) -> Moment {
+    fn keep_up(&self) -> Moment {
         self.looked.fetch_add(1, Ordering::SeqCst);
+        if self.due.load(Ordering::SeqCst) <= self.clock.now().micros() {
+            self.done.fetch_add(1, Ordering::SeqCst);
+            self.due.store(Moment::NEVER.micros(), Ordering::SeqCst);
+        }
         Moment::from_micros(self.due.load(Ordering::SeqCst))
-    }
-
-    fn run_due(&self) {
-        self.done.fetch_add(1, Ordering::SeqCst);
-        self.due.store(Moment::NEVER.micros(), Ordering::SeqCst);
     }
 }
 

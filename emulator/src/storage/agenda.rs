@@ -1,0 +1,170 @@
+//! Which scopes have to be looked at for what is due: those that were asked for lately, and any other when its time comes.
+//! So a look costs as much as there is to do, however many accounts there are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::catalog::Scope;
+use crate::clock::Moment;
+use crate::sync::{AtomicBool, Mutex, Ordering};
+
+/// For how many looks a scope counts as asked for: a request may change something long after it has found its table.
+const LOOKS: u32 = 8;
+/// Each so many looks are at all scopes, whatever is known of them.
+const LOOKS_AT_ALL: u64 = 240;
+
+/// What is known of the scopes.
+#[derive(Debug, Default)]
+pub struct Agenda {
+    touched: Mutex<Vec<Scope>>,
+    all: AtomicBool,
+    looks: Mutex<Looks>,
+}
+
+#[derive(Debug, Default)]
+struct Looks {
+    count: u64,
+    /// For how many looks more a scope is looked at each time.
+    active: BTreeMap<Scope, u32>,
+    /// When something is due next in each of the others that have anything to come.
+    quiet: BTreeMap<Scope, Moment>,
+    /// The same in the order of time.
+    due: BTreeSet<(Moment, Scope)>,
+}
+
+impl Agenda {
+    /// Notes that a scope is asked for.
+    pub fn touch(&self, scope: &Scope) {
+        self.touched.lock().push(scope.clone());
+    }
+
+    /// Lets the next look be at all scopes.
+    pub fn touch_all(&self) {
+        self.all.store(true, Ordering::Release);
+    }
+
+    /// Forgets all scopes: they are gone.
+    pub fn clear(&self) {
+        let mut looks = self.looks.lock();
+        self.touched.lock().clear();
+        *looks = Looks::default();
+    }
+
+    /// Looks at every scope that may have something due by `now`: `look` does it and says when something is due there next,
+    /// or that the scope is gone. `touched` forgets that a scope was asked for, so that the next request notes it again.
+    /// Returns when something is due next.
+    pub fn look(
+        &self,
+        now: Moment,
+        scopes: impl FnOnce() -> Vec<Scope>,
+        touched: impl Fn(&Scope),
+        mut look: impl FnMut(&Scope) -> Option<Moment>,
+    ) -> Moment {
+        let mut looks = self.looks.lock();
+        looks.count += 1;
+        if self.all.swap(false, Ordering::AcqRel) || looks.count.is_multiple_of(LOOKS_AT_ALL) {
+            scopes().into_iter().for_each(|scope| looks.wake(scope, 1));
+        }
+        let asked_for = std::mem::take(&mut *self.touched.lock());
+        for scope in asked_for {
+            touched(&scope);
+            looks.wake(scope, LOOKS);
+        }
+        while let Some((_, scope)) = looks.due.first().filter(|(due, _)| *due <= now) {
+            let scope = scope.clone();
+            looks.wake(scope, 1);
+        }
+        let active = std::mem::take(&mut looks.active);
+        let mut next = Moment::NEVER;
+        for (scope, left) in active {
+            let Some(due) = look(&scope) else { continue };
+            next = next.min(due);
+            if left > 1 {
+                looks.active.insert(scope, left - 1);
+            } else if due != Moment::NEVER {
+                looks.due.insert((due, scope.clone()));
+                looks.quiet.insert(scope, due);
+            }
+        }
+        looks.due.first().map_or(next, |(due, _)| next.min(*due))
+    }
+}
+
+impl Looks {
+    /// Lets a scope be looked at, now and for so many looks together.
+    fn wake(&mut self, scope: Scope, looks: u32) {
+        if let Some(due) = self.quiet.remove(&scope) {
+            self.due.remove(&(due, scope.clone()));
+        }
+        let left = self.active.entry(scope).or_default();
+        *left = looks.max(*left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+    use std::time::Duration;
+
+    fn scope(number: usize) -> Scope {
+        Scope {
+            account: format!("{number:05}").into(),
+            region: "us-east-1".into(),
+        }
+    }
+
+    #[test]
+    fn only_what_was_asked_for_or_is_due_is_looked_at() {
+        const SCOPES: usize = 10_000;
+        let (agenda, now) = (Agenda::default(), Cell::new(Moment::START));
+        let dues = RefCell::new(BTreeMap::new());
+        let seen = Cell::new(0);
+        let look = || {
+            seen.set(0);
+            let next = agenda.look(
+                now.get(),
+                || (0..SCOPES).map(scope).collect(),
+                |_| (),
+                |scope| {
+                    seen.set(seen.get() + 1);
+                    let due = dues.borrow().get(scope).copied();
+                    Some(due.filter(|due| *due > now.get()).unwrap_or(Moment::NEVER))
+                },
+            );
+            (seen.get(), next)
+        };
+        assert_eq!(look(), (0, Moment::NEVER));
+        // What is asked for is looked at for a while.
+        let later = Moment::START.plus(Duration::from_hours(24));
+        for number in 0..SCOPES {
+            agenda.touch(&scope(number));
+            dues.borrow_mut()
+                .insert(scope(number), later.plus(Duration::from_secs(number as u64)));
+        }
+        for _ in 0..LOOKS {
+            assert_eq!(look(), (SCOPES, later));
+        }
+        assert_eq!(look(), (0, later));
+        // What is due is looked at once.
+        now.set(later);
+        assert_eq!(look(), (1, later.plus(Duration::from_secs(1))));
+        assert_eq!(look(), (0, later.plus(Duration::from_secs(1))));
+        // One that is asked for may have something earlier.
+        let soon = later.plus(Duration::from_millis(1));
+        dues.borrow_mut().insert(scope(77), soon);
+        assert_eq!(look().1, later.plus(Duration::from_secs(1)));
+        agenda.touch(&scope(77));
+        assert_eq!(look(), (1, soon));
+        now.set(soon);
+        for _ in 1..LOOKS {
+            assert_eq!(look().0, 1);
+        }
+        assert_eq!(look().0, 0);
+        agenda.touch_all();
+        assert_eq!(look().0, SCOPES);
+        assert_eq!(look().0, 0);
+        // Nothing is missed for ever.
+        let most = (0..LOOKS_AT_ALL).map(|_| look().0).max();
+        assert_eq!(most, Some(SCOPES));
+    }
+}
