@@ -19,6 +19,16 @@ pub enum Lag {
         /// The tail's end.
         longest: Duration,
     },
+    /// Later by a seeded length of time with a long tail: at least half of `typical`, half of all within `typical`, 99 of 100
+    /// within `p99`, and of the rest the longer the rarer, up to `longest`.
+    LongTail {
+        /// The median.
+        typical: Duration,
+        /// The 99th percentile.
+        p99: Duration,
+        /// The tail's end.
+        longest: Duration,
+    },
 }
 
 impl Lag {
@@ -28,6 +38,7 @@ impl Lag {
             Lag::None => Duration::ZERO,
             Lag::Fixed(lag) => lag,
             Lag::Seeded { typical, longest } => longest.max(typical),
+            Lag::LongTail { typical, p99, longest } => longest.max(p99).max(typical),
         }
     }
 
@@ -51,6 +62,96 @@ impl Lag {
                     typical + longest.saturating_sub(typical).mul_f64(tail * tail)
                 }
             }
+            Lag::LongTail { typical, p99, longest } => {
+                let lengths = [typical, p99, longest].map(|length| length.as_secs_f64());
+                let length = long_tail(crate::chance::share(decision), lengths);
+                Duration::try_from_secs_f64(length)
+                    .unwrap_or(longest)
+                    .min(self.longest())
+            }
+        }
+    }
+}
+
+/// The quantile of a distribution with a long tail, by its median, 99th percentile and maximum: between these it follows the
+/// curves of Pareto distributions. Divisions and roots are exact to the last bit on every target, as powers are not.
+fn long_tail(share: f64, [typical, p99, longest]: [f64; 3]) -> f64 {
+    if share < 0.5 || p99 <= typical {
+        return typical * (0.5 + share.min(0.5));
+    }
+    if share < 0.99 || longest <= p99 {
+        let part = (share.min(0.99) - 0.5) / 0.49;
+        return typical / (1.0 - part * (1.0 - typical / p99));
+    }
+    let part = (share - 0.99) / 0.01;
+    let ratio = p99 / longest;
+    p99 / (1.0 - part * (1.0 - ratio * ratio)).sqrt()
+}
+
+/// How long requests take, by the class of their operation and their size.
+///
+/// ```
+/// use dynatwin_engine::conditions::{Lag, Latency};
+/// use std::time::Duration;
+///
+/// let latency = Latency { read: Lag::Fixed(Duration::from_millis(5)), ..Latency::AWS };
+/// assert_eq!(latency.of_operation("GetItem"), latency.read);
+/// assert_eq!(latency.of_operation("CreateTable"), Latency::AWS.control);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// GetItem, BatchGetItem, GetShardIterator and GetRecords.
+    pub read: Lag,
+    /// PutItem, UpdateItem, DeleteItem and BatchWriteItem.
+    pub write: Lag,
+    /// Query, Scan, SearchVectors, ExecuteStatement and BatchExecuteStatement.
+    pub query: Lag,
+    /// TransactGetItems, TransactWriteItems and ExecuteTransaction.
+    pub transaction: Lag,
+    /// All others.
+    pub control: Lag,
+    /// What each kilobyte of request and answer adds.
+    pub per_kilobyte: Duration,
+}
+
+const fn long_tailed(typical: u64, p99: u64, longest: u64) -> Lag {
+    Lag::LongTail {
+        typical: Duration::from_millis(typical),
+        p99: Duration::from_millis(p99),
+        longest: Duration::from_millis(longest),
+    }
+}
+
+impl Latency {
+    /// As of an ordinary day. AWS names single-digit milliseconds for typical requests and publishes no percentiles: the tail
+    /// is ours.
+    pub const AWS: Latency = Latency {
+        read: long_tailed(2, 8, 500),
+        write: long_tailed(4, 12, 1000),
+        query: long_tailed(4, 15, 1000),
+        transaction: long_tailed(10, 40, 2000),
+        control: long_tailed(25, 150, 3000),
+        per_kilobyte: Duration::from_micros(30),
+    };
+
+    /// As of a bad day: ten times as long, and a hundred times in the tail.
+    pub const STORM: Latency = Latency {
+        read: long_tailed(20, 800, 5000),
+        write: long_tailed(40, 1200, 10_000),
+        query: long_tailed(40, 1500, 10_000),
+        transaction: long_tailed(100, 4000, 20_000),
+        control: long_tailed(250, 5000, 30_000),
+        per_kilobyte: Duration::from_micros(300),
+    };
+
+    /// That of an operation, without its size.
+    pub fn of_operation(&self, operation: &str) -> Lag {
+        match operation {
+            "GetItem" | "BatchGetItem" | "GetShardIterator" | "GetRecords" => self.read,
+            "PutItem" | "UpdateItem" | "DeleteItem" | "BatchWriteItem" => self.write,
+            "Query" | "Scan" | "SearchVectors" | "ExecuteStatement" | "BatchExecuteStatement" => self.query,
+            "TransactGetItems" | "TransactWriteItems" | "ExecuteTransaction" => self.transaction,
+            _ => self.control,
         }
     }
 }
@@ -175,6 +276,8 @@ pub struct Conditions {
     pub item_collection_size: u64,
     /// Whether capacity runs out.
     pub capacity: Capacity,
+    /// How long requests take; `None`: no time.
+    pub latency: Option<Latency>,
     /// The share of requests, from 0 to 1, that fail with a 500 though nothing is wrong with them.
     pub internal_errors: f64,
     /// The share of requests, from 0 to 1, that are throttled though capacity is left.
@@ -199,6 +302,7 @@ impl Conditions {
         statistics_age: Duration::ZERO,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Reported,
+        latency: None,
         internal_errors: 0.0,
         throttles: 0.0,
     };
@@ -230,6 +334,7 @@ impl Conditions {
         statistics_age: STATISTICS_AGE,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Enforced(Enforcement::AWS),
+        latency: Some(Latency::AWS),
         internal_errors: 0.0,
         throttles: 0.0,
     };
@@ -261,6 +366,7 @@ impl Conditions {
         statistics_age: STATISTICS_AGE,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Enforced(Enforcement::STORM),
+        latency: Some(Latency::STORM),
         internal_errors: 0.01,
         throttles: 0.05,
     };
@@ -279,5 +385,35 @@ impl Conditions {
 impl Default for Conditions {
     fn default() -> Conditions {
         Conditions::CALM
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_tail_has_its_quantiles() {
+        let lag = long_tailed(4, 12, 1000);
+        let mut lengths: Vec<Duration> = (0..100_000)
+            .map(|at| lag.of(crate::chance::decide(7, "latency", b"key", at)))
+            .collect();
+        lengths.sort();
+        let milliseconds = |per_mille: f64| lengths[(per_mille * 100.0) as usize].as_secs_f64() * 1000.0;
+        for (per_mille, low, high) in [
+            (0.0, 2.0, 2.01),
+            (500.0, 3.9, 4.1),
+            (900.0, 8.0, 9.0),
+            (990.0, 11.5, 12.5),
+            (999.0, 30.0, 45.0),
+        ] {
+            let found = milliseconds(per_mille);
+            assert!(low <= found && found <= high, "{per_mille}: {found}");
+        }
+        assert!(lengths[99_999] > Duration::from_millis(150) && lengths[99_999] <= lag.longest());
+        // Whatever the order of its members is, it has a length.
+        for odd in [long_tailed(9, 3, 1), long_tailed(0, 0, 0), long_tailed(1, 1, 1)] {
+            assert!(lengths.iter().zip(0..).all(|(_, at)| odd.of(at << 40) <= odd.longest()));
+        }
     }
 }

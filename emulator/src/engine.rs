@@ -250,12 +250,12 @@ impl Engine {
         caller: &Caller,
         found: Option<&'static Operation>,
         name: &str,
-        body: &[u8],
+        sent: &[u8],
         now: Moment,
     ) -> Outcome {
         let Some(operation) = found else {
             // A body that is no JSON is found before an operation that is not known.
-            let error = wire::reader::check_syntax(body)
+            let error = wire::reader::check_syntax(sent)
                 .map_err(|_| wire::decode::not_json())
                 .err();
             let error = error.unwrap_or_else(|| ApiError::silent(ErrorKind::UnknownOperation));
@@ -264,7 +264,7 @@ impl Engine {
         };
         let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
         let mut writer = Writer::with_capacity(128);
-        let mut result = (operation.run)(&context, body, &mut writer);
+        let mut result = (operation.run)(&context, sent, &mut writer);
         if operation::may_take_long(operation.name.as_bytes()) {
             // The timer may have looked while it went on.
             self.state.catalog().touch(&context.scope);
@@ -280,12 +280,14 @@ impl Engine {
                 Some(error.kind()),
             ),
         };
+        context.pass_latency(sent, body.len());
         if let Some(draft) = context.take_draft() {
-            let delivery = context.aftermath().delivery;
+            let aftermath = context.aftermath();
             let end = End {
                 status,
                 error,
-                delivery,
+                delivery: aftermath.delivery,
+                latency: aftermath.wait,
             };
             self.state.journal().close(draft, end);
         }

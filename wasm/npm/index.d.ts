@@ -18,8 +18,27 @@ export interface Caller {
  */
 export type ClockOption = 'system' | 'settable' | (string & {}) | Date | { start?: string | Date; speed?: number };
 
-/** How long after something is due it happens: seconds, or half of all within `typical` and the rest up to `longest`. */
-export type Lag = number | { typical: number; longest: number };
+/**
+ * How long after something is due it happens: seconds, or half of all within `typical` and the rest up to `longest`; with
+ * `p99`, a long tail.
+ */
+export type Lag = number | { typical: number; p99?: number; longest: number };
+
+/** How long requests take, by the class of their operation and their size; what is left out is the service's, or as it was. */
+export interface Latency {
+  /** GetItem, BatchGetItem, GetShardIterator and GetRecords. */
+  read: Lag;
+  /** PutItem, UpdateItem, DeleteItem and BatchWriteItem. */
+  write: Lag;
+  /** Query, Scan, SearchVectors, ExecuteStatement and BatchExecuteStatement. */
+  query: Lag;
+  /** TransactGetItems, TransactWriteItems and ExecuteTransaction. */
+  transaction: Lag;
+  /** All other operations. */
+  control: Lag;
+  /** The seconds that each kilobyte of request and answer adds. */
+  perKilobyte: number;
+}
 
 /** How capacity is enforced; what is left out is as the service does it, or as it was. */
 export interface Enforcement {
@@ -61,6 +80,8 @@ export interface Conditions {
   itemCollectionSize: number;
   /** Whether capacity runs out. It is read as `'reported'` or as the rules that hold. */
   capacity: 'reported' | 'enforced' | Partial<Enforcement>;
+  /** How long requests take. */
+  latency: 'none' | Partial<Latency>;
   /** The share of requests, from 0 to 1, that fail with a 500. */
   internalErrors: number;
   /** The share of requests, from 0 to 1, that are throttled though capacity is left. */
@@ -284,6 +305,18 @@ export interface Metric {
   value: number;
 }
 
+/** A metric in one minute of the twin's clock. */
+export interface Datapoint extends Omit<Metric, 'value'> {
+  /** When the minute begins. */
+  start: Date;
+  sum: number;
+  /** This and what follows are there for `SuccessfulRequestLatency` and `IteratorAge`, in milliseconds. */
+  sampleCount?: number;
+  average?: number;
+  minimum?: number;
+  maximum?: number;
+}
+
 /** A partition key, and the units that were spent on its items. */
 export interface HotKey {
   key: AttributeValue;
@@ -413,6 +446,8 @@ export class Dynatwin {
    * are sums of the time in which the twin was watched; what is zero is not there.
    */
   metrics(caller?: Caller): Metric[];
+  /** The counters by the minute, oldest first: what the condition of an alarm looks at. The last 1,440 minutes are kept. */
+  metricsByMinute(caller?: Caller): Datapoint[];
   /** The partition keys of a watched table that cost most, hottest first: ten, unless told otherwise. */
   hottestKeys(table: string, most?: number, caller?: Caller): HotKey[];
 

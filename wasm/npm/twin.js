@@ -126,6 +126,12 @@ export class Dynatwin {
     return this.#engine.metrics(accessKey, region);
   }
 
+  metricsByMinute(caller) {
+    const { accessKey, region } = { ...CALLER, ...caller };
+    const points = this.#engine.metricsByMinute(accessKey, region);
+    return points.map(({ value: _, start, ...point }) => ({ start: new Date(start), ...point }));
+  }
+
   hottestKeys(table, most = 10, caller) {
     const { accessKey, region } = { ...CALLER, ...caller };
     return this.#engine.hottestKeys(accessKey, region, table, most);

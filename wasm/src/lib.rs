@@ -287,6 +287,16 @@ impl Face {
             .collect()
     }
 
+    /// The counters of a caller's account in its region by the minute.
+    #[wasm_bindgen(js_name = metricsByMinute)]
+    pub fn metrics_by_minute(&self, access_key: &str, region: &str) -> Array {
+        let points = self.engine.metrics_by_minute(&caller(access_key, region));
+        points
+            .iter()
+            .map(|point| JsValue::from(watch::datapoint(point)))
+            .collect()
+    }
+
     /// The partition keys of a table that cost most, hottest first; nothing of a table that is not there or not watched.
     #[wasm_bindgen(js_name = hottestKeys)]
     pub fn hottest_keys(&self, access_key: &str, region: &str, table: &str, most: f64) -> Array {

@@ -2,7 +2,7 @@
 
 use dynatwin_engine::caller::Caller;
 use dynatwin_engine::capacity::Heat;
-use dynatwin_engine::journal::{Metric, Request, ScanSeen, Touch};
+use dynatwin_engine::journal::{Datapoint, Metric, Request, ScanSeen, Touch};
 use dynatwin_engine::wire::error::exception;
 use js_sys::{Array, Object};
 use wasm_bindgen::JsValue;
@@ -98,6 +98,20 @@ pub fn metric(metric: &Metric) -> Object {
     }
     set(&object, "dimensions", dimensions);
     set(&object, "value", metric.value);
+    object
+}
+
+/// A metric in one minute.
+pub fn datapoint(point: &Datapoint) -> Object {
+    let object = metric(&point.metric);
+    set(&object, "start", milliseconds(point.start));
+    set(&object, "sum", point.metric.value);
+    if let Some(samples) = &point.samples {
+        set(&object, "sampleCount", samples.count as f64);
+        set(&object, "average", samples.average());
+        set(&object, "minimum", samples.minimum);
+        set(&object, "maximum", samples.maximum);
+    }
     object
 }
 

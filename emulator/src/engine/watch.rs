@@ -1,12 +1,13 @@
 //! What was asked of the engine, and what it did: counters, the latest requests, scans.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Caller, Engine};
 use crate::answer::Delivery;
 use crate::clock::Moment;
 use crate::error::ApiError;
-use crate::journal::{Draft, End, Metric, Request, ScanSeen, Spent};
+use crate::journal::{Datapoint, Draft, End, Metric, Request, ScanSeen, Spent};
 use crate::wire;
 
 impl Engine {
@@ -86,6 +87,13 @@ impl Engine {
         self.controls().metrics(&self.scope(caller))
     }
 
+    /// The counters of a caller's account in its region by the minute of the emulator's clock, oldest first: what the
+    /// condition of an alarm looks at. Kept for the last day's worth of minutes in which something happened, while somebody
+    /// watches.
+    pub fn metrics_by_minute(&self, caller: &Caller) -> Vec<Datapoint> {
+        self.state.journal().by_minute(&self.scope(caller).owner())
+    }
+
     /// Tells the journal of a request for an operation that there is not.
     pub(super) fn tell_unknown(&self, caller: &Caller, name: &str, now: Moment, error: &ApiError) {
         if !self.is_watched() {
@@ -96,6 +104,7 @@ impl Engine {
             status: wire::error::status(error.kind()),
             error: Some(error.kind()),
             delivery: Delivery::Whole,
+            latency: Duration::ZERO,
         };
         self.state.journal().close(draft, end);
     }

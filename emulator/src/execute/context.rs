@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::State;
 use crate::answer::Delivery;
 use crate::caller::Caller;
+use crate::chance::{self, StableHash};
 use crate::clock::Moment;
+use crate::conditions::{Lag, Latency};
 use crate::fault::Aftermath;
 use crate::journal::Draft;
 use crate::storage::Scope;
@@ -30,6 +32,8 @@ pub struct Context<'e> {
     aftermath: Cell<Aftermath>,
     note: RefCell<Option<String>>,
     done_at: Cell<Moment>,
+    /// How long the request takes, and what each kilobyte adds; nothing if it takes no time.
+    latency: Cell<Option<(Lag, Duration)>>,
     /// What the journal will hear of it; nothing while nobody watches.
     draft: Option<Box<RefCell<Draft>>>,
 }
@@ -60,7 +64,31 @@ impl<'e> Context<'e> {
             aftermath: Cell::default(),
             note: RefCell::default(),
             done_at: Cell::new(now),
+            latency: Cell::new(None),
         }
+    }
+
+    /// Lets the request take as long as its operation does.
+    #[cold]
+    pub(super) fn take(&self, latency: &Latency) {
+        self.latency
+            .set(Some((latency.of_operation(self.operation), latency.per_kilobyte)));
+    }
+
+    /// Delays the answer by the request's latency, which the seed decides: for a body and an answer of so many bytes.
+    ///
+    /// Its ordinal counts the same request of the same account, so other requests decide nothing.
+    pub fn pass_latency(&self, body: &[u8], answered: usize) {
+        let Some((lag, per_kilobyte)) = self.latency.get() else {
+            return;
+        };
+        let seed = self.engine.seed();
+        let name = StableHash::new(seed).bytes(b"latency").bytes(self.operation.as_bytes());
+        let id = name.bytes(body).finish();
+        let ordinal = self.engine.decided().next(self.scope.hash(), id);
+        let decision = chance::decide(seed, "latency", &id.to_le_bytes(), ordinal);
+        let kilobytes = (body.len() + answered) as f64 / 1024.0;
+        self.wait(lag.of(decision).saturating_add(per_kilobyte.mul_f64(kilobytes)));
     }
 
     /// What becomes of the answer.

@@ -37,6 +37,9 @@ impl Context<'_> {
     pub fn judge(&self, entry: &Entry<'_>) -> Result<(), ApiError> {
         let faults = self.engine.faults();
         let conditions = &entry.shape.conditions;
+        if let Some(latency) = &conditions.latency {
+            self.take(latency);
+        }
         let dials = conditions.internal_errors != 0.0 || conditions.throttles != 0.0;
         if faults.is_empty() && !dials {
             return Ok(());
@@ -86,6 +89,9 @@ impl Context<'_> {
 
     /// Holds the rules against a request of the control plane; `table` is empty where it names none.
     pub fn judge_control(&self, table: &str) -> Result<(), ApiError> {
+        if let Some(latency) = &self.engine.conditions_of(&self.scope, table).latency {
+            self.take(latency);
+        }
         match self.engine.faults().judge(&Subject {
             operation: self.operation,
             table,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Spent;
-use super::metric::{Metric, dimension};
+use super::metric::{Dimension, Metric, Samples, dimension};
 use crate::capacity::units::Units;
 use crate::error::Exceeded;
 use crate::value::Name;
@@ -71,6 +71,8 @@ pub struct OperationCounts {
     pub throttled: u64,
     pub system_errors: u64,
     pub returned: u64,
+    /// Milliseconds of its successes.
+    pub latency: Samples,
 }
 
 /// Of a stream.
@@ -78,6 +80,8 @@ pub struct OperationCounts {
 pub struct StreamCounts {
     pub records: u64,
     pub bytes: u64,
+    /// Milliseconds that the last records of its pages had waited.
+    pub age: Samples,
 }
 
 impl Account {
@@ -121,6 +125,23 @@ impl Account {
             resources.collect::<Vec<_>>()
         };
         self.tables.iter().flat_map(of_table).collect()
+    }
+
+    /// What was measured, and not only counted: latencies and ages, by name and dimensions.
+    pub fn samples(&self) -> Vec<(&'static str, Vec<Dimension>, Samples)> {
+        let mut samples = Vec::new();
+        for (table, counts) in &self.tables {
+            let table = dimension::table(table);
+            for (operation, counts) in &counts.operations {
+                let dimensions = vec![table.clone(), dimension::operation(operation)];
+                samples.push(("SuccessfulRequestLatency", dimensions, counts.latency));
+            }
+            for (label, counts) in &counts.streams {
+                samples.push(("IteratorAge", of_stream(&table, label), counts.age));
+            }
+        }
+        samples.retain(|(_, _, samples)| samples.count > 0);
+        samples
     }
 
     pub fn metrics(&self) -> Vec<Metric> {
@@ -167,10 +188,12 @@ impl TableCounts {
             sum.throttled += more.throttled;
             sum.system_errors += more.system_errors;
             sum.returned += more.returned;
+            sum.latency.merge(more.latency);
         });
         add_all(&mut self.streams, &more.streams, room, |sum, more, _| {
             sum.records += more.records;
             sum.bytes += more.bytes;
+            sum.age.merge(more.age);
         });
     }
 
@@ -189,14 +212,25 @@ impl TableCounts {
             Metric::count(metrics, "ThrottledRequests", &dimensions, counts.throttled);
             Metric::count(metrics, "SystemErrors", &dimensions, counts.system_errors);
             Metric::count(metrics, "ReturnedItemCount", &dimensions, counts.returned);
+            Metric::amount(
+                metrics,
+                "SuccessfulRequestLatency",
+                &dimensions,
+                counts.latency.average(),
+            );
         }
         for (label, counts) in &self.streams {
-            let operation = dimension::operation(&Name::const_new("GetRecords"));
-            let dimensions = [table.clone(), operation, dimension::stream(label)];
+            let dimensions = of_stream(&table, label);
             Metric::count(metrics, "ReturnedRecordsCount", &dimensions, counts.records);
             Metric::count(metrics, "ReturnedBytes", &dimensions, counts.bytes);
+            Metric::amount(metrics, "IteratorAge", &dimensions, counts.age.maximum);
         }
     }
+}
+
+fn of_stream(table: &Dimension, label: &Name) -> Vec<Dimension> {
+    let operation = dimension::operation(&Name::const_new("GetRecords"));
+    vec![table.clone(), operation, dimension::stream(label)]
 }
 
 /// The names of throttles, for reading and for writing: in all, and by what was exceeded.

@@ -1,5 +1,7 @@
 //! A request under way.
 
+use std::time::Duration;
+
 use super::counts::Account;
 use super::request::{Act, Request, ScanSeen, Touch};
 use crate::answer::Delivery;
@@ -24,6 +26,8 @@ pub struct End {
     pub error: Option<ErrorKind>,
     /// How the answer is delivered.
     pub delivery: Delivery,
+    /// How long it took.
+    pub latency: Duration,
 }
 
 impl End {
@@ -32,6 +36,7 @@ impl End {
         status: 200,
         error: None,
         delivery: Delivery::Whole,
+        latency: Duration::ZERO,
     };
 }
 
@@ -176,10 +181,11 @@ impl Draft {
         self.counts.table(table).operation(&operation).returned += items;
     }
 
-    /// It answers so many records of a stream, of so many bytes together.
-    pub fn answer_records(&mut self, table: &Name, label: &str, records: u64, bytes: u64) {
+    /// It answers so many records of a stream, of so many bytes; the last of them is this old, or nothing is left to read.
+    pub fn answer_records(&mut self, table: &Name, label: &str, (records, bytes): (u64, u64), age: Duration) {
         self.answer(records);
         let stream = self.counts.table(table).stream(label);
+        stream.age.add(age.as_secs_f64() * 1000.0);
         stream.records += records;
         stream.bytes += bytes;
     }
@@ -217,6 +223,12 @@ impl Draft {
         if end.status >= 500 && end.delivery != Delivery::Reset {
             let tables = self.request.tables.clone();
             self.counts.fail(&tables, &operation);
+        }
+        if end.status == 200 {
+            let milliseconds = end.latency.as_secs_f64() * 1000.0;
+            for table in &self.request.tables {
+                self.counts.table(table).operation(&operation).latency.add(milliseconds);
+            }
         }
         self.request.status = end.status;
         self.request.error = end.error;

@@ -1,5 +1,6 @@
 //! Counters and gauges by the names and dimensions that CloudWatch has for them.
 
+use crate::clock::Moment;
 use crate::value::Name;
 
 /// The names of dimensions, with a value.
@@ -23,8 +24,93 @@ pub(crate) mod dimension {
     }
 }
 
+/// The name and the value of a dimension.
+pub type Dimension = (&'static str, Name);
+
+/// Measurements, summed up.
+///
+/// ```
+/// use dynatwin_engine::journal::Samples;
+///
+/// let mut latencies = Samples::default();
+/// [2.0, 6.0].into_iter().for_each(|milliseconds| latencies.add(milliseconds));
+/// assert_eq!((latencies.count, latencies.average(), latencies.maximum), (2, 4.0, 6.0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// How many there were.
+    pub count: u64,
+    /// Their sum.
+    pub sum: f64,
+    /// The smallest.
+    pub minimum: f64,
+    /// The largest.
+    pub maximum: f64,
+}
+
+impl Samples {
+    /// Adds a measurement.
+    pub fn add(&mut self, value: f64) {
+        self.merge(Samples {
+            count: 1,
+            sum: value,
+            minimum: value,
+            maximum: value,
+        });
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, others: Samples) {
+        if others.count == 0 {
+            return;
+        }
+        self.minimum = if self.count == 0 {
+            others.minimum
+        } else {
+            self.minimum.min(others.minimum)
+        };
+        self.maximum = self.maximum.max(others.maximum);
+        self.count += others.count;
+        self.sum += others.sum;
+    }
+
+    /// Their average; 0 of none.
+    pub fn average(&self) -> f64 {
+        self.sum / self.count.max(1) as f64
+    }
+}
+
+/// A metric in one minute of the emulator's clock.
+///
+/// ```
+/// use dynatwin_engine::clock::{Clock, Moment};
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// use std::time::Duration;
+///
+/// let clock = Clock::settable(Moment::START);
+/// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// engine.watch(true);
+/// engine.dispatch(&caller, "GetItem", b"{}");
+/// engine.advance(Duration::from_secs(120));
+/// engine.dispatch(&caller, "GetItem", b"{}");
+/// let errors: Vec<_> = engine.metrics_by_minute(&caller).iter().map(|point| (point.start, point.metric.value)).collect();
+/// assert_eq!(errors, [(Moment::START, 1.0), (Moment::START.plus(Duration::from_secs(120)), 1.0)]);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Datapoint {
+    /// When the minute begins.
+    pub start: Moment,
+    /// The metric, with its sum in this minute.
+    pub metric: Metric,
+    /// What was measured, of metrics that are not counters: `SuccessfulRequestLatency` and `IteratorAge`, in milliseconds.
+    pub samples: Option<Samples>,
+}
+
 /// A counter or gauge, as the Developer Guide's "DynamoDB metrics and dimensions" has it. Counters are sums since watching
-/// began, and not by the minute. As there, what is zero is not sent. `SystemErrors` counts a 503 as it counts a 500, and
+/// began; [`Datapoint`]s are by the minute. `SuccessfulRequestLatency` is an average and `IteratorAge` a maximum, both in
+/// milliseconds. As there, what is zero is not sent. `SystemErrors` counts a 503 as it counts a 500, and
 /// `UserErrors` has what reached an operation: a request without sound credentials has no account to be counted for.
 ///
 /// ```

@@ -7,14 +7,15 @@
 mod counts;
 mod draft;
 mod metric;
+mod minutes;
 mod request;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 pub use draft::{Draft, End};
-pub use metric::Metric;
 pub(crate) use metric::dimension;
+pub use metric::{Datapoint, Metric, Samples};
 pub use request::{Act, Request, ScanSeen, Touch};
 
 use crate::caller::Caller;
@@ -22,6 +23,7 @@ use crate::capacity::units::Units;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 use crate::value::Name;
 use counts::Account;
+use minutes::Minutes;
 
 /// Requests that are remembered at most.
 pub const MOST_REQUESTS: usize = 10_000;
@@ -67,6 +69,7 @@ pub struct Journal {
 struct Book {
     accounts: BTreeMap<(Name, Name), Account>,
     counters: usize,
+    minutes: Minutes,
     requests: VecDeque<Arc<Request>>,
     bytes: usize,
     /// Requests that were taken in since the journal was begun or cleared.
@@ -114,10 +117,17 @@ impl Journal {
     pub fn close(&self, draft: Draft, end: End) {
         let closed = draft.close(end);
         let mut book = self.book.lock();
-        let Book { accounts, counters, .. } = &mut *book;
+        let Book {
+            accounts,
+            counters,
+            minutes,
+            ..
+        } = &mut *book;
         let mut room = MOST_COUNTERS.saturating_sub(*counters);
         let before = room;
-        let account = counts::slot(accounts, &owned_by(&closed.owner), &mut room);
+        let owner = owned_by(&closed.owner);
+        minutes.add(&owner, closed.request.at, &closed.counts);
+        let account = counts::slot(accounts, &owner, &mut room);
         if let Some(account) = account {
             account.add(&closed.counts, &mut room);
         }
@@ -166,6 +176,11 @@ impl Journal {
         let book = self.book.lock();
         let account = book.accounts.get(&owned_by(owner));
         account.map(Account::metrics).unwrap_or_default()
+    }
+
+    /// The counters of an owner by the minute, oldest first.
+    pub fn by_minute(&self, owner: &Caller) -> Vec<Datapoint> {
+        self.book.lock().minutes.of(&owned_by(owner))
     }
 
     /// Forgets all that was seen. Who watches goes on.

@@ -36,7 +36,10 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         let bytes = slice.records.iter().map(|record| record.size() as u64).sum();
         draft.name_table(&stream.table);
         draft.touch(Touch::new(Act::GetRecords, stream.table.clone()));
-        draft.answer_records(&stream.table, &stream.label, slice.records.len() as u64, bytes);
+        let last = slice.records.last();
+        let age = last.map_or(Duration::ZERO, |record| context.now.since(record.created));
+        let counts = (slice.records.len() as u64, bytes);
+        draft.answer_records(&stream.table, &stream.label, counts, age);
     });
     let mut answer = Object::open(out);
     let mut list = answer.list("Records");

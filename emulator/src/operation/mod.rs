@@ -291,6 +291,7 @@ pub static CONTROLS: &[Control] = controls! {
     "watch" POST "/_dynatwin/watch" => watch::watch,
     "unwatch" POST "/_dynatwin/unwatch" => watch::unwatch,
     "getMetrics" GET "/_dynatwin/metrics" => watch::metrics,
+    "getMetricsByMinute" GET "/_dynatwin/metrics/minutes" => watch::minutes,
     "listRequests" GET "/_dynatwin/requests" => watch::requests,
     "forgetRequests" DELETE "/_dynatwin/requests" => watch::forget,
     "listScans" GET "/_dynatwin/scans" => watch::scans,

@@ -12,7 +12,7 @@ use aws_smithy_async::time::SharedTimeSource;
 use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, NotThere};
-use dynatwin_engine::journal::{Metric, ScanSeen};
+use dynatwin_engine::journal::{Datapoint, Metric, ScanSeen};
 
 use crate::convert;
 use crate::table::TableBuilder;
@@ -189,6 +189,11 @@ impl Account {
     /// The counters and gauges of these tables: see [`Twin::metrics`](crate::Twin::metrics).
     pub fn metrics(&self) -> Vec<Metric> {
         self.twin.engine().metrics(&self.caller)
+    }
+
+    /// The counters of these tables by the minute: see [`Twin::metrics_by_minute`](crate::Twin::metrics_by_minute).
+    pub fn metrics_by_minute(&self) -> Vec<Datapoint> {
+        self.twin.engine().metrics_by_minute(&self.caller)
     }
 
     /// One of them: see [`Twin::metric`](crate::Twin::metric).

@@ -14,7 +14,7 @@ use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Engine, NotThere, Settings};
-use dynatwin_engine::journal::{Metric, ScanSeen};
+use dynatwin_engine::journal::{Datapoint, Metric, ScanSeen};
 use dynatwin_files::Buckets;
 
 use crate::account::Account;
@@ -291,6 +291,34 @@ impl Twin {
     /// `TimeToLiveDeletedItemCount`, and what a table is given, are there in any case.
     pub fn metrics(&self) -> Vec<Metric> {
         self.home().metrics()
+    }
+
+    /// The counters of the default account and region by the minute of the twin's clock, oldest first: what the condition of
+    /// an alarm looks at. The last 1,440 minutes in which something happened while the twin was watched are kept.
+    ///
+    /// ```
+    /// use dynatwin::{Rule, Twin, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// twin.watch(true);
+    /// let minute = Duration::from_secs(60);
+    /// let outage = twin.faults().add(Rule::new(Verdict::ServiceUnavailable).after(minute));
+    /// for _ in 0..3 {
+    ///     drop(twin.client().list_tables().send().await);
+    ///     twin.clock().advance(minute);
+    /// }
+    /// // Alarm: more than no system errors in two minutes.
+    /// let points = twin.metrics_by_minute();
+    /// let bad = points.iter().filter(|point| point.metric.name == "SystemErrors" && point.metric.value > 0.0);
+    /// assert_eq!(bad.count(), 2);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn metrics_by_minute(&self) -> Vec<Datapoint> {
+        self.home().metrics_by_minute()
     }
 
     /// One of them, which has exactly these dimensions; 0 if it is not there.

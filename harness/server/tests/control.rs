@@ -478,7 +478,9 @@ fn indexes() {
                 "PUT tables/Orders/indexes/by-date/lag",
                 json!({"typical": 2, "longest": 1}),
                 400,
-                error("lag takes a number of seconds, or { typical, longest } with longest not below typical."),
+                error(
+                    "lag takes a number of seconds, or { typical, longest } with longest not below typical, and p99 between them.",
+                ),
             ),
         ],
     );

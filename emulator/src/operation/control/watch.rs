@@ -1,7 +1,8 @@
 //! What was asked of the twin while somebody watched.
 
 use super::Asked;
-use crate::wire::control::{Heard, write_metric, write_request, write_scan};
+use crate::storage::Scope;
+use crate::wire::control::{Heard, write_datapoint, write_metric, write_request, write_scan};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
@@ -68,6 +69,26 @@ pub fn scans(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 
 /// Counters and gauges, of each account and region that was seen or has tables, or of the one that is named.
 pub fn metrics(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    by_scope(asked, writer, "metrics", |scope, list| {
+        for metric in asked.twin.metrics(scope) {
+            write_metric(&metric, list.element());
+        }
+    });
+    Ok(())
+}
+
+/// Counters by the minute, of the same.
+pub fn minutes(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+    by_scope(asked, writer, "datapoints", |scope, list| {
+        for point in asked.twin.state.journal().by_minute(&scope.owner()) {
+            write_datapoint(&point, list.element());
+        }
+    });
+    Ok(())
+}
+
+/// A list with an object for each account and region, in which `member` is a list that `write` fills.
+fn by_scope(asked: &Asked<'_>, writer: &mut Writer, member: &str, write: impl Fn(&Scope, &mut List<'_>)) {
     let named = asked.anybody().map(|caller| asked.twin.scope(&caller));
     let mut list = List::open(writer);
     for scope in asked.twin.scopes() {
@@ -79,13 +100,10 @@ pub fn metrics(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
             object.string("accessKey", &scope.account);
             object.string("region", &scope.region);
         }
-        let mut metrics = object.list("metrics");
-        for metric in asked.twin.metrics(&scope) {
-            write_metric(&metric, metrics.element());
-        }
-        metrics.close();
+        let mut inner = object.list(member);
+        write(&scope, &mut inner);
+        inner.close();
         object.close();
     }
     list.close();
-    Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::json::{Json, Members, shortened};
 use super::{Heard, Refusal, write_number};
 use crate::clock::Moment;
-use crate::conditions::{Capacity, Conditions, Enforcement, Lag, Shards, TimeToLive};
+use crate::conditions::{Capacity, Conditions, Enforcement, Lag, Latency, Shards, TimeToLive};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -51,6 +51,7 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
         "statisticsAge",
         "itemCollectionSize",
         "capacity",
+        "latency",
         "internalErrors",
         "throttles",
     ];
@@ -85,6 +86,9 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
     if let Some(told) = members.get("capacity") {
         conditions.capacity = read_capacity(told, conditions.capacity)?;
     }
+    if let Some(told) = members.get("latency") {
+        conditions.latency = read_latency(told, conditions.latency)?;
+    }
     conditions.monotonic_reads = members.flag("monotonicReads")?.unwrap_or(conditions.monotonic_reads);
     conditions.internal_errors = members.share("internalErrors")?.unwrap_or(conditions.internal_errors);
     conditions.throttles = members.share("throttles")?.unwrap_or(conditions.throttles);
@@ -105,6 +109,7 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
         statistics_age,
         item_collection_size,
         capacity,
+        latency,
         internal_errors,
         throttles,
     } = *conditions;
@@ -125,6 +130,7 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
     write_number(statistics_age.as_secs_f64(), object.member("statisticsAge"));
     write_number(item_collection_size as f64, object.member("itemCollectionSize"));
     write_capacity(capacity, object.member("capacity"));
+    write_latency(latency, object.member("latency"));
     write_number(internal_errors, object.member("internalErrors"));
     write_number(throttles, object.member("throttles"));
     object.close();
@@ -213,7 +219,50 @@ fn write_capacity(capacity: Capacity, writer: &mut Writer) {
     object.close();
 }
 
-/// A number of seconds, or `{ typical, longest }` in seconds; `what` names it.
+/// The classes of operations that have a latency of their own.
+fn classes(latency: &mut Latency) -> [(&'static str, &mut Lag); 5] {
+    [
+        ("read", &mut latency.read),
+        ("write", &mut latency.write),
+        ("query", &mut latency.query),
+        ("transaction", &mut latency.transaction),
+        ("control", &mut latency.control),
+    ]
+}
+
+/// `"none"`, or an object whose members replace those of `current`, or of the service where requests take no time.
+fn read_latency(told: &Json, current: Option<Latency>) -> Heard<Option<Latency>> {
+    if told.text() == Some("none") {
+        return Ok(None);
+    }
+    let known = ["read", "write", "query", "transaction", "control", "perKilobyte"];
+    let members = Members::of("latency", told, &known)?;
+    let mut latency = current.unwrap_or(Latency::AWS);
+    for (name, lag) in classes(&mut latency) {
+        if let Some(told) = members.get(name) {
+            *lag = read_lag(name, told)?;
+        }
+    }
+    if let Some(length) = members.number("perKilobyte")? {
+        latency.per_kilobyte = seconds("perKilobyte", length)?;
+    }
+    Ok(Some(latency))
+}
+
+fn write_latency(latency: Option<Latency>, writer: &mut Writer) {
+    let Some(mut latency) = latency else {
+        writer.string("none");
+        return;
+    };
+    let mut object = Object::open(writer);
+    for (name, lag) in classes(&mut latency) {
+        write_lag(*lag, object.member(name));
+    }
+    write_number(latency.per_kilobyte.as_secs_f64(), object.member("perKilobyte"));
+    object.close();
+}
+
+/// A number of seconds, `{ typical, longest }` or `{ typical, p99, longest }` in seconds; `what` names it.
 pub fn read_lag(what: &str, told: &Json) -> Heard<Lag> {
     if let Json::Number(length) = told {
         let length = seconds(what, *length)?;
@@ -223,14 +272,24 @@ pub fn read_lag(what: &str, told: &Json) -> Heard<Lag> {
             Lag::Fixed(length)
         });
     }
-    let members = Members::of(what, told, &["typical", "longest"])?;
+    let members = Members::of(what, told, &["typical", "p99", "longest"])?;
+    let p99 = members.number("p99")?;
     match (members.number("typical")?, members.number("longest")?) {
-        (Some(typical), Some(longest)) if typical <= longest => Ok(Lag::Seeded {
-            typical: seconds(what, typical)?,
-            longest: seconds(what, longest)?,
-        }),
+        (Some(typical), Some(longest))
+            if typical <= longest && p99.is_none_or(|p99| (typical..=longest).contains(&p99)) =>
+        {
+            let (typical, longest) = (seconds(what, typical)?, seconds(what, longest)?);
+            Ok(match p99 {
+                None => Lag::Seeded { typical, longest },
+                Some(p99) => Lag::LongTail {
+                    typical,
+                    p99: seconds(what, p99)?,
+                    longest,
+                },
+            })
+        }
         _ => Err(Refusal::malformed(format!(
-            "{what} takes a number of seconds, or {{ typical, longest }} with longest not below typical."
+            "{what} takes a number of seconds, or {{ typical, longest }} with longest not below typical, and p99 between them."
         ))),
     }
 }
@@ -243,6 +302,13 @@ pub fn write_lag(lag: Lag, writer: &mut Writer) {
         Lag::Seeded { typical, longest } => {
             let mut object = Object::open(writer);
             write_number(typical.as_secs_f64(), object.member("typical"));
+            write_number(longest.as_secs_f64(), object.member("longest"));
+            object.close();
+        }
+        Lag::LongTail { typical, p99, longest } => {
+            let mut object = Object::open(writer);
+            write_number(typical.as_secs_f64(), object.member("typical"));
+            write_number(p99.as_secs_f64(), object.member("p99"));
             write_number(longest.as_secs_f64(), object.member("longest"));
             object.close();
         }
@@ -306,6 +372,18 @@ mod tests {
                 },
             ),
             (
+                r#"{"latency": {"read": 0.5, "perKilobyte": 0}}"#,
+                Conditions {
+                    latency: Some(Latency {
+                        read: Lag::Fixed(Duration::from_millis(500)),
+                        per_kilobyte: Duration::ZERO,
+                        ..Latency::AWS
+                    }),
+                    ..aws
+                },
+            ),
+            (r#"{"latency": "none"}"#, Conditions { latency: None, ..aws }),
+            (
                 r#"{"capacity": "reported", "base": "aws"}"#,
                 Conditions {
                     capacity: Capacity::Reported,
@@ -334,11 +412,11 @@ mod tests {
             ),
             (
                 r#"{"readStaleness": {"typical": 2, "longest": 1}}"#,
-                "readStaleness takes a number of seconds, or { typical, longest } with longest not below typical.",
+                "readStaleness takes a number of seconds, or { typical, longest } with longest not below typical, and p99 between them.",
             ),
             (
                 r#"{"readStaleness": "long"}"#,
-                "readStaleness is an object with some of typical, longest.",
+                "readStaleness is an object with some of typical, p99, longest.",
             ),
             (
                 r#"{"streamShards": 0}"#,

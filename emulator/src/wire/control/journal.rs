@@ -4,7 +4,7 @@ use super::write_number;
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::error::ErrorKind;
-use crate::journal::{Metric, Request, ScanSeen, Touch};
+use crate::journal::{Datapoint, Metric, Request, ScanSeen, Touch};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::error::exception;
@@ -75,14 +75,34 @@ pub fn write_scan(scan: &ScanSeen, writer: &mut Writer) {
 /// A counter or gauge.
 pub fn write_metric(metric: &Metric, writer: &mut Writer) {
     let mut object = Object::open(writer);
+    write_name(metric, &mut object);
+    write_number(metric.value, object.member("value"));
+    object.close();
+}
+
+/// A metric in one minute.
+pub fn write_datapoint(point: &Datapoint, writer: &mut Writer) {
+    let mut object = Object::open(writer);
+    object.string("start", &point.start.to_string());
+    write_name(&point.metric, &mut object);
+    write_number(point.metric.value, object.member("sum"));
+    if let Some(samples) = &point.samples {
+        object.integer("sampleCount", samples.count as i64);
+        write_number(samples.average(), object.member("average"));
+        write_number(samples.minimum, object.member("minimum"));
+        write_number(samples.maximum, object.member("maximum"));
+    }
+    object.close();
+}
+
+/// A metric's name and dimensions.
+fn write_name(metric: &Metric, object: &mut Object<'_>) {
     object.string("name", metric.name);
     let mut dimensions = object.object("dimensions");
     for (name, value) in &metric.dimensions {
         dimensions.string(name, value);
     }
     dimensions.close();
-    write_number(metric.value, object.member("value"));
-    object.close();
 }
 
 fn write_caller(caller: &Caller, object: &mut Object<'_>) {

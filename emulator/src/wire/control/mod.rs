@@ -12,7 +12,7 @@ mod verdict;
 
 pub use conditions::{moment, read_conditions, read_lag, seconds, write_conditions, write_lag};
 pub use heat::write_heat;
-pub use journal::{write_metric, write_request, write_scan};
+pub use journal::{write_datapoint, write_metric, write_request, write_scan};
 pub use json::{Json, Members, shortened};
 pub use refusal::Refusal;
 pub use rule::{read_outage, read_rule, write_report};
