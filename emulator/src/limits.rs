@@ -28,6 +28,8 @@ pub const CLIENT_TOKEN_SECONDS: u64 = 600;
 pub const STREAM_RETENTION_SECONDS: u64 = 24 * 3600;
 /// Seconds for which a shard of a stream takes records before another one goes on (Developer Guide: about four hours).
 pub const SHARD_LIFE_SECONDS: u64 = 4 * 3600;
+/// Readers of a stream's shard at a time, before they are throttled (Developer Guide, "Quotas").
+pub const SHARD_READERS: u32 = 2;
 /// Seconds for which a shard iterator can be used (API Reference).
 pub const ITERATOR_SECONDS: u64 = 15 * 60;
 /// Records of an answer of GetRecords (API Reference).

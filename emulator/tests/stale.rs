@@ -58,6 +58,27 @@ fn stale(staleness: Lag, monotonic: bool) -> Conditions {
     }
 }
 
+/// 0.4% of the reads shortly after a write do not see it.
+#[test]
+fn few_reads_are_stale_under_aws() {
+    let twin = Twin::new(1);
+    twin.engine.set_conditions(Conditions {
+        read_staleness: Conditions::AWS.read_staleness,
+        stale_reads: Conditions::AWS.stale_reads,
+        ..Conditions::CALM
+    });
+    create(&twin);
+    let key = |at: u32| json!({"pk": {"S": at.to_string()}, "sk": {"N": "1"}});
+    let missed = (0..5000).filter(|at| {
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": key(*at)}));
+        twin.engine.advance(Duration::from_millis(1));
+        let read = twin.ok("GetItem", &json!({"TableName": "tab", "Key": key(*at)}));
+        read.get("Item").is_none()
+    });
+    let missed = missed.count();
+    assert!((8..=40).contains(&missed), "{missed} of 5000");
+}
+
 fn caller(access_key: &str) -> Caller {
     Caller {
         access_key: access_key.into(),

@@ -456,6 +456,115 @@ fn throughput_decides_how_many_shards_a_stream_has() {
 }
 
 #[test]
+fn records_lag_and_keep_their_order_in_a_shard() {
+    for stream_lag in [
+        Conditions::AWS.stream_lag,
+        Lag::Fixed(Duration::from_millis(300)),
+        Lag::None,
+    ] {
+        let twin = Twin::new(1);
+        let conditions = Conditions {
+            stream_lag,
+            ..Conditions::CALM
+        };
+        twin.engine.set_conditions(conditions);
+        create(&twin, "NEW_AND_OLD_IMAGES");
+        let arn = latest(&twin);
+        let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
+        let mut end = iterator(&twin, &arn, &shard, "LATEST");
+        let (mut written, mut seen, mut delays) = (Vec::new(), Vec::new(), Vec::new());
+        for at in 0..1200 {
+            let now = twin.engine.clock().now();
+            if at % 10 == 0 && written.len() < 50 {
+                put(&twin, &format!("k{}", written.len() % 7), written.len() as i64);
+                written.push(now);
+            }
+            let answer = twin.ok("GetRecords", &json!({"ShardIterator": end}));
+            end = text(&answer["NextShardIterator"]);
+            for record in answer["Records"].as_array().unwrap() {
+                delays.push(now.since(written[seen.len()]));
+                seen.push(text(&record["dynamodb"]["NewImage"]["v"]["N"]));
+            }
+            twin.engine.clock().advance(Duration::from_millis(1));
+        }
+        let expect: Vec<String> = (0..50).map(|v: u32| v.to_string()).collect();
+        assert_eq!(seen, expect, "{stream_lag:?}");
+        let longest = delays.iter().max().unwrap();
+        assert!(*longest <= stream_lag.longest(), "{stream_lag:?}: {delays:?}");
+        assert_eq!(longest.is_zero(), stream_lag.is_none(), "{stream_lag:?}: {delays:?}");
+    }
+}
+
+#[test]
+fn a_reader_from_the_end_misses_nothing_that_is_on_its_way() {
+    let twin = Twin::new(1);
+    twin.engine.set_conditions(Conditions {
+        stream_lag: Lag::Fixed(Duration::from_secs(1)),
+        ..Conditions::CALM
+    });
+    create(&twin, "NEW_IMAGE");
+    let arn = latest(&twin);
+    let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
+    put(&twin, "a", 1);
+    twin.engine.advance(Duration::from_secs(1));
+    put(&twin, "b", 2);
+    let end = iterator(&twin, &arn, &shard, "LATEST");
+    let count = |next: &str| {
+        let answer = twin.ok("GetRecords", &json!({"ShardIterator": next}));
+        answer["Records"].as_array().unwrap().len()
+    };
+    assert_eq!(count(&end), 0);
+    twin.engine.advance(Duration::from_secs(1));
+    assert_eq!(
+        count(&end),
+        1,
+        "the record was not readable when the iterator was taken"
+    );
+    // A stream that is switched off is read to its end all the same.
+    put(&twin, "c", 3);
+    assert_eq!(switch(&twin, None).0, 200);
+    assert_eq!(records(&twin, &arn).len(), 2);
+    twin.engine.advance(Duration::from_secs(1));
+    assert_eq!(records(&twin, &arn).len(), 3);
+}
+
+#[test]
+fn a_third_reader_of_a_shard_is_throttled() {
+    for (conditions, throttled) in [(Conditions::CALM, false), (Conditions::AWS, true)] {
+        let twin = Twin::new(1);
+        twin.engine.set_conditions(Conditions {
+            capacity: conditions.capacity,
+            ..Conditions::CALM
+        });
+        create(&twin, "KEYS_ONLY");
+        let arn = latest(&twin);
+        let shard = text(&shards(&twin, &arn)[0]["ShardId"]);
+        let mut readers = [(); 3].map(|()| iterator(&twin, &arn, &shard, "TRIM_HORIZON"));
+        let read = |next: &mut String| {
+            let (status, answer) = twin.send("GetRecords", &json!({"ShardIterator": next}));
+            if status == 200 {
+                *next = text(&answer["NextShardIterator"]);
+                return true;
+            }
+            let kind = text(&answer["__type"]);
+            assert!(kind.ends_with("#ThrottlingException"), "{answer}");
+            assert!(answer.to_string().contains("Rate exceeded"), "{answer}");
+            false
+        };
+        for _ in 0..3 {
+            let may = readers.each_mut().map(read);
+            assert_eq!(may, [true, true, !throttled]);
+            twin.engine.advance(Duration::from_millis(250));
+        }
+        // One that stays away for a second has given its place away.
+        twin.engine.advance(Duration::from_millis(750));
+        let [first, second, third] = &mut readers;
+        assert!(read(third) && read(second));
+        assert_eq!(read(first), !throttled);
+    }
+}
+
+#[test]
 fn shards_follow_each_other() {
     let twin = with_stream();
     let arn = latest(&twin);

@@ -56,6 +56,8 @@ export interface Enforcement {
   heatSplit: number | 'never';
   /** The seconds in which an on-demand table comes to serve twice its previous peak. */
   growth: number;
+  /** Readers of a stream's shard at a time; more are throttled. */
+  shardReaders: number;
 }
 
 /** What the twin does of what production does. */
@@ -66,10 +68,14 @@ export interface Conditions {
   indexPropagation: Lag;
   /** How old what a read without `ConsistentRead` sees of a table or local index may be. */
   readStaleness: Lag;
+  /** The share of such reads, from 0 to 1, that may see something old; the others see their table as it is. */
+  staleReads: number;
   /** Whether such reads of one caller never go back behind what that caller has seen. */
   monotonicReads: boolean;
   /** How long a TransactWriteItems holds its items before it is carried out and answered. */
   transactionTime: Lag;
+  /** How long the record of a change takes to be readable in a stream. It also waits for those before it in its shard. */
+  streamLag: Lag;
   /** How many shards a new stream has; `'throughput'`: one for each partition that the table's throughput needs. */
   streamShards: number | 'throughput';
   /** How long a table is `CREATING` or `DELETING`. */

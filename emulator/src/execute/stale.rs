@@ -29,8 +29,10 @@ pub(super) fn state(
         let name = StableHash::new(seed).bytes(table.name.as_bytes()).word(place as u64);
         let id = name.bytes(key).finish();
         let ordinal = context.engine.decided().next(context.scope.hash(), id);
-        let decision = chance::decide(seed, "stale read", &id.to_le_bytes(), ordinal);
-        state = history.state(context.now, history.staleness.of(decision));
+        let decide = |what| chance::decide(seed, what, &id.to_le_bytes(), ordinal);
+        if history.share >= 1.0 || chance::share(decide("whether a read is stale")) < history.share {
+            state = history.state(context.now, history.staleness.of(decide("stale read")));
+        }
     }
     if history.monotonic {
         // Each word by itself: the two numbers are small, and one must not cancel the other.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::Context;
 use super::due;
-use crate::storage::{Sequence, Slice, Stream, Table, Unreadable};
+use crate::conditions::Capacity;
+use crate::storage::{Reader, Sequence, Slice, Stream, Table, Unreadable};
 
 /// The table whose records a stream takes; a closed stream has none.
 fn table_of(context: &Context<'_>, stream: &Arc<Stream>) -> Option<Arc<Table>> {
@@ -21,13 +22,21 @@ pub fn settle_stream(context: &Context<'_>, stream: &Arc<Stream>) {
     }
 }
 
-/// Reads a shard from a sequence number on. The partitions whose records it has are locked meanwhile: a reader that sees one
+/// How many may read a shard of a stream at a time.
+fn readers(context: &Context<'_>, stream: &Stream) -> u32 {
+    match context.engine.conditions_of(&context.scope, &stream.table).capacity {
+        Capacity::Reported => u32::MAX,
+        Capacity::Enforced(rules) => rules.shard_readers,
+    }
+}
+
+/// Reads a shard from a sequence number on, for the reader of this number. The partitions whose records it has are locked meanwhile: a reader that sees one
 /// record of a transaction finds all the others, in whichever shard.
 pub fn read_stream(
     context: &Context<'_>,
     stream: &Arc<Stream>,
     shard: &str,
-    from: Sequence,
+    (from, reader): (Sequence, u64),
     most: usize,
 ) -> Result<Slice, Unreadable> {
     let now = context.now;
@@ -43,7 +52,11 @@ pub fn read_stream(
     let locked: Vec<_> = partitions
         .map(|(table, partition)| due::read(table, partition, now))
         .collect();
-    let slice = stream.read(place, shard, from, most, now);
+    let reader = Reader {
+        number: reader,
+        most: readers(context, stream),
+    };
+    let slice = stream.read(place, shard, from, most, reader, now);
     drop(locked);
     slice
 }

@@ -30,8 +30,14 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     if iterator.created.plus(life) < context.now {
         return Err(ApiError::expired_iterator());
     }
-    let slice = execute::read_stream(context, &stream, &iterator.shard, iterator.from, most as usize)
-        .map_err(streams::unreadable)?;
+    let slice = execute::read_stream(
+        context,
+        &stream,
+        &iterator.shard,
+        (iterator.from, iterator.reader),
+        most as usize,
+    )
+    .map_err(streams::unreadable)?;
     context.tell(|draft| {
         let bytes = slice.records.iter().map(|record| record.size() as u64).sum();
         draft.name_table(&stream.table);

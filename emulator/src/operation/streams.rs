@@ -71,12 +71,14 @@ pub fn unreadable(why: Unreadable) -> ApiError {
         Unreadable::NoShard => ApiError::shard_not_found(),
         Unreadable::NotOfShard => ApiError::validation("Invalid SequenceNumber for the shard"),
         Unreadable::Trimmed => ApiError::trimmed(),
+        // Seen of GetRecords in 2018 (aws-sdk-java-v2, issue 470); AWS's own reader library expects this exception.
+        Unreadable::Busy => ApiError::rate_exceeded(),
     }
 }
 
 /// A place in a shard, as callers carry it from one request to the next.
 ///
-/// Its text is the stream's ARN and, encoded, the shard, the place, and when it was handed out.
+/// Its text is the stream's ARN and, encoded, the shard, the place, when it was handed out, and to which reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardIterator {
     /// The stream's ARN.
@@ -87,12 +89,14 @@ pub struct ShardIterator {
     pub from: Sequence,
     /// When it was handed out.
     pub created: Moment,
+    /// The number of the reader that it was handed to.
+    pub reader: u64,
 }
 
 /// What stands between the parts.
 const BETWEEN: char = '|';
 /// The version of the form.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 impl ShardIterator {
     /// A checksum, so that a text that was changed is not taken for another place.
@@ -104,8 +108,8 @@ impl ShardIterator {
     /// As a text.
     pub fn encode(&self) -> String {
         let ShardIterator { stream, shard, .. } = self;
-        let (from, created) = (self.from.ordinal(), self.created.micros());
-        let place = format!("{shard}{BETWEEN}{from}{BETWEEN}{created}");
+        let (from, created, reader) = (self.from.ordinal(), self.created.micros(), self.reader);
+        let place = format!("{shard}{BETWEEN}{from}{BETWEEN}{created}{BETWEEN}{reader}");
         let checksum = ShardIterator::checksum(stream, &place);
         let encoded = STANDARD.encode(format!("{place}{BETWEEN}{checksum}"));
         format!("{stream}{BETWEEN}{VERSION}{BETWEEN}{encoded}")
@@ -121,12 +125,14 @@ impl ShardIterator {
             return None;
         }
         let mut parts = place.split(BETWEEN);
-        let (shard, from, created) = (parts.next()?, parts.next()?, parts.next()?);
+        let (shard, from) = (parts.next()?, parts.next()?);
+        let (created, reader) = (parts.next()?, parts.next()?);
         Some(ShardIterator {
             stream: Text::from(stream),
             shard: shard.to_owned(),
             from: Sequence::of(from.parse().ok()?),
             created: Moment::from_micros(created.parse().ok()?),
+            reader: reader.parse().ok()?,
         })
     }
 }
@@ -142,6 +148,7 @@ mod tests {
             shard: "shardId-00000001767225600000-0123abcd".to_owned(),
             from: Sequence::of(u64::MAX),
             created: Moment::START,
+            reader: 3,
         };
         let text = iterator.encode();
         assert_eq!(ShardIterator::decode(&text), Some(iterator));

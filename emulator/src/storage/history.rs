@@ -85,6 +85,8 @@ struct Undo {
 pub struct History {
     /// How stale reads are.
     pub staleness: Lag,
+    /// The share of reads that may be stale.
+    pub share: f64,
     /// Whether a caller's reads never go back.
     pub monotonic: bool,
     undos: VecDeque<Undo>,
@@ -100,6 +102,7 @@ impl History {
     pub fn new(staleness: Lag, monotonic: bool, locals: usize) -> History {
         History {
             staleness,
+            share: 1.0,
             monotonic,
             undos: VecDeque::new(),
             items: Versions::default(),

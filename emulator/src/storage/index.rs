@@ -7,8 +7,9 @@ mod queue;
 
 use std::collections::BTreeMap;
 
-pub use queue::{Propagation, Update};
+pub use queue::Update;
 
+use super::delay::Propagation;
 use super::range::{KeyRange, Page, Walk};
 use crate::change::vector;
 use crate::clock::Moment;

@@ -10,6 +10,7 @@ mod backup;
 mod capacity;
 mod catalog;
 mod census;
+mod delay;
 mod history;
 mod index;
 mod job;
@@ -26,15 +27,16 @@ pub use backup::{Backup, BackupKind, Backups};
 pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope};
 pub use census::{Census, Count};
+pub use delay::Propagation;
 pub use history::{History, Past};
-pub use index::{Fed, GlobalIndex, Kept, Propagation, Update, VectorEntries};
+pub use index::{Fed, GlobalIndex, Kept, Update, VectorEntries};
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Landing, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use recovery::{ItemChange, Recovery, RecoveryLog};
 pub use snapshot::{Restored, Snapshot};
 pub use stream::{
-    Event, Position, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,
+    Event, Position, Reader, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,
 };
 pub use table::{PARTITIONS, Shape, Stage, Table};
 pub use transfers::{About, Begun, Counts, IndexBytes, Progress, Transfer, TransferKind, Transfers};

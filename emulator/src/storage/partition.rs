@@ -246,6 +246,7 @@ impl Contents {
             .history
             .get_or_insert_with(|| Box::new(History::new(staleness, monotonic, locals)));
         history.staleness = staleness;
+        history.share = conditions.stale_reads;
         history.monotonic = monotonic;
     }
 
@@ -337,7 +338,7 @@ impl Contents {
             index.push(&change.key, (happened, now), &shape.propagation(&arm.name), update);
         }
         if let Some(stream) = &shape.stream {
-            stream.record(change, now);
+            stream.record(change, &shape.stream_propagation(), now);
         }
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::attached::Attached;
 use super::capacity::TableCapacity;
 use super::census::Censuses;
+use super::delay::Propagation;
 use super::history::Past;
-use super::index::{GlobalIndex, Propagation, VectorEntries};
+use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
@@ -153,8 +154,17 @@ impl Shape {
         };
         Propagation {
             seed: self.seed,
-            index,
+            place: index,
             lag: own.unwrap_or(self.conditions.index_propagation),
+        }
+    }
+
+    /// How long a change takes to show in the table's stream.
+    pub fn stream_propagation(&self) -> Propagation<'static> {
+        Propagation {
+            seed: self.seed,
+            place: "/stream",
+            lag: self.conditions.stream_lag,
         }
     }
 

@@ -114,7 +114,7 @@ fn end(world: &World, facts: impl Iterator<Item = Facts>) -> Result<Figures, Str
         engine.resume_index(caller, table, index).unwrap();
     }
     let bounds = world.bounds();
-    let rest = bounds.flight + bounds.index_lag + bounds.status * INDEX_TAKES;
+    let rest = bounds.flight + bounds.index_lag + bounds.stream_lag + bounds.status * INDEX_TAKES;
     world.move_to(world.now().plus(rest), true);
     verify(world, all)
 }

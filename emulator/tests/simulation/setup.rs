@@ -35,7 +35,7 @@ impl Setup {
             1 => Conditions::AWS,
             _ => Conditions::STORM,
         };
-        for dial in 0..9 {
+        for dial in 0..10 {
             if choice.one_in(4) {
                 turn(&mut conditions, dial, &mut choice);
             }
@@ -43,6 +43,11 @@ impl Setup {
         if choice.one_in(2) {
             conditions.stream_shards = Shards::Fixed(1 + choice.below(6) as u32);
         }
+        // The one who reads the streams comes as often as it likes.
+        if let Capacity::Enforced(rules) = &mut conditions.capacity {
+            rules.shard_readers = u32::MAX;
+        }
+        conditions.stale_reads = 1.0;
         let mut units = || [1 + choice.below(40), 1 + choice.below(20)];
         let provisioned = [units(), units()];
         let most = units();
@@ -59,7 +64,7 @@ impl Setup {
     }
 }
 
-/// Turns one of the nine dials.
+/// Turns one of the ten dials.
 pub fn turn(conditions: &mut Conditions, dial: u64, choice: &mut Choice) {
     match dial {
         0 => conditions.time_to_live = time_to_live(choice),
@@ -69,7 +74,8 @@ pub fn turn(conditions: &mut Conditions, dial: u64, choice: &mut Choice) {
         4 => conditions.transaction_time = lag(choice, 200),
         5 => conditions.table_status = lag(choice, 4000),
         6 => conditions.internal_errors = choice.below(6) as f64 / 100.0,
-        7 => conditions.throttles = choice.below(12) as f64 / 100.0,
+        7 => conditions.stream_lag = lag(choice, 400),
+        8 => conditions.throttles = choice.below(12) as f64 / 100.0,
         _ => conditions.capacity = capacity(choice),
     }
 }
@@ -106,5 +112,6 @@ fn capacity(choice: &mut Choice) -> Capacity {
         partition_size: 2000 + choice.below(20_000),
         heat_split: choice.one_in(2).then(|| Duration::from_secs(choice.below(5))),
         growth: Duration::from_mins(1 + choice.below(30)),
+        shard_readers: u32::MAX,
     })
 }

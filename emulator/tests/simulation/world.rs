@@ -40,6 +40,7 @@ pub struct Move {
 pub struct Bounds {
     pub staleness: Duration,
     pub index_lag: Duration,
+    pub stream_lag: Duration,
     /// `None`: expired items may stay for ever.
     pub expiry: Option<Duration>,
     pub flight: Duration,
@@ -54,6 +55,7 @@ pub struct Bounds {
 impl Bounds {
     fn widen(&mut self, conditions: &Conditions) {
         self.staleness = self.staleness.max(conditions.read_staleness.longest());
+        self.stream_lag = self.stream_lag.max(conditions.stream_lag.longest());
         self.index_lag = self.index_lag.max(conditions.index_propagation.longest());
         self.flight = self.flight.max(conditions.transaction_time.longest());
         self.status = self.status.max(conditions.table_status.longest());
@@ -125,6 +127,7 @@ impl World {
         let mut bounds = Bounds {
             staleness: Duration::ZERO,
             index_lag: Duration::ZERO,
+            stream_lag: Duration::ZERO,
             expiry: Some(Duration::ZERO),
             flight: Duration::ZERO,
             status: Duration::ZERO,

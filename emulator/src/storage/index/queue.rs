@@ -4,15 +4,10 @@
 //! item arrive in their order; changes of different items overtake each other.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
 
-use crate::chance::{self, StableHash};
+use super::super::delay::{Delays, Propagation};
 use crate::clock::Moment;
-use crate::conditions::Lag;
 use crate::key::Key;
-
-/// Items whose changes are counted at most; beyond them counting starts again.
-const MOST_ITEMS: usize = 1 << 20;
 
 /// Slots that the list of due changes keeps while it is empty.
 const KEPT_SLOTS: usize = 1024;
@@ -24,17 +19,6 @@ pub struct Update<E> {
     pub remove: Option<Key>,
     /// The entry that it inserts or replaces.
     pub insert: Option<(Key, E)>,
-}
-
-/// How long changes take to reach an index.
-#[derive(Clone, Copy, Debug)]
-pub struct Propagation<'s> {
-    /// The table's seed.
-    pub seed: u64,
-    /// The index's name.
-    pub index: &'s str,
-    /// The distribution of the delays.
-    pub lag: Lag,
 }
 
 /// A change that was not due yet when it was made.
@@ -55,8 +39,7 @@ pub(super) struct Queue<E> {
     delayed: BTreeMap<Place, Delayed<E>>,
     /// The place of the last delayed change of each item, by the item's hash.
     last: BTreeMap<u64, Place>,
-    /// How many delays have been decided for each item.
-    ordinals: BTreeMap<u64, u64>,
+    delays: Delays,
     /// How many changes have been delayed.
     count: u64,
     /// Whether nothing arrives, however long it waits.
@@ -70,7 +53,7 @@ impl<E> Queue<E> {
             due: VecDeque::new(),
             delayed: BTreeMap::new(),
             last: BTreeMap::new(),
-            ordinals: BTreeMap::new(),
+            delays: Delays::default(),
             count: 0,
             paused: false,
         }
@@ -93,9 +76,8 @@ impl<E> Queue<E> {
             self.due.push_back((happened, update));
             return;
         }
-        let name = StableHash::new(propagation.seed).bytes(propagation.index.as_bytes());
-        let item = name.bytes(&key.bytes).finish();
-        let arrives = happened.plus(self.delay(item, propagation));
+        let item = propagation.item(key);
+        let arrives = happened.plus(self.delays.next(item, propagation));
         let last = self.last.get(&item).map(|(arrives, _)| *arrives);
         if last.is_none() && arrives <= now {
             self.due.push_back((arrives, update));
@@ -105,20 +87,6 @@ impl<E> Queue<E> {
         let place = (last.map_or(arrives, |last| last.max(arrives)), self.count);
         self.last.insert(item, place);
         self.delayed.insert(place, Delayed { item, update });
-    }
-
-    fn delay(&mut self, item: u64, propagation: &Propagation<'_>) -> Duration {
-        if !matches!(propagation.lag, Lag::Seeded { .. }) {
-            return propagation.lag.longest();
-        }
-        if self.ordinals.len() >= MOST_ITEMS {
-            self.ordinals.clear();
-        }
-        let ordinal = self.ordinals.entry(item).or_default();
-        *ordinal += 1;
-        let what = "index propagation";
-        let decision = chance::decide(propagation.seed, what, &item.to_le_bytes(), *ordinal);
-        propagation.lag.of(decision)
     }
 
     /// When the first change arrives.
@@ -146,7 +114,10 @@ impl<E> Queue<E> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::conditions::Lag;
     use crate::key::KeyBytes;
 
     const SEEDED: Lag = Lag::Seeded {
@@ -167,7 +138,7 @@ mod tests {
     fn push(queue: &mut Queue<(u8, u32)>, item: u8, number: u32, happened: Moment, lag: Lag) {
         let propagation = Propagation {
             seed: 7,
-            index: "by-g",
+            place: "by-g",
             lag,
         };
         let update = Update {
@@ -238,7 +209,7 @@ mod tests {
         for item in 0..100 {
             let propagation = Propagation {
                 seed: 7,
-                index: "by-g",
+                place: "by-g",
                 lag: fixed,
             };
             let update = Update {

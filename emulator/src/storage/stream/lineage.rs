@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::super::delay::{Delays, Propagation};
 use super::sequence::Numbers;
 use super::{RETENTION, Record, Sequence};
 use crate::clock::Moment;
+use crate::key::Key;
 use crate::limits;
 
 /// How long a shard takes records before another one goes on.
@@ -39,6 +41,21 @@ pub enum Position {
     AtTime(Moment),
 }
 
+/// Who reads a shard, and how many may at a time.
+///
+/// A reader is whoever follows the iterators that begin at one GetShardIterator. It reads at a time with another if both have
+/// read within a second.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader {
+    /// The reader's number.
+    pub number: u64,
+    /// How many may read.
+    pub most: u32,
+}
+
+/// For how long a reader that has read counts as one that reads: pollers come once a second at least.
+const READS: Duration = Duration::from_secs(1);
+
 /// What was read of a shard.
 #[derive(Clone, Debug)]
 pub struct Slice {
@@ -57,6 +74,8 @@ pub enum Unreadable {
     NotOfShard,
     /// What stood there is too old, and gone.
     Trimmed,
+    /// As many read it as may.
+    Busy,
 }
 
 #[derive(Debug)]
@@ -71,6 +90,8 @@ struct Shard {
     records: VecDeque<Record>,
     /// The last record that has gone.
     trimmed: Option<Sequence>,
+    /// The numbers of those that have read it, and when they last did.
+    readers: Vec<(u64, Moment)>,
 }
 
 impl Shard {
@@ -84,7 +105,22 @@ impl Shard {
             end: None,
             records: VecDeque::new(),
             trimmed: None,
+            readers: Vec::new(),
         }
+    }
+
+    /// Lets a reader read, unless as many do as may.
+    fn admit(&mut self, reader: Reader, now: Moment) -> Result<(), Unreadable> {
+        self.readers.retain(|(_, read)| read.plus(READS) > now);
+        if let Some((_, read)) = self.readers.iter_mut().find(|(number, _)| *number == reader.number) {
+            *read = now;
+            return Ok(());
+        }
+        if self.readers.len() as u64 >= u64::from(reader.most) {
+            return Err(Unreadable::Busy);
+        }
+        self.readers.push((reader.number, now));
+        Ok(())
     }
 
     fn close(&mut self, numbers: &Numbers, now: Moment) {
@@ -119,6 +155,18 @@ impl Shard {
         last.map_or(self.start, Sequence::next)
     }
 
+    /// How many of its records can be read by `now`.
+    fn readable(&self, now: Moment) -> usize {
+        self.records.partition_point(|record| record.arrived <= now)
+    }
+
+    /// The number after the last record that can be read by `now`.
+    fn after_last_readable(&self, now: Moment) -> Sequence {
+        let last = self.readable(now).checked_sub(1).and_then(|at| self.records.get(at));
+        let last = last.map(|record| record.sequence).or(self.trimmed);
+        last.map_or(self.start, Sequence::next)
+    }
+
     fn check(&self, number: Sequence) -> Result<(), Unreadable> {
         let beyond = match self.end {
             Some((end, _)) => number > end,
@@ -138,6 +186,7 @@ impl Shard {
 #[derive(Debug)]
 pub(super) struct Lineage {
     shards: Vec<Shard>,
+    delays: Delays,
 }
 
 impl Lineage {
@@ -145,16 +194,29 @@ impl Lineage {
     pub(super) fn new(tokens: (u64, u64), numbers: &Numbers, now: Moment) -> Lineage {
         Lineage {
             shards: vec![Shard::open(tokens, None, numbers, now)],
+            delays: Delays::default(),
         }
     }
 
-    /// Appends a record to the open shard of a token. The lineage of a closed stream has none.
-    pub(super) fn push(&mut self, token: u64, mut record: Record, numbers: &Numbers, now: Moment) {
+    /// Appends the record of a change of the item under `key` to the open shard of its token, to be readable after its delay
+    /// and not before the record in front of it. The lineage of a closed stream has no open shard.
+    pub(super) fn push(
+        &mut self,
+        key: &Key,
+        mut record: Record,
+        propagation: &Propagation<'_>,
+        numbers: &Numbers,
+        now: Moment,
+    ) {
         self.settle(numbers, now);
-        let Some(shard) = self.shards.iter_mut().rev().find(|shard| shard.takes(token)) else {
+        let Some(shard) = self.shards.iter_mut().rev().find(|shard| shard.takes(key.token)) else {
             return;
         };
         record.sequence = numbers.sequence();
+        if !propagation.lag.is_none() {
+            let delay = self.delays.next(propagation.item(key), propagation);
+            record.arrived = record.arrived.max(record.created.plus(delay));
+        }
         if let Some(last) = shard.records.back() {
             record.arrived = record.arrived.max(last.arrived);
         }
@@ -249,11 +311,11 @@ impl Lineage {
         self.find(id).is_ok()
     }
 
-    pub(super) fn position(&self, id: &str, position: Position) -> Result<Sequence, Unreadable> {
+    pub(super) fn position(&self, id: &str, position: Position, now: Moment) -> Result<Sequence, Unreadable> {
         let shard = self.find(id)?;
         match position {
             Position::TrimHorizon => Ok(shard.trimmed.map_or(shard.start, Sequence::next)),
-            Position::Latest => Ok(shard.after_last()),
+            Position::Latest => Ok(shard.after_last_readable(now)),
             Position::At(number) => shard.check(number).map(|()| number),
             Position::After(number) => shard.check(number).map(|()| number.next()),
             Position::AtTime(moment) => {
@@ -263,15 +325,25 @@ impl Lineage {
         }
     }
 
-    pub(super) fn read(&self, id: &str, from: Sequence, most: usize) -> Result<Slice, Unreadable> {
-        let shard = self.find(id)?;
+    pub(super) fn read(
+        &mut self,
+        id: &str,
+        from: Sequence,
+        most: usize,
+        reader: Reader,
+        now: Moment,
+    ) -> Result<Slice, Unreadable> {
+        let shard = self.shards.iter_mut().find(|shard| shard.id == id);
+        let shard = shard.ok_or(Unreadable::NoShard)?;
+        shard.admit(reader, now)?;
         if shard.trimmed.is_some_and(|trimmed| from <= trimmed) {
             return Err(Unreadable::Trimmed);
         }
+        let readable = shard.readable(now);
         let first = shard.records.partition_point(|record| record.sequence < from);
         let mut bytes = 0;
         let mut records = Vec::new();
-        for record in shard.records.range(first..).take(most) {
+        for record in shard.records.range(first.min(readable)..readable).take(most) {
             bytes += record.size();
             if bytes > limits::STREAM_PAGE_SIZE && !records.is_empty() {
                 break;

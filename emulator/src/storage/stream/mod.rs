@@ -10,16 +10,17 @@ mod sequence;
 
 use std::time::Duration;
 
-pub use lineage::{Position, ShardView, Slice, Unreadable};
+pub use lineage::{Position, Reader, ShardView, Slice, Unreadable};
 pub use record::{Event, Record};
 pub use sequence::Sequence;
 
+use super::delay::Propagation;
 use crate::chance;
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::limits;
 use crate::schema::{KeySchema, StreamView};
-use crate::sync::Mutex;
+use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::value::Name;
 use lineage::Lineage;
 use sequence::Numbers;
@@ -119,6 +120,8 @@ pub struct Stream {
     seed: u64,
     end: Mutex<Option<End>>,
     numbers: Numbers,
+    /// How many readers there have been.
+    readers: AtomicU64,
     /// The first token of each lineage, in order.
     starts: Vec<u64>,
     /// Writers hold the lock of the item's partition; these are leaves below it.
@@ -147,6 +150,7 @@ impl Stream {
             seed,
             end: Mutex::new(None),
             numbers,
+            readers: AtomicU64::new(0),
             starts: settings.starts,
             lineages,
         }
@@ -165,12 +169,12 @@ impl Stream {
 
     /// Takes the record of a change that is applied at `now`, if it changes anything. The caller holds the lock of the
     /// item's partition for writing.
-    pub fn record(&self, change: &Change, now: Moment) {
+    pub fn record(&self, change: &Change, propagation: &Propagation<'_>, now: Moment) {
         let Some(record) = Record::of(change, self.view, &self.key, now) else {
             return;
         };
         let mut lineage = self.lineages[self.place_of(change.key.token)].lock();
-        lineage.push(change.key.token, record, &self.numbers, now);
+        lineage.push(&change.key, record, propagation, &self.numbers, now);
     }
 
     /// Splits the open shard that the token `at` lies in, as its partition is split: the parent is closed, and two children
@@ -257,7 +261,7 @@ impl Stream {
         let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
         let mut lineage = lineage.lock();
         lineage.settle(&self.numbers, now);
-        lineage.position(shard, position)
+        lineage.position(shard, position, now)
     }
 
     /// Reads a shard in this place from a sequence number on. The caller holds the locks of the partitions with the tokens of
@@ -268,12 +272,18 @@ impl Stream {
         shard: &str,
         from: Sequence,
         most: usize,
+        reader: Reader,
         now: Moment,
     ) -> Result<Slice, Unreadable> {
         let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
         let mut lineage = lineage.lock();
         lineage.settle(&self.numbers, now);
-        lineage.read(shard, from, most)
+        lineage.read(shard, from, most, reader, now)
+    }
+
+    /// The number of a new reader of one of its shards.
+    pub fn new_reader(&self) -> u64 {
+        self.readers.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The id of a record's event: 32 hexadecimal digits.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::conditions::Lag;
 use crate::key::Key;
 use crate::schema::{Adjustments, BillingMode, Definition, KeyAttribute, ScalarType, Throughput};
 use crate::value::{AttributeValue, Item, Map};
@@ -63,15 +64,30 @@ fn change(token: u64, old: Option<&str>, new: Option<&str>) -> Change {
 /// The tokens that a stream's open shards begin with are these quarters of the ring.
 const QUARTER: u64 = 1 << 62;
 
+/// How long records take to be readable.
+fn delayed(lag: Lag) -> Propagation<'static> {
+    Propagation {
+        seed: 7,
+        place: "/stream",
+        lag,
+    }
+}
+
+/// A reader among any number of them.
+const ANY: Reader = Reader {
+    number: 0,
+    most: u32::MAX,
+};
+
 fn put(stream: &Stream, token: u64, v: &str, now: Moment) {
-    stream.record(&change(token, None, Some(v)), now);
+    stream.record(&change(token, None, Some(v)), &delayed(Lag::None), now);
 }
 
 /// The values that a shard tells of, from where a position lies.
 fn values(stream: &Stream, shard: &str, position: Position, now: Moment) -> Result<Vec<String>, Unreadable> {
     let place = stream.place_of_shard(shard, now).ok_or(Unreadable::NoShard)?;
     let from = stream.position(place, shard, position, now)?;
-    let slice = stream.read(place, shard, from, 1000, now)?;
+    let slice = stream.read(place, shard, from, 1000, ANY, now)?;
     let value = |record: &Record| match record.new.as_ref().and_then(|new| new.get("v")) {
         Some(AttributeValue::S(text)) => text.to_string(),
         _ => "-".to_owned(),
@@ -201,7 +217,7 @@ fn what_is_a_day_old_goes() {
     assert_eq!(stream.next_trim(), later(24));
     let place = stream.place_of_shard(&first, later(2)).unwrap();
     let at = |v: &str| {
-        let slice = stream.read(place, &first, Sequence::of(0), 10, later(2)).unwrap();
+        let slice = stream.read(place, &first, Sequence::of(0), 10, ANY, later(2)).unwrap();
         let found = slice.records.iter().find(|record| record.new == Some(item("a", v)));
         found.unwrap().sequence
     };
@@ -225,7 +241,10 @@ fn what_is_a_day_old_goes() {
         let expect = expect.map(|values| values.into_iter().map(str::to_owned).collect());
         assert_eq!(values(&stream, &first, position, now), expect, "{position:?}");
     }
-    assert_eq!(stream.read(place, &first, b, 10, now).unwrap_err(), Unreadable::Trimmed);
+    assert_eq!(
+        stream.read(place, &first, b, 10, ANY, now).unwrap_err(),
+        Unreadable::Trimmed
+    );
     // The shard was closed after four hours, and goes a day later.
     assert!(stream.place_of_shard(&first, later(27)).is_some());
     assert_eq!(stream.place_of_shard(&first, later(28)), None);
@@ -241,7 +260,7 @@ fn a_shard_is_read_in_pages() {
         put(&stream, 0, &large, now);
     }
     let place = stream.place_of_shard(&shard, now).unwrap();
-    let read = |from, most| stream.read(place, &shard, from, most, now).unwrap();
+    let read = |from, most| stream.read(place, &shard, from, most, ANY, now).unwrap();
     let first = read(Sequence::of(0), 1000);
     assert_eq!(first.records.len(), 3, "a megabyte at most");
     let second = read(first.next.unwrap(), 1);
@@ -278,7 +297,7 @@ fn events_have_ids_of_their_own() {
     (0..100).for_each(|_| put(&stream, 0, "v", now));
     let shard = stream.shards(now)[0].id.clone();
     let place = stream.place_of_shard(&shard, now).unwrap();
-    let slice = stream.read(place, &shard, Sequence::of(0), 1000, now).unwrap();
+    let slice = stream.read(place, &shard, Sequence::of(0), 1000, ANY, now).unwrap();
     let mut ids: Vec<_> = slice.records.iter().map(|record| stream.event_id(record)).collect();
     assert!(ids.iter().all(|id| id.len() == 32));
     ids.sort();

@@ -44,8 +44,10 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
         "timeToLive",
         "indexPropagation",
         "readStaleness",
+        "staleReads",
         "monotonicReads",
         "transactionTime",
+        "streamLag",
         "streamShards",
         "tableStatus",
         "statisticsAge",
@@ -69,6 +71,7 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
         ("indexPropagation", &mut conditions.index_propagation),
         ("readStaleness", &mut conditions.read_staleness),
         ("transactionTime", &mut conditions.transaction_time),
+        ("streamLag", &mut conditions.stream_lag),
         ("tableStatus", &mut conditions.table_status),
     ] {
         if let Some(told) = members.get(name) {
@@ -90,6 +93,7 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
         conditions.latency = read_latency(told, conditions.latency)?;
     }
     conditions.monotonic_reads = members.flag("monotonicReads")?.unwrap_or(conditions.monotonic_reads);
+    conditions.stale_reads = members.share("staleReads")?.unwrap_or(conditions.stale_reads);
     conditions.internal_errors = members.share("internalErrors")?.unwrap_or(conditions.internal_errors);
     conditions.throttles = members.share("throttles")?.unwrap_or(conditions.throttles);
     Ok(conditions)
@@ -102,8 +106,10 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
         time_to_live,
         index_propagation,
         read_staleness,
+        stale_reads,
         monotonic_reads,
         transaction_time,
+        stream_lag,
         stream_shards,
         table_status,
         statistics_age,
@@ -120,8 +126,10 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
     }
     write_lag(index_propagation, object.member("indexPropagation"));
     write_lag(read_staleness, object.member("readStaleness"));
+    write_number(stale_reads, object.member("staleReads"));
     object.boolean("monotonicReads", monotonic_reads);
     write_lag(transaction_time, object.member("transactionTime"));
+    write_lag(stream_lag, object.member("streamLag"));
     match stream_shards {
         Shards::Fixed(count) => write_number(f64::from(count), object.member("streamShards")),
         Shards::ByThroughput => object.string("streamShards", "throughput"),
@@ -179,6 +187,7 @@ fn read_capacity(told: &Json, current: Capacity) -> Heard<Capacity> {
         "partitionSize",
         "heatSplit",
         "growth",
+        "shardReaders",
     ];
     let members = Members::of("capacity", told, &known)?;
     let mut rules = match current {
@@ -192,6 +201,9 @@ fn read_capacity(told: &Json, current: Capacity) -> Heard<Capacity> {
     rules.partition_read = members.count("partitionRead")?.unwrap_or(rules.partition_read);
     rules.partition_write = members.count("partitionWrite")?.unwrap_or(rules.partition_write);
     rules.partition_size = members.count("partitionSize")?.unwrap_or(rules.partition_size);
+    let readers = members.count("shardReaders")?;
+    let readers = readers.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    rules.shard_readers = readers.unwrap_or(rules.shard_readers);
     match members.get("heatSplit") {
         Some(told) if told.text() == Some("never") => rules.heat_split = None,
         Some(_) => rules.heat_split = length("heatSplit")?,
@@ -216,6 +228,7 @@ fn write_capacity(capacity: Capacity, writer: &mut Writer) {
         None => object.string("heatSplit", "never"),
     }
     write_number(rules.growth.as_secs_f64(), object.member("growth"));
+    write_number(f64::from(rules.shard_readers), object.member("shardReaders"));
     object.close();
 }
 

@@ -1,0 +1,53 @@
+//! How long a change takes to show elsewhere: in an index, or in a stream.
+//!
+//! A delay is decided by the item and by how many of its changes came before, never by a moment: so it is the same on every
+//! clock, however threads interleave.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::chance::{self, StableHash};
+use crate::conditions::Lag;
+use crate::key::Key;
+
+/// Items whose changes are counted at most; beyond them counting starts again.
+const MOST_ITEMS: usize = 1 << 20;
+
+/// How long changes take to get to one place.
+#[derive(Clone, Copy, Debug)]
+pub struct Propagation<'s> {
+    /// The table's seed.
+    pub seed: u64,
+    /// The name of the place.
+    pub place: &'s str,
+    /// The distribution of the delays.
+    pub lag: Lag,
+}
+
+impl Propagation<'_> {
+    /// The hash of an item for this place.
+    pub(super) fn item(&self, key: &Key) -> u64 {
+        let name = StableHash::new(self.seed).bytes(self.place.as_bytes());
+        name.bytes(&key.bytes).finish()
+    }
+}
+
+/// The changes of each item that were delayed on their way to one place.
+#[derive(Debug, Default)]
+pub(super) struct Delays(BTreeMap<u64, u64>);
+
+impl Delays {
+    /// The delay of the next change of an item, by [its hash](Propagation::item).
+    pub(super) fn next(&mut self, item: u64, propagation: &Propagation<'_>) -> Duration {
+        if !matches!(propagation.lag, Lag::Seeded { .. }) {
+            return propagation.lag.longest();
+        }
+        if self.0.len() >= MOST_ITEMS {
+            self.0.clear();
+        }
+        let ordinal = self.0.entry(item).or_default();
+        *ordinal += 1;
+        let decision = chance::decide(propagation.seed, "propagation", &item.to_le_bytes(), *ordinal);
+        propagation.lag.of(decision)
+    }
+}
