@@ -3,6 +3,7 @@
 //! connections) as a door does.
 
 mod answer;
+mod heap;
 mod options;
 mod values;
 mod watch;
@@ -11,6 +12,7 @@ use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::engine::{Caller, Engine, NotThere, Settings};
 use dynatwin_engine::fault::RuleId;
+use heap::Heap;
 use js_sys::{Array, Function, Object, Reflect};
 use wasm_bindgen::prelude::*;
 
@@ -21,6 +23,7 @@ type Outcome<T> = Result<T, JsError>;
 #[wasm_bindgen(js_name = Engine)]
 pub struct Face {
     engine: Engine,
+    heap: Heap,
 }
 
 #[wasm_bindgen(js_class = Engine)]
@@ -36,12 +39,15 @@ impl Face {
         };
         Ok(Face {
             engine: Engine::new(settings),
+            heap: Heap::default(),
         })
     }
 
     /// One request below the HTTP envelope.
     pub fn dispatch(&self, target: &str, body: &[u8], access_key: &str, region: &str) -> Object {
-        answer::object(&self.engine.dispatch(&caller(access_key, region), target, body))
+        let answer = answer::object(&self.engine.dispatch(&caller(access_key, region), target, body));
+        self.heap.grow_ahead();
+        answer
     }
 
     /// One request with its HTTP envelope; `headers` are names and values in turn.
@@ -51,12 +57,14 @@ impl Face {
         while let (Some(name), Some(value)) = (words.next(), words.next()) {
             headers.push((name, value));
         }
-        answer::object(&self.engine.handle(&HttpRequest {
+        let answer = answer::object(&self.engine.handle(&HttpRequest {
             method,
             target: path,
             headers: &headers,
             body,
-        }))
+        }));
+        self.heap.grow_ahead();
+        answer
     }
 
     /// The clock's moment in milliseconds since 1970.
