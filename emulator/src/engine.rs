@@ -263,7 +263,7 @@ impl Engine {
             return refused(&error);
         };
         let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
-        let mut writer = Writer::with_capacity(128);
+        let mut writer = Writer::new();
         let mut result = (operation.run)(&context, sent, &mut writer);
         if operation::may_take_long(operation.name.as_bytes()) {
             // The timer may have looked while it went on.

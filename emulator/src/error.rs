@@ -284,7 +284,11 @@ impl Violations {
 
     /// Adds what is wrong about a name of 3 to 255 characters. Where both are, the pattern is named before the length.
     pub fn name(&mut self, name: &str, path: &str) {
-        if !is_name(name) {
+        let is_name = is_name(name);
+        if is_name && (3..=255).contains(&name.len()) {
+            return;
+        }
+        if !is_name {
             self.value(name, path, constraint::NAME_PATTERN);
         }
         if name.len() < 3 {

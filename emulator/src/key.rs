@@ -270,7 +270,7 @@ where
 fn plain_value(kind: ScalarType, component: &[u8]) -> Option<&[u8]> {
     match (kind, component) {
         (ScalarType::N, _) => Some(number_value(component)),
-        (_, [raw @ .., 0, 0]) if !raw.contains(&0) => Some(raw),
+        (_, [raw @ .., 0, 0]) if !has_zero(raw) => Some(raw),
         _ => None,
     }
 }
@@ -353,7 +353,7 @@ pub fn push_component(bytes: &mut KeyBytes, value: &AttributeValue) {
 
 /// Appends the beginning of a component: what all texts or binaries that begin so have in common.
 pub fn push_prefix(bytes: &mut KeyBytes, prefix: &[u8]) {
-    if memchr::memchr(0, prefix).is_none() {
+    if !has_zero(prefix) {
         bytes.extend_from_slice(prefix);
         return;
     }
@@ -362,6 +362,19 @@ pub fn push_prefix(bytes: &mut KeyBytes, prefix: &[u8]) {
         if byte == 0 {
             bytes.push(0xff);
         }
+    }
+}
+
+/// Whether there is a zero byte. Keys are short, so eight bytes are looked at in one step; the last steps may overlap.
+fn has_zero(bytes: &[u8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let zero_in = |chunk: &[u8; 8]| {
+        let word = u64::from_ne_bytes(*chunk);
+        word.wrapping_sub(ONES) & !word & (ONES << 7) != 0
+    };
+    match bytes.last_chunk() {
+        Some(last) => bytes.as_chunks().0.iter().any(zero_in) || zero_in(last),
+        None => bytes.contains(&0),
     }
 }
 
@@ -531,6 +544,21 @@ mod tests {
             let raw: Vec<u8> = line.iter().flat_map(|(.., raw)| raw.clone()).collect();
             let expect = digest::md5_start(TOKEN_PREFIX, &raw);
             assert_eq!(token(line.iter().map(|(kind, ..)| *kind), &bytes), expect, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn zeros_are_found() {
+        for length in 0..40 {
+            for filler in [1, 0x7f, 0x80, 0xff] {
+                let mut bytes = vec![filler; length];
+                assert!(!has_zero(&bytes), "{filler} {length}");
+                for at in 0..length {
+                    bytes[at] = 0;
+                    assert!(has_zero(&bytes), "{filler} {length} {at}");
+                    bytes[at] = filler;
+                }
+            }
         }
     }
 

@@ -309,7 +309,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
     }
     check_range_prefix(schema, &|name| clause_of(name).map(|clause| &clause.operator))?;
     let token = key::token(key::kinds(&schema.hash), &hash);
-    let mut prefix = hash.clone();
+    let mut prefix = KeyBytes::from_slice(&hash);
     let mut restricts_range = false;
     for attribute in &schema.range {
         let Some(clause) = clause_of(&attribute.name) else {
@@ -403,7 +403,7 @@ fn check_operand(attribute: &KeyAttribute, value: &AttributeValue) -> Result<(),
 /// The keys with `prefix` whose next component satisfies an operator other than equality.
 fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRange {
     let with = |value: &AttributeValue| {
-        let mut bytes = prefix.clone();
+        let mut bytes = KeyBytes::from_slice(prefix);
         key::push_component(&mut bytes, value);
         bytes
     };
@@ -419,7 +419,7 @@ fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRan
         KeyOperator::Ge(value) => KeyRange::of_token(token, with(value), end),
         KeyOperator::Between(low, high) => KeyRange::of_token(token, with(low), key::after_prefix(&with(high))),
         KeyOperator::BeginsWith(value) => {
-            let mut bytes = prefix.clone();
+            let mut bytes = KeyBytes::from_slice(prefix);
             match value {
                 AttributeValue::S(text) => key::push_prefix(&mut bytes, text.as_bytes()),
                 AttributeValue::B(raw) => key::push_prefix(&mut bytes, raw),

@@ -1,4 +1,4 @@
-//! The four operations that are timed everywhere: 100 partitions of 100 items of about 1 KB.
+//! The operations that are timed: 100 partitions of 100 items of about 1 KB.
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
@@ -6,7 +6,8 @@ use dynatwin_engine::engine::{Caller, Engine, Settings};
 
 pub const PARTITIONS: usize = 100;
 pub const ITEMS: usize = 100;
-pub const OPERATIONS: [&str; 4] = ["get", "put", "update", "query"];
+/// GetItem, PutItem, UpdateItem, Query, a statement that reads as GetItem does, and ListTables.
+pub const OPERATIONS: [&str; 6] = ["get", "put", "update", "query", "select", "list"];
 
 /// The CreateTable of the table.
 pub const CREATE: &str = r#"{"TableName":"bench","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]}"#;
@@ -43,6 +44,10 @@ fn body(operation: &str, partition: usize, number: usize) -> String {
         "update" => format!(
             r##"{{"TableName":"bench",{key},"UpdateExpression":"SET n = n + :one, #s = :s","ConditionExpression":"attribute_exists(pk)","ExpressionAttributeNames":{{"#s":"status"}},"ExpressionAttributeValues":{{":one":{{"N":"1"}},":s":{{"S":"DONE"}}}}}}"##
         ),
+        "select" => format!(
+            r#"{{"Statement":"SELECT * FROM \"bench\" WHERE pk = ? AND sk = ?","Parameters":[{{"S":"PROJECT#{partition:03}"}},{{"S":"TASK#{number:03}"}}]}}"#
+        ),
+        "list" => "{}".to_owned(),
         _ => format!(
             r#"{{"TableName":"bench","KeyConditionExpression":"pk = :p AND begins_with(sk, :s)","ExpressionAttributeValues":{{":p":{{"S":"PROJECT#{partition:03}"}},":s":{{"S":"TASK#{:02}"}}}}}}"#,
             number / 10
@@ -57,6 +62,8 @@ impl Workload {
             "get" => "GetItem",
             "put" => "PutItem",
             "update" => "UpdateItem",
+            "select" => "ExecuteStatement",
+            "list" => "ListTables",
             _ => "Query",
         };
         let engine = Engine::new(Settings {

@@ -3,7 +3,7 @@
 mod select;
 
 use super::check::{self, Report};
-use super::{output, statement, transaction};
+use super::{output, statement};
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context};
 use crate::limits;
@@ -35,8 +35,6 @@ fn carry_out(
     asked: &Asked,
     out: &mut Writer,
 ) -> Result<(), ApiError> {
-    // A token belongs to the statement and its parameters.
-    let fingerprint = transaction::fingerprint(&(&request.statement, &parameters));
     let text = request.statement.as_deref().unwrap_or_default();
     let prepared = Prepared::new(text, parameters.unwrap_or_default())?;
     if prepared.is_exists() {
@@ -48,8 +46,8 @@ fn carry_out(
     let page = select::Page {
         limit: request.limit,
         consistent: request.consistent_read.unwrap_or(false),
+        statement: text,
         token: request.next_token.as_deref(),
-        fingerprint,
         report: asked.report,
     };
     page.run(context, &prepared, out)

@@ -39,6 +39,10 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let mut get = plan::get(target, &key)?;
     get.consistent = request.consistent_read.unwrap_or(false);
     let item = execute::get(context, &get)?;
+    if let Some(item) = &item {
+        // An item's JSON is a little longer than its size.
+        out.reserve(item.size() + item.size() / 4 + 128);
+    }
     let mut answer = Object::open(out);
     if let Some(item) = &item {
         reading::item(&mut answer, "Item", item, projection.as_ref());

@@ -26,19 +26,18 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let lower = request
         .exclusive_start_table_name
         .map_or(Bound::Unbounded, Bound::Excluded);
-    let mut names: Vec<Name> = Vec::new();
-    if let Some(region) = context.engine.catalog().region(&context.scope) {
-        let tables = region.tables.read();
-        let there = tables
-            .range::<Name, _>((lower, Bound::Unbounded))
-            .filter(|(_, table)| table.shape().deleted_at.is_none_or(|gone| gone > context.now));
-        names.extend(there.map(|(name, _)| name.clone()).take(limit + 1));
-    }
-    let more = names.len() > limit;
-    names.truncate(limit);
+    let region = context.engine.catalog().region(&context.scope);
+    let tables = region.as_ref().map(|region| region.tables.read());
+    let mut names = tables
+        .iter()
+        .flat_map(|tables| tables.range::<Name, _>((lower.as_ref(), Bound::Unbounded)))
+        .filter(|(_, table)| table.shape().deleted_at.is_none_or(|gone| gone > context.now))
+        .map(|(name, _)| name.as_str());
+    let mut last = None;
     let mut answer = Object::open(out);
-    answer.strings("TableNames", names.iter().map(compact_str::CompactString::as_str));
-    if let Some(last) = names.last().filter(|_| more) {
+    let listed = names.by_ref().take(limit).inspect(|name| last = Some(*name));
+    answer.strings("TableNames", listed);
+    if let Some(last) = last.filter(|_| names.next().is_some()) {
         answer.string("LastEvaluatedTableName", last);
     }
     answer.close();

@@ -129,6 +129,14 @@ pub(super) struct Tree {
 }
 
 impl Tree {
+    /// An empty tree with room for so many expressions.
+    pub(super) fn with_capacity(nodes: usize) -> Tree {
+        Tree {
+            nodes: Vec::with_capacity(nodes),
+            ..Tree::default()
+        }
+    }
+
     pub(super) fn node(&self, id: Id) -> &Node {
         &self.nodes[id as usize]
     }

@@ -3,7 +3,7 @@
 
 use super::ast::{Binary, Id, Kind, Node, Span};
 use super::error::{self, fault, fault_at};
-use super::lexer;
+use super::lexer::{self, Token};
 use super::lower::Lowering;
 use crate::error::ApiError;
 use crate::expression::{Draft, Logic, Operator, Term};
@@ -131,7 +131,6 @@ impl<'s> Expressions<'_, 's> {
 
     fn lower(&mut self, id: Id) -> Result<Lowered, ApiError> {
         let node = self.node(id);
-        let place = self.lowering.place(node.token);
         match &node.kind {
             Kind::Variable(_) | Kind::Path { .. } => self.lowering.path(self.draft, id).map(Lowered::Term),
             Kind::Signed(sign, _) if self.setting == Setting::Update => Err(error::operand_count(sign.name(), 1)),
@@ -156,9 +155,9 @@ impl<'s> Expressions<'_, 's> {
                 Ok(self.test(*negated, Operator::Between, &operands))
             }
             Kind::In { negated, value, list } => self.within(*negated, *value, *list),
-            Kind::Is { negated, value, kind } => self.is(*negated, *value, kind, place),
-            Kind::Call { name, arguments } => self.call(name, *arguments, place),
-            Kind::Foreign(word) => Err(error::unsupported_token(word, place)),
+            Kind::Is { negated, value, kind } => self.is(*negated, *value, kind, node.token),
+            Kind::Call { name, arguments } => self.call(name, *arguments, node.token),
+            Kind::Foreign(word) => Err(error::unsupported_token(word, self.lowering.place(node.token))),
             _ => {
                 let value = self.lowering.constant(id)?;
                 Ok(Lowered::Term(self.lowering.value(self.draft, value)))
@@ -268,7 +267,7 @@ impl<'s> Expressions<'_, 's> {
         Ok(self.test(negated, Operator::In, &operands))
     }
 
-    fn is(&mut self, negated: bool, value: Id, kind: &str, place: error::Place) -> Result<Lowered, ApiError> {
+    fn is(&mut self, negated: bool, value: Id, kind: &str, token: Token) -> Result<Lowered, ApiError> {
         let letter = match kind {
             "MISSING" => None,
             "NULL" => Some("NULL"),
@@ -283,7 +282,7 @@ impl<'s> Expressions<'_, 's> {
                     format_args!(
                         "Unsupported data type for IS operator: {other}. Supported data types are [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST]"
                     ),
-                    place,
+                    self.lowering.place(token),
                 ));
             }
         };
@@ -300,11 +299,12 @@ impl<'s> Expressions<'_, 's> {
         Ok(self.test(negated, Operator::AttributeType, &[term, name]))
     }
 
-    fn call(&mut self, name: &str, arguments: Span, place: error::Place) -> Result<Lowered, ApiError> {
+    fn call(&mut self, name: &str, arguments: Span, token: Token) -> Result<Lowered, ApiError> {
         if matches!(name, "count" | "sum" | "min" | "max" | "avg") {
-            return Err(error::unsupported_token(name, place));
+            return Err(error::unsupported_token(name, self.lowering.place(token)));
         }
-        let function = Operator::function(name).ok_or_else(|| error::unknown_function(name, place))?;
+        let function =
+            Operator::function(name).ok_or_else(|| error::unknown_function(name, self.lowering.place(token)))?;
         if function.is_of_updates() != (self.setting == Setting::Update) {
             let expression = match self.setting {
                 Setting::Condition => "a condition",

@@ -182,7 +182,7 @@ fn keyword(word: &str) -> Option<Keyword> {
 
 /// The statement's tokens; the last one is the end. What is no token has no detail in its error.
 pub(super) fn tokens(statement: &str) -> Result<Vec<Token>, ApiError> {
-    let mut tokens: Vec<Token> = Vec::new();
+    let mut tokens: Vec<Token> = Vec::with_capacity(statement.len() / 4 + 2);
     let mut lexer = Lexer { statement, at: 0 };
     loop {
         let token = lexer.next().ok_or_else(|| not_well_formed(""))?;

@@ -15,11 +15,12 @@ type Parse<T> = Result<T, ApiError>;
 
 /// Parses a statement.
 pub(super) fn parse(text: &str) -> Parse<(Statement, Tree)> {
+    let tokens = lexer::tokens(text)?;
     let mut parser = Parser {
         text,
-        tokens: lexer::tokens(text)?,
         at: 0,
-        tree: Tree::default(),
+        tree: Tree::with_capacity(tokens.len()),
+        tokens,
         refusal: None,
     };
     let statement = parser.statement()?;

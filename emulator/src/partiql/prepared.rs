@@ -153,6 +153,11 @@ impl Prepared {
         target.ok().map(|(table, _)| table)
     }
 
+    /// The values that its expressions take, be they parameters or literals.
+    pub fn values(&self) -> &[AttributeValue] {
+        &self.values
+    }
+
     /// Whether the statement reads; the others write, or stand beside writes.
     pub fn reads(&self) -> bool {
         matches!(self.body, Body::Select { exists: false, .. })

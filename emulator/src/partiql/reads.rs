@@ -183,15 +183,18 @@ fn partitions<'r>(schema: &KeySchema, branches: &[Branch<'r>]) -> Result<Vec<Par
     groups
         .map(|group| {
             let value = group[0].1;
-            let whole = selection(schema, value, None)?;
             if group.len() > 1 && group.iter().any(|(_, _, branch)| branch.negated) {
                 // What denies a sort key may overlap: the partition is read once, and filtered.
-                return Ok((value, vec![whole]));
+                return Ok((value, vec![selection(schema, value, None)?]));
             }
             let mut ranges = group
                 .iter()
                 .map(|(_, _, branch)| {
-                    branch.range.iter().try_fold(whole.clone(), |range, operator| {
+                    let Some((first, others)) = branch.range.split_first() else {
+                        return selection(schema, value, None);
+                    };
+                    let first = selection(schema, value, Some(*first))?;
+                    others.iter().try_fold(first, |range, operator| {
                         Ok(range.intersection(selection(schema, value, Some(*operator))?))
                     })
                 })

@@ -4,6 +4,9 @@ use super::encode::Writer;
 use crate::clock::Moment;
 use crate::value::{Item, Map};
 
+/// Bytes that are made room for when an answer begins, unless there is room already.
+const SMALL_ANSWER: usize = 128;
+
 /// A JSON object that is being written.
 ///
 /// ```
@@ -41,6 +44,9 @@ pub struct List<'w>(&'w mut Writer);
 impl<'w> Object<'w> {
     /// Opens an object.
     pub fn open(writer: &'w mut Writer) -> Object<'w> {
+        if writer.is_empty() {
+            writer.reserve(SMALL_ANSWER);
+        }
         writer.open_object();
         Object(writer)
     }

@@ -185,22 +185,26 @@ impl<'a> Reader<'a> {
         if self.solid() != Some(b'"') {
             return Err(SyntaxError);
         }
-        let start = self.at + 1;
-        let rest = self.text.as_bytes().get(start..).ok_or(SyntaxError)?;
-        let end = start + plain_length(rest);
-        self.at = end;
-        match self.byte() {
+        let rest = self.text.get(self.at + 1..).ok_or(SyntaxError)?;
+        let (plain, special) = rest
+            .split_at_checked(plain_length(rest.as_bytes()))
+            .ok_or(SyntaxError)?;
+        self.at += 1 + plain.len();
+        match special.as_bytes().first() {
             Some(b'"') => {
                 self.at += 1;
-                self.text.get(start..end).map(Cow::Borrowed).ok_or(SyntaxError)
+                Ok(Cow::Borrowed(plain))
             }
-            Some(b'\\') => {
-                let mut text = self.text.get(start..end).ok_or(SyntaxError)?.to_owned();
-                self.rest_of_string(|part| text.push_str(part))?;
-                Ok(Cow::Owned(text))
-            }
+            Some(b'\\') => self.escaped_string(plain.to_owned()).map(Cow::Owned),
             _ => Err(SyntaxError),
         }
+    }
+
+    /// A string that begins with `text`, from the escape behind that.
+    #[cold]
+    fn escaped_string(&mut self, mut text: String) -> Result<String, SyntaxError> {
+        self.rest_of_string(|part| text.push_str(part))?;
+        Ok(text)
     }
 
     /// The text of an object that is nothing but `{"S":"text"}`, with a member of one letter and nothing escaped, and
@@ -218,7 +222,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let start = self.text.len() - rest.len();
-        let text = self.text.get(start..start + length)?;
+        let text = self.text.get(start..)?.get(..length)?;
         self.at = start + length + 2;
         Some((*letter, text))
     }

@@ -16,32 +16,53 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
     }
 }
 
-#[allow(clippy::needless_bitwise_bool)] // lazy operators would branch at each byte
+/// Words that are looked at one by one before larger steps are worth their start.
+const WORDS: usize = 3;
+/// Bytes of a larger step.
+const BLOCK: usize = 64;
+
 fn plain_length_of_long(bytes: &[u8]) -> usize {
-    let mut at = 0;
+    plain_length_of_words(bytes, WORDS).unwrap_or_else(|| {
+        let start = 8 * WORDS;
+        let blocks = start + BLOCK * plain_blocks(&bytes[start..]);
+        blocks + plain_length_of_words(&bytes[blocks..], usize::MAX).unwrap_or(0)
+    })
+}
+
+/// The plain length, looked for word by word; `None` if so many words are plain.
+#[inline]
+fn plain_length_of_words(bytes: &[u8], words: usize) -> Option<usize> {
     let mut rest = bytes;
-    loop {
+    for _ in 0..words {
+        let before = bytes.len() - rest.len();
         let Some((chunk, after)) = rest.split_first_chunk::<8>() else {
-            return at + plain_length_of_rest(rest);
+            return Some(before + plain_length_of_rest(rest));
         };
         let special = specials(u64::from_le_bytes(*chunk));
         if special != 0 {
-            return at + (special.trailing_zeros() / 8) as usize;
+            return Some(before + (special.trailing_zeros() / 8) as usize);
         }
         rest = after;
-        at += 8;
-        // From here on 32 bytes a step: the compiler makes vector instructions of it.
-        while let Some((chunk, after)) = rest.split_first_chunk::<32>() {
-            let special = chunk.iter().fold(false, |special, byte| {
-                special | (*byte == b'"') | (*byte == b'\\') | (*byte < 0x20)
-            });
-            if special {
-                break;
-            }
-            rest = after;
-            at += 32;
-        }
     }
+    None
+}
+
+/// How many blocks stand before the first that has something special.
+fn plain_blocks(bytes: &[u8]) -> usize {
+    bytes
+        .as_chunks::<BLOCK>()
+        .0
+        .iter()
+        .take_while(|block| is_plain(block))
+        .count()
+}
+
+/// Whether nothing in a block is special: the compiler makes vector instructions of it.
+#[allow(clippy::needless_bitwise_bool)] // lazy operators would branch at each byte
+fn is_plain(block: &[u8; BLOCK]) -> bool {
+    !block.iter().fold(false, |special, byte| {
+        special | (*byte == b'"') | (*byte == b'\\') | (*byte < 0x20)
+    })
 }
 
 fn plain_length_of_rest(bytes: &[u8]) -> usize {
@@ -68,7 +89,7 @@ mod tests {
     #[test]
     fn it_finds_the_first_special_byte() {
         for special in [b'"', b'\\', 0, 0x1f, b'\n'] {
-            for length in 0..80 {
+            for length in 0..170 {
                 for at in 0..length {
                     for filler in [b'a', b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff] {
                         let mut bytes = vec![filler; length];

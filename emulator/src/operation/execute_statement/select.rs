@@ -1,7 +1,7 @@
 //! A page of a SELECT: its ranges one after the other, until one of them is cut short.
 
 use super::super::check::Report;
-use super::super::{output, reading, statement};
+use super::super::{output, reading, statement, transaction};
 use crate::capacity::Consumed;
 use crate::error::ApiError;
 use crate::execute::{Context, Entry, Source};
@@ -21,10 +21,10 @@ pub struct Page<'r> {
     pub limit: Option<i64>,
     /// `ConsistentRead`.
     pub consistent: bool,
+    /// `Statement`.
+    pub statement: &'r str,
     /// `NextToken`.
     pub token: Option<&'r str>,
-    /// What the token has to belong to.
-    pub fingerprint: u64,
     /// `ReturnConsumedCapacity`.
     pub report: Report,
 }
@@ -60,13 +60,20 @@ impl Page<'_> {
         let reading = self.reading(context, prepared, &target, &select)?;
         let reads = Reads::plan(target.definition(), reading.index, &select)?;
         let start = match self.token {
-            Some(token) => Some(NextToken::decode(token, self.fingerprint ^ target.table.ordinal)?),
+            Some(token) => Some(NextToken::decode(token, self.fingerprint(prepared, &target))?),
             None => None,
         };
         let read = self.read(context, &reading, reads, start)?;
-        let count = self.answer(&reading, &read, out);
+        let next = read.next.as_ref();
+        let next = next.map(|next| next.encode(self.fingerprint(prepared, &target)));
+        let count = self.answer(&reading, &read, next.as_deref(), out);
         context.tell(|draft| draft.answer_of_range(&target.table.name, count));
         Ok(())
+    }
+
+    /// What a token belongs to: the statement with its values, and the table.
+    fn fingerprint(&self, prepared: &Prepared, target: &Target) -> u64 {
+        transaction::fingerprint(&(self.statement, prepared.values())) ^ target.table.ordinal
     }
 
     /// What is read, and that it can give what is asked of it.
@@ -161,8 +168,12 @@ impl Page<'_> {
     }
 
     /// Appends the answer; says how many items are in it.
-    fn answer(&self, reading: &Reading<'_, '_>, read: &Read, out: &mut Writer) -> u64 {
+    fn answer(&self, reading: &Reading<'_, '_>, read: &Read, next: Option<&str>, out: &mut Writer) -> u64 {
         let mut count = 0;
+        if reading.select.columns.is_none() {
+            // The items' JSON is a little longer than their size.
+            out.reserve(read.bytes + read.bytes / 4 + 128);
+        }
         let mut answer = Object::open(out);
         let mut items = answer.list("Items");
         for (at, entry) in read.items.iter().enumerate() {
@@ -178,9 +189,8 @@ impl Page<'_> {
             }
         }
         items.close();
-        if let Some(next) = &read.next {
-            let fingerprint = self.fingerprint ^ reading.target.table.ordinal;
-            answer.string("NextToken", &next.encode(fingerprint));
+        if let Some(next) = next {
+            answer.string("NextToken", next);
         }
         if self.report != Report::None {
             let consumed = self.consumed(reading, read);

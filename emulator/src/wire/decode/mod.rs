@@ -106,21 +106,23 @@ fn decode<S: Shape>(body: &[u8], layer: ValueLayer) -> Result<S::Into, ApiError>
         faults: Faults::new(layer),
         numbers: None,
     };
-    match decoder.document::<S>() {
-        Ok(request) => decoder.faults.finish().map(|()| request),
+    // Requests are large: they are filled in place, and moved once.
+    let mut request = S::Into::default();
+    match decoder.document::<S>(&mut request) {
+        Ok(()) => decoder.faults.finish().map(|()| request),
         Err(Stop::Mismatch(text)) if check_syntax(body).is_ok() => Err(ApiError::new(ErrorKind::Serialization, text)),
         Err(_) => Err(not_json()),
     }
 }
 
 impl Decoder<'_> {
-    fn document<S: Shape>(&mut self) -> Read<S::Into> {
+    fn document<S: Shape>(&mut self, request: &mut S::Into) -> Read<()> {
         if self.reader.peek()? != Token::Object {
             return Err(Stop::Syntax);
         }
-        let request = self.members::<S>()?;
+        self.members::<S>(request)?;
         self.reader.end()?;
-        Ok(request)
+        Ok(())
     }
 
     /// Reads a member's value, unless it is null.

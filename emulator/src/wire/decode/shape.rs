@@ -24,21 +24,22 @@ fn stop(text: &'static str) -> Stop {
 
 impl Decoder<'_> {
     /// The members of an object that comes next.
-    pub(super) fn members<S: Shape>(&mut self) -> Read<S::Into> {
-        let mut into = S::Into::default();
+    pub(super) fn members<S: Shape>(&mut self, into: &mut S::Into) -> Read<()> {
         self.reader.enter()?;
         let mut first = true;
         while let Some(name) = self.reader.member(first)? {
             first = false;
-            S::member(&mut into, &name, self)?;
+            S::member(into, &name, self)?;
         }
-        Ok(into)
+        Ok(())
     }
 
     /// A structure.
     pub(super) fn structure<S: Shape>(&mut self, place: Place) -> Read<S::Into> {
         self.expect_structure(place, S::CLASS)?;
-        self.members::<S>()
+        let mut into = S::Into::default();
+        self.members::<S>(&mut into)?;
+        Ok(into)
     }
 
     pub(super) fn expect_structure(&mut self, place: Place, class: &str) -> Read<()> {

@@ -67,12 +67,11 @@ impl Service {
     /// assert_eq!(Service::of_target("dynamodb_20120810.GetItem"), None);
     /// ```
     pub fn of_target(target: &str) -> Option<(Service, &str)> {
-        let (service, operation) = target.split_once('.')?;
-        match service {
-            "DynamoDB_20120810" => Some((Service::DynamoDb, operation)),
-            "DynamoDBStreams_20120810" => Some((Service::Streams, operation)),
-            _ => None,
+        if let Some(operation) = target.strip_prefix("DynamoDB_20120810.") {
+            return Some((Service::DynamoDb, operation));
         }
+        let operation = target.strip_prefix("DynamoDBStreams_20120810.")?;
+        Some((Service::Streams, operation))
     }
 }
 
