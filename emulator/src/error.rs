@@ -148,6 +148,8 @@ pub enum Detail {
     Nothing,
     /// The item that failed the condition (`ReturnValuesOnConditionCheckFailure`).
     Item(Item),
+    /// The item that failed the condition of ExecuteStatement, which spells its text's member in another way.
+    StatementItem(Item),
     /// Why a request was throttled.
     Throttling(Vec<ThrottlingReason>),
     /// What became of each action of a cancelled transaction.
@@ -211,6 +213,14 @@ impl ApiError {
     /// The text, if the error has one.
     pub fn message(&self) -> Option<&str> {
         self.0.message.as_deref()
+    }
+
+    /// The same error as ExecuteStatement answers it.
+    pub fn of_statement(mut self) -> ApiError {
+        if let Detail::Item(item) = self.0.detail {
+            self.0.detail = Detail::StatementItem(item);
+        }
+        self
     }
 
     /// What the error carries besides its text.

@@ -215,6 +215,20 @@ impl Number {
         })
     }
 
+    /// The hash of the same number as a Java `BigDecimal` without trailing zeros.
+    pub fn java_hash(self) -> i32 {
+        let words = [self.high >> 32, self.high, self.low >> 32, self.low];
+        let magnitude = words
+            .into_iter()
+            .fold(0_i32, |hash, word| hash.wrapping_mul(31).wrapping_add(word as i32));
+        let unscaled = if self.negative {
+            magnitude.wrapping_neg()
+        } else {
+            magnitude
+        };
+        unscaled.wrapping_mul(31).wrapping_sub(i32::from(self.exponent))
+    }
+
     /// Whether this is zero.
     pub fn is_zero(self) -> bool {
         self.high == 0 && self.low == 0
@@ -443,6 +457,24 @@ mod tests {
 
     fn number(text: &str) -> Number {
         text.parse().unwrap_or_else(|error| panic!("{text}: {error:?}"))
+    }
+
+    #[test]
+    fn java_hashes() {
+        // As `new BigDecimal(text).stripTrailingZeros().hashCode()` in Java 17.
+        for (text, expect) in [
+            ("0", 0),
+            ("1", 31),
+            ("100", 29),
+            ("-7", -217),
+            ("0.25", 777),
+            ("1e20", 11),
+            ("9007199254740993", 2_015_363_103),
+            ("99999999999999999999999999999999999999", -427_198_386),
+            ("-12345678901234567890123", -647_166_414),
+        ] {
+            assert_eq!(text.parse::<Number>().unwrap().java_hash(), expect, "{text}");
+        }
     }
 
     #[test]

@@ -34,6 +34,7 @@ struct Outcome {
 }
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    out.order_number_sets_by_hash();
     let mut request = BatchExecuteStatement::decode(body)?;
     let report = check_members(&request)?;
     let mut sent = request.statements.take().unwrap_or_default();

@@ -40,6 +40,7 @@ fn carry_out(
     if prepared.is_exists() {
         return Err(ApiError::exists_misplaced());
     }
+    out.order_number_sets_by_hash();
     if !prepared.reads() {
         return write(context, &prepared, asked, out);
     }
@@ -82,7 +83,7 @@ fn write(context: &Context<'_>, prepared: &Prepared, asked: &Asked, out: &mut Wr
     key = statement::written_key(&statement, &target)?;
     statement::check_key(&statement, &target, &key)?;
     let write = statement::write(statement, target, &key, asked.show_item)?;
-    let change = execute::write(context, &write)?;
+    let change = execute::write(context, &write).map_err(ApiError::of_statement)?;
     let mut answer = Object::open(out);
     let mut items = answer.list("Items");
     if let Some(item) = statement::returned(prepared.returning(), &write, &change) {

@@ -27,6 +27,7 @@ struct Step<'r> {
 type StepKey = Result<Map, ApiError>;
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
+    out.order_number_sets_by_hash();
     let mut request = ExecuteTransaction::decode(body)?;
     let report = check_members(&request)?;
     let fingerprint = transaction::fingerprint(&request.transact_statements);

@@ -60,6 +60,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         plan::check_projected(target.definition(), index, projection)?;
     }
     scope.check_all_used()?;
+    out.order_number_sets_by_hash();
     PageRead {
         target: &target,
         source,

@@ -94,6 +94,7 @@ fn encode(
     projections: &[Option<Projection<'_>>],
     report: Report,
 ) {
+    out.order_number_sets_by_hash();
     let mut answer = Object::open(out);
     let mut responses = answer.list("Responses");
     for (item, projection) in items.iter().zip(projections) {

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::scan::plain_length;
 use crate::clock::Moment;
+use crate::number::Number;
 use crate::value::{AttributeValue, Item, Map};
 
 /// Writes JSON. Commas are put by looking at what was written last, so the caller only says what comes.
@@ -22,17 +23,32 @@ use crate::value::{AttributeValue, Item, Map};
 /// assert_eq!(writer.finish(), br#"{"Count":2,"Items":[{"NULL":true},{"S":"a\"b"}]}"#);
 /// ```
 #[derive(Debug, Default)]
-pub struct Writer(Vec<u8>);
+pub struct Writer(Vec<u8>, NumberSets);
+
+/// In which order number sets are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum NumberSets {
+    /// By value, as they are stored.
+    #[default]
+    Sorted,
+    /// By hash, as the service's older layer reads them out of a Java `HashSet` (observed 2026).
+    Hashed,
+}
 
 impl Writer {
     /// A writer of nothing yet.
     pub const fn new() -> Writer {
-        Writer(Vec::new())
+        Writer(Vec::new(), NumberSets::Sorted)
     }
 
     /// A writer with room for this many bytes.
     pub fn with_capacity(bytes: usize) -> Writer {
-        Writer(Vec::with_capacity(bytes))
+        Writer(Vec::with_capacity(bytes), NumberSets::Sorted)
+    }
+
+    /// Writes number sets by hash from here on, as Scan, TransactGetItems and PartiQL do.
+    pub fn order_number_sets_by_hash(&mut self) {
+        self.1 = NumberSets::Hashed;
     }
 
     /// Makes room for this many more bytes.
@@ -207,6 +223,9 @@ impl Writer {
 
     /// A stored item, whose JSON is made once and kept.
     pub fn item(&mut self, item: &Item) -> &mut Writer {
+        if self.1 == NumberSets::Hashed && item.attributes().iter().any(|(_, value)| has_number_set(value)) {
+            return self.attributes(item.attributes());
+        }
         self.json(item.encoded(|attributes| encode_attributes(attributes, item.size())))
     }
 
@@ -267,14 +286,19 @@ impl Writer {
             AttributeValue::L(list) => self.list(list, Writer::typed),
             AttributeValue::M(map) => self.map(map),
             AttributeValue::Ss(set) => self.list(set, |writer, text| writer.quoted(text)),
-            AttributeValue::Ns(set) => self.list(set, |writer, number| {
-                writer.0.push(b'"');
-                number.write(&mut writer.0);
-                writer.0.push(b'"');
-            }),
+            AttributeValue::Ns(set) if self.1 == NumberSets::Hashed => self.numbers(by_hash(set)),
+            AttributeValue::Ns(set) => self.numbers(set),
             AttributeValue::Bs(set) => self.list(set, |writer, bytes| writer.base64(bytes)),
         }
         self.0.push(b'}');
+    }
+
+    fn numbers<'n>(&mut self, numbers: impl IntoIterator<Item = &'n Number>) {
+        self.list(numbers, |writer, number| {
+            writer.0.push(b'"');
+            number.write(&mut writer.0);
+            writer.0.push(b'"');
+        });
     }
 
     fn base64(&mut self, bytes: &[u8]) {
@@ -286,6 +310,28 @@ impl Writer {
         self.0.truncate(start + written);
         self.0.push(b'"');
     }
+}
+
+/// Values are never deeper than the reader keeps them, so this recursion is bounded.
+fn has_number_set(value: &AttributeValue) -> bool {
+    match value {
+        AttributeValue::Ns(_) => true,
+        AttributeValue::L(list) => list.iter().any(has_number_set),
+        AttributeValue::M(map) => map.iter().any(|(_, value)| has_number_set(value)),
+        _ => false,
+    }
+}
+
+/// The numbers in the order of a Java `HashSet` to which they were added by value: by bucket, of which there are 16, and
+/// twice as many whenever three quarters of them are exceeded.
+fn by_hash<'n>(numbers: impl IntoIterator<Item = &'n Number>) -> Vec<&'n Number> {
+    let mut numbers: Vec<&Number> = numbers.into_iter().collect();
+    let buckets = (numbers.len() * 4).div_ceil(3).next_power_of_two().max(16) as u32;
+    numbers.sort_by_key(|number| {
+        let hash = number.java_hash() as u32;
+        (hash ^ (hash >> 16)) & (buckets - 1)
+    });
+    numbers
 }
 
 /// An item's JSON, as [`Item::encoded`] keeps it.

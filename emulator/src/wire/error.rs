@@ -123,11 +123,15 @@ pub fn encode_error(error: &ApiError) -> Vec<u8> {
         .name("__type")
         .string(&format!("{}{}", package(error), exception(error.kind())));
     if let Some(message) = error.message() {
-        writer.name(message_member(error.kind())).string(message);
+        let member = match error.detail() {
+            Detail::StatementItem(_) => "Message",
+            _ => message_member(error.kind()),
+        };
+        writer.name(member).string(message);
     }
     match error.detail() {
         Detail::Nothing => {}
-        Detail::Item(item) => {
+        Detail::Item(item) | Detail::StatementItem(item) => {
             writer.name("Item").item(item);
         }
         Detail::Throttling(reasons) => throttling(&mut writer, error.kind(), reasons),

@@ -71,8 +71,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the lock of the client tokens, between looking and taking",
         file: "src/execute/tokens.rs",
-        locked: "            None => {\n                remembered.records.insert(",
-        unlocked: "            None => {\n                drop(remembered);\n                let mut remembered = self.0.lock();\n                remembered.records.insert(",
+        locked: "        if remembered.records.len() >= self.most {",
+        unlocked: "        drop(remembered);\n        let mut remembered = self.remembered.lock();\n        if remembered.records.len() >= self.most {",
         models: &["a_transaction_with_a_token_happens_once"],
     },
     Patch {

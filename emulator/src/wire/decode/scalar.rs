@@ -29,16 +29,22 @@ impl<'a> Decoder<'a> {
         self.borrowed_text().map(Text::from)
     }
 
-    /// A flag; the words in quotes will do.
+    /// A flag; in quotes, words for yes and no will do.
     pub(super) fn boolean(&mut self) -> Read<bool> {
         match self.reader.peek()? {
             Token::True => Ok(self.reader.word("true").map(|()| true)?),
             Token::False => Ok(self.reader.word("false").map(|()| false)?),
-            Token::String => match self.reader.string()?.as_ref() {
-                "true" => Ok(true),
-                "false" => Ok(false),
-                _ => Err(Stop::Mismatch("Unexpected token received from parser".into())),
-            },
+            Token::String => {
+                let text = self.reader.string()?;
+                let is_one_of = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+                if is_one_of(&["true", "t", "yes", "y", "1"]) {
+                    Ok(true)
+                } else if is_one_of(&["false", "f", "no", "n", "0"]) {
+                    Ok(false)
+                } else {
+                    Err(Stop::Mismatch("Unexpected token received from parser".into()))
+                }
+            }
             other => Err(self.mismatch(other, "Boolean", "class java.lang.Boolean")?),
         }
     }

@@ -383,6 +383,7 @@ fn shapes_of_values() {
         r#"{"S":""}"#,
         r#"{"B":""}"#,
         r#"{"BOOL":"true"}"#,
+        r#"{"BOOL":"yes"}"#,
         r#"{"SS":[""]}"#,
         r#"{"L":[]}"#,
     ] {
@@ -405,7 +406,7 @@ fn types_of_values() {
     for (value, expect) in [
         (r#"{"S":1}"#, "S NUMBER_VALUE cannot be converted to String"),
         (r#"{"N":3}"#, "S NUMBER_VALUE cannot be converted to String"),
-        (r#"{"BOOL":"yes"}"#, "S Unexpected token received from parser"),
+        (r#"{"BOOL":"maybe"}"#, "S Unexpected token received from parser"),
         (r#"{"SS":"a"}"#, "S Unexpected field type"),
         (r#"{"NS":[1]}"#, "S NUMBER_VALUE cannot be converted to String"),
         (r#"{"L":{}}"#, "S Start of structure or map found where not expected"),
