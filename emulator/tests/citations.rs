@@ -2,6 +2,7 @@
 //!
 //! A citation is `04 12.3` (page 04, section 12.3), in the `evidence` and `about` of `tests/cases/*.json`, in the model's exception
 //! lists, and in comments, where it stands after `docs/behavior:`. `04 4.1 to 4.4` and `04 1, 2 and 9.1` cite several sections of one page.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -145,8 +145,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the lock of the fault rules, between counting and judging",
         file: "src/fault.rs",
-        locked: "        let mut installed = self.rules.lock();\n        let cleared = installed.cleared;\n        let Installed { rules, shares, .. } = &mut *installed;\n        for report in rules {\n            if !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
-        unlocked: "        let cleared = 0;\n        let (mut copied, shares) = (self.rules.lock().rules.clone(), &mut Counted::default());\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            if !report.rule.matches(subject) {\n                continue;\n            }\n",
+        locked: "        let mut installed = self.rules.lock();\n        let cleared = installed.cleared;\n        let Installed { rules, shares, .. } = &mut *installed;\n        for report in rules {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
+        unlocked: "        let cleared = 0;\n        let (mut copied, shares) = (self.rules.lock().rules.clone(), &mut Counted::default());\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n",
         models: &["a_fault_rule_is_spent_once"],
     },
     Patch {
