@@ -427,6 +427,24 @@ impl Engine {
         self.controls().run_due();
     }
 
+    /// Lets writes that would store more fail with an `InternalServerError`, or no longer: for a process that has as much
+    /// memory as it may have. Reads, deletes, and writes that make an item smaller go on.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// engine.refuse_growth(true);
+    /// assert_eq!(engine.dispatch(&caller, "ListTables", b"{}").status, 200);
+    /// ```
+    pub fn refuse_growth(&self, refuse: bool) {
+        self.state.refuse_growth(refuse);
+    }
+
     /// Removes all tables, rules, tokens, and conditions of single tables. Clock, seed and conditions stay.
     pub fn reset(&self) {
         self.controls().reset();

@@ -797,6 +797,14 @@ impl ApiError {
         ApiError::new(ErrorKind::InternalServerError, "Internal server error")
     }
 
+    /// The emulator stores as much as it may.
+    pub fn out_of_memory() -> ApiError {
+        ApiError::new(
+            ErrorKind::InternalServerError,
+            "The emulator stores as much as its memory limit allows; reads and deletes go on.",
+        )
+    }
+
     /// The service is not to be reached.
     pub fn unavailable() -> ApiError {
         ApiError::new(ErrorKind::ServiceUnavailable, "Service is temporarily unavailable")

@@ -92,6 +92,9 @@ impl Context<'_> {
         if let Some(latency) = &self.engine.conditions_of(&self.scope, table).latency {
             self.take(latency);
         }
+        if self.engine.is_full() && FILLING.contains(&self.operation) {
+            return Err(ApiError::out_of_memory());
+        }
         match self.engine.faults().judge(&Subject {
             operation: self.operation,
             table,
@@ -149,6 +152,9 @@ enum Throttled {
     /// With this exception.
     With(ErrorKind),
 }
+
+/// Operations that fill a new table with items.
+const FILLING: [&str; 3] = ["ImportTable", "RestoreTableFromBackup", "RestoreTableToPointInTime"];
 
 /// Whether an error is a throttle: in a batch its entry comes back unprocessed.
 pub fn is_throttle(error: &ApiError) -> bool {

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Readers, Tokens};
+use crate::change::Change;
 use crate::conditions::Conditions;
 use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
 use crate::journal::Journal;
 use crate::reclaim::Reclaimer;
 use crate::storage::{Catalog, Scope};
-use crate::sync::RwLock;
+use crate::sync::{AtomicBool, Ordering, RwLock};
 use crate::transfer::Depot;
 use crate::value::Name;
 
@@ -39,6 +40,7 @@ pub struct State {
     decided: Ordinals,
     readers: Readers,
     journal: Journal,
+    full: AtomicBool,
 }
 
 impl State {
@@ -58,6 +60,7 @@ impl State {
             decided: Ordinals::default(),
             readers: Readers::default(),
             journal: Journal::default(),
+            full: AtomicBool::new(false),
         }
     }
 
@@ -119,6 +122,21 @@ impl State {
     /// What was asked, while somebody watches.
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// Lets changes that would store more fail, or no longer.
+    pub fn refuse_growth(&self, refuse: bool) {
+        self.full.store(refuse, Ordering::Relaxed);
+    }
+
+    /// Whether nothing more can be stored.
+    pub fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    /// Whether a change would store more, and nothing more can be stored.
+    pub fn refuses(&self, change: &Change) -> bool {
+        self.is_full() && change.growth() > 0
     }
 
     /// The conditions of all tables without their own.

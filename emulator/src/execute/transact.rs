@@ -80,6 +80,7 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
         let same = |(place, _, change): &&(usize, bool, Change)| *place == at && change.key.token == write.key.token;
         let pending = changes.iter().filter(same).map(|(_, _, change)| change.growth()).sum();
         match write.change(&locked[at].2, &locked[at].1, pending) {
+            Ok(change) if context.engine.refuses(&change) => return Err(ApiError::out_of_memory()),
             Ok(change) => changes.push((at, write.changes(&change), change)),
             Err(error) => *failure = Some(error),
         }

@@ -253,6 +253,9 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         due::run_locked(table, &shape, partition, Arc::make_mut(&mut guard), context.now);
     }
     let mut change = write.change(&shape, &guard, 0);
+    if change.as_ref().is_ok_and(|change| context.engine.refuses(change)) {
+        change = Err(ApiError::out_of_memory());
+    }
     if table.capacity.is_counted() {
         if !paid {
             if let Ok(change) = &change {

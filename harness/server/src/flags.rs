@@ -68,6 +68,8 @@ pub struct Flags {
     pub health_status: Option<u16>,
     /// Whether the command line has DynamoDB Local's form: `-jar`, or one of its flags with a single dash.
     pub like_dynamodb_local: bool,
+    /// `--max-memory`, in bytes.
+    pub max_memory: Option<u64>,
     /// `--no-control`.
     pub no_control: bool,
     /// `--s3-dir`.
@@ -93,6 +95,7 @@ impl Default for Flags {
             allowed_hosts: Vec::new(),
             health_status: None,
             like_dynamodb_local: false,
+            max_memory: None,
             no_control: false,
             s3_dir: None,
         }
@@ -276,6 +279,11 @@ const FLAGS: &[Flag] = &[
         help: "understood: there is no telemetry",
     },
     Flag {
+        name: "maxMemory",
+        does: Does::Value("SIZE", |flags, value| put(&mut flags.max_memory, size(value).map(Some))),
+        help: "how much memory the server may use, such as 512MB or 2GB; beyond it writes that store more fail with InternalServerError, and reads and deletes go on (no limit)",
+    },
+    Flag {
         name: "noControl",
         does: Does::Switch(|flags, on| flags.no_control = on),
         help: "what is under /_dynatwin/ can be looked at, and changes nothing",
@@ -316,6 +324,20 @@ fn clock(value: &str) -> Option<ClockChoice> {
         "settable" => Some(ClockChoice::Settable),
         moment => Moment::parse(moment).map(ClockChoice::From),
     }
+}
+
+/// A number of bytes, or of kilobytes (1,024 bytes), megabytes or gigabytes.
+fn size(value: &str) -> Option<u64> {
+    let value = value.to_ascii_uppercase();
+    let number = value.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    let unit = match value.get(number.len()..)? {
+        "" | "B" => 1,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        _ => return None,
+    };
+    number.trim_end().parse::<u64>().ok()?.checked_mul(unit)
 }
 
 fn speed(value: &str) -> Option<f64> {
@@ -603,6 +625,13 @@ mod tests {
                 },
             ),
             (
+                "--max-memory 512MB",
+                Flags {
+                    max_memory: Some(512 * 1024 * 1024),
+                    ..Flags::default()
+                },
+            ),
+            (
                 "--no-control",
                 Flags {
                     no_control: true,
@@ -678,6 +707,8 @@ mod tests {
             ("--conditions windy", "--conditions: 'windy' is not calm|aws|storm"),
             ("--speed 0", "--speed: '0' is not X"),
             ("--cors ,", "--cors: ',' is not LIST"),
+            ("--max-memory much", "--max-memory: 'much' is not SIZE"),
+            ("--max-memory 99999999999G", "--max-memory: '99999999999G' is not SIZE"),
             ("--health-status 204", "--health-status: '204' is not 200|400"),
             ("--speed NaN", "--speed: 'NaN' is not X"),
             (

@@ -1,5 +1,7 @@
 //! The `dynatwin` binary.
 
+mod memory;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -60,6 +62,10 @@ fn run(flags: &Flags) -> ExitCode {
         Ok(signals) => signals,
         Err(error) => return complain(&format!("signals cannot be received: {error}"), 1),
     };
+    let limited = flags.max_memory.map(|bytes| memory::limit(Arc::clone(&engine), bytes));
+    if let Some(Err(sentence)) = limited {
+        return complain(&sentence, 1);
+    }
     let server = match serve(engine, options) {
         Ok(server) => server,
         Err(error) => return complain(&error.to_string(), 1),

@@ -1,6 +1,8 @@
 //! The binary: its exit codes, what it says, and how it stops.
 #![allow(clippy::unwrap_used)] // a test may fail
 
+mod support;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};
@@ -183,6 +185,47 @@ fn what_a_request_says_cannot_forge_the_log() {
     );
     assert_eq!(err.lines().count(), 3, "{err}");
     assert!(err.chars().all(|char| char == '\n' || !char.is_control()), "{err:?}");
+}
+
+#[test]
+#[cfg(not(target_env = "msvc"))]
+fn a_server_that_is_full_serves_reads_and_deletes() {
+    let server = Running::start(&["--port", "0", "--max-memory", "48MB", "--log", "off"]);
+    let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut ask = |operation: &str, body: &str| {
+        let request = format!(
+            "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-amz-json-1.0\r\n\
+             x-amz-target: DynamoDB_20120810.{operation}\r\nx-amz-date: 20260101T000000Z\r\n\
+             authorization: AWS4-HMAC-SHA256 Credential=me/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        support::read(&mut stream).unwrap().status()
+    };
+    let table = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk",
+        "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}"#;
+    let value = "v".repeat(300_000);
+    let put = |number: usize| {
+        format!(r#"{{"TableName": "tab", "Item": {{"pk": {{"S": "{number}"}}, "v": {{"S": "{value}"}}}}}}"#)
+    };
+    let key = |number: usize| format!(r#"{{"TableName": "tab", "Key": {{"pk": {{"S": "{number}"}}}}}}"#);
+    assert_eq!(ask("CreateTable", table), 200);
+    let mut count = 0;
+    while ask("PutItem", &put(count)) == 200 {
+        count += 1;
+        assert!(count < 10_000, "nothing is refused");
+    }
+    assert!(count > 20, "{count} items are not 48 MB");
+    assert_eq!(ask("GetItem", &key(0)), 200);
+    for number in 0..count {
+        assert_eq!(ask("DeleteItem", &key(number)), 200);
+    }
+    // The allocator is looked at again soon.
+    while ask("PutItem", &put(0)) == 500 {
+        std::thread::yield_now();
+    }
 }
 
 #[test]
