@@ -283,6 +283,8 @@ pub struct Conditions {
     pub item_collection_size: u64,
     /// Whether capacity runs out.
     pub capacity: Capacity,
+    /// Whether the control plane has limits: table operations at a time, requests at a time, and units of an account.
+    pub control_limits: bool,
     /// How long requests take; `None`: no time.
     pub latency: Option<Latency>,
     /// The share of requests, from 0 to 1, that fail with a 500 though nothing is wrong with them.
@@ -321,6 +323,7 @@ impl Conditions {
         statistics_age: Duration::ZERO,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Reported,
+        control_limits: false,
         latency: None,
         internal_errors: 0.0,
         throttles: 0.0,
@@ -355,6 +358,7 @@ impl Conditions {
         statistics_age: STATISTICS_AGE,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Enforced(Enforcement::AWS),
+        control_limits: true,
         latency: Some(Latency::AWS),
         internal_errors: 0.0,
         throttles: 0.0,
@@ -392,6 +396,7 @@ impl Conditions {
         statistics_age: STATISTICS_AGE,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
         capacity: Capacity::Enforced(Enforcement::STORM),
+        control_limits: true,
         latency: Some(Latency::STORM),
         internal_errors: 0.01,
         throttles: 0.05,

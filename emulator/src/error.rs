@@ -15,6 +15,7 @@ use std::fmt;
 pub(crate) use shown::Shown;
 pub use throttling::{Exceeded, Throttle, ThrottlingReason};
 
+use crate::limits;
 use crate::number::NumberError;
 use crate::value::{AttributeValue, Item, Map, Name};
 
@@ -461,6 +462,33 @@ impl ApiError {
     /// More than the service does at a time; `limit` as in `Table tags are being updated: T`.
     pub fn subscriber_limit(limit: impl fmt::Display) -> ApiError {
         ApiError::new(ErrorKind::LimitExceeded, format!("Subscriber limit exceeded: {limit}"))
+    }
+
+    /// Too many table operations at a time: an older text, with the quota of today.
+    pub fn too_many_table_operations() -> ApiError {
+        ApiError::subscriber_limit(format_args!(
+            "Only {} tables can be created, updated, or deleted simultaneously",
+            limits::TABLE_OPERATIONS
+        ))
+    }
+
+    /// Too many tables with indexes are being created. The limit is documented; its sentence has not been recorded.
+    pub fn too_many_indexed_tables() -> ApiError {
+        ApiError::subscriber_limit(format_args!(
+            "Only {} tables with secondary indexes can be created simultaneously",
+            limits::INDEXED_TABLE_OPERATIONS
+        ))
+    }
+
+    /// More units than an account may reserve; `name` is their member.
+    pub fn account_units(region: &str, name: &str, reserved: u64, requested: u64) -> ApiError {
+        let most = limits::ACCOUNT_UNITS;
+        ApiError::new(
+            ErrorKind::LimitExceeded,
+            format!(
+                "This request would have caused the {name} limit to be exceeded for the account in {region}. Current {name} reserved by the account: {reserved}. Limit: {most}. Requested: {requested}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+            ),
+        )
     }
 
     /// The index is not there.

@@ -106,6 +106,10 @@ pub const ON_DEMAND_READ_UNITS: u64 = 12_000;
 pub const ON_DEMAND_WRITE_UNITS: u64 = 4000;
 /// Items whose time to live lies further back than this are left alone: five years (Developer Guide).
 pub const TTL_OLDEST_SECONDS: i64 = 5 * 365 * 86_400;
+/// Tables that can be created, updated or deleted at a time.
+pub const TABLE_OPERATIONS: usize = 500;
+/// Tables with secondary indexes that can be created at a time.
+pub const INDEXED_TABLE_OPERATIONS: usize = 250;
 /// Read units a second, and write units, of all provisioned tables of an account in a region (measured on DescribeLimits).
 pub const ACCOUNT_UNITS: i64 = 80_000;
 /// Read units a second, and write units, of a table or a global index (measured on DescribeLimits).

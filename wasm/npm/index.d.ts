@@ -86,6 +86,8 @@ export interface Conditions {
   itemCollectionSize: number;
   /** Whether capacity runs out. It is read as `'reported'` or as the rules that hold. */
   capacity: 'reported' | 'enforced' | Partial<Enforcement>;
+  /** Whether the control plane has limits: table operations at a time, requests at a time, and units of an account. */
+  controlLimits: boolean;
   /** How long requests take. */
   latency: 'none' | Partial<Latency>;
   /** The share of requests, from 0 to 1, that fail with a 500. */

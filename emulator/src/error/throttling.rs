@@ -162,6 +162,14 @@ impl ApiError {
         ApiError::new(ErrorKind::Throttling, "Rate exceeded")
     }
 
+    /// Too many control-plane requests that change something, at a time (recorded in October 2026).
+    pub fn account_rate_exceeded() -> ApiError {
+        ApiError::new(
+            ErrorKind::Throttling,
+            "The rate of control plane requests made by this account is too high",
+        )
+    }
+
     /// Throughput is used up: the first of `throttles` has the word, and each is a reason.
     pub fn throttled(throttles: Vec<Throttle>) -> ApiError {
         let Some((kind, text)) = throttles.first().map(Throttle::words) else {

@@ -5,9 +5,6 @@ use crate::error::{ApiError, ErrorKind};
 use crate::fault::{JobFault, KmsFault};
 use crate::transfer::Failure;
 
-/// What a `LimitExceededException` says: an older text, with the quota of today.
-const SIMULTANEOUS_TABLES: &str = "Only 500 tables can be created, updated, or deleted simultaneously";
-
 impl Context<'_> {
     /// An exception with the text that the service has for it, about this table. Throttles are not made here.
     pub(super) fn injected(&self, kind: ErrorKind, table: &str) -> ApiError {
@@ -21,7 +18,7 @@ impl Context<'_> {
             ErrorKind::ItemCollectionSizeLimitExceeded => ApiError::collection_too_large(),
             ErrorKind::ReplicatedWriteConflict => ApiError::replicated_write_conflict(),
             ErrorKind::DuplicateItem => ApiError::duplicate_item(),
-            ErrorKind::LimitExceeded => ApiError::subscriber_limit(SIMULTANEOUS_TABLES),
+            ErrorKind::LimitExceeded => ApiError::too_many_table_operations(),
             ErrorKind::ResourceNotFound => ApiError::table_not_found(),
             ErrorKind::ResourceInUse => ApiError::in_use(format_args!("Table is being updated: {table}")),
             ErrorKind::ExpiredIterator => ApiError::expired_iterator(),

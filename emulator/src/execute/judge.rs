@@ -3,6 +3,7 @@
 use compact_str::CompactString;
 
 use super::Context;
+use super::rates::Kind;
 use crate::answer::Delivery;
 use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
 use crate::fault::{Decided, Subject, Verdict};
@@ -89,11 +90,19 @@ impl Context<'_> {
 
     /// Holds the rules against a request of the control plane; `table` is empty where it names none.
     pub fn judge_control(&self, table: &str) -> Result<(), ApiError> {
-        if let Some(latency) = &self.engine.conditions_of(&self.scope, table).latency {
+        let conditions = self.engine.conditions_of(&self.scope, table);
+        if let Some(latency) = &conditions.latency {
             self.take(latency);
         }
         if self.engine.is_full() && FILLING.contains(&self.operation) {
             return Err(ApiError::out_of_memory());
+        }
+        if conditions.control_limits {
+            let admitted = self.engine.rates().admit(self.scope.hash(), self.operation, self.now);
+            admitted.map_err(|kind| match kind {
+                Kind::Changes => ApiError::account_rate_exceeded(),
+                Kind::Own(_) | Kind::Others => ApiError::rate_exceeded(),
+            })?;
         }
         match self.engine.faults().judge(&Subject {
             operation: self.operation,

@@ -11,6 +11,7 @@ mod due;
 mod gauges;
 mod injected;
 mod judge;
+mod rates;
 mod read;
 mod search;
 mod stale;

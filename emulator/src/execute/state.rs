@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use std::sync::Arc;
 
+use super::rates::Rates;
 use super::{Readers, Tokens};
 use crate::change::Change;
 use crate::conditions::Conditions;
@@ -41,6 +42,7 @@ pub struct State {
     readers: Readers,
     journal: Journal,
     full: AtomicBool,
+    rates: Rates,
 }
 
 impl State {
@@ -61,6 +63,7 @@ impl State {
             readers: Readers::default(),
             journal: Journal::default(),
             full: AtomicBool::new(false),
+            rates: Rates::default(),
         }
     }
 
@@ -139,6 +142,11 @@ impl State {
         self.is_full() && change.growth() > 0
     }
 
+    /// How often accounts have called the control plane.
+    pub(super) fn rates(&self) -> &Rates {
+        &self.rates
+    }
+
     /// The conditions of all tables without their own.
     pub fn conditions(&self) -> Conditions {
         *self.conditions.read()
@@ -190,6 +198,7 @@ impl State {
         self.decided.clear();
         self.readers.clear();
         self.journal.clear();
+        self.rates.clear();
         self.table_conditions.write().clear();
     }
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::check;
 use super::description::{self, Look};
+use super::{account, check};
 use super::{one_of, policies};
 use crate::chance;
 use crate::error::ApiError;
@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             });
         }
     }
-    check_quota(context, &name, &tables)?;
+    check_quota(context, &name, &definition, &tables)?;
     let extras = Extras {
         stream: definition::stream(&request)?,
         attached,
@@ -80,8 +80,10 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 pub(super) fn check_quota(
     context: &Context<'_>,
     name: &Name,
+    definition: &Definition,
     tables: &BTreeMap<Name, Arc<Table>>,
 ) -> Result<(), ApiError> {
+    account::check_new(context, (name.as_str(), definition), tables.values())?;
     if context
         .engine
         .conditions_of(&context.scope, name)

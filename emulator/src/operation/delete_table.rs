@@ -2,7 +2,7 @@
 
 use super::description::{self, Look};
 use super::tags;
-use super::{backups, check};
+use super::{account, backups, check};
 use crate::chance;
 use crate::clock::Moment;
 use crate::error::ApiError;
@@ -20,6 +20,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let target = plan::table_in_any_state(context, name)?;
     let table = &target.table;
     context.judge_control(&table.name)?;
+    account::check_operations(context, &table.name)?;
     execute::run_due(table, context.now);
     let now = context.now;
     let shape = table.reshape(now, |shape| {

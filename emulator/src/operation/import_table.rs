@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             _ => Err(ApiError::import_conflict()),
         };
     }
-    check_free(context, &name)?;
+    check_free(context, &name, &definition)?;
     match transfers::begin(context, place, about, echoed, request.client_token.as_ref()) {
         Start::Same(transfer) => describe_import::describe(out, &transfer, context, false),
         Start::Conflict => return Err(ApiError::import_conflict()),
@@ -158,7 +158,7 @@ fn check_options(request: &ImportTable) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn check_free(context: &Context<'_>, name: &Name) -> Result<(), ApiError> {
+fn check_free(context: &Context<'_>, name: &Name, definition: &Definition) -> Result<(), ApiError> {
     let table = context.engine.catalog().table(&context.scope, name);
     let is_there = |table: &Arc<Table>| table.shape().deleted_at.is_none_or(|gone| gone > context.now);
     if table.as_ref().is_some_and(is_there) {
@@ -176,7 +176,7 @@ fn check_free(context: &Context<'_>, name: &Name) -> Result<(), ApiError> {
         ));
     }
     let tables = region.tables.read();
-    create_table::check_quota(context, name, &tables)
+    create_table::check_quota(context, name, definition, &tables)
 }
 
 /// Reads the items and makes the table of them. What becomes of it shows when it is done.

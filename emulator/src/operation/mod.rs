@@ -1,6 +1,7 @@
 //! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks. And
 //! the controls of the twin itself.
 
+mod account;
 mod arn;
 mod auto_scaling;
 mod backups;

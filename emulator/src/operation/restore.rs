@@ -253,7 +253,7 @@ pub fn make(
     let mut tables = region.tables.write();
     // Another request may have made a table of this name meanwhile.
     check_named(context, tables.get(name))?;
-    create_table::check_quota(context, name, &tables)?;
+    create_table::check_quota(context, name, &table.shape().definition, &tables)?;
     claim(&table)?;
     tables.insert(name.clone(), Arc::clone(&table));
     drop(tables);

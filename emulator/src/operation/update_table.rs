@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 
-use super::check;
 use super::description::{self, Look};
+use super::{account, check};
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::execute::{self, Context};
@@ -35,14 +35,21 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let table = &target.table;
     context.judge_control(&table.name)?;
     execute::run_due(table, context.now);
+    account::check_operations(context, &table.name)?;
+    // Before the table is locked: no lock of one table is held while another's is taken.
+    let others = account::reserved_by_others(context, &table.name);
     let shape = table.reshape(context.now, |shape| {
+        let was = Arc::clone(&shape.definition);
         let mut edit = Edit {
             context,
             table,
             shape,
             request: &request,
         };
-        edit.run()
+        edit.run()?;
+        others.map_or(Ok(()), |others| {
+            account::check_change(context, others, &was, &shape.definition)
+        })
     })?;
     let shape = backfill::run(context, table, shape);
     let look = Look::Updated(context.now);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::check;
+use super::{account, check};
 use crate::conditions::Lag;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Context};
@@ -24,6 +24,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let target = plan::table_in_any_state(context, name)?;
     let table = &target.table;
     context.judge_control(&table.name)?;
+    account::check_operations(context, &table.name)?;
     let now = context.now;
     execute::run_due(table, now);
     table.reshape(now, |shape| {

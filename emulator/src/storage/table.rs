@@ -190,6 +190,13 @@ impl Shape {
         self.restored.is_some() && now < self.active_at && !self.is_deleting()
     }
 
+    /// Whether the table is being created, changed or deleted.
+    pub fn is_busy(&self, now: Moment) -> bool {
+        let gone = self.deleted_at.is_some_and(|gone| gone <= now);
+        let deleting = self.is_deleting();
+        !gone && (deleting || now < self.active_at || self.running(now).next().is_some())
+    }
+
     /// Whether the table is being deleted, or was. One whose restore fails goes without that.
     pub fn is_deleting(&self) -> bool {
         let fails = self.restored.as_ref().is_some_and(|restored| restored.fails);

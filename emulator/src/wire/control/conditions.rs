@@ -53,6 +53,7 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
         "statisticsAge",
         "itemCollectionSize",
         "capacity",
+        "controlLimits",
         "latency",
         "internalErrors",
         "throttles",
@@ -94,6 +95,7 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
     }
     conditions.monotonic_reads = members.flag("monotonicReads")?.unwrap_or(conditions.monotonic_reads);
     conditions.stale_reads = members.share("staleReads")?.unwrap_or(conditions.stale_reads);
+    conditions.control_limits = members.flag("controlLimits")?.unwrap_or(conditions.control_limits);
     conditions.internal_errors = members.share("internalErrors")?.unwrap_or(conditions.internal_errors);
     conditions.throttles = members.share("throttles")?.unwrap_or(conditions.throttles);
     Ok(conditions)
@@ -115,6 +117,7 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
         statistics_age,
         item_collection_size,
         capacity,
+        control_limits,
         latency,
         internal_errors,
         throttles,
@@ -138,6 +141,7 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
     write_number(statistics_age.as_secs_f64(), object.member("statisticsAge"));
     write_number(item_collection_size as f64, object.member("itemCollectionSize"));
     write_capacity(capacity, object.member("capacity"));
+    object.boolean("controlLimits", control_limits);
     write_latency(latency, object.member("latency"));
     write_number(internal_errors, object.member("internalErrors"));
     write_number(throttles, object.member("throttles"));

@@ -1,0 +1,153 @@
+//! How often an account may call the control plane.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::clock::Moment;
+use crate::sync::Mutex;
+
+/// Accounts and kinds of requests that are remembered; beyond them all begin anew.
+const MOST_RATES: usize = 10_000;
+
+/// Requests that are served at once, and how many a second after that.
+#[derive(Clone, Copy)]
+struct Rate {
+    kind: Kind,
+    burst: u32,
+    per_second: u32,
+}
+
+/// Requests that share a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// An operation that has a rate of its own, by its place in [`OWN`].
+    Own(usize),
+    /// Those that create, change or delete.
+    Changes,
+    /// All others.
+    Others,
+}
+
+/// Operations with bursts that were measured of the service (docs/behavior: 04 1.3), and what they refill by a second.
+const OWN: [(&str, u32, u32); 5] = [
+    ("DescribeTimeToLive", 5, 5),
+    ("DescribeBackup", 13, 10),
+    ("DescribeExport", 13, 10),
+    ("DescribeImport", 13, 10),
+    ("ListBackups", 5, 5),
+];
+
+/// About ten requests that change something are served at a time (measured). One takes some 25 ms: one after the other is
+/// never too fast.
+const CHANGES: Rate = Rate {
+    kind: Kind::Changes,
+    burst: 10,
+    per_second: 40,
+};
+
+/// "Up to 2,500 requests a second" (API Reference, DescribeTable).
+const OTHERS: Rate = Rate {
+    kind: Kind::Others,
+    burst: 2500,
+    per_second: 2500,
+};
+
+const CHANGING: [&str; 10] = [
+    "CreateTable",
+    "DeleteTable",
+    "ImportTable",
+    "RestoreTableFromBackup",
+    "RestoreTableToPointInTime",
+    "UpdateTable",
+    "UpdateTimeToLive",
+    "CreateBackup",
+    "DeleteBackup",
+    "UpdateContinuousBackups",
+];
+
+/// The rate of an operation; none of those that read and write items or records.
+fn rate(operation: &str) -> Option<Rate> {
+    if let Some(at) = OWN.iter().position(|(name, ..)| *name == operation) {
+        let (_, burst, per_second) = OWN[at];
+        return Some(Rate {
+            kind: Kind::Own(at),
+            burst,
+            per_second,
+        });
+    }
+    match operation {
+        "GetRecords" | "GetShardIterator" | "StartBulkPutItems" => None,
+        operation if CHANGING.contains(&operation) => Some(CHANGES),
+        _ => Some(OTHERS),
+    }
+}
+
+/// When each account has used up its requests of each kind: as token buckets that are empty now would be full again.
+#[derive(Debug, Default)]
+pub struct Rates(Mutex<BTreeMap<(u64, Kind), Moment>>);
+
+impl Rates {
+    /// Takes a request of an account in; gives its kind if there were too many.
+    pub(super) fn admit(&self, owner: u64, operation: &str, now: Moment) -> Result<(), Kind> {
+        let Some(rate) = rate(operation) else { return Ok(()) };
+        let each = Duration::from_secs(1) / rate.per_second;
+        let mut full = self.0.lock();
+        if full.len() >= MOST_RATES {
+            full.clear();
+        }
+        let at = full.entry((owner, rate.kind)).or_insert(now);
+        let next = (*at).max(now).plus(each);
+        if next > now.plus(each * rate.burst) {
+            return Err(rate.kind);
+        }
+        *at = next;
+        Ok(())
+    }
+
+    /// Forgets all requests.
+    pub fn clear(&self) {
+        self.0.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admitted(operation: &str, requests: usize, apart: Duration) -> usize {
+        let rates = Rates::default();
+        let mut now = Moment::START;
+        (0..requests)
+            .filter(|_| {
+                now = now.plus(apart);
+                rates.admit(7, operation, now).is_ok()
+            })
+            .count()
+    }
+
+    #[test]
+    fn bursts_are_bounded_and_refill() {
+        for (operation, at_once) in [
+            ("DescribeTimeToLive", 5),
+            ("DescribeBackup", 13),
+            ("CreateTable", 10),
+            ("DescribeTable", 2500),
+            ("GetRecords", 3000),
+        ] {
+            assert_eq!(admitted(operation, 3000, Duration::ZERO), at_once, "{operation}");
+        }
+        // One after the other, as each takes its time.
+        assert_eq!(admitted("CreateTable", 1000, Duration::from_millis(25)), 1000);
+        assert_eq!(admitted("CreateTable", 1000, Duration::from_micros(12_500)), 509);
+    }
+
+    #[test]
+    fn accounts_and_kinds_are_apart_and_memory_is_bounded() {
+        let rates = Rates::default();
+        let admit = |owner, operation| rates.admit(owner, operation, Moment::START).is_ok();
+        assert_eq!((0..20).filter(|_| admit(1, "CreateTable")).count(), 10);
+        assert!(!admit(1, "DeleteTable") && admit(1, "ListTables") && admit(2, "CreateTable"));
+        (0..2 * MOST_RATES as u64).for_each(|owner| assert!(admit(owner + 10, "ListTables")));
+        assert!(rates.0.lock().len() <= MOST_RATES);
+    }
+}
