@@ -87,8 +87,10 @@ struct Outcome {
 impl Engine {
     /// An engine without tables.
     pub fn new(settings: Settings) -> Engine {
+        let mut state = State::new(settings.seed, settings.conditions);
+        state.set_sliced(!settings.clock.is_settable());
         Engine {
-            state: State::new(settings.seed, settings.conditions),
+            state,
             ids: RequestIds::new(settings.seed),
             clock: settings.clock,
             shared_db: settings.shared_db,

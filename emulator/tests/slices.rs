@@ -6,10 +6,13 @@ mod common;
 
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use common::{Choice, Twin};
-use dynatwin_engine::conditions::Conditions;
+use common::{Choice, Twin, create_living_table};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
+use dynatwin_engine::engine::{Engine, Settings};
 use dynatwin_engine::reclaim::Reclaim;
 use serde_json::{Value, json};
 
@@ -36,6 +39,20 @@ fn create(twin: &Twin, more: Value) {
     let members = request.as_object_mut().unwrap();
     members.extend(more.as_object().cloned().unwrap_or_default());
     twin.ok("CreateTable", &request);
+}
+
+/// A twin whose clock goes on by itself: as fast as the test says.
+fn running() -> (Twin, Arc<AtomicI64>) {
+    let micros = Arc::new(AtomicI64::new(Moment::START.micros()));
+    let source = Arc::clone(&micros);
+    let mut twin = Twin::new(1);
+    twin.engine = Engine::new(Settings {
+        clock: Clock::system(move || Moment::from_micros(source.load(Ordering::SeqCst))),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    });
+    (twin, micros)
 }
 
 /// Puts items with the keys 0 to `count`, each with its number divided by ten in `g`.
@@ -184,4 +201,96 @@ fn a_backfill_takes_time_with_the_size_of_the_table() {
         assert!((minutes - 8..=minutes + 1).contains(&passed), "{why}: {passed} minutes");
         assert_eq!(twin.ok("Query", &query)["Count"], items.min(10), "{why}");
     }
+}
+
+/// Puts so many items that expire ten seconds after the start.
+fn fill_living(twin: &Twin, count: usize) {
+    let ttl = (Moment::START.seconds() + 10).to_string();
+    let keys: Vec<usize> = (0..count).collect();
+    for keys in keys.chunks(25) {
+        let puts = keys.iter().map(
+            |at| json!({"PutRequest": {"Item": {"pk": {"S": at.to_string()}, "g": {"S": "x"}, "ttl": {"N": ttl}}}}),
+        );
+        twin.ok(
+            "BatchWriteItem",
+            &json!({"RequestItems": {"tab": puts.collect::<Vec<_>>()}}),
+        );
+    }
+}
+
+#[test]
+fn requests_that_notice_many_deletions_make_some_of_them() {
+    let (twin, micros) = running();
+    create_living_table(&twin);
+    fill_living(&twin, 2000);
+    let pass = |seconds: i64| micros.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    assert_eq!(scan(&twin, None).len(), 2000);
+    pass(20);
+    let left = scan(&twin, None).len();
+    assert!((1000..2000).contains(&left), "{left}");
+    let entries = scan(&twin, Some("by-g")).len();
+    assert!((500..=left).contains(&entries), "{entries} of {left}");
+    twin.engine.run_due();
+    assert_eq!(scan(&twin, None).len() + scan(&twin, Some("by-g")).len(), 0);
+}
+
+#[test]
+fn a_transaction_is_carried_out_though_many_deletions_are_due_before_it() {
+    let (twin, micros) = running();
+    create_living_table(&twin);
+    fill_living(&twin, 2000);
+    let mut conditions = Conditions::CALM;
+    conditions.transaction_time = Lag::Fixed(Duration::from_secs(20));
+    twin.engine.set_conditions(conditions);
+    let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "7"}, "g": {"S": "new"}}}});
+    twin.ok("TransactWriteItems", &json!({"TransactItems": [put]}));
+    micros.fetch_add(21_000_000, Ordering::SeqCst);
+    let get = json!({"TableName": "tab", "Key": {"pk": {"S": "7"}}, "ConsistentRead": true});
+    assert_eq!(twin.ok("GetItem", &get)["Item"]["g"]["S"], "new");
+    let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+        "ExpressionAttributeValues": {":g": {"S": "new"}}});
+    assert_eq!(twin.ok("Query", &query)["Count"], 1);
+    assert!(scan(&twin, None).len() > 1000, "the deletions wait");
+    twin.engine.run_due();
+    assert_eq!(scan(&twin, None).len(), 1);
+    assert_eq!(scan(&twin, Some("by-g")).len(), 1);
+}
+
+#[test]
+fn expire_now_deletes_all_that_is_expired() {
+    for (twin, micros) in [running(), (Twin::new(1), Arc::new(AtomicI64::new(0)))] {
+        let mut conditions = Conditions::CALM;
+        conditions.time_to_live = TimeToLive::Off;
+        twin.engine.set_conditions(conditions);
+        create_living_table(&twin);
+        fill_living(&twin, 1000);
+        micros.fetch_add(20_000_000, Ordering::SeqCst);
+        if twin.engine.clock().is_settable() {
+            twin.engine.advance(Duration::from_secs(20));
+        }
+        assert_eq!(twin.engine.expire_now(&twin.caller, "tab").unwrap(), 1000);
+        assert_eq!(scan(&twin, None).len() + scan(&twin, Some("by-g")).len(), 0);
+    }
+}
+
+#[test]
+fn a_backup_stays_as_it_was() {
+    let twin = Twin::new(1);
+    create(&twin, json!({}));
+    fill(&twin, 3000);
+    let before = scan(&twin, None);
+    let backup = twin.ok("CreateBackup", &json!({"TableName": "tab", "BackupName": "one"}));
+    for at in (0..3000).step_by(7) {
+        let key = json!({"pk": {"S": at.to_string()}});
+        twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": key}));
+        let item = json!({"pk": {"S": format!("new {at}")}});
+        twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+    }
+    let arn = &backup["BackupDetails"]["BackupArn"];
+    twin.ok("DeleteTable", &json!({"TableName": "tab"}));
+    twin.ok(
+        "RestoreTableFromBackup",
+        &json!({"TargetTableName": "tab", "BackupArn": arn}),
+    );
+    assert_eq!(scan(&twin, None), before);
 }

@@ -1,8 +1,6 @@
 //! What is due happens before the next request looks: transactions are carried out, and time to live deletes, by the same
 //! change as everybody else.
 
-use std::sync::Arc;
-
 use super::capacity;
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
@@ -11,10 +9,27 @@ use crate::storage::{Contents, Due, Expiry, Landing, Partition, Shape, Table};
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
+/// Deletions that are made under a lock before others get it, where they are made in slices: less than a millisecond.
+const SLICE: usize = 64;
+
 /// Does all that is due in a table by `now`, partition by partition, and lets its indexes catch up.
 pub fn run_due(table: &Table, now: Moment) {
-    let shape = table.shape();
+    for partition in table.partitions() {
+        while partition.is_due(now) {
+            run_partition(table, partition, now);
+        }
+    }
+    drain(table, now);
+}
+
+/// Does what is due in a table by `now`, as far as a request does that notices it, and lets its indexes catch up.
+pub fn notice_due(table: &Table, now: Moment) {
     run_partitions(table, now);
+    drain(table, now);
+}
+
+fn drain(table: &Table, now: Moment) {
+    let shape = table.shape();
     for index in &shape.indexes {
         index.drain(now);
     }
@@ -23,14 +38,14 @@ pub fn run_due(table: &Table, now: Moment) {
     }
 }
 
-/// Does all that is due in all partitions by `now`.
+/// Does what is due in all partitions by `now`: all, or one slice of each.
 pub(super) fn run_partitions(table: &Table, now: Moment) {
     for partition in table.partitions() {
         run_partition(table, partition, now);
     }
 }
 
-/// Does all that is due in a partition by `now`.
+/// Does what is due in a partition by `now`: all, or one slice.
 pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
     if !partition.is_due(now) {
         return;
@@ -38,7 +53,21 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
     let mut guard = partition.write();
     // The partition lock keeps the shape as it is now.
     let shape = table.shape();
-    run_locked(table, &shape, partition, Arc::make_mut(&mut guard), now);
+    run_locked(table, &shape, partition, &mut guard, now);
+    drop(guard);
+    if table.is_sliced() {
+        shape.indexes.iter().for_each(|index| index.drain_if_long(now));
+        shape.vectors.iter().for_each(|index| index.drain_if_long(now));
+    }
+}
+
+/// Whether something is due that has to be done before a request looks: where deletions are made in slices, those may wait.
+fn must_be_done(table: &Table, partition: &Partition, now: Moment) -> bool {
+    if table.is_sliced() {
+        partition.is_landing(now)
+    } else {
+        partition.is_due(now)
+    }
 }
 
 /// Reads an index with nothing of its table due and not done: `arrived` if nothing can be, and else `settled`, which asks
@@ -55,7 +84,10 @@ pub(super) fn with_nothing_due<R>(
         if !shape.has_due_work() {
             return arrived();
         }
-        let is_due = || table.partitions().iter().any(|partition| partition.is_due(now));
+        let is_due = || {
+            let mut partitions = table.partitions().iter();
+            partitions.any(|partition| must_be_done(table, partition, now))
+        };
         if let Some(read) = settled(&is_due) {
             return read;
         }
@@ -63,26 +95,33 @@ pub(super) fn with_nothing_due<R>(
 }
 
 /// Locks a partition for reading, with nothing in it that is due by `now`.
-pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> RwLockReadGuard<'p, Arc<Contents>> {
+pub(super) fn read<'p>(table: &Table, partition: &'p Partition, now: Moment) -> RwLockReadGuard<'p, Contents> {
     loop {
         run_partition(table, partition, now);
         let guard = partition.read();
         // A request of an earlier moment may have written what is due by now before the lock was had. What is due is
         // published under the lock, so this look is exact.
-        if !partition.is_due(now) {
+        if !must_be_done(table, partition, now) {
             return guard;
         }
     }
 }
 
 /// The same as [`run_partition`], by who holds the partition's lock. All happens in the order of the due times, each at
-/// its own.
+/// its own; only transactions do not wait for deletions that are left for later.
 pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, contents: &mut Contents, now: Moment) {
     if !partition.is_due(now) {
         return;
     }
+    let most = if table.is_sliced() { SLICE } else { usize::MAX };
     let mut count = 0;
-    while let Some(due) = contents.take_due(now) {
+    loop {
+        let due = if count < most {
+            contents.take_due(now)
+        } else {
+            contents.take_landing(now)
+        };
+        let Some(due) = due else { break };
         match due {
             // An overwrite has removed its old entry, so the item is there and still expired.
             Due::Expiry(Expiry { due, key }) => {
@@ -105,7 +144,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
         }
     }
     partition.publish_due(contents);
-    table.count_expired(count);
+    table.count_expired(count as u64);
 }
 
 /// Deletes every item of a table that is expired by `now`, however long its deletion would have lagged; says how many.
@@ -113,28 +152,40 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
 pub fn expire_now(table: &Table, now: Moment) -> u64 {
     let mut count = 0;
     for partition in table.partitions() {
-        let mut guard = partition.write();
-        let shape = table.shape();
-        let contents = Arc::make_mut(&mut guard);
-        run_locked(table, &shape, partition, contents, now);
-        let expired = contents
-            .items()
-            .filter(|(key, item)| shape.is_expired(item, now) && !contents.is_marked(key));
-        let keys: Vec<Key> = expired.map(|(key, _)| key.clone()).collect();
-        count += keys.len() as u64;
-        for key in keys {
-            change(
-                table,
-                &shape,
-                partition,
-                contents,
-                (key, None),
-                Cause::TimeToLive,
-                (now, now),
-            );
-        }
+        run_partition(table, partition, now);
+        let keys = expired(table, partition, now);
+        count += keys
+            .chunks(SLICE)
+            .map(|keys| expire(table, partition, keys, now))
+            .sum::<u64>();
     }
     table.count_expired(count);
+    count
+}
+
+/// The keys of the items of a partition that are expired by `now`.
+fn expired(table: &Table, partition: &Partition, now: Moment) -> Vec<Key> {
+    let guard = partition.read();
+    let shape = table.shape();
+    let expired = guard.items().filter(|(_, item)| shape.is_expired(item, now));
+    expired.map(|(key, _)| key.clone()).collect()
+}
+
+/// Deletes the items under these keys that are still expired by `now`, and that no transaction holds; returns how many.
+fn expire(table: &Table, partition: &Partition, keys: &[Key], now: Moment) -> u64 {
+    let mut guard = partition.write();
+    let shape = table.shape();
+    let contents = &mut guard;
+    run_locked(table, &shape, partition, contents, now);
+    let mut count = 0;
+    for key in keys {
+        let expired = contents.get(key).is_some_and(|item| shape.is_expired(item, now));
+        if expired && !contents.is_marked(key) {
+            let (deleted, cause) = ((key.clone(), None), Cause::TimeToLive);
+            change(table, &shape, partition, contents, deleted, cause, (now, now));
+            count += 1;
+        }
+    }
     count
 }
 

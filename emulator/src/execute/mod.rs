@@ -26,7 +26,7 @@ mod write;
 pub use capacity::{admit_page, spend_page};
 pub use context::Context;
 pub use control::{Controls, IndexState, NotThere};
-pub use due::{expire_now, run_due};
+pub use due::{expire_now, notice_due, run_due};
 pub use judge::Entry;
 pub use judge::is_throttle;
 pub use read::{Get, Source, get, get_within, page, read_again, transact_get};

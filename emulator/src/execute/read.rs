@@ -1,7 +1,5 @@
 //! Reads: one item, a page, or several items at one moment.
 
-use std::sync::Arc;
-
 use super::capacity::{self, Basket};
 use super::judge::is_throttle;
 use super::transact::reason;
@@ -156,7 +154,7 @@ pub fn transact_get(context: &Context<'_>, gets: &[Get<'_>]) -> Result<Vec<Optio
     }
     let contents = |get: &Get<'_>| {
         let at = guards.binary_search_by_key(&place(get), |(place, _)| *place).ok()?;
-        Some(Arc::as_ref(&guards[at].1))
+        Some(&*guards[at].1)
     };
     let read = |get: &Get<'_>| contents(get)?.get(&get.key).cloned();
     let held = |get: &Get<'_>| contents(get).is_some_and(|contents| contents.is_marked(&get.key));

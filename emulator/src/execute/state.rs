@@ -38,6 +38,7 @@ pub struct State {
     tokens: Tokens,
     depot: Option<Arc<dyn Depot>>,
     reclaimer: Reclaimer,
+    sliced: bool,
     decided: Ordinals,
     readers: Readers,
     journal: Journal,
@@ -59,6 +60,7 @@ impl State {
             tokens: Tokens::default(),
             depot: None,
             reclaimer: Reclaimer::default(),
+            sliced: false,
             decided: Ordinals::default(),
             readers: Readers::default(),
             journal: Journal::default(),
@@ -105,6 +107,16 @@ impl State {
     /// Sets who frees what is large, of the tables that are made from now on.
     pub fn set_reclaimer(&mut self, reclaimer: Reclaimer) {
         self.reclaimer = reclaimer;
+    }
+
+    /// Whether a request makes only some of the deletions that are due: where time passes by itself.
+    pub fn is_sliced(&self) -> bool {
+        self.sliced
+    }
+
+    /// Sets that, for the tables that are made from now on.
+    pub fn set_sliced(&mut self, sliced: bool) {
+        self.sliced = sliced;
     }
 
     /// The client tokens.

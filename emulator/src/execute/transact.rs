@@ -64,7 +64,7 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
             return Err(ApiError::table_not_found());
         }
         if partition.is_due(context.now) {
-            due::run_locked(table, &shape, partition, Arc::make_mut(&mut guard), context.now);
+            due::run_locked(table, &shape, partition, &mut guard, context.now);
         }
         locked.push((place, guard, shape, partition));
     }
@@ -99,7 +99,7 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
             } else {
                 Landing::Checks
             };
-            partition.mark(Arc::make_mut(guard), &change.key, lands, then);
+            partition.mark(guard, &change.key, lands, then);
         }
         context.answer_at(lands);
         return Ok(changes.into_iter().map(|(_, _, change)| change).collect());
@@ -107,7 +107,7 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
     for (at, applies, change) in &changes {
         let (_, guard, shape, partition) = &mut locked[*at];
         if *applies {
-            partition.apply(Arc::make_mut(guard), shape, change, context.now);
+            partition.apply(guard, shape, change, context.now);
         }
     }
     for ((_, _, change), write) in changes.iter().zip(writes.iter().flatten()) {

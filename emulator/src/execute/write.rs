@@ -250,7 +250,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         shape = table.shape();
     }
     if partition.is_due(context.now) {
-        due::run_locked(table, &shape, partition, Arc::make_mut(&mut guard), context.now);
+        due::run_locked(table, &shape, partition, &mut guard, context.now);
     }
     let mut change = write.change(&shape, &guard, 0);
     if change.as_ref().is_ok_and(|change| context.engine.refuses(change)) {
@@ -271,7 +271,7 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
     });
     let change = change?;
     if write.changes(&change) {
-        let contents = Arc::make_mut(&mut guard);
+        let contents = &mut guard;
         partition.apply(contents, &shape, &change, context.now);
     }
     drop(guard);

@@ -186,7 +186,7 @@ pub(super) fn make(
     let half = |which: u8| chance::decide(seed, "id", &[which], made);
     let id = description::uuid(half(0), half(1));
     let ordinal = context.engine.catalog().next_ordinal();
-    let table = Table::new(name, arn, id, ordinal, context.now, shape, reclaimer);
+    let table = Table::new(name, arn, id, ordinal, context.now, shape, reclaimer).sliced(context.engine.is_sliced());
     // Under the lock that whoever begins to watch takes after having said so.
     if context.engine.journal().is_asked() {
         table.watch_from_birth();

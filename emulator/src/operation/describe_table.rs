@@ -15,7 +15,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let target = plan::table_in_any_state(context, name)?;
     context.judge_control(&target.table.name)?;
     // The counts are of what is there now.
-    execute::run_due(&target.table, context.now);
+    execute::notice_due(&target.table, context.now);
     description::table(
         out,
         "Table",

@@ -9,18 +9,14 @@ use super::description::{self, Look};
 use super::{check, one_of};
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
-use crate::key::Key;
 use crate::limits;
 use crate::request::{
     KeySchemaElement, Overrides, Projection as ProjectionRequest, SecondaryIndex, VectorIndex as VectorIndexRequest,
 };
 use crate::schema::{Adjustments, BillingMode, Definition, Index, Projection, Throughput, VectorIndex};
-use crate::storage::{Region, Restored, Table};
-use crate::value::{Item, Name, Text};
+use crate::storage::{Items, Region, Restored, Table};
+use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
-
-/// Items in the order of a table.
-pub type Items = Vec<std::collections::BTreeMap<Key, Item>>;
 
 /// The framework's checks on what both restores take.
 pub fn check_members(faults: &mut Violations, target: Option<&Text>, overrides: &Overrides) {
@@ -242,14 +238,15 @@ pub fn make(
     context: &Context<'_>,
     out: &mut Writer,
     (name, definition): (&Text, Definition),
-    items: Items,
+    items: &[Items],
     restored: Restored,
     claim: impl FnOnce(&Table) -> Result<(), ApiError>,
 ) -> Result<(), ApiError> {
     let region = context.engine.catalog().region_or_new(&context.scope);
     check_target(context, &region, name)?;
     let table = create_table::make(context, &region, name.clone(), definition, Extras::of(restored));
-    table.fill(items.into_iter().flatten(), context.now);
+    let items = items.iter().flat_map(Items::iter);
+    table.fill(items.map(|(key, item)| (key.clone(), item.clone())), context.now);
     let mut tables = region.tables.write();
     // Another request may have made a table of this name meanwhile.
     check_named(context, tables.get(name))?;

@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         fails: false,
     };
     let items = backup.snapshot.items();
-    restore::make(context, out, (&target, definition), items, restored, |table| {
+    restore::make(context, out, (&target, definition), &items, restored, |table| {
         if backup.claim(context.now, table.shape().active_at) {
             return Ok(());
         }

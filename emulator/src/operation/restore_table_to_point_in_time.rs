@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     };
     let target = request.target_table_name.unwrap_or_default();
     let items = snapshot.items_at(at);
-    restore::make(context, out, (&target, definition), items, restored, |_| Ok(()))
+    restore::make(context, out, (&target, definition), &items, restored, |_| Ok(()))
 }
 
 /// The table that is named, one way or the other.

@@ -211,8 +211,16 @@ impl<'c> Past<'c> {
 
     /// Adds to a page from the table, or from a local index.
     pub fn page(&self, local: Option<usize>, range: &KeyRange, forward: bool, limit: PageLimit, page: &mut Page) {
-        if let (Some(map), Some(versions)) = (self.contents.map(local), self.history.versions(local)) {
-            page.fill_from_past(map, versions, self.state, range, forward, limit);
+        let Some(versions) = self.history.versions(local) else {
+            return;
+        };
+        match local {
+            None => page.fill_from_past(self.contents.by_key(), versions, self.state, range, forward, limit),
+            Some(at) => {
+                if let Some(entries) = self.contents.local(at) {
+                    page.fill_from_past(entries, versions, self.state, range, forward, limit);
+                }
+            }
         }
     }
 

@@ -1,12 +1,13 @@
 //! A partition: the items of a range of tokens, their local index views and their due deletions, under one lock.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::history::History;
 use super::index::Update;
+use super::items::Items;
 use super::range::{KeyRange, Page, PageLimit};
 use super::recovery::{Recovery, RecoveryLog};
+use super::snapshot::Part;
 use super::table::Shape;
 use crate::change::Change;
 use crate::clock::Moment;
@@ -29,17 +30,19 @@ pub struct Expiry {
 /// One partition of a table.
 #[derive(Debug, Default)]
 pub struct Partition {
-    contents: RwLock<Arc<Contents>>,
+    contents: RwLock<Contents>,
     /// When something is due here next, in microseconds; to be asked without the lock.
     next_due: AtomicI64,
+    /// When a transaction is carried out here next.
+    next_landing: AtomicI64,
 }
 
 /// What a partition holds.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Contents {
     /// The table's epoch when its shape last changed: a plan made in another epoch is made again.
     pub epoch: u64,
-    items: BTreeMap<Key, Item>,
+    items: Items,
     locals: Vec<BTreeMap<Key, Item>>,
     due: BTreeSet<Expiry>,
     bytes: usize,
@@ -58,11 +61,12 @@ pub struct Contents {
 
 impl Drop for Contents {
     fn drop(&mut self) {
-        let entries = self.items.len();
-        let items = (std::mem::take(&mut self.items), std::mem::take(&mut self.locals));
-        let besides = (std::mem::take(&mut self.due), std::mem::take(&mut self.collections));
-        let past = (self.log.take(), self.history.take());
-        self.reclaimer.reclaim(entries, (items, besides, past));
+        // The items are freed alike, by themselves: snapshots have some of them too.
+        let entries = self.due.len() + self.locals.iter().map(BTreeMap::len).sum::<usize>();
+        let beside = (std::mem::take(&mut self.locals), std::mem::take(&mut self.due));
+        self.reclaimer
+            .reclaim(entries, (beside, std::mem::take(&mut self.collections)));
+        self.let_go(None);
     }
 }
 
@@ -98,27 +102,34 @@ impl Partition {
         let mut contents = Contents::default();
         contents.epoch = shape.epoch;
         contents.locals = vec![BTreeMap::new(); shape.definition.locals.len()];
+        contents.items = Items::new(reclaimer.clone());
         contents.reclaimer = reclaimer;
         contents.keep_history(&shape.conditions);
         Partition {
-            contents: RwLock::new(Arc::new(contents)),
+            contents: RwLock::new(contents),
             next_due: AtomicI64::new(Moment::NEVER.micros()),
+            next_landing: AtomicI64::new(Moment::NEVER.micros()),
         }
     }
 
     /// Locks for reading.
-    pub fn read(&self) -> RwLockReadGuard<'_, Arc<Contents>> {
+    pub fn read(&self) -> RwLockReadGuard<'_, Contents> {
         self.contents.read()
     }
 
     /// Locks for writing. Who has taken out what is due calls [`publish_due`](Partition::publish_due) before unlocking.
-    pub fn write(&self) -> RwLockWriteGuard<'_, Arc<Contents>> {
+    pub fn write(&self) -> RwLockWriteGuard<'_, Contents> {
         self.contents.write()
     }
 
     /// Whether something is due by `now`.
     pub fn is_due(&self, now: Moment) -> bool {
         self.next_due.load(Ordering::Acquire) <= now.micros()
+    }
+
+    /// Whether a transaction is due by `now`, and has not been carried out.
+    pub fn is_landing(&self, now: Moment) -> bool {
+        self.next_landing.load(Ordering::Acquire) <= now.micros()
     }
 
     /// When something is due next.
@@ -128,11 +139,15 @@ impl Partition {
 
     /// Makes what `contents` has due known to those who ask without the lock. The caller holds the lock for writing.
     pub fn publish_due(&self, contents: &Contents) {
+        self.next_landing
+            .store(contents.next_landing().micros(), Ordering::Release);
         self.next_due.store(contents.next_due().micros(), Ordering::Release);
     }
 
     /// The same if it is earlier than what was known.
     fn lower_due(&self, contents: &Contents) {
+        self.next_landing
+            .fetch_min(contents.next_landing().micros(), Ordering::AcqRel);
         self.next_due.fetch_min(contents.next_due().micros(), Ordering::AcqRel);
     }
 
@@ -185,7 +200,7 @@ impl Contents {
     }
 
     /// The items by their keys.
-    pub fn by_key(&self) -> &BTreeMap<Key, Item> {
+    pub fn by_key(&self) -> &Items {
         &self.items
     }
 
@@ -196,17 +211,26 @@ impl Contents {
 
     /// Keeps what was here before from now on, goes on with it, or lets go of it.
     pub fn keep_log(&mut self, recovery: Option<Recovery>) {
-        let before = self.log.take();
-        self.log = recovery.map(|recovery| match &before {
-            Some(log) if log.is_of(recovery) => {
-                let mut log = log.clone();
-                log.set(recovery);
-                log
-            }
-            _ => Box::new(RecoveryLog::new(recovery)),
-        });
+        match (&mut self.log, recovery) {
+            (Some(log), Some(recovery)) if log.is_of(recovery) => log.set(recovery),
+            _ => self.let_go(recovery.map(|recovery| Box::new(RecoveryLog::new(recovery)))),
+        }
+    }
+
+    /// Replaces what was here before.
+    fn let_go(&mut self, log: Option<Box<RecoveryLog>>) {
+        let before = std::mem::replace(&mut self.log, log);
         let versions = before.as_ref().map_or(0, |log| log.len());
         self.reclaimer.reclaim(versions, before);
+    }
+
+    /// The items as they are now, with what was here before.
+    pub fn part(&self) -> Part {
+        Part {
+            items: self.items.clone(),
+            bytes: self.bytes,
+            log: self.log.as_deref().cloned(),
+        }
     }
 
     /// The entries of a local index, in order.
@@ -214,18 +238,20 @@ impl Contents {
         self.locals.get(local).into_iter().flatten()
     }
 
-    /// The table's items, or the entries of a local index.
-    pub(super) fn map(&self, local: Option<usize>) -> Option<&BTreeMap<Key, Item>> {
-        match local {
-            None => Some(&self.items),
-            Some(at) => self.locals.get(at),
-        }
+    /// The entries of a local index.
+    pub(super) fn local(&self, at: usize) -> Option<&BTreeMap<Key, Item>> {
+        self.locals.get(at)
     }
 
     /// Adds to a page from the table, or from a local index.
     pub fn page(&self, local: Option<usize>, range: &KeyRange, forward: bool, limit: PageLimit, page: &mut Page) {
-        if let Some(map) = self.map(local) {
-            page.fill_from(map, range, forward, limit);
+        match local {
+            None => page.fill_from(&self.items, range, forward, limit),
+            Some(at) => {
+                if let Some(entries) = self.locals.get(at) {
+                    page.fill_from(entries, range, forward, limit);
+                }
+            }
         }
     }
 
@@ -258,7 +284,21 @@ impl Contents {
     /// When something is due next.
     fn next_due(&self) -> Moment {
         let expiry = self.due.first().map_or(Moment::NEVER, |expiry| expiry.due);
-        self.landings.first().map_or(expiry, |(lands, _)| expiry.min(*lands))
+        expiry.min(self.next_landing())
+    }
+
+    /// When a transaction is carried out next.
+    fn next_landing(&self) -> Moment {
+        self.landings.first().map_or(Moment::NEVER, |(lands, _)| *lands)
+    }
+
+    /// Takes out the first transaction that is due by `now`, though deletions are that are due before it.
+    pub fn take_landing(&mut self, now: Moment) -> Option<Due> {
+        self.landings.first().filter(|(lands, _)| *lands <= now)?;
+        let (lands, key) = self.landings.pop_first()?;
+        let mark = self.marks.remove(&key)?;
+        self.due.extend(mark.expired);
+        Some(Due::Landing(lands, key, mark.then))
     }
 
     /// Takes out the first of what is due by `now`. A deletion of an item that a transaction holds waits until the
@@ -270,10 +310,7 @@ impl Contents {
                 return None;
             }
             if self.landings.first().is_some_and(|(lands, _)| *lands == next) {
-                let (lands, key) = self.landings.pop_first()?;
-                let mark = self.marks.remove(&key)?;
-                self.due.extend(mark.expired);
-                return Some(Due::Landing(lands, key, mark.then));
+                return self.take_landing(now);
             }
             let expiry = self.due.pop_first()?;
             match self.marks.get_mut(&expiry.key) {

@@ -6,6 +6,7 @@ use std::iter::Peekable;
 use std::ops::Bound;
 
 use super::history::Versions;
+use super::items::Items;
 use crate::key::{Key, KeyBytes};
 use crate::limits;
 use crate::schema::KeySchema;
@@ -191,6 +192,24 @@ pub struct Walk<'r> {
     pub fetch: Option<&'r KeySchema>,
 }
 
+/// Items in the order of their keys.
+pub(super) trait Ordered {
+    /// Those of a range that is not empty.
+    fn within<'m>(&'m self, range: &'m KeyRange) -> impl DoubleEndedIterator<Item = (&'m Key, &'m Item)>;
+}
+
+impl Ordered for BTreeMap<Key, Item> {
+    fn within<'m>(&'m self, range: &'m KeyRange) -> impl DoubleEndedIterator<Item = (&'m Key, &'m Item)> {
+        self.range((range.lower.as_ref(), range.upper.as_ref()))
+    }
+}
+
+impl Ordered for Items {
+    fn within<'m>(&'m self, range: &'m KeyRange) -> impl DoubleEndedIterator<Item = (&'m Key, &'m Item)> {
+        self.range((range.lower.as_ref(), range.upper.as_ref()))
+    }
+}
+
 /// The items of a page, as they are stored, and whether it ended before the range did.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
@@ -229,13 +248,11 @@ impl Page {
         }
     }
 
-    pub(super) fn fill_from(&mut self, map: &BTreeMap<Key, Item>, range: &KeyRange, forward: bool, limit: PageLimit) {
+    pub(super) fn fill_from(&mut self, map: &impl Ordered, range: &KeyRange, forward: bool, limit: PageLimit) {
         if range.is_empty() || self.cut {
             return;
         }
-        let walk = map
-            .range((range.lower.as_ref(), range.upper.as_ref()))
-            .map(|(_, item)| item);
+        let walk = map.within(range).map(|(_, item)| item);
         if forward {
             self.fill(walk, limit);
         } else {
@@ -246,7 +263,7 @@ impl Page {
     /// Takes in the items of a map as they were in an earlier state.
     pub(super) fn fill_from_past(
         &mut self,
-        map: &BTreeMap<Key, Item>,
+        map: &impl Ordered,
         versions: &Versions,
         state: u64,
         range: &KeyRange,
@@ -256,7 +273,7 @@ impl Page {
         if range.is_empty() || self.cut {
             return;
         }
-        let current = map.range((range.lower.as_ref(), range.upper.as_ref()));
+        let current = map.within(range);
         let changed = versions.range(range, state);
         if forward {
             self.fill(Overlaid::new(current, changed, Ordering::is_lt), limit);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::items::Items;
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::key::Key;
@@ -125,7 +126,7 @@ impl RecoveryLog {
     }
 
     /// Lays `items` back to before the changes that `undone` picks by their moment; it picks all after the first it does.
-    pub fn lay_back(&self, items: &mut BTreeMap<Key, Item>, undone: impl Fn(Moment) -> bool) {
+    pub fn lay_back(&self, items: &mut Items, undone: impl Fn(Moment) -> bool) {
         for version in self.back().take_while(|version| undone(version.at)) {
             match &version.old {
                 Some(old) => items.insert(version.key.clone(), old.clone()),
@@ -136,7 +137,7 @@ impl RecoveryLog {
 
     /// What became of each item that was changed from `from` on and before `to`. An item that ended as it began, by
     /// coming and going, is not there.
-    pub fn between(&self, items: &BTreeMap<Key, Item>, from: Moment, to: Moment) -> BTreeMap<Key, ItemChange> {
+    pub fn between(&self, items: &Items, from: Moment, to: Moment) -> BTreeMap<Key, ItemChange> {
         let mut items = items.clone();
         self.lay_back(&mut items, |at| at >= to);
         let mut touched: BTreeMap<Key, Moment> = BTreeMap::new();

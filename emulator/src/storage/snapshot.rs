@@ -3,44 +3,51 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::partition::Contents;
-use super::recovery::ItemChange;
+use super::items::Items;
+use super::recovery::{ItemChange, RecoveryLog};
 use super::table::Shape;
 use crate::clock::Moment;
 use crate::key::Key;
-use crate::value::Item;
+
+/// A partition as it was at one moment.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its items.
+    pub items: Items,
+    /// Their sizes together.
+    pub bytes: usize,
+    /// What was there before, while point-in-time recovery is on.
+    pub log: Option<RecoveryLog>,
+}
 
 /// A table as it was at one moment. It shares everything with the table until that is written to.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// The shape.
     pub shape: Arc<Shape>,
-    /// The partitions' contents, in order.
-    pub partitions: Vec<Arc<Contents>>,
+    /// The partitions, in order.
+    pub partitions: Vec<Part>,
 }
 
 impl Snapshot {
     /// How many items there are, and their sizes together.
     pub fn count(&self) -> (usize, usize) {
-        self.partitions.iter().fold((0, 0), |(count, bytes), contents| {
-            (count + contents.len(), bytes + contents.bytes())
+        self.partitions.iter().fold((0, 0), |(count, bytes), part| {
+            (count + part.items.len(), bytes + part.bytes)
         })
     }
 
     /// The items, partition by partition.
-    pub fn items(&self) -> Vec<BTreeMap<Key, Item>> {
-        self.partitions
-            .iter()
-            .map(|contents| contents.by_key().clone())
-            .collect()
+    pub fn items(&self) -> Vec<Items> {
+        self.partitions.iter().map(|part| part.items.clone()).collect()
     }
 
     /// The items as they were at `moment`, with what happened in it, partition by partition. The caller knows that this
     /// lies within what is kept.
-    pub fn items_at(&self, moment: Moment) -> Vec<BTreeMap<Key, Item>> {
-        let lay_back = |contents: &Arc<Contents>| {
-            let mut items = contents.by_key().clone();
-            if let Some(log) = contents.log() {
+    pub fn items_at(&self, moment: Moment) -> Vec<Items> {
+        let lay_back = |part: &Part| {
+            let mut items = part.items.clone();
+            if let Some(log) = &part.log {
                 log.lay_back(&mut items, |at| at > moment);
             }
             items
@@ -50,8 +57,8 @@ impl Snapshot {
 
     /// What became of the items that were changed from `from` on and before `to`, partition by partition.
     pub fn changes(&self, from: Moment, to: Moment) -> Vec<BTreeMap<Key, ItemChange>> {
-        let changes = |contents: &Arc<Contents>| match contents.log() {
-            Some(log) => log.between(contents.by_key(), from, to),
+        let changes = |part: &Part| match &part.log {
+            Some(log) => log.between(&part.items, from, to),
             None => BTreeMap::new(),
         };
         self.partitions.iter().map(changes).collect()

@@ -261,6 +261,8 @@ pub struct Table {
     partitions: Vec<Partition>,
     /// What it has to spend.
     pub capacity: TableCapacity,
+    /// Whether requests that notice deletions that are due make only some of them.
+    sliced: bool,
     /// Deletions that time to live has made.
     expired: AtomicU64,
     /// How much was in it when that was last counted.
@@ -290,9 +292,21 @@ impl Table {
             capacity: TableCapacity::new(&shape, created),
             shape: RwLock::new(Arc::new(shape)),
             partitions,
+            sliced: false,
             expired: AtomicU64::new(0),
             censuses: Censuses::default(),
         }
+    }
+
+    /// The same with deletions that are made in slices, because time passes by itself and requests wait for them.
+    #[must_use]
+    pub fn sliced(self, sliced: bool) -> Table {
+        Table { sliced, ..self }
+    }
+
+    /// Whether a request that notices many deletions that are due makes only some of them.
+    pub fn is_sliced(&self) -> bool {
+        self.sliced
     }
 
     /// The ARN of the table, or of its index of this name.
@@ -353,8 +367,7 @@ impl Table {
     /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds gets
     /// every later write, and is filled by [`backfill`](Table::backfill).
     pub fn reshape<E>(&self, now: Moment, change: impl FnOnce(&mut Shape) -> Result<(), E>) -> Result<Arc<Shape>, E> {
-        let mut contents: Vec<RwLockWriteGuard<'_, Arc<Contents>>> =
-            self.partitions.iter().map(Partition::write).collect();
+        let mut contents: Vec<RwLockWriteGuard<'_, Contents>> = self.partitions.iter().map(Partition::write).collect();
         let mut current = self.shape.write();
         let mut shape = Shape::clone(&current);
         change(&mut shape)?;
@@ -362,7 +375,7 @@ impl Table {
         let reschedule = shape.time_to_live != current.time_to_live
             || shape.conditions.time_to_live != current.conditions.time_to_live;
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
-            let contents = Arc::make_mut(guard);
+            let contents = guard;
             contents.epoch = shape.epoch;
             if shape.recovery != current.recovery {
                 contents.keep_log(shape.recovery);
@@ -427,7 +440,7 @@ impl Table {
         &'t self,
         local: Option<usize>,
         walk: &Walk<'_>,
-        look: impl Fn(usize) -> (RwLockReadGuard<'t, Arc<Contents>>, Option<u64>),
+        look: impl Fn(usize) -> (RwLockReadGuard<'t, Contents>, Option<u64>),
     ) -> Page {
         let mut page = Page::default();
         let Walk {
@@ -466,7 +479,7 @@ impl Table {
         let guards: Vec<_> = self.partitions.iter().map(Partition::read).collect();
         Snapshot {
             shape: self.shape(),
-            partitions: guards.iter().map(|contents| Arc::clone(contents)).collect(),
+            partitions: guards.iter().map(|contents| contents.part()).collect(),
         }
     }
 
@@ -481,7 +494,7 @@ impl Table {
             let mut contents = partition.write();
             let old = contents.get(&key).cloned();
             let change = Change::new(&shape.definition, key, old, Some(item));
-            partition.apply(Arc::make_mut(&mut contents), &shape, &change, now);
+            partition.apply(&mut contents, &shape, &change, now);
         }
         for index in &shape.indexes {
             index.drain(Moment::NEVER);

@@ -169,7 +169,7 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a change and what takes it back are entered",
         file: "src/execute/write.rs",
-        locked: "        let contents = Arc::make_mut(&mut guard);\n        partition.apply(contents, &shape, &change, context.now);\n    }\n    drop(guard);\n",
+        locked: "        let contents = &mut guard;\n        partition.apply(contents, &shape, &change, context.now);\n    }\n    drop(guard);\n",
         unlocked: "        let mut copied = Contents::clone(&guard);\n        drop(guard);\n        partition.apply(&mut copied, &shape, &change, context.now);\n        *partition.write() = Arc::new(copied);\n    }\n",
         models: &["a_state_of_the_past_is_whole"],
     },

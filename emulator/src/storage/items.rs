@@ -1,0 +1,222 @@
+//! The items of a partition, in order: in chunks that are shared with snapshots, so that the first write after a snapshot
+//! copies one chunk and not the partition.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::key::Key;
+use crate::reclaim::Reclaimer;
+use crate::value::Item;
+
+/// Entries of a chunk at most. Copying one takes some ten microseconds.
+const CHUNK: usize = 512;
+
+type Chunk = Arc<BTreeMap<Key, Item>>;
+
+/// Items by their keys. A clone shares all chunks until one of the two is written to.
+#[derive(Clone, Debug, Default)]
+pub struct Items {
+    /// Those before the first of `bounds`, if there is one.
+    first: Chunk,
+    /// The others, each with the bound that its keys begin at.
+    rest: Vec<Chunk>,
+    bounds: Vec<Key>,
+    len: usize,
+    reclaimer: Reclaimer,
+}
+
+impl Drop for Items {
+    fn drop(&mut self) {
+        let chunks = (std::mem::take(&mut self.rest), std::mem::take(&mut self.bounds));
+        self.reclaimer.reclaim(self.len, chunks);
+    }
+}
+
+impl Items {
+    /// No items, to be freed by `reclaimer`.
+    pub fn new(reclaimer: Reclaimer) -> Items {
+        let mut items = Items::default();
+        items.reclaimer = reclaimer;
+        items
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The number of the chunk that a key belongs to: 0 for the first.
+    fn place(&self, key: &Key) -> usize {
+        self.bounds.partition_point(|bound| bound <= key)
+    }
+
+    fn chunk(&self, place: usize) -> &Chunk {
+        match place.checked_sub(1) {
+            None => &self.first,
+            Some(at) => &self.rest[at],
+        }
+    }
+
+    fn chunk_mut(&mut self, place: usize) -> &mut BTreeMap<Key, Item> {
+        Arc::make_mut(match place.checked_sub(1) {
+            None => &mut self.first,
+            Some(at) => &mut self.rest[at],
+        })
+    }
+
+    /// The item under a key.
+    pub fn get(&self, key: &Key) -> Option<&Item> {
+        self.chunk(self.place(key)).get(key)
+    }
+
+    /// Puts an item, and returns the one before.
+    pub fn insert(&mut self, key: Key, item: Item) -> Option<Item> {
+        let place = self.place(&key);
+        let chunk = self.chunk_mut(place);
+        let before = chunk.insert(key, item);
+        if before.is_none() {
+            if chunk.len() > CHUNK {
+                self.split(place);
+            }
+            self.len += 1;
+        }
+        before
+    }
+
+    #[cold]
+    fn split(&mut self, place: usize) {
+        let chunk = self.chunk_mut(place);
+        let Some(middle) = chunk.keys().nth(CHUNK / 2).cloned() else {
+            return;
+        };
+        let upper = chunk.split_off(&middle);
+        self.rest.insert(place, Arc::new(upper));
+        self.bounds.insert(place, middle);
+    }
+
+    /// Removes the item under a key, and returns it.
+    pub fn remove(&mut self, key: &Key) -> Option<Item> {
+        let place = self.place(key);
+        if !self.chunk(place).contains_key(key) {
+            return None;
+        }
+        let chunk = self.chunk_mut(place);
+        let gone = chunk.remove(key);
+        if chunk.is_empty()
+            && let Some(at) = place.checked_sub(1)
+        {
+            // Its keys belong to the chunk before it from now on.
+            self.rest.remove(at);
+            self.bounds.remove(at);
+        }
+        self.len -= 1;
+        gone
+    }
+
+    /// All items in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Key, &Item)> {
+        let chunks = std::iter::once(&self.first).chain(&self.rest);
+        chunks.flat_map(|chunk| chunk.iter())
+    }
+
+    /// The items of a range that is not empty.
+    pub fn range<'i>(
+        &'i self,
+        (lower, upper): (Bound<&'i Key>, Bound<&'i Key>),
+    ) -> impl DoubleEndedIterator<Item = (&'i Key, &'i Item)> {
+        let place = |bound: Bound<&Key>, otherwise: usize| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => self.place(key),
+            Bound::Unbounded => otherwise,
+        };
+        let (first, last) = (place(lower, 0), place(upper, self.rest.len()));
+        let chunks = (first..=last).map(|place| self.chunk(place));
+        chunks.flat_map(move |chunk| chunk.range((lower, upper)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::KeyBytes;
+    use crate::value::AttributeValue;
+
+    fn key(number: u64) -> Key {
+        Key {
+            token: number / 3,
+            bytes: KeyBytes::from_slice(&number.to_be_bytes()),
+        }
+    }
+
+    fn item(number: u64) -> Item {
+        let value = AttributeValue::string(&number.to_string());
+        Item::new([("pk".into(), value)].into_iter().collect())
+    }
+
+    /// The next number of a sequence that visits its numbers out of order.
+    fn next(state: &mut u64, below: u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (*state >> 33) % below
+    }
+
+    #[test]
+    fn items_are_those_of_one_map() {
+        let (mut items, mut model) = (Items::default(), BTreeMap::new());
+        let mut state = 1;
+        let mut snapshots = Vec::new();
+        for step in 0..40_000 {
+            let number = next(&mut state, 5000);
+            // First more come than go, then the other way round.
+            if next(&mut state, 10) < if step < 20_000 { 7 } else { 2 } {
+                assert_eq!(
+                    items.insert(key(number), item(step)),
+                    model.insert(key(number), item(step))
+                );
+            } else {
+                assert_eq!(items.remove(&key(number)), model.remove(&key(number)));
+            }
+            assert_eq!((items.len(), items.is_empty()), (model.len(), model.is_empty()));
+            assert_eq!(items.get(&key(number)), model.get(&key(number)));
+            if step % 4000 == 0 {
+                snapshots.push((items.clone(), model.clone()));
+            }
+            if step % 100 == 0 {
+                let (one, two) = (key(next(&mut state, 5000)), key(next(&mut state, 5000)));
+                let (lower, upper) = (one.clone().min(two.clone()), one.max(two));
+                for bounds in [
+                    (Bound::Included(&lower), Bound::Included(&upper)),
+                    (Bound::Excluded(&lower), Bound::Unbounded),
+                    (Bound::Unbounded, Bound::Excluded(&upper)),
+                ] {
+                    assert!(items.range(bounds).eq(model.range(bounds)));
+                    assert!(items.range(bounds).rev().eq(model.range(bounds).rev()));
+                }
+            }
+        }
+        snapshots.push((items, model));
+        for (items, model) in snapshots {
+            assert!(items.iter().eq(model.iter()), "a snapshot stays as it was");
+        }
+    }
+
+    #[test]
+    fn a_write_after_a_snapshot_copies_one_chunk() {
+        let mut items = Items::default();
+        (0..10_000).for_each(|number| drop(items.insert(key(number), item(number))));
+        let snapshot = items.clone();
+        items.insert(key(7000), item(0));
+        let chunks = |items: &Items| items.rest.iter().chain([&items.first]).cloned().collect::<Vec<_>>();
+        let (now, then) = (chunks(&items), chunks(&snapshot));
+        let copied = now
+            .iter()
+            .zip(&then)
+            .filter(|(now, then)| !Arc::ptr_eq(now, then))
+            .count();
+        assert_eq!((now.len() > 20, copied), (true, 1));
+    }
+}
