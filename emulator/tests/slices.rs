@@ -294,3 +294,23 @@ fn a_backup_stays_as_it_was() {
     );
     assert_eq!(scan(&twin, None), before);
 }
+
+#[test]
+fn time_to_live_that_is_turned_on_is_that_of_every_item() {
+    let twin = Twin::new(1);
+    create(&twin, json!({}));
+    fill_living(&twin, 3000);
+    let set = |enabled: bool| {
+        let specification = json!({"Enabled": enabled, "AttributeName": "ttl"});
+        twin.ok(
+            "UpdateTimeToLive",
+            &json!({"TableName": "tab", "TimeToLiveSpecification": specification}),
+        );
+    };
+    set(true);
+    set(false);
+    twin.engine.advance(Duration::from_secs(20));
+    assert_eq!(scan(&twin, None).len(), 3000);
+    set(true);
+    assert_eq!(scan(&twin, None).len(), 0);
+}

@@ -1,6 +1,7 @@
 //! A partition: the items of a range of tokens, their local index views and their due deletions, under one lock.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use super::history::History;
 use super::index::Update;
@@ -414,13 +415,24 @@ impl Contents {
         }
     }
 
-    /// Makes the due deletions anew, after the table's time to live or its lag has changed.
-    pub fn reschedule_all(&mut self, shape: &Shape, now: Moment) {
-        let due = self.items.iter().filter_map(|(key, item)| {
-            let due = shape.expiry_from(key, item, now)?;
-            Some(Expiry { due, key: key.clone() })
-        });
-        self.due = due.collect();
+    /// Lets no deletion be due, after the table's time to live or its lag has changed.
+    pub fn unschedule(&mut self) {
+        let before = std::mem::take(&mut self.due);
+        self.reclaimer.reclaim(before.len(), before);
         self.marks.values_mut().for_each(|mark| mark.expired = None);
+    }
+
+    /// Lets the deletions be due of so many items from a key on, as if they were written at `now`. Returns the last of these
+    /// items, if more may follow.
+    pub fn schedule(&mut self, shape: &Shape, from: Bound<&Key>, most: usize, now: Moment) -> Option<Key> {
+        let mut last = None;
+        let mut count = 0;
+        for (key, item) in self.items.range((from, Bound::Unbounded)).take(most) {
+            let due = shape.expiry_from(key, item, now);
+            self.due.extend(due.map(|due| Expiry { due, key: key.clone() }));
+            last = Some(key);
+            count += 1;
+        }
+        last.filter(|_| count == most).cloned()
     }
 }

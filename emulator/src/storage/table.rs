@@ -1,6 +1,7 @@
 //! A table: its shape, its partitions, its global indexes.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,9 @@ use crate::value::{AttributeValue, Item, Name};
 /// Partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units a second, which is what four
 /// partitions can serve.
 pub const PARTITIONS: usize = 4;
+
+/// Items that are scheduled while the lock of their partition is held: a fraction of a millisecond.
+const SLICE: usize = 256;
 
 /// The number of the partition, of so many, that a token belongs to.
 pub(super) fn place_of(token: u64, partitions: usize) -> usize {
@@ -382,14 +386,35 @@ impl Table {
             }
             contents.keep_history(&shape.conditions);
             if reschedule {
-                contents.reschedule_all(&shape, now);
+                contents.unschedule();
                 partition.publish_due(contents);
             }
         }
         let items = contents.iter().flat_map(|contents| contents.items());
         self.capacity.adapt(&shape, items, now);
-        *current = Arc::new(shape);
-        Ok(Arc::clone(&current))
+        let shape = Arc::new(shape);
+        *current = Arc::clone(&shape);
+        drop(current);
+        drop(contents);
+        if reschedule {
+            self.schedule(now);
+        }
+        Ok(shape)
+    }
+
+    /// Lets the deletions of all items be due that time to live is to make, slice by slice. Writes do the same for theirs.
+    fn schedule(&self, now: Moment) {
+        for partition in &self.partitions {
+            let mut from = Bound::Unbounded;
+            loop {
+                let mut contents = partition.write();
+                // The lock of a partition keeps the shape as it is.
+                let last = contents.schedule(&self.shape(), from.as_ref(), SLICE, now);
+                partition.publish_due(&contents);
+                let Some(last) = last else { break };
+                from = Bound::Excluded(last);
+            }
+        }
     }
 
     /// Sets when the creation of an index ends that is being filled. What writes and plans go by stays as it is, and with it
