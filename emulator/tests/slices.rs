@@ -168,7 +168,7 @@ fn a_backfill_takes_time_with_the_size_of_the_table() {
         (0, 1, 16, "the floor"),
         (100, 1, 16, "few entries"),
         (3000, 1, 51, "3000 units at one a second, after the allocation"),
-        (3000, 100, 16, "the same with more units"),
+        (3000, 100, 16, "the same with more units, of which half are for it"),
     ];
     for (items, units, minutes, why) in cases {
         let twin = Twin::new(1);
@@ -313,4 +313,40 @@ fn time_to_live_that_is_turned_on_is_that_of_every_item() {
     assert_eq!(scan(&twin, None).len(), 3000);
     set(true);
     assert_eq!(scan(&twin, None).len(), 0);
+}
+
+#[test]
+fn a_backfill_shares_the_write_units_of_its_index() {
+    let twin = Twin::new(1);
+    let given = json!({"ReadCapacityUnits": 10, "WriteCapacityUnits": 10});
+    create(
+        &twin,
+        json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 100}}),
+    );
+    fill(&twin, 3000);
+    twin.engine.set_conditions(Conditions::AWS);
+    twin.ok("UpdateTable", &create_index(given));
+    // Past the allocation: the backfill takes 3000 units at half of ten a second.
+    twin.engine.advance(Duration::from_mins(1));
+    let mut keys = 0..;
+    let mut put = || {
+        let item = json!({"pk": {"S": format!("new {:?}", keys.next())}, "g": {"S": "x"}});
+        twin.send("PutItem", &json!({"TableName": "tab", "Item": item})).0 == 200
+    };
+    // Twenty writes a second; returns how many are not throttled.
+    let mut written = |seconds: usize| {
+        let mut of_second = || {
+            twin.engine.advance(Duration::from_secs(1));
+            (0..20).filter(|_| put()).count()
+        };
+        (0..seconds).map(|_| of_second()).sum::<usize>()
+    };
+    // What was left unused before comes first.
+    written(120);
+    let during = written(100);
+    assert!((450..=550).contains(&during), "{during}");
+    twin.engine.advance(Duration::from_mins(40));
+    written(320);
+    let after = written(100);
+    assert!((950..=1050).contains(&after), "{after}");
 }

@@ -74,6 +74,13 @@ impl Bucket {
         }
     }
 
+    /// The same where half of what comes between the two moments of `shared` goes elsewhere.
+    pub fn settle_shared(&mut self, shared: (Moment, Moment), now: Moment) {
+        let (from, until) = (self.at.max(shared.0), now.min(shared.1));
+        self.settle(now);
+        self.level -= brought(self.rate, until.since(from)) / 2;
+    }
+
     /// Changes the rate from `now` on. What is there stays, as far as it can be kept.
     pub fn change(&mut self, rate: u64, keeps: Duration, now: Moment) {
         self.settle(now);

@@ -248,6 +248,13 @@ impl Ledger {
         Some(meter.rate(direction))
     }
 
+    /// Lets the backfill of an index have half of its provisioned write units between two moments.
+    pub fn share_with_backfill(&mut self, index: &str, (from, until): (Moment, Moment), now: Moment) {
+        if let Some(meter) = self.meter(Some(index)) {
+            meter.share_with_backfill(from, until, now);
+        }
+    }
+
     /// What has been spent and refused, by resource and partition, and by key while somebody watches.
     pub fn heat(&mut self, now: Moment) -> Heat {
         let mut resources: SmallVec<[ResourceHeat; 4]> = SmallVec::new();

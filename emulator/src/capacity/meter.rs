@@ -87,6 +87,8 @@ pub struct Meter {
     /// A change on its way, and from when on it holds.
     coming: Option<(Moment, Limits)>,
     rules: Enforcement,
+    /// From when until when the backfill of an index has half of its provisioned write units.
+    backfill: Option<(Moment, Moment)>,
     sides: [Side; 2],
     partitions: Vec<Partition>,
     /// No partition is wider than this part of the tokens.
@@ -108,6 +110,7 @@ impl Meter {
             limits,
             coming: None,
             rules,
+            backfill: None,
             partitions: Vec::new(),
             divided: 0,
         };
@@ -157,10 +160,23 @@ impl Meter {
             self.coming = None;
             self.adopt(limits, from.max(Moment::FIRST));
         }
+        if let Some(backfill) = self.backfill
+            && self.limits.billing == BillingMode::Provisioned
+        {
+            let writes = &mut self.sides[Direction::Write.place()];
+            writes.total.settle_shared(backfill, now);
+            self.backfill = Some(backfill).filter(|(_, until)| now < *until);
+        }
         for side in &mut self.sides {
             side.settle(self.rules.growth, now);
         }
         self.grow_partitions(now);
+    }
+
+    /// Lets the backfill of an index have half of its provisioned write units between two moments.
+    pub fn share_with_backfill(&mut self, from: Moment, until: Moment, now: Moment) {
+        self.settle(now);
+        self.backfill = Some((from, until));
     }
 
     fn adopt(&mut self, limits: Limits, now: Moment) {

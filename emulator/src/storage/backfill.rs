@@ -14,8 +14,8 @@ use crate::key::Key;
 use crate::schema::{Index, VectorIndex};
 use crate::value::{Item, Name};
 
-/// Items of a slice, for which the lock of their partition is held: about a millisecond.
-const SLICE: usize = 256;
+/// Items of a slice, for which the lock of their partition is held: a fraction of a millisecond.
+const SLICE: usize = 64;
 
 /// An index that is being filled: what it holds, to be told from a later one of its name.
 enum Filled {

@@ -34,7 +34,7 @@ use crate::value::{AttributeValue, Item, Name};
 pub const PARTITIONS: usize = 4;
 
 /// Items that are scheduled while the lock of their partition is held: a fraction of a millisecond.
-const SLICE: usize = 256;
+const SLICE: usize = 64;
 
 /// The number of the partition, of so many, that a token belongs to.
 pub(super) fn place_of(token: u64, partitions: usize) -> usize {

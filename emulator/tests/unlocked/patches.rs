@@ -117,7 +117,7 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the look at what is due, once the lock is had",
         file: "src/execute/due.rs",
-        locked: "        if !partition.is_due(now) {\n            return guard;\n        }\n    }\n",
+        locked: "        if !must_be_done(table, partition, now) {\n            return guard;\n        }\n    }\n",
         unlocked: "        return guard;\n    }\n",
         models: &["nothing_due_is_seen"],
     },
@@ -170,7 +170,7 @@ pub const PATCHES: &[Patch] = &[
         what: "the partition's lock, while a change and what takes it back are entered",
         file: "src/execute/write.rs",
         locked: "        let contents = &mut guard;\n        partition.apply(contents, &shape, &change, context.now);\n    }\n    drop(guard);\n",
-        unlocked: "        let mut copied = Contents::clone(&guard);\n        drop(guard);\n        partition.apply(&mut copied, &shape, &change, context.now);\n        *partition.write() = Arc::new(copied);\n    }\n",
+        unlocked: "        let mut taken = std::mem::take(&mut *guard);\n        drop(guard);\n        partition.apply(&mut taken, &shape, &change, context.now);\n        *partition.write() = taken;\n    }\n",
         models: &["a_state_of_the_past_is_whole"],
     },
     Patch {

@@ -7,7 +7,7 @@ use crate::capacity::Direction;
 use crate::clock::Moment;
 use crate::execute::Context;
 use crate::limits;
-use crate::schema::BillingMode;
+use crate::schema::{BillingMode, Index};
 use crate::storage::{Job, Shape, Table, Work};
 use crate::value::Name;
 
@@ -27,6 +27,9 @@ pub(super) fn run(context: &Context<'_>, table: &Table, shape: Arc<Shape>) -> Ar
         {
             let units = table.backfill(index).as_f64();
             let end = allocated.plus(duration(context, table, &shape, index, units));
+            if let Some(ledger) = table.capacity.lock().as_mut() {
+                ledger.share_with_backfill(index, (*allocated, end), context.now);
+            }
             table.end_backfill(index, end.max(*earliest));
         }
     }
@@ -42,20 +45,19 @@ fn duration(context: &Context<'_>, table: &Table, shape: &Shape, index: &Name, u
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// The write units a second of an index. A backfill is slower if they are few (Developer Guide, "Managing Global Secondary
-/// Indexes").
+/// The write units a second that a backfill has. It shares those of the index with the writes that come meanwhile (Developer
+/// Guide, "Managing Global Secondary Indexes"); the guide does not say how, and here each has half of what is provisioned. On
+/// demand the service adds what it needs.
 fn rate(table: &Table, shape: &Shape, index: &Name, now: Moment) -> u64 {
-    let mut ledger = table.capacity.lock();
-    let counted = ledger
-        .as_mut()
-        .and_then(|ledger| ledger.rate(Some(index), Direction::Write, now));
-    drop(ledger);
-    let given = || match shape.definition.billing {
-        BillingMode::PayPerRequest => limits::ON_DEMAND_WRITE_UNITS,
-        BillingMode::Provisioned => {
-            let made = shape.definition.index(index);
-            made.map_or(0, |(_, index)| index.throughput.write)
+    let provisioned = |(_, index): (usize, &Index)| index.throughput.write.div_ceil(2);
+    match shape.definition.billing {
+        BillingMode::Provisioned => shape.definition.index(index).map_or(0, provisioned),
+        BillingMode::PayPerRequest => {
+            let mut ledger = table.capacity.lock();
+            let counted = ledger
+                .as_mut()
+                .and_then(|ledger| ledger.rate(Some(index), Direction::Write, now));
+            counted.unwrap_or(limits::ON_DEMAND_WRITE_UNITS)
         }
-    };
-    counted.unwrap_or_else(given)
+    }
 }
