@@ -81,16 +81,14 @@ impl<'a> Decoder<'a> {
     fn attribute_map_with(&mut self, place: Place, depth: usize, after: impl Fn(&mut Self, &str)) -> Read<Map> {
         self.expect_map(place, VALUE)?;
         self.reader.enter()?;
+        let rank = if depth == 0 {
+            Rank::TopLevelName
+        } else {
+            Rank::NestedName
+        };
         let mut entries = Vec::new();
         while let Some(name) = self.reader.member(entries.is_empty())? {
-            self.check_attribute_name(
-                &name,
-                if depth == 0 {
-                    Rank::TopLevelName
-                } else {
-                    Rank::NestedName
-                },
-            );
+            self.check_attribute_name(&name, rank);
             let value = self.value(Place::Element, depth)?;
             after(self, &name);
             entries.push((CompactString::from(name), value));
