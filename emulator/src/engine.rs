@@ -76,6 +76,9 @@ pub struct Engine {
     ids: RequestIds,
 }
 
+/// The header by which a client lets the pause before its request pass on a settable clock, in seconds.
+pub const ADVANCE_HEADER: &str = "x-dynatwin-advance";
+
 /// What an operation has answered, before it is put in an envelope.
 struct Outcome {
     status: u16,
@@ -182,6 +185,9 @@ impl Engine {
 
     /// One request over HTTP, without the socket.
     pub fn handle(&self, request: &HttpRequest<'_>) -> Answer {
+        if self.clock.is_settable() {
+            self.pass_pause(request);
+        }
         let now = self.clock.now();
         let known = |service: Service, name: &str| operation::find(service, name).is_some();
         match envelope::open(request, &self.ids, now, known) {
@@ -200,6 +206,19 @@ impl Engine {
                 }
                 answer
             }
+        }
+    }
+
+    /// Moves a settable clock by the seconds that a request has in its header `x-dynatwin-advance`: what its client has waited
+    /// since its last attempt. Anything but a number of seconds up to a day is ignored, and so is all of it where the controls
+    /// may change nothing.
+    #[cold]
+    fn pass_pause(&self, request: &HttpRequest<'_>) {
+        let seconds = request.headers.get(ADVANCE_HEADER);
+        let seconds = seconds.and_then(|text| std::str::from_utf8(text).ok()?.trim().parse::<f64>().ok());
+        let seconds = seconds.filter(|seconds| *seconds > 0.0 && *seconds <= 86_400.0);
+        if let Some(seconds) = seconds.filter(|_| self.allowed == Allowed::All) {
+            self.advance(Duration::from_secs_f64(seconds));
         }
     }
 

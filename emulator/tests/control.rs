@@ -7,7 +7,7 @@ use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::limits::OWN_CONDITIONS;
-use dynatwin_engine::operation::CONTROLS;
+use dynatwin_engine::operation::{Allowed, CONTROLS};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -314,4 +314,36 @@ fn counters_are_told_by_who_was_seen_or_has_tables() {
         .map(|scope| &scope["accessKey"])
         .collect();
     assert_eq!(told, ["me", "you"]);
+}
+
+/// A client that lives in real time lets its pauses pass on a clock that stands still.
+#[test]
+fn a_header_moves_a_settable_clock() {
+    for (allowed, text, expect) in [
+        (Allowed::All, "0.25", 250),
+        (Allowed::All, "86400", 86_400_000),
+        (Allowed::All, "86401", 0),
+        (Allowed::All, "-1", 0),
+        (Allowed::All, "soon", 0),
+        (Allowed::All, "inf", 0),
+        (Allowed::Looking, "0.25", 0),
+    ] {
+        let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+        let engine = Engine::new(Settings {
+            clock,
+            seed: 1,
+            conditions,
+            shared_db: false,
+        })
+        .allowing(allowed);
+        let headers = [("host", "localhost"), ("x-dynatwin-advance", text)];
+        engine.handle(&HttpRequest {
+            method: "GET",
+            target: "/",
+            headers: &headers,
+            body: b"",
+        });
+        let passed = engine.clock().now().since(Moment::START).as_millis();
+        assert_eq!(passed, expect, "{text}");
+    }
 }
