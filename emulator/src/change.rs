@@ -167,7 +167,7 @@ impl Change {
     fn of_index(&self, definition: &Definition, at: usize, index: &Index) -> Option<IndexChange> {
         let entry = |item: &Option<Item>| {
             let item = item.as_ref()?;
-            let key = Key::of_entry(index, item.attributes(), &self.key)?;
+            let key = Key::of_entry(index, item, &self.key)?;
             Some((key, index.project(item, &definition.key)))
         };
         let (old, new) = (entry(&self.old), entry(&self.new));

@@ -3,17 +3,16 @@
 //! A key is its components one after the other: the hash attributes, the range attributes and, in an index, the table's
 //! own key. Each component says where it ends, so one key is never a prefix of another, and "begins with" is a range.
 
-use smallvec::SmallVec;
+mod bytes;
 
 use crate::digest;
 use crate::error::ApiError;
 use crate::limits;
 use crate::number::Number;
 use crate::schema::{Index, KeyAttribute, KeySchema, ScalarType};
-use crate::value::{AttributeValue, Item, Map};
+use crate::value::{AttributeValue, Attributes, Item, Map};
 
-/// An encoded key or a part of one.
-pub type KeyBytes = SmallVec<[u8; 40]>;
+pub use bytes::KeyBytes;
 
 /// What the service puts before a partition key when it hashes it. Being eight bytes, it fills two words of MD5.
 const TOKEN_PREFIX: [u8; 8] = *b"Outliers";
@@ -29,22 +28,12 @@ const TOKEN_PREFIX: [u8; 8] = *b"Outliers";
 /// let key = |text: &str| Map::from_entries(vec![("pk".into(), AttributeValue::N(text.parse().unwrap()))]);
 /// assert_eq!(Key::of_key(&schema, &key("1")).unwrap(), Key::of_key(&schema, &key("1.0")).unwrap());
 /// ```
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The token of the partition key.
     pub token: u64,
     /// The components.
     pub bytes: KeyBytes,
-}
-
-impl Clone for Key {
-    fn clone(&self) -> Key {
-        // Bytes are copied at once; `SmallVec::clone` goes element by element.
-        Key {
-            token: self.token,
-            bytes: KeyBytes::from_slice(&self.bytes),
-        }
-    }
 }
 
 impl Key {
@@ -123,7 +112,7 @@ impl Key {
     }
 
     /// The key of a stored item; `None` if it lacks an attribute or has it in another type.
-    pub fn read(schema: &KeySchema, item: &Map) -> Option<Key> {
+    pub fn read(schema: &KeySchema, item: &impl Attributes) -> Option<Key> {
         let mut bytes = KeyBytes::new();
         push_all(&mut bytes, &schema.hash, item)?;
         let token = token(kinds(&schema.hash), &bytes);
@@ -132,13 +121,13 @@ impl Key {
     }
 
     /// The place of an item in an index: the index's key, then the table's. `None` if the item is not in the index.
-    pub fn of_entry(index: &Index, item: &Map, base: &Key) -> Option<Key> {
+    pub fn of_entry(index: &Index, item: &impl Attributes, base: &Key) -> Option<Key> {
         let key = Key::place(index, item, base)?;
         may_be_indexed(index, item).then_some(key)
     }
 
     /// The same for attributes that need not be an entry's: a start key names a place, whether or not anything is there.
-    pub fn place(index: &Index, attributes: &Map, base: &Key) -> Option<Key> {
+    pub fn place(index: &Index, attributes: &impl Attributes, base: &Key) -> Option<Key> {
         let mut key = Key::read(&index.key, attributes)?;
         if index.local {
             // A local index lives in the item collection of its table, whose hash key it shares.
@@ -169,15 +158,17 @@ pub fn key_size(value: &AttributeValue) -> usize {
 
 /// Whether the values of an index's key are neither empty nor too long. Writes make sure of it; items from before the
 /// index was made need not be so, and stay outside of it.
-fn may_be_indexed(index: &Index, item: &Map) -> bool {
+fn may_be_indexed(index: &Index, item: &impl Attributes) -> bool {
     let fits = |attributes: &[KeyAttribute], limit: usize| {
         let mut size = 0;
-        let values = attributes.iter().filter_map(|attribute| item.get(&attribute.name));
+        let values = attributes
+            .iter()
+            .filter_map(|attribute| item.attribute(&attribute.name));
         for value in values {
-            if emptiness(value).is_some() {
+            if emptiness(&value).is_some() {
                 return false;
             }
-            size += key_size(value);
+            size += key_size(&value);
         }
         size <= limit
     };
@@ -185,12 +176,12 @@ fn may_be_indexed(index: &Index, item: &Map) -> bool {
 }
 
 /// Checks an item's values for an index's key: types, and no empty or oversized value.
-pub fn check_entry(index: &Index, item: &Map, updated: bool) -> Result<(), ApiError> {
+pub fn check_entry(index: &Index, item: &impl Attributes, updated: bool) -> Result<(), ApiError> {
     for attribute in index.key.attributes() {
-        let Some(value) = item.get(&attribute.name) else {
+        let Some(value) = item.attribute(&attribute.name) else {
             continue;
         };
-        if !attribute.kind.fits(value) {
+        if !attribute.kind.fits(&value) {
             return Err(if updated {
                 ApiError::validation(
                     "The update expression attempted to update the secondary index key to unsupported type",
@@ -199,7 +190,7 @@ pub fn check_entry(index: &Index, item: &Map, updated: bool) -> Result<(), ApiEr
                 ApiError::index_key_type(&attribute.name, attribute.kind.name(), value.type_name(), &index.name)
             });
         }
-        if let Some(kind) = emptiness(value) {
+        if let Some(kind) = emptiness(&value) {
             return Err(if updated {
                 ApiError::empty_index_key_update(kind)
             } else {
@@ -217,8 +208,8 @@ pub fn check_entry(index: &Index, item: &Map, updated: bool) -> Result<(), ApiEr
     ] {
         let size: usize = attributes
             .iter()
-            .filter_map(|attribute| item.get(&attribute.name))
-            .map(key_size)
+            .filter_map(|attribute| item.attribute(&attribute.name))
+            .map(|value| key_size(&value))
             .sum();
         if size > limit {
             return Err(error());
@@ -330,13 +321,13 @@ fn push_sound(bytes: &mut KeyBytes, attributes: &[KeyAttribute], map: &Map, limi
     Some(())
 }
 
-fn push_all(bytes: &mut KeyBytes, attributes: &[KeyAttribute], item: &Map) -> Option<()> {
+fn push_all(bytes: &mut KeyBytes, attributes: &[KeyAttribute], item: &impl Attributes) -> Option<()> {
     for attribute in attributes {
-        let value = item.get(&attribute.name)?;
-        if !attribute.kind.fits(value) {
+        let value = item.attribute(&attribute.name)?;
+        if !attribute.kind.fits(&value) {
             return None;
         }
-        push_component(bytes, value);
+        push_component(bytes, &value);
     }
     Some(())
 }
@@ -438,11 +429,7 @@ pub fn after_prefix(prefix: &[u8]) -> Option<KeyBytes> {
 /// The key attributes of an item, for `LastEvaluatedKey` and its like: the table's, and the index's if one was read.
 pub fn key_attributes(item: &Item, table: &KeySchema, index: Option<&Index>) -> Map {
     let wanted = |name: &str| table.contains(name) || index.is_some_and(|index| index.key.contains(name));
-    item.attributes()
-        .iter()
-        .filter(|(name, _)| wanted(name))
-        .cloned()
-        .collect()
+    item.filter(wanted)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::key::{self, Key, KeyBytes};
 use crate::limits;
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema, VectorIndex};
 use crate::storage::{KeyRange, Stage};
-use crate::value::{AttributeValue, Item, Map};
+use crate::value::{AttributeValue, Item, Map, SentItem};
 
 /// The name in a `TableName`, which may be an ARN.
 pub fn plain_name(name_or_arn: &str) -> &str {
@@ -106,25 +106,25 @@ pub struct Guard<'r> {
 }
 
 /// Plans a put: the item's keys, for the table and its indexes.
-pub fn put<'r>(target: Target, item: &'r Item, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
-    whole(target, item, Action::Put(item.clone()), guard)
+pub fn put<'r>(target: Target, sent: &'r SentItem, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
+    whole(target, sent, Action::Put(sent.item.clone()), guard)
 }
 
 /// Plans a put of an item that may not be there yet.
-pub fn insert(target: Target, item: &Item) -> Result<Write<'_>, ApiError> {
-    whole(target, item, Action::Insert(item.clone()), Guard::default())
+pub fn insert(target: Target, sent: &SentItem) -> Result<Write<'_>, ApiError> {
+    whole(target, sent, Action::Insert(sent.item.clone()), Guard::default())
 }
 
 #[inline(always)]
-fn whole<'r>(target: Target, item: &'r Item, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
+fn whole<'r>(target: Target, sent: &'r SentItem, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
-    let key = Key::of_item(&definition.key, item.attributes())?;
-    execute::check_entries(definition, item)?;
-    let partition = Entry::partition_of(&definition.key, item.attributes());
+    let key = Key::of_item(&definition.key, &sent.attributes)?;
+    execute::check_entries(definition, &sent.item)?;
+    let partition = Entry::partition_of(&definition.key, &sent.attributes);
     Ok(Write {
         target,
         key,
-        attributes: item.attributes(),
+        attributes: &sent.attributes,
         partition,
         action,
         condition: guard.condition,

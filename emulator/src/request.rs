@@ -4,7 +4,7 @@
 //! missing, with everything else that is wrong. Words of enumerations are kept as sent, for the same reason.
 
 use crate::error::ApiError;
-use crate::value::{AttributeValue, Map, Name, Text};
+use crate::value::{AttributeValue, Map, Name, SentItem, Text};
 
 /// A member that is a list of names.
 pub type Names = Vec<Name>;
@@ -94,7 +94,7 @@ requests! {
     /// [`PutItem`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
     PutItem {
         table_name: Option<Text>,
-        item: Option<Map>,
+        item: Option<SentItem>,
         condition_expression: Option<Text>,
         substitutions: Substitutions,
         return_values: Option<Text>,
@@ -209,7 +209,7 @@ requests! {
 
     /// `PutRequest` of BatchWriteItem.
     PutRequest {
-        item: Option<Map>,
+        item: Option<SentItem>,
     }
 
     /// `DeleteRequest` of BatchWriteItem.
@@ -236,7 +236,7 @@ requests! {
     /// `Put` of TransactWriteItems.
     TransactPut {
         table_name: Option<Text>,
-        item: Option<Map>,
+        item: Option<SentItem>,
         condition_expression: Option<Text>,
         substitutions: Substitutions,
         return_values_on_condition_check_failure: Option<Text>,

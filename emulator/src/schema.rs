@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::clock::Moment;
 use crate::limits;
-use crate::value::{AttributeValue, Item, Map, Name, Type};
+use crate::value::{AttributeValue, Item, Name, Type};
 
 /// The types a key attribute can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +96,7 @@ impl KeySchema {
 
     /// The key of an item, and nothing else of it.
     pub fn only(&self, item: &Item) -> Item {
-        let attributes = item.attributes().iter();
-        Item::new(attributes.filter(|(name, _)| self.contains(name)).cloned().collect())
+        Item::new(&item.filter(|name| self.contains(name)))
     }
 
     /// Whether an attribute is part of the key.
@@ -207,16 +206,11 @@ impl Index {
         if self.projection == Projection::All {
             return item.clone();
         }
-        let kept: Map = item
-            .attributes()
-            .iter()
-            .filter(|(name, _)| self.projects(name, table))
-            .cloned()
-            .collect();
-        if kept.len() == item.attributes().len() {
+        let kept = item.filter(|name| self.projects(name, table));
+        if kept.len() == item.len() {
             item.clone()
         } else {
-            Item::new(kept)
+            Item::new(&kept)
         }
     }
 }

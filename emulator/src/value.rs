@@ -1,13 +1,15 @@
 //! Attribute values and items.
 
+mod item;
+pub mod json;
+pub mod scan;
+
 use std::cmp::Ordering;
-use std::fmt;
-use std::sync::{Arc, OnceLock};
 
 use compact_str::CompactString;
 
 use crate::number::Number;
-use crate::size;
+pub use item::{Attributes, Item, Picked, SentItem};
 
 /// The name of an attribute. Short names, which nearly all are, stand inside it.
 pub type Name = CompactString;
@@ -300,83 +302,6 @@ impl<'a> IntoIterator for &'a Map {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()
-    }
-}
-
-/// A stored item: immutable, cheap to clone, with its size and its encoded form kept beside it.
-///
-/// ```
-/// use dynatwin_engine::value::{AttributeValue, Item, Map};
-///
-/// let item = Item::new(Map::from_entries(vec![("pk".into(), AttributeValue::string("a"))]));
-/// assert_eq!(item.size(), 3);
-/// assert_eq!(item.get("pk"), Some(&AttributeValue::string("a")));
-/// ```
-#[derive(Clone)]
-pub struct Item(Arc<Stored>);
-
-struct Stored {
-    attributes: Map,
-    size: usize,
-    encoded: OnceLock<Box<[u8]>>,
-}
-
-impl Item {
-    /// An item of these attributes.
-    pub fn new(attributes: Map) -> Item {
-        let size = attributes
-            .iter()
-            .map(|(name, value)| size::of_attribute(name, value))
-            .sum();
-        Item(Arc::new(Stored {
-            attributes,
-            size,
-            encoded: OnceLock::new(),
-        }))
-    }
-
-    /// The attributes.
-    pub fn attributes(&self) -> &Map {
-        &self.0.attributes
-    }
-
-    /// One attribute.
-    pub fn get(&self, name: &str) -> Option<&AttributeValue> {
-        self.0.attributes.get(name)
-    }
-
-    /// The size in bytes, as the service measures it.
-    pub fn size(&self) -> usize {
-        self.0.size
-    }
-
-    /// The item as JSON on the wire, made by `encode` when first asked for and kept.
-    pub fn encoded(&self, encode: impl FnOnce(&Map) -> Vec<u8>) -> &[u8] {
-        self.0
-            .encoded
-            .get_or_init(|| encode(&self.0.attributes).into_boxed_slice())
-    }
-
-    /// Whether both are the same stored item, not merely equal ones.
-    pub fn same(&self, other: &Item) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl PartialEq for Item {
-    fn eq(&self, other: &Item) -> bool {
-        self.same(other) || self.attributes() == other.attributes()
-    }
-}
-
-impl Eq for Item {}
-
-impl fmt::Debug for Item {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_map()
-            .entries(self.attributes().iter().map(|(name, value)| (name, value)))
-            .finish()
     }
 }
 

@@ -333,7 +333,7 @@ impl Face {
         match self.engine.items(&caller(access_key, region), table) {
             Some(items) => items
                 .iter()
-                .map(|item| JsValue::from(values::map(item.attributes())))
+                .map(|item| JsValue::from(values::map(&item.attributes())))
                 .collect::<Array>()
                 .into(),
             None => JsValue::UNDEFINED,

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::number::Number;
 use crate::schema::{Definition, Distance, KeySchema, Projection, SearchAttribute, VectorIndex};
 use crate::size;
-use crate::value::{AttributeValue, Item, Map};
+use crate::value::{AttributeValue, Item};
 
 /// Bytes of an element.
 const ELEMENT: usize = 4;
@@ -23,7 +23,7 @@ const ELEMENT: usize = 4;
 /// use dynatwin_engine::value::{Item, Map};
 /// use dynatwin_engine::change::vector::Entry;
 ///
-/// let entry = Entry::new("embedding", Item::new(Map::new()), [1.0, 0.5].into());
+/// let entry = Entry::new("embedding", Item::new(&Map::new()), [1.0, 0.5].into());
 /// assert_eq!(entry.size(), 9 + 2 * 4);
 /// ```
 #[derive(Clone, Debug)]
@@ -57,17 +57,14 @@ impl Entry {
 
     /// Whether both look the same in an index over the attribute `name`.
     pub fn same_view(&self, other: &Entry, name: &str) -> bool {
-        let rest = |entry: &Entry| -> Vec<_> {
-            let attributes = entry.item.attributes().iter();
-            attributes.filter(|(other, _)| other != name).cloned().collect()
-        };
+        let rest = |entry: &Entry| entry.item.filter(|other| other != name);
         self.vector == other.vector && (self.item.same(&other.item) || rest(self) == rest(other))
     }
 }
 
 /// The bytes of a vector in an item.
 fn vector_in(name: &str, item: &Item) -> usize {
-    item.get(name).map_or(0, |value| size::of_attribute(name, value))
+    item.get(name).map_or(0, |value| size::of_attribute(name, &value))
 }
 
 fn compact_size(name: &str, dimensions: usize) -> usize {
@@ -90,28 +87,26 @@ fn read(value: &AttributeValue, dimensions: usize) -> Option<Arc<[f32]>> {
 /// What an index keeps of an item, and where. `None` if the item has no vector, or not the attribute that divides the
 /// index; items from before the index was made may also have such as it does not take.
 pub fn entry(index: &VectorIndex, item: &Item, table: &KeySchema, base: &Key) -> Option<(Key, Entry)> {
-    let vector = read(item.get(&index.attribute)?, index.dimensions)?;
-    let key = place(index, item.attributes(), base)?;
+    let vector = read(&item.get(&index.attribute)?, index.dimensions)?;
+    let key = place(index, item, base)?;
     let kept = if index.projection == Projection::All {
         item.clone()
     } else {
-        let wanted = |name: &str| name != index.attribute && index.projects(name, table);
-        let attributes = item.attributes().iter();
-        Item::new(attributes.filter(|(name, _)| wanted(name)).cloned().collect())
+        Item::new(&item.filter(|name| name != index.attribute && index.projects(name, table)))
     };
     Some((key, Entry::new(&index.attribute, kept, vector)))
 }
 
 /// Entries lie by the attribute that divides the index, then by the table's key.
-fn place(index: &VectorIndex, item: &Map, base: &Key) -> Option<Key> {
+fn place(index: &VectorIndex, item: &Item, base: &Key) -> Option<Key> {
     let Some(hash) = index.hash() else {
         return Some(base.clone());
     };
     let value = item.get(&hash.name)?;
     let sound =
-        hash.kind.fits(value) && key::emptiness(value).is_none() && key::key_size(value) <= limits::HASH_KEY_SIZE;
+        hash.kind.fits(&value) && key::emptiness(&value).is_none() && key::key_size(&value) <= limits::HASH_KEY_SIZE;
     sound.then(|| {
-        let mut key = partition(hash, value);
+        let mut key = partition(hash, &value);
         key.bytes.extend_from_slice(&base.bytes);
         key
     })
@@ -134,7 +129,7 @@ pub fn written_size(definition: &Definition, item: &Item) -> usize {
         if !earlier
             && item
                 .get(name)
-                .is_some_and(|value| read(value, index.dimensions).is_some())
+                .is_some_and(|value| read(&value, index.dimensions).is_some())
         {
             size = size - vector_in(name, item) + compact_size(name, index.dimensions);
         }
@@ -143,13 +138,13 @@ pub fn written_size(definition: &Definition, item: &Item) -> usize {
 }
 
 /// Checks that an index can take an item that is written.
-pub fn check(index: &VectorIndex, item: &Map, updated: bool) -> Result<(), ApiError> {
+pub fn check(index: &VectorIndex, item: &Item, updated: bool) -> Result<(), ApiError> {
     if let Some(value) = item.get(&index.attribute) {
-        check_vector(index, value)?;
+        check_vector(index, &value)?;
     }
     let mut attributes = index.search.iter();
     attributes.try_for_each(|attribute| match item.get(&attribute.name) {
-        Some(value) => check_attribute(index, attribute, value, updated),
+        Some(value) => check_attribute(index, attribute, &value, updated),
         None => Ok(()),
     })
 }

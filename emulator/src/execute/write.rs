@@ -7,12 +7,12 @@ use super::{capacity, due, trace};
 use crate::change::Change;
 use crate::change::vector;
 use crate::error::{ApiError, ErrorKind};
-use crate::expression::{Condition, Update};
+use crate::expression::{Condition, Names, Update};
 use crate::key::{self, Key};
 use crate::limits;
 use crate::schema::{Definition, Index};
 use crate::storage::{Contents, Shape};
-use crate::value::{AttributeValue, Item, Map};
+use crate::value::{AttributeValue, Item, Map, Picked};
 
 /// What a write does to its item.
 pub enum Action<'r> {
@@ -88,8 +88,10 @@ impl Write<'_> {
             return Err(ApiError::transaction_conflict());
         }
         let old = contents.get(&self.key);
+        let names = self.names();
+        let seen = old.map(|old| old.pick_places(&names));
         if let Some(condition) = &self.condition
-            && !condition.matches(old.map(Item::attributes))
+            && !condition.matches(seen.as_ref().map(|seen| &seen.attributes))
             && !(self.spare_missing && old.is_none())
         {
             return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
@@ -99,7 +101,9 @@ impl Write<'_> {
             Action::Put(item) | Action::Insert(item) => Some(item.clone()),
             Action::Delete => None,
             Action::Check => old.cloned(),
-            Action::Update { update, key, charged } => updated(shape, old, update.as_ref(), key, *charged)?,
+            Action::Update { update, key, charged } => {
+                updated(shape, old.zip(seen.as_ref()), update.as_ref(), key, *charged)?
+            }
         };
         let (key, old) = (self.key.clone(), old.cloned());
         if shape.definition.locals.is_empty() {
@@ -108,6 +112,21 @@ impl Write<'_> {
         let mut change = Change::new(&shape.definition, key, old, new);
         weigh(shape, contents, &mut change, pending)?;
         Ok(change)
+    }
+
+    /// The attributes that the condition and the update look at.
+    fn names(&self) -> Names<'_> {
+        let mut names = Names::new();
+        if let Some(condition) = &self.condition {
+            condition.add_names(&mut names);
+        }
+        if let Action::Update {
+            update: Some(update), ..
+        } = &self.action
+        {
+            update.add_names(&mut names);
+        }
+        names
     }
 
     /// Whether there is anything to apply.
@@ -129,12 +148,11 @@ fn weigh(shape: &Shape, contents: &Contents, change: &mut Change, pending: i64) 
 
 /// Checks what an item that is put has for the indexes of its table.
 pub fn check_entries(definition: &Definition, item: &Item) -> Result<(), ApiError> {
-    let attributes = item.attributes();
     definition
         .indexes()
-        .try_for_each(|index| key::check_entry(index, attributes, false))?;
+        .try_for_each(|index| key::check_entry(index, item, false))?;
     let mut vectors = definition.vectors.iter();
-    vectors.try_for_each(|index| vector::check(index, attributes, false))?;
+    vectors.try_for_each(|index| vector::check(index, item, false))?;
     if with_local_entries(definition, item) > limits::ITEM_SIZE {
         return Err(ApiError::item_too_large());
     }
@@ -151,7 +169,7 @@ fn with_local_entries(definition: &Definition, item: &Item) -> usize {
     }
     let is_in = |index: &&Index| {
         let mut keys = index.key.attributes();
-        keys.all(|key| item.get(&key.name).is_some_and(|value| key.kind.fits(value)))
+        keys.all(|key| item.get(&key.name).is_some_and(|value| key.kind.fits(&value)))
     };
     let entry = |index: &Index| index.project(item, &definition.key).size();
     item.size() + locals.iter().filter(is_in).map(entry).sum::<usize>()
@@ -164,36 +182,40 @@ fn check_changed(definition: &Definition, old: Option<&Item>, new: &Item) -> Res
     let mut indexes = definition
         .indexes()
         .filter(|index| index.key.attributes().any(|attribute| changed(&attribute.name)));
-    indexes.try_for_each(|index| key::check_entry(index, new.attributes(), true))?;
+    indexes.try_for_each(|index| key::check_entry(index, new, true))?;
     let mut vectors = definition.vectors.iter().filter(|index| {
         let mut search = index.search.iter();
         changed(&index.attribute) || search.any(|attribute| changed(&attribute.name))
     });
-    vectors.try_for_each(|index| vector::check(index, new.attributes(), true))
+    vectors.try_for_each(|index| vector::check(index, new, true))
 }
 
-/// The finished item of an update, if there is one and it may be stored.
+/// The finished item of an update, if there is one and it may be stored. `old` is the item that is there, and those of its
+/// attributes that the update names.
 fn updated(
     shape: &Shape,
-    old: Option<&Item>,
+    old: Option<(&Item, &Picked<'_>)>,
     update: Option<&Update<'_>>,
     key: &Map,
     charged: bool,
 ) -> Result<Option<Item>, ApiError> {
     let Some(update) = update else {
-        return Ok(Some(old.cloned().unwrap_or_else(|| Item::new(key.clone()))));
+        return Ok(Some(old.map_or_else(|| Item::new(key), |(old, _)| old.clone())));
     };
-    let Some(new) = update.apply(old.map(Item::attributes), key)? else {
+    let Some(new) = update.apply(old.map(|(_, seen)| &seen.attributes), key)? else {
         return Ok(None);
     };
-    let item = Item::new(new);
+    let item = match old {
+        Some((old, seen)) => old.replace(seen, &new),
+        None => Item::new(&new),
+    };
     let weighed = charged && update.may_be_overcharged(item.size());
-    let charge = if weighed { update.charge(item.attributes()) } else { 0 };
+    let charge = if weighed { update.charge(&new) } else { 0 };
     if item.size().max(charge) > limits::ITEM_SIZE {
         return Err(ApiError::updated_item_too_large());
     }
     if shape.definition.has_indexes() {
-        check_changed(&shape.definition, old, &item)?;
+        check_changed(&shape.definition, old.map(|(old, _)| old), &item)?;
         if with_local_entries(&shape.definition, &item) > limits::ITEM_SIZE {
             return Err(ApiError::updated_item_too_large());
         }

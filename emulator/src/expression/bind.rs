@@ -54,6 +54,40 @@ impl<'r> Bound<'r> {
             _ => None,
         }
     }
+
+    /// Adds the attributes that operators and functions look at.
+    pub(super) fn add_names<'a>(&'a self, names: &mut Names<'a>) {
+        let paths = self.parsed.operands.iter().filter_map(|operand| self.path(*operand));
+        paths.for_each(|path| names.add(path.name()));
+    }
+}
+
+/// The names of the attributes that expressions look at, sorted, each once.
+#[derive(Default)]
+pub struct Names<'a>(SmallVec<[&'a str; FEW]>);
+
+impl<'a> Names<'a> {
+    /// No names.
+    pub fn new() -> Names<'a> {
+        Names::default()
+    }
+
+    /// Adds a name.
+    pub fn add(&mut self, name: &'a str) {
+        let less = self.0.iter().rposition(|other| *other <= name);
+        match less {
+            Some(at) if self.0[at] == name => {}
+            _ => self.0.insert(less.map_or(0, |at| at + 1), name),
+        }
+    }
+}
+
+impl<'a> std::ops::Deref for Names<'a> {
+    type Target = [&'a str];
+
+    fn deref(&self) -> &[&'a str] {
+        &self.0
+    }
 }
 
 /// One of the two maps of substitutions, and which of it has been used.

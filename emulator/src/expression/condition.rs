@@ -8,11 +8,11 @@ use memchr::memmem;
 use smallvec::SmallVec;
 
 use super::ast::{Body, Node, Op, Operand, Operator, Step};
-use super::bind::Bound;
+use super::bind::{Bound, Names};
 use super::key_condition::{self, KeyClause};
 use super::path::Path;
 use crate::number::Number;
-use crate::value::{AttributeValue, Map, Name, Type};
+use crate::value::{AttributeValue, Item, Map, Name, Type};
 
 /// What a part of a condition is, for those who judge by its shape. Numbers name other parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +76,18 @@ impl<'r> Condition<'r> {
             }
         }
         truth
+    }
+
+    /// Whether the condition holds for a stored item.
+    pub fn matches_item(&self, item: &Item) -> bool {
+        let mut names = Names::new();
+        self.add_names(&mut names);
+        self.matches(Some(&item.pick(&names)))
+    }
+
+    /// Adds the attributes that the condition looks at.
+    pub fn add_names<'a>(&'a self, names: &mut Names<'a>) {
+        self.bound.add_names(names);
     }
 
     /// Every path the condition reads, in the order written.

@@ -26,7 +26,7 @@ mod search_condition;
 mod update;
 
 pub use ast::{Clause, Operator};
-pub use bind::Scope;
+pub use bind::{Names, Scope};
 pub use cache::Cache;
 pub use condition::{Condition, Part};
 pub use draft::{Draft, Drafted, Logic, Term};

@@ -3,9 +3,9 @@
 use smallvec::SmallVec;
 
 use super::ast::{Body, Span};
-use super::bind::Bound;
+use super::bind::{Bound, Names};
 use super::path::{self, Path, PathElement, step};
-use crate::value::{AttributeValue, Map, Name};
+use crate::value::{AttributeValue, Item, Map, Name};
 
 /// A projection bound to a request's names.
 ///
@@ -46,6 +46,12 @@ impl<'r> Projection<'r> {
         project(item, &paths)
     }
 
+    /// The parts of a stored item that the paths lead to.
+    pub fn apply_to(&self, item: &Item) -> Map {
+        let paths: SmallVec<[Path<'_>; 8]> = self.paths().collect();
+        project_item(item, &paths)
+    }
+
     /// What each path leads to, in the order written.
     pub fn values<'m>(&self, item: &'m Map) -> impl Iterator<Item = Option<&'m AttributeValue>> {
         self.written()
@@ -82,6 +88,13 @@ impl<'r> Projection<'r> {
 /// The parts of `item` that sorted paths, of which none leads into another, lead to.
 pub(super) fn project(item: &Map, paths: &[Path<'_>]) -> Map {
     Map::from_entries(named_parts(paths, 0, |name| item.get(name)))
+}
+
+/// The same for a stored item, of which only the attributes that the paths begin with are decoded.
+pub(super) fn project_item(item: &Item, paths: &[Path<'_>]) -> Map {
+    let mut names = Names::new();
+    paths.iter().for_each(|path| names.add(path.name()));
+    project(&item.pick(&names), paths)
 }
 
 /// The parts of a value that `paths` lead to from their element `depth` on. Paths have 32 elements at most, and so many

@@ -6,7 +6,7 @@ use super::ast::{Body, Node, Operand, Operator};
 use super::bind::Bound;
 use super::path::Path;
 use crate::error::ApiError;
-use crate::value::{AttributeValue, Map, Name};
+use crate::value::{AttributeValue, Item, Name};
 
 /// Equalities that all hold of what a search brings back; whether they fit the index is for others to say.
 ///
@@ -62,8 +62,9 @@ impl<'r> SearchCondition<'r> {
     }
 
     /// Whether all hold of an item.
-    pub fn matches(&self, item: &Map) -> bool {
-        self.clauses.iter().all(|(name, value)| item.get(name) == Some(*value))
+    pub fn matches(&self, item: &Item) -> bool {
+        let mut clauses = self.clauses.iter();
+        clauses.all(|(name, value)| item.get(name).as_ref() == Some(*value))
     }
 }
 

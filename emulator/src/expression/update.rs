@@ -9,14 +9,14 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 use super::ast::{Action, Body, Clause, Operand, Operator, Span};
-use super::bind::Bound;
+use super::bind::{Bound, Names};
 use super::path::{Path, PathElement, step};
-use super::projection::project;
+use super::projection::project_item;
 use crate::error::ApiError;
 use crate::limits;
 use crate::number::Number;
 use crate::size;
-use crate::value::{AttributeValue, Map, Name};
+use crate::value::{AttributeValue, Item, Map, Name};
 
 /// An update bound to a request's names and values.
 ///
@@ -218,11 +218,22 @@ impl<'r> Update<'r> {
         }
     }
 
+    /// Adds the attributes that the update reads or changes.
+    pub fn add_names<'a>(&'a self, names: &mut Names<'a>) {
+        self.bound.add_names(names);
+        for action in self.actions() {
+            names.add(self.path(action.target).name());
+            if let Some(Operand::Path(span)) = action.value {
+                names.add(self.path(span).name());
+            }
+        }
+    }
+
     /// The part of the old or the new item that the update's paths address: UPDATED_OLD and UPDATED_NEW.
-    pub fn touched(&self, item: &Map) -> Map {
+    pub fn touched(&self, item: &Item) -> Map {
         let mut paths: SmallVec<[Path<'_>; 8]> = self.actions().iter().map(|action| self.path(action.target)).collect();
         paths.sort_unstable();
-        project(item, &paths)
+        project_item(item, &paths)
     }
 
     /// Whether [`Update::charge`] may be over the limit for a finished item of `size` bytes: far from it, it need not be

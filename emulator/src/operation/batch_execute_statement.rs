@@ -157,8 +157,8 @@ impl<'r> Ready<'r> {
             _ => None,
         };
         let shown = item.map(|item| match columns {
-            Some(columns) => columns.apply(item.attributes()),
-            None => item.attributes().clone(),
+            Some(columns) => columns.apply(&item),
+            None => item.attributes(),
         });
         Ok(Outcome {
             item: shown,

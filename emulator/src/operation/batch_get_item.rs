@@ -85,7 +85,7 @@ fn encode(out: &mut Writer, reads: &[TableRead<'_>], report: Report) {
         for item in &read.items {
             match &read.projection {
                 None => items.item(item),
-                Some(projection) => items.map(&projection.apply(item.attributes())),
+                Some(projection) => items.map(&projection.apply_to(item)),
             }
         }
         items.close();

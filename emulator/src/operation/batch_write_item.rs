@@ -11,7 +11,7 @@ use crate::limits;
 use crate::plan::{self, Guard, Target};
 use crate::request::{BatchWriteItem, WriteRequest};
 use crate::schema::ScalarType;
-use crate::value::{Item, Map, Text};
+use crate::value::{Map, SentItem, Text};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -23,7 +23,7 @@ struct TableWrites {
 }
 
 enum Asked {
-    Put(Item),
+    Put(SentItem),
     Delete(Map),
 }
 
@@ -83,9 +83,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         for number in numbers {
             let mut entry = list.object();
             match &table.writes[*number] {
-                Asked::Put(item) => {
+                Asked::Put(sent) => {
                     let mut put = entry.object("PutRequest");
-                    put.item("Item", item);
+                    put.item("Item", &sent.item);
                     put.close();
                 }
                 Asked::Delete(key) => {
@@ -175,9 +175,9 @@ fn read(request: BatchWriteItem) -> Result<Vec<TableWrites>, ApiError> {
         write.faults.attributes.map_or(Ok(()), Err)?;
         match write.put_request {
             Some(put) => {
-                let item = Item::new(put.item.unwrap_or_default());
-                plan::check_item_size(&item)?;
-                Ok(Asked::Put(item))
+                let sent = put.item.unwrap_or_default();
+                plan::check_item_size(&sent.item)?;
+                Ok(Asked::Put(sent))
             }
             None => Ok(Asked::Delete(
                 write.delete_request.and_then(|delete| delete.key).unwrap_or_default(),
@@ -198,15 +198,15 @@ fn key_of(target: &Target, write: &Asked) -> Result<Key, ApiError> {
     let schema = &target.definition().key;
     match write {
         Asked::Delete(key) => Key::of_key(schema, key),
-        Asked::Put(item) => {
-            let fits = |name: &str, kind: ScalarType| item.get(name).is_some_and(|value| kind.fits(value));
+        Asked::Put(sent) => {
+            let fits = |name: &str, kind: ScalarType| sent.attributes.get(name).is_some_and(|value| kind.fits(value));
             if !schema
                 .attributes()
                 .all(|attribute| fits(&attribute.name, attribute.kind))
             {
                 return Err(ApiError::key_mismatch());
             }
-            Key::of_item(schema, item.attributes())
+            Key::of_item(schema, &sent.attributes)
         }
     }
 }
@@ -227,7 +227,7 @@ fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[Asked]) -> 
 
 fn plan_write(target: Target, write: &Asked) -> Result<Write<'_>, ApiError> {
     match write {
-        Asked::Put(item) => plan::put(target, item, Guard::default()),
+        Asked::Put(sent) => plan::put(target, sent, Guard::default()),
         Asked::Delete(key) => plan::keyed(target, key, Action::Delete, Guard::default()),
     }
 }

@@ -99,7 +99,7 @@ mod tests {
     use crate::operation;
     use crate::plan::Guard;
     use crate::storage::Scope;
-    use crate::value::{AttributeValue, Item, Map};
+    use crate::value::{AttributeValue, Map, SentItem};
     use crate::wire::envelope::Service;
     use std::time::Duration;
 
@@ -137,7 +137,7 @@ mod tests {
             }
             let context = at(100);
             let key: Map = [("pk".into(), AttributeValue::string("a"))].into_iter().collect();
-            let item = Item::new(key.clone());
+            let item = SentItem::from(key.clone());
             let [kept, deleted] = ["kept", "deleted"].map(|name| plan::table(&context, name).unwrap());
             send(100, "DeleteTable", r#"{"TableName": "deleted"}"#);
             let put = |target: &plan::Target| plan::put(target.clone(), &item, Guard::default());

@@ -109,7 +109,7 @@ impl Dump {
         match &write.put_request {
             Some(put) => {
                 self.write_str("PutRequest(item=")?;
-                self.attributes(put.item.as_ref())?;
+                self.attributes(put.item.as_ref().map(|sent| &sent.attributes))?;
                 self.write_str(", workloadProfileName=null)")?;
             }
             None => self.write_str("null")?,
@@ -188,7 +188,13 @@ impl Dump {
                             substitutions: &put.substitutions,
                             on_failure: put.return_values_on_condition_check_failure.as_ref(),
                         };
-                        dump.action("Put", &[("item", &|dump| dump.attributes(put.item.as_ref()))], &common)
+                        dump.action(
+                            "Put",
+                            &[("item", &|dump| {
+                                dump.attributes(put.item.as_ref().map(|sent| &sent.attributes))
+                            })],
+                            &common,
+                        )
                     })
                 }),
                 ("delete", &|dump| {

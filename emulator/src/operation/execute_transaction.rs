@@ -201,7 +201,7 @@ fn read(
         let mut response = responses.object();
         match (item, columns(&step.statement)) {
             (Some(item), None) => response.item("Item", item),
-            (Some(item), Some(columns)) => response.map("Item", &columns.apply(item.attributes())),
+            (Some(item), Some(columns)) => response.map("Item", &columns.apply(item)),
             (None, _) => {}
         }
         response.close();

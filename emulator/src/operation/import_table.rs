@@ -269,9 +269,10 @@ fn source(request: &ImportTable, definition: &Definition) -> Source {
 
 /// A record's item and its key, if the table may have it.
 fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
-    let item = Item::new(record.item?);
+    let attributes = record.item?;
+    let item = Item::new(&attributes);
     plan::check_item_size(&item).ok()?;
-    let key = Key::of_item(&definition.key, item.attributes()).ok()?;
+    let key = Key::of_item(&definition.key, &attributes).ok()?;
     execute::check_entries(definition, &item).ok()?;
     Some((key, item))
 }

@@ -7,7 +7,6 @@ use crate::execute::Context;
 use crate::expression::Scope;
 use crate::plan::{self, Guard};
 use crate::request::PutItem;
-use crate::value::Item;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -33,7 +32,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         request.conditional_operator.is_some(),
         &request.substitutions,
     )?;
-    let item = Item::new(item.unwrap_or_default());
+    let sent = item.unwrap_or_default();
     let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
     let cache = context.engine.expressions();
@@ -41,14 +40,14 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let condition =
         single_write::condition(&mut scope, request.condition_expression.as_ref()).map_err(ApiError::enveloped)?;
     let returns_old = single_write::old_or_nothing(request.return_values.as_ref())?;
-    plan::check_item_size(&item)?;
+    plan::check_item_size(&sent.item)?;
     scope.check_all_used().map_err(ApiError::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;
     let guard = Guard {
         condition: condition.or(expected),
         show_item: wanted.show_item,
     };
-    let write = plan::put(target, &item, guard)?;
+    let write = plan::put(target, &sent, guard)?;
     single_write::run(context, &write, wanted, out, |change, answer| {
         if let Some(old) = change.old.as_ref().filter(|_| returns_old) {
             answer.item("Attributes", old);

@@ -63,7 +63,7 @@ pub fn projection<'r>(
 pub fn item(answer: &mut Object<'_>, name: &'static str, item: &Item, projection: Option<&Projection<'_>>) {
     match projection {
         None => answer.item(name, item),
-        Some(projection) => answer.map(name, &projection.apply(item.attributes())),
+        Some(projection) => answer.map(name, &projection.apply_to(item)),
     }
 }
 
@@ -278,7 +278,7 @@ impl PageRead<'_, '_> {
                 count += 1;
                 match &self.projection {
                     None => items.item(item),
-                    Some(projection) => items.map(&projection.apply(item.attributes())),
+                    Some(projection) => items.map(&projection.apply_to(item)),
                 }
             }
             items.close();
@@ -297,9 +297,7 @@ impl PageRead<'_, '_> {
     }
 
     fn keeps(&self, item: &Item) -> bool {
-        self.filter
-            .as_ref()
-            .is_none_or(|filter| filter.matches(Some(item.attributes())))
+        self.filter.as_ref().is_none_or(|filter| filter.matches_item(item))
     }
 }
 
@@ -349,10 +347,10 @@ fn paid_page(
 /// The tokens that a page has touched: those of its range, or those up to its last item.
 fn walked(definition: &Definition, global: Option<&Index>, range: &KeyRange, last: Option<&Item>) -> (u64, u64) {
     let token = last.and_then(|item| {
-        let base = Key::read(&definition.key, item.attributes())?;
+        let base = Key::read(&definition.key, item)?;
         match global {
             None => Some(base.token),
-            Some(index) => Key::of_entry(index, item.attributes(), &base).map(|key| key.token),
+            Some(index) => Key::of_entry(index, item, &base).map(|key| key.token),
         }
     });
     (range.tokens().0, token.unwrap_or(range.last_token()))

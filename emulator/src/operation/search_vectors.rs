@@ -70,7 +70,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let keeps = |entry: &VectorEntry| {
         condition
             .as_ref()
-            .is_none_or(|condition| condition.matches(entry.item().attributes()))
+            .is_none_or(|condition| condition.matches(entry.item()))
     };
     let mut found = execute::search(context, &target, &search, keeps);
     found.truncate(within_one_answer(&found));
@@ -216,11 +216,7 @@ fn write(out: &mut Writer, index: &VectorIndex, found: &[Found], projection: Opt
 
 /// What of an entry is shown: all but the vector, or what is asked for.
 fn shown(index: &VectorIndex, entry: &VectorEntry, projection: Option<&Projection<'_>>) -> Map {
-    let attributes = entry.item().attributes().iter();
-    let mut map: Map = attributes
-        .filter(|(name, _)| *name != index.attribute)
-        .cloned()
-        .collect();
+    let mut map = entry.item().filter(|name| name != index.attribute);
     let Some(projection) = projection else { return map };
     if projection.top_level_names().any(|name| name == index.attribute) {
         let element =

@@ -15,7 +15,7 @@ use crate::plan::{self, Guard, Target};
 use crate::request::{InputS3Configuration, ItemRecord, OutputS3Configuration, StartBulkPutItems};
 use crate::storage::{About, Counts, IndexBytes, Table, Transfer, Work};
 use crate::transfer::{Failure, Format, Record, Rejected, Report, Source};
-use crate::value::{Item, Name};
+use crate::value::{Item, Name, SentItem};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -218,8 +218,9 @@ impl Load<'_> {
                 return;
             }
         };
-        rejected.item = read.item.clone().map(Item::new);
-        match self.write(&read, rejected.item.as_ref()) {
+        let sent = read.item.clone().map(SentItem::from);
+        rejected.item = sent.as_ref().map(|sent| sent.item.clone());
+        match self.write(&read, sent.as_ref()) {
             Ok(change) => self.count(&change),
             Err(error) => {
                 error.message().unwrap_or_default().clone_into(&mut rejected.why);
@@ -236,9 +237,9 @@ impl Load<'_> {
         }
     }
 
-    fn write(&self, record: &ItemRecord, item: Option<&Item>) -> Result<Change, ApiError> {
-        let item = item.ok_or_else(|| ApiError::validation("Item is missing"))?;
-        plan::check_item_size(item)?;
+    fn write(&self, record: &ItemRecord, sent: Option<&SentItem>) -> Result<Change, ApiError> {
+        let sent = sent.ok_or_else(|| ApiError::validation("Item is missing"))?;
+        plan::check_item_size(&sent.item)?;
         let mut scope = Scope::new(&record.substitutions, self.context.engine.expressions())?;
         let condition = record.condition_expression.as_ref();
         let condition = condition.map(|text| scope.condition(ExpressionKind::Condition, text));
@@ -248,7 +249,7 @@ impl Load<'_> {
             condition,
             show_item: true,
         };
-        let write = plan::put(self.target.clone(), item, guard)?;
+        let write = plan::put(self.target.clone(), sent, guard)?;
         execute::load(self.context, &write)
     }
 

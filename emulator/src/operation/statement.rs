@@ -71,7 +71,7 @@ pub fn overruled(context: &Context<'_>, statement: Option<&str>, error: ApiError
 pub fn written_key(statement: &Statement<'_>, target: &Target) -> Result<Map, ApiError> {
     let schema = &target.definition().key;
     match statement {
-        Statement::Insert(item) => Ok(key::key_attributes(item, schema, None)),
+        Statement::Insert(sent) => Ok(key::key_attributes(&sent.item, schema, None)),
         Statement::Update { condition, .. } | Statement::Delete { condition, .. } => {
             Ok(partiql::written_key(schema, condition.as_ref())?.0)
         }
@@ -110,9 +110,9 @@ pub fn write<'r>(
 ) -> Result<Write<'r>, ApiError> {
     let guard = |condition: Option<Condition<'r>>| Guard { condition, show_item };
     match statement {
-        Statement::Insert(item) => {
-            plan::check_item_size(item)?;
-            plan::insert(target, item)
+        Statement::Insert(sent) => {
+            plan::check_item_size(&sent.item)?;
+            plan::insert(target, sent)
         }
         Statement::Update { update, condition, .. } => {
             let shape = std::sync::Arc::clone(&target.shape);
@@ -145,14 +145,14 @@ pub fn returned(returning: Option<Returning>, write: &Write<'_>, change: &Change
         Returning::AllOld | Returning::ModifiedOld => &change.old,
         Returning::AllNew | Returning::ModifiedNew => &change.new,
     };
-    let attributes = item.as_ref()?.attributes();
+    let item = item.as_ref()?;
     match &write.action {
         Action::Update {
             update: Some(update), ..
         } if matches!(returning, Returning::ModifiedOld | Returning::ModifiedNew) => {
-            Some(update.touched(attributes)).filter(|touched| !touched.is_empty())
+            Some(update.touched(item)).filter(|touched| !touched.is_empty())
         }
-        _ => Some(attributes.clone()),
+        _ => Some(item.attributes()),
     }
 }
 

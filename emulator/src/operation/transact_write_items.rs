@@ -12,7 +12,7 @@ use crate::key;
 use crate::limits;
 use crate::plan::{self, Guard, Target};
 use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
-use crate::value::{Item, Map, Text};
+use crate::value::{Map, SentItem, Text};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -25,7 +25,7 @@ struct Step<'r> {
 }
 
 enum Kind<'r> {
-    Put(&'r Item),
+    Put(&'r SentItem),
     Update(Option<Update<'r>>, &'r Map),
     Delete(&'r Map),
     Check(&'r Map),
@@ -44,10 +44,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let (report, metrics) = check_members(&request)?;
     let actions = request.transact_items.as_deref().unwrap_or_default();
     // Items of their own, so that what is bound can borrow them.
-    let put = |action: &TransactWriteItem| {
-        Item::new(action.put.as_ref().and_then(|put| put.item.clone()).unwrap_or_default())
-    };
-    let items: Vec<Item> = actions.iter().map(put).collect();
+    let put = |action: &TransactWriteItem| action.put.as_ref().and_then(|put| put.item.clone()).unwrap_or_default();
+    let items: Vec<SentItem> = actions.iter().map(put).collect();
     let bound = actions
         .iter()
         .zip(&items)
@@ -138,7 +136,7 @@ fn check_action(faults: &mut Violations, action: &TransactWriteItem, path: &str)
 }
 
 /// One action: exactly one kind, and its expressions.
-fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Item) -> Result<Step<'r>, ApiError> {
+fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r SentItem) -> Result<Step<'r>, ApiError> {
     let kinds = [
         action.condition_check.is_some(),
         action.put.is_some(),
@@ -163,12 +161,16 @@ fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Item
     let step = bind_kind(context, action, item)?;
     action.faults.attributes.clone().map_or(Ok(()), Err)?;
     if let Kind::Put(item) = step.kind {
-        plan::check_item_size(item)?;
+        plan::check_item_size(&item.item)?;
     }
     Ok(step)
 }
 
-fn bind_kind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Item) -> Result<Step<'r>, ApiError> {
+fn bind_kind<'r>(
+    context: &Context<'r>,
+    action: &'r TransactWriteItem,
+    item: &'r SentItem,
+) -> Result<Step<'r>, ApiError> {
     static NO_KEY: Map = Map::new();
     let key = |key: &'r Option<Map>| key.as_ref().unwrap_or(&NO_KEY);
     if let Some(put) = &action.put {
@@ -243,7 +245,7 @@ fn find_targets(context: &Context<'_>, steps: &[Step<'_>]) -> Result<Vec<Target>
     for step in steps {
         let target = plan::table(context, step.table)?;
         let attributes = match &step.kind {
-            Kind::Put(item) => item.attributes(),
+            Kind::Put(sent) => &sent.attributes,
             Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key,
         };
         if !seen.add(&target, attributes) {
@@ -258,7 +260,7 @@ fn find_targets(context: &Context<'_>, steps: &[Step<'_>]) -> Result<Vec<Target>
 fn check_empty_keys(step: &Step<'_>, target: &Target) -> Result<(), ApiError> {
     let definition = target.definition();
     let attributes = match &step.kind {
-        Kind::Put(item) => item.attributes(),
+        Kind::Put(sent) => &sent.attributes,
         Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key,
     };
     for attribute in definition.key.attributes() {
@@ -267,9 +269,9 @@ fn check_empty_keys(step: &Step<'_>, target: &Target) -> Result<(), ApiError> {
         }
     }
     match &step.kind {
-        Kind::Put(item) => definition.indexes().try_for_each(|index| {
+        Kind::Put(sent) => definition.indexes().try_for_each(|index| {
             let empty = index.key.attributes().find_map(|attribute| {
-                let kind = item.get(&attribute.name).and_then(key::emptiness)?;
+                let kind = sent.attributes.get(&attribute.name).and_then(key::emptiness)?;
                 Some(ApiError::empty_index_key(&attribute.name, kind, &index.name))
             });
             empty.map_or(Ok(()), Err)
@@ -290,7 +292,7 @@ fn check_empty_keys(step: &Step<'_>, target: &Target) -> Result<(), ApiError> {
 /// What a transaction carries, items and keys together, is bounded.
 fn check_size(steps: &[Step<'_>]) -> Result<(), ApiError> {
     let size = |step: &Step<'_>| match &step.kind {
-        Kind::Put(item) => item.size(),
+        Kind::Put(sent) => sent.item.size(),
         Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key
             .iter()
             .map(|(name, value)| crate::size::of_attribute(name, value))
@@ -321,7 +323,7 @@ fn carry_out<'r>(context: &Context<'_>, steps: Vec<Step<'r>>, targets: &[Target]
 fn plan_step(step: Step<'_>, target: Target) -> Result<Write<'_>, ApiError> {
     let guard = step.guard;
     match step.kind {
-        Kind::Put(item) => plan::put(target, item, guard),
+        Kind::Put(sent) => plan::put(target, sent, guard),
         Kind::Delete(key) => plan::keyed(target, key, Action::Delete, guard),
         Kind::Check(key) => plan::keyed(target, key, Action::Check, guard),
         Kind::Update(update, key) => {
@@ -377,7 +379,7 @@ fn replay(
         .iter()
         .zip(targets)
         .map(|(step, target)| match &step.kind {
-            Kind::Put(item) => key::key_attributes(item, &target.definition().key, None),
+            Kind::Put(sent) => key::key_attributes(&sent.item, &target.definition().key, None),
             Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => Map::clone(key),
         })
         .collect();

@@ -135,9 +135,7 @@ fn attributes(returns: ReturnValues, update: Option<&Update<'_>>, change: &Chang
         answer.item("Attributes", item);
         return;
     }
-    let touched = update
-        .map(|update| update.touched(item.attributes()))
-        .unwrap_or_default();
+    let touched = update.map(|update| update.touched(item)).unwrap_or_default();
     if !touched.is_empty() {
         answer.map("Attributes", &touched);
     }

@@ -141,7 +141,7 @@ mod tests {
     use crate::plan::Guard;
     use crate::request::Substitutions;
     use crate::storage::Scope;
-    use crate::value::{AttributeValue, Item, Map};
+    use crate::value::{AttributeValue, Map, SentItem};
     use crate::wire::envelope::Service;
 
     const TABLE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
@@ -176,8 +176,8 @@ mod tests {
         send("CreateTable", TABLE);
         let target = plan::table(&context, "tab").unwrap();
         let number = || AttributeValue::N("1".parse().unwrap());
-        let bad = Item::new(item("bad", number()));
-        let good = Item::new(item("good", AttributeValue::string("x")));
+        let bad = SentItem::from(item("bad", number()));
+        let good = SentItem::from(item("good", AttributeValue::string("x")));
         let key: Map = [("pk".into(), AttributeValue::string("updated"))].into_iter().collect();
         let substitutions = Substitutions {
             names: None,
@@ -215,6 +215,6 @@ mod tests {
         shape.indexes[0].drain(Moment::START);
         let keys: Vec<Key> = shape.indexes[0].entries().into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys.len(), 1);
-        assert_eq!(target.table.items(), std::slice::from_ref(&good));
+        assert_eq!(target.table.items(), std::slice::from_ref(&good.item));
     }
 }

@@ -5,8 +5,8 @@ use super::error::{fault, fault_at};
 use super::lower::{Element, Lowering};
 use super::parser;
 use crate::error::ApiError;
-use crate::expression::{Clause, Condition, Draft, Drafted, Projection, Update};
-use crate::value::{AttributeValue, Item, Map, Name};
+use crate::expression::{Clause, Condition, Draft, Drafted, Names, Projection, Update};
+use crate::value::{AttributeValue, Item, Map, Name, SentItem};
 
 /// A statement, parsed and lowered.
 ///
@@ -39,7 +39,7 @@ enum Body {
         order: Vec<(Name, bool)>,
         exists: bool,
     },
-    Insert(Item),
+    Insert(SentItem),
     Update {
         update: Drafted,
         condition: Option<Drafted>,
@@ -58,7 +58,7 @@ pub enum Statement<'r> {
     /// EXISTS.
     Exists(Select<'r>),
     /// INSERT.
-    Insert(&'r Item),
+    Insert(&'r SentItem),
     /// UPDATE.
     Update {
         /// What it changes.
@@ -96,10 +96,13 @@ pub struct Columns<'r> {
 
 impl Columns<'_> {
     /// What is shown of an item.
-    pub fn apply(&self, item: &Map) -> Map {
+    pub fn apply(&self, item: &Item) -> Map {
+        let mut wanted = Names::new();
+        self.projection.names_as_written().for_each(|name| wanted.add(name));
+        let item = item.pick(&wanted);
         let names = self.names.iter().cloned();
         names
-            .zip(self.projection.values(item))
+            .zip(self.projection.values(&item))
             .filter_map(|(name, value)| Some((name, value?.clone())))
             .collect()
     }
@@ -307,7 +310,7 @@ impl Lowering<'_> {
                 place,
             ));
         }
-        self.item(value).map(|item| Body::Insert(Item::new(item)))
+        self.item(value).map(|item| Body::Insert(SentItem::from(item)))
     }
 
     fn update(

@@ -64,7 +64,7 @@ impl Filled {
 }
 
 fn global_entry(index: &Index, shape: &Shape, key: &Key, item: &Item) -> Option<(Key, Item)> {
-    let entry = Key::of_entry(index, item.attributes(), key)?;
+    let entry = Key::of_entry(index, item, key)?;
     Some((entry, index.project(item, &shape.definition.key)))
 }
 

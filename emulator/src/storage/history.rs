@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn item(text: &str) -> Item {
-        Item::new([("pk".into(), AttributeValue::string(text))].into_iter().collect())
+        Item::new(&[("pk".into(), AttributeValue::string(text))].into_iter().collect())
     }
 
     /// A change of a table without indexes.

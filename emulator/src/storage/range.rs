@@ -285,7 +285,7 @@ impl Page {
     /// Reads what the entries of the page stand for, those that have not been read yet.
     pub(super) fn fetch_bases(&mut self, schema: &KeySchema, get: impl Fn(&Key) -> Option<Item>) {
         for entry in &self.items[self.bases.len()..] {
-            let base = Key::read(schema, entry.attributes()).and_then(|key| get(&key));
+            let base = Key::read(schema, entry).and_then(|key| get(&key));
             // A local index and its table change together: the item is there.
             self.bases.push(base.unwrap_or_else(|| entry.clone()));
         }

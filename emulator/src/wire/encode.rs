@@ -1,12 +1,10 @@
 //! Answers into JSON, written front to back.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use memchr::memmem;
 
-use super::scan::plain_length;
 use crate::clock::Moment;
 use crate::number::Number;
-use crate::value::{AttributeValue, Item, Map};
+use crate::value::{AttributeValue, Item, Map, json};
 
 /// Writes JSON. Commas are put by looking at what was written last, so the caller only says what comes.
 ///
@@ -115,43 +113,8 @@ impl Writer {
     /// A string.
     pub fn string(&mut self, text: &str) -> &mut Writer {
         self.separate();
-        self.quoted(text);
+        json::push_text(&mut self.0, text);
         self
-    }
-
-    #[inline]
-    fn quoted(&mut self, text: &str) {
-        let bytes = text.as_bytes();
-        self.0.push(b'"');
-        let plain = plain_length(bytes);
-        self.0.extend_from_slice(&bytes[..plain]);
-        if plain < bytes.len() {
-            self.escaped(&bytes[plain..]);
-        }
-        self.0.push(b'"');
-    }
-
-    /// A text that starts with what must be escaped.
-    #[cold]
-    fn escaped(&mut self, mut rest: &[u8]) {
-        while let Some((special, after)) = rest.split_first() {
-            match special {
-                b'"' | b'\\' => self.0.extend_from_slice(&[b'\\', *special]),
-                b'\n' => self.0.extend_from_slice(b"\\n"),
-                b'\r' => self.0.extend_from_slice(b"\\r"),
-                b'\t' => self.0.extend_from_slice(b"\\t"),
-                0x08 => self.0.extend_from_slice(b"\\b"),
-                0x0c => self.0.extend_from_slice(b"\\f"),
-                control => {
-                    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
-                    self.0
-                        .extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(control >> 4), digit(*control)]);
-                }
-            }
-            let plain = plain_length(after);
-            self.0.extend_from_slice(&after[..plain]);
-            rest = &after[plain..];
-        }
     }
 
     /// A whole number.
@@ -221,94 +184,36 @@ impl Writer {
         self
     }
 
-    /// A stored item, whose JSON is made once and kept.
+    /// A stored item.
     pub fn item(&mut self, item: &Item) -> &mut Writer {
-        if self.1 == NumberSets::Hashed && item.attributes().iter().any(|(_, value)| has_number_set(value)) {
-            return self.attributes(item.attributes());
+        // A text has its quotes escaped, so this is only found before a set.
+        if self.1 == NumberSets::Hashed && memmem::find(item.json(), b"{\"NS\":[").is_some() {
+            return self.attributes(&item.attributes());
         }
-        self.json(item.encoded(|attributes| encode_attributes(attributes, item.size())))
+        self.json(item.json())
     }
 
     /// Named values: an item, a key, the inside of an `M`.
     pub fn attributes(&mut self, attributes: &Map) -> &mut Writer {
         self.separate();
-        self.map(attributes);
+        let has_sets = || attributes.iter().any(|(_, value)| has_number_set(value));
+        if self.1 == NumberSets::Hashed && has_sets() {
+            json::push_map(&mut self.0, &hashed_map(attributes));
+        } else {
+            json::push_map(&mut self.0, attributes);
+        }
         self
     }
 
     /// An attribute value.
     pub fn value(&mut self, value: &AttributeValue) -> &mut Writer {
         self.separate();
-        self.typed(value);
+        if self.1 == NumberSets::Hashed && has_number_set(value) {
+            json::push_value(&mut self.0, &hashed(value));
+        } else {
+            json::push_value(&mut self.0, value);
+        }
         self
-    }
-
-    fn map(&mut self, attributes: &Map) {
-        self.0.push(b'{');
-        self.sequence(attributes.iter(), |writer, (name, value)| {
-            writer.quoted(name);
-            writer.0.push(b':');
-            writer.typed(value);
-        });
-        self.0.push(b'}');
-    }
-
-    fn sequence<T>(&mut self, elements: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Writer, T)) {
-        for (at, element) in elements.into_iter().enumerate() {
-            if at > 0 {
-                self.0.push(b',');
-            }
-            write(self, element);
-        }
-    }
-
-    fn list<T>(&mut self, elements: impl IntoIterator<Item = T>, write: impl FnMut(&mut Writer, T)) {
-        self.0.push(b'[');
-        self.sequence(elements, write);
-        self.0.push(b']');
-    }
-
-    /// A value with its type around it. Values are never deeper than the reader keeps them, so this recursion is bounded.
-    fn typed(&mut self, value: &AttributeValue) {
-        self.0.extend_from_slice(b"{\"");
-        self.0.extend_from_slice(value.type_name().as_bytes());
-        self.0.extend_from_slice(b"\":");
-        match value {
-            AttributeValue::S(text) => self.quoted(text),
-            AttributeValue::N(number) => {
-                self.0.push(b'"');
-                number.write(&mut self.0);
-                self.0.push(b'"');
-            }
-            AttributeValue::B(bytes) => self.base64(bytes),
-            AttributeValue::Bool(flag) => self.0.extend_from_slice(if *flag { b"true" } else { b"false" }),
-            AttributeValue::Null => self.0.extend_from_slice(b"true"),
-            AttributeValue::L(list) => self.list(list, Writer::typed),
-            AttributeValue::M(map) => self.map(map),
-            AttributeValue::Ss(set) => self.list(set, |writer, text| writer.quoted(text)),
-            AttributeValue::Ns(set) if self.1 == NumberSets::Hashed => self.numbers(by_hash(set)),
-            AttributeValue::Ns(set) => self.numbers(set),
-            AttributeValue::Bs(set) => self.list(set, |writer, bytes| writer.base64(bytes)),
-        }
-        self.0.push(b'}');
-    }
-
-    fn numbers<'n>(&mut self, numbers: impl IntoIterator<Item = &'n Number>) {
-        self.list(numbers, |writer, number| {
-            writer.0.push(b'"');
-            number.write(&mut writer.0);
-            writer.0.push(b'"');
-        });
-    }
-
-    fn base64(&mut self, bytes: &[u8]) {
-        self.0.push(b'"');
-        let start = self.0.len();
-        self.0.resize(start + bytes.len().div_ceil(3) * 4, b'=');
-        // The room is exactly what padded base64 takes, so this always fits.
-        let written = STANDARD.encode_slice(bytes, &mut self.0[start..]).unwrap_or(0);
-        self.0.truncate(start + written);
-        self.0.push(b'"');
     }
 }
 
@@ -322,6 +227,20 @@ fn has_number_set(value: &AttributeValue) -> bool {
     }
 }
 
+/// A value whose sets of numbers are in the order of their hashes.
+fn hashed(value: &AttributeValue) -> AttributeValue {
+    match value {
+        AttributeValue::Ns(set) => AttributeValue::Ns(by_hash(set).into_iter().copied().collect()),
+        AttributeValue::L(list) => AttributeValue::L(list.iter().map(hashed).collect()),
+        AttributeValue::M(map) => AttributeValue::M(hashed_map(map)),
+        other => other.clone(),
+    }
+}
+
+fn hashed_map(map: &Map) -> Map {
+    map.iter().map(|(name, value)| (name.clone(), hashed(value))).collect()
+}
+
 /// The numbers in the order of a Java `HashSet` to which they were added by value: by bucket, of which there are 16, and
 /// twice as many whenever three quarters of them are exceeded.
 fn by_hash<'n>(numbers: impl IntoIterator<Item = &'n Number>) -> Vec<&'n Number> {
@@ -332,16 +251,6 @@ fn by_hash<'n>(numbers: impl IntoIterator<Item = &'n Number>) -> Vec<&'n Number>
         (hash ^ (hash >> 16)) & (buckets - 1)
     });
     numbers
-}
-
-/// An item's JSON, as [`Item::encoded`] keeps it.
-///
-/// `size` is the attributes' size as the service measures it: with the types around the values it tells how much room the
-/// JSON needs, unless much of it is escaped or binary.
-pub fn encode_attributes(attributes: &Map, size: usize) -> Vec<u8> {
-    let mut writer = Writer::with_capacity(size + 16 * attributes.len() + 2);
-    writer.map(attributes);
-    writer.finish()
 }
 
 #[cfg(test)]
@@ -437,7 +346,7 @@ mod tests {
 
     #[test]
     fn commas_stand_between() {
-        let item = Item::new([("pk".into(), AttributeValue::string("a"))].into_iter().collect());
+        let item = Item::new(&[("pk".into(), AttributeValue::string("a"))].into_iter().collect());
         check(
             |writer| {
                 writer.open_list().open_object().close_object().open_object();

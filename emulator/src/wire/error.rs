@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn bodies() {
-        let item = Item::new([("pk".into(), AttributeValue::string("a"))].into_iter().collect());
+        let item = Item::new(&[("pk".into(), AttributeValue::string("a"))].into_iter().collect());
         let reason = || ThrottlingReason {
             reason: "TableReadProvisionedThroughputExceeded",
             resource: "arn".to_owned(),

@@ -11,4 +11,5 @@ pub mod error;
 pub mod object;
 pub mod policy;
 pub mod reader;
-mod scan;
+
+use crate::value::scan;

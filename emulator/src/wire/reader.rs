@@ -297,6 +297,18 @@ impl<'a> Reader<'a> {
         Ok(unit)
     }
 
+    /// How many bytes have been read.
+    #[inline]
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// What has been read since an offset.
+    #[inline]
+    pub fn since(&self, start: usize) -> &'a [u8] {
+        self.text.as_bytes().get(start..self.at).unwrap_or_default()
+    }
+
     /// Passes over a null, if one comes next.
     #[inline]
     pub fn null(&mut self) -> Result<bool, SyntaxError> {

@@ -126,7 +126,7 @@ impl Account {
         let items = self.twin.engine().items(&self.caller, table)?;
         let found = items.iter().find(|item| {
             key.iter()
-                .all(|(name, asked)| item.get(name).is_some_and(|stored| convert::same_key(stored, asked)))
+                .all(|(name, asked)| item.get(name).is_some_and(|stored| convert::same_key(&stored, asked)))
         })?;
         Some(convert::item(found))
     }

@@ -8,7 +8,7 @@ use dynatwin_engine::value::{AttributeValue, Item, Map};
 
 /// An item as the SDK has it.
 pub(crate) fn item(item: &Item) -> HashMap<String, Sdk> {
-    map(item.attributes())
+    map(&item.attributes())
 }
 
 pub(crate) fn map(attributes: &Map) -> HashMap<String, Sdk> {
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn every_type_is_carried_over() {
         let number = |text: &str| text.parse().unwrap();
-        let stored = Item::new(Map::from_entries(vec![
+        let stored = Item::new(&Map::from_entries(vec![
             ("s".into(), AttributeValue::string("text")),
             ("n".into(), AttributeValue::N(number("1.50"))),
             ("b".into(), AttributeValue::B(Box::new([1, 2]))),

@@ -4,7 +4,7 @@ use super::super::{KeyOperator, legacy};
 use super::{item, message, value};
 use crate::error::ApiError;
 use crate::request::{AttributeUpdate, Expected, LegacyCondition};
-use crate::value::{AttributeValue, Map, Name};
+use crate::value::{AttributeValue, Item, Map, Name};
 
 fn stored() -> Map {
     item(&[
@@ -340,7 +340,9 @@ fn updates() {
     assert_eq!(apply(&[], None), Ok(Some(item(&[("pk", "'p")]))));
     let lowered = [update("n", "", "7"), update("zz", "DELETE", "")];
     assert_eq!(
-        legacy::attribute_updates(&lowered).unwrap().touched(&stored()),
+        legacy::attribute_updates(&lowered)
+            .unwrap()
+            .touched(&Item::new(&stored())),
         item(&[("n", "5")])
     );
 }

@@ -3,7 +3,7 @@
 use super::super::ExpressionKind::Filter;
 use super::super::*;
 use super::{item, message, substitutions, value};
-use crate::value::{AttributeValue, Map};
+use crate::value::{AttributeValue, Item, Map};
 
 fn stored() -> Map {
     let mut map = item(&[
@@ -358,7 +358,7 @@ fn what_is_touched_and_charged() {
     let check = |text: &str, expected: Map, charge: usize| {
         let mut scope = Scope::new(&nothing, &cache).unwrap();
         let update = scope.update(text).unwrap();
-        assert_eq!(update.touched(&old), expected, "{text}");
+        assert_eq!(update.touched(&Item::new(&old)), expected, "{text}");
         assert_eq!(update.charge(&old), charge, "{text}");
     };
     let nested =

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::super::ExpressionKind::{self, *};
 use super::super::*;
 use super::{fault, item, substitutions};
+use crate::value::Item;
 
 const KINDS: [ExpressionKind; 5] = [Condition, Filter, KeyCondition, Projection, Update];
 
@@ -69,7 +70,7 @@ fn run_all(text: &str) {
     if let Ok(update) = scope.update(text)
         && let Ok(Some(new)) = update.apply(Some(&item), &item)
     {
-        update.touched(&new);
+        update.touched(&Item::new(&new));
         update.charge(&new);
     }
     if let Ok(projection) = scope.projection(text) {

@@ -178,14 +178,14 @@ impl Page<'_> {
         let mut items = answer.list("Items");
         for (at, entry) in read.items.iter().enumerate() {
             let condition = reading.select.condition.as_ref();
-            if condition.is_some_and(|condition| !condition.matches(Some(entry.attributes()))) {
+            if condition.is_some_and(|condition| !condition.matches_item(entry)) {
                 continue;
             }
             count += 1;
             let shown = read.bases.get(at).unwrap_or(entry);
             match &reading.select.columns {
                 None => items.item(shown),
-                Some(columns) => items.map(&columns.apply(shown.attributes())),
+                Some(columns) => items.map(&columns.apply(shown)),
             }
         }
         items.close();

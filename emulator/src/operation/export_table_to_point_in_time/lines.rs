@@ -62,13 +62,13 @@ impl<'r> Filter<'r> {
             && self
                 .condition
                 .as_ref()
-                .is_none_or(|condition| condition.matches(Some(item.attributes())))
+                .is_none_or(|condition| condition.matches_item(item))
     }
 
     fn shown(&self, item: &Item) -> Item {
         match &self.projection {
             None => item.clone(),
-            Some(projection) => Item::new(projection.apply(item.attributes())),
+            Some(projection) => Item::new(&projection.apply_to(item)),
         }
     }
 }

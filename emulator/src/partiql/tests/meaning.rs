@@ -4,7 +4,7 @@ use crate::partiql::{Prepared, Reads, Statement, only_key, written_key};
 use crate::schema::{
     Adjustments, BillingMode, Definition, Index, KeyAttribute, KeySchema, Projection, ScalarType, Throughput,
 };
-use crate::value::{AttributeValue, Map};
+use crate::value::{AttributeValue, Item, Map};
 
 fn attribute(name: &str) -> KeyAttribute {
     KeyAttribute {
@@ -264,7 +264,7 @@ fn columns_have_their_last_names() {
     ];
     let inner: Map = inner.into_iter().map(|(name, value)| (name.into(), value)).collect();
     let item: Map = [("m".into(), AttributeValue::M(inner))].into_iter().collect();
-    let shown = select.columns.unwrap().apply(&item);
+    let shown = select.columns.unwrap().apply(&Item::new(&item));
     let names: Vec<&str> = shown.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["k", "l[1]"]);
 }

@@ -50,13 +50,13 @@ fn definition() -> Definition {
 
 fn item(pk: &str, v: &str) -> Item {
     let entries = [("pk", pk), ("v", v)].map(|(name, value)| (name.into(), AttributeValue::string(value)));
-    Item::new(Map::from_entries(entries.to_vec()))
+    Item::new(&Map::from_entries(entries.to_vec()))
 }
 
 /// A change of the item under `pk`, as if its key had this token.
 fn change(token: u64, old: Option<&str>, new: Option<&str>) -> Change {
     let item = |v: Option<&str>| v.map(|v| item("a", v));
-    let mut key = Key::of_item(&schema(), self::item("a", "").attributes()).unwrap();
+    let mut key = Key::of_item(&schema(), &self::item("a", "").attributes()).unwrap();
     key.token = token;
     Change::new(&definition(), key, item(old), item(new))
 }

@@ -21,7 +21,7 @@ requests! {
 structures! {
     PutItem => PutItem, "PutItemInput" {
         "TableName" => table_name = Decoder::text,
-        "Item" => item = Decoder::attributes,
+        "Item" => item = Decoder::item,
         "ConditionExpression" => condition_expression = Decoder::text,
         "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
         "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,

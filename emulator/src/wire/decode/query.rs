@@ -80,7 +80,7 @@ structures! {
     }
 
     PutRequest => PutRequest, "PutRequest" {
-        "Item" => item = Decoder::attributes,
+        "Item" => item = Decoder::item,
     }
 
     DeleteRequest => DeleteRequest, "DeleteRequest" {

@@ -39,7 +39,7 @@ structures! {
 
     TransactPut => TransactPut, "Put" {
         "TableName" => table_name = Decoder::text,
-        "Item" => item = Decoder::attributes,
+        "Item" => item = Decoder::item,
         "ConditionExpression" => condition_expression = Decoder::text,
         "ExpressionAttributeNames" => substitutions.names = Decoder::expression_names,
         "ExpressionAttributeValues" => substitutions.values = Decoder::expression_values,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use compact_str::CompactString;
+use smallvec::SmallVec;
 
 use super::fault::{Part, Rank, Rule};
 use super::scalar::decode_base64;
@@ -13,7 +14,7 @@ use crate::error::ApiError;
 use crate::limits;
 use crate::number::{Number, NumberError};
 use crate::request::ValueSubstitutions;
-use crate::value::{AttributeValue, Map, Name, Text, Type};
+use crate::value::{AttributeValue, Map, Name, SentItem, Text, Type};
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
 /// What the service calls the values of an attribute map.
@@ -23,6 +24,15 @@ impl<'a> Decoder<'a> {
     /// `Item`, `Key`, `ExclusiveStartKey`.
     pub(super) fn attributes(&mut self) -> Read<Map> {
         self.attribute_map(Place::Member, 0)
+    }
+
+    /// The `Item` of a put.
+    pub(super) fn item(&mut self) -> Read<SentItem> {
+        let mut sent = SmallVec::new();
+        let entries = self.attribute_entries(Place::Member, 0, |decoder, _, start| {
+            sent.push(decoder.reader.since(start))
+        })?;
+        Ok(SentItem::of_entries(entries, sent))
     }
 
     /// An element of `Keys`.
@@ -77,8 +87,19 @@ impl<'a> Decoder<'a> {
         self.attribute_map_with(place, depth, |_, _| {})
     }
 
-    /// With something to be done after each attribute, by its name.
     fn attribute_map_with(&mut self, place: Place, depth: usize, after: impl Fn(&mut Self, &str)) -> Read<Map> {
+        let entries = self.attribute_entries(place, depth, |decoder, name, _| after(decoder, name))?;
+        Ok(Map::from_entries(entries))
+    }
+
+    /// The attributes as they come, with something to be done after each, by its name and where its value begins.
+    #[inline]
+    fn attribute_entries(
+        &mut self,
+        place: Place,
+        depth: usize,
+        mut after: impl FnMut(&mut Self, &str, usize),
+    ) -> Read<Vec<(Name, AttributeValue)>> {
         self.expect_map(place, VALUE)?;
         self.reader.enter()?;
         let rank = if depth == 0 {
@@ -89,11 +110,12 @@ impl<'a> Decoder<'a> {
         let mut entries = Vec::new();
         while let Some(name) = self.reader.member(entries.is_empty())? {
             self.check_attribute_name(&name, rank);
+            let start = self.reader.offset();
             let value = self.value(Place::Element, depth)?;
-            after(self, &name);
+            after(self, &name, start);
             entries.push((CompactString::from(name), value));
         }
-        Ok(Map::from_entries(entries))
+        Ok(entries)
     }
 
     /// Notes an attribute's name that is empty or too long.

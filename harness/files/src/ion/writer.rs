@@ -14,7 +14,7 @@ pub fn line(line: &Line) -> Vec<u8> {
     match line {
         Line::Item(item) => {
             out.push_str("Item:");
-            map(&mut out, item.attributes());
+            map(&mut out, &item.attributes());
         }
         Line::Change { at, keys, old, new } => {
             out.push_str("Record:{Keys:");
@@ -24,7 +24,7 @@ pub fn line(line: &Line) -> Vec<u8> {
             for (name, image) in [("OldImage", old), ("NewImage", new)] {
                 if let Some(image) = image {
                     let _ = write!(out, ",{name}:");
-                    map(&mut out, image.attributes());
+                    map(&mut out, &image.attributes());
                 }
             }
             out.push('}');

@@ -5,7 +5,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// How many bytes stand before the first quote, backslash or control character, or before the end.
 #[inline]
-pub(super) fn plain_length(bytes: &[u8]) -> usize {
+pub fn plain_length(bytes: &[u8]) -> usize {
     // Most names and many texts end within the first eight bytes.
     match bytes.split_first_chunk::<8>() {
         Some((chunk, rest)) => match specials(u64::from_le_bytes(*chunk)) {
@@ -73,7 +73,7 @@ fn plain_length_of_rest(bytes: &[u8]) -> usize {
 }
 
 /// The high bit of each byte that is special. A borrow can mark plain bytes above a special one, never below the first.
-const fn specials(word: u64) -> u64 {
+pub(super) const fn specials(word: u64) -> u64 {
     let quote = word ^ (ONES * b'"' as u64);
     let backslash = word ^ (ONES * b'\\' as u64);
     let found = (quote.wrapping_sub(ONES) & !quote)

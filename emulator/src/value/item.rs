@@ -1,0 +1,392 @@
+//! Stored items.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+use smallvec::SmallVec;
+use triomphe::ThinArc;
+
+use super::json::{self, Entries};
+use super::{AttributeValue, Map, Name};
+use crate::size;
+
+/// A stored item: immutable and cheap to clone. It is kept as its JSON on the wire, in one allocation with its size, so
+/// that it is small and sent by copying; single attributes are decoded where they are looked at.
+///
+/// ```
+/// use dynatwin_engine::value::{AttributeValue, Item, Map};
+///
+/// let item = Item::new(&Map::from_entries(vec![("pk".into(), AttributeValue::string("a"))]));
+/// assert_eq!(item.size(), 3);
+/// assert_eq!(item.get("pk"), Some(AttributeValue::string("a")));
+/// assert_eq!(item.json(), br#"{"pk":{"S":"a"}}"#);
+/// ```
+#[derive(Clone)]
+pub struct Item(ThinArc<u32, u8>);
+
+impl Item {
+    /// An item of these attributes.
+    pub fn new(attributes: &Map) -> Item {
+        let size = size_of(attributes);
+        // With the types around the values, unless much is escaped or binary.
+        let mut out = Vec::with_capacity(size + 16 * attributes.len() + 2);
+        json::push_map(&mut out, attributes);
+        Item::of(size, &out)
+    }
+
+    fn of(size: usize, json: &[u8]) -> Item {
+        Item(ThinArc::from_header_and_slice(
+            u32::try_from(size).unwrap_or(u32::MAX),
+            json,
+        ))
+    }
+
+    fn entries(&self) -> Entries<'_> {
+        Entries::new(self.json())
+    }
+
+    /// The attributes, all of them decoded.
+    pub fn attributes(&self) -> Map {
+        let entries = self.entries().map(|entry| (entry.name(), entry.value()));
+        Map(entries.collect())
+    }
+
+    /// The attributes with these names, which are sorted, decoded.
+    pub fn pick(&self, names: &[&str]) -> Map {
+        self.pick_places(names).attributes
+    }
+
+    /// The attributes with these names, which are sorted, decoded, with where they are.
+    pub fn pick_places<'n>(&self, names: &'n [&'n str]) -> Picked<'n> {
+        if names.is_empty() {
+            return Picked::default();
+        }
+        let mut picked = Vec::with_capacity(names.len());
+        let mut places = SmallVec::with_capacity(names.len());
+        let mut wanted = names.iter();
+        let mut next = wanted.next();
+        for entry in self.entries() {
+            while let Some(name) = next {
+                match entry.cmp_name(name) {
+                    Ordering::Less => break,
+                    Ordering::Equal => {
+                        picked.push(((*name).into(), entry.value()));
+                        places.push((entry.start, entry.end));
+                        next = wanted.next();
+                        break;
+                    }
+                    Ordering::Greater => {
+                        places.push((entry.start, entry.start));
+                        next = wanted.next();
+                    }
+                }
+            }
+            if next.is_none() {
+                break;
+            }
+        }
+        let end = self.json().len();
+        places.resize(names.len(), (end, end));
+        Picked {
+            names,
+            places,
+            attributes: Map(picked),
+        }
+    }
+
+    /// The attributes whose names are wanted, decoded.
+    pub fn filter(&self, wanted: impl Fn(&str) -> bool) -> Map {
+        let entries = self.entries().filter_map(|entry| {
+            let name = entry.name();
+            wanted(&name).then(|| (name, entry.value()))
+        });
+        Map(entries.collect())
+    }
+
+    /// One attribute, decoded.
+    pub fn get(&self, name: &str) -> Option<AttributeValue> {
+        let entry = self.entries().find(|entry| entry.is(name))?;
+        Some(entry.value())
+    }
+
+    /// How many attributes there are.
+    pub fn len(&self) -> usize {
+        self.entries().count()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries().next().is_none()
+    }
+
+    /// This item with the attributes of `new` in the place of those that were picked of it: `new` has no others than were
+    /// named then. All others are copied as they are.
+    pub fn replace(&self, picked: &Picked<'_>, new: &Map) -> Item {
+        let json = self.json();
+        let mut size = self.size();
+        let mut out = Vec::with_capacity(json.len() + 64 + 32 * new.len());
+        out.push(b'{');
+        // Where what has not been copied yet begins.
+        let mut rest = 1;
+        let mut gone = picked.attributes.iter().peekable();
+        let mut come = new.iter().peekable();
+        for (name, (start, end)) in picked.names.iter().zip(&picked.places) {
+            let old = gone.next_if(|(other, _)| other == name).map(|(_, value)| value);
+            let new = come.next_if(|(other, _)| other == name).map(|(_, value)| value);
+            if old == new {
+                continue;
+            }
+            push_kept(&mut out, json, rest, *start - 1);
+            rest = rest.max(*start);
+            if let Some(old) = old {
+                size -= size::of_attribute(name, old);
+                rest = end + 1;
+            }
+            if let Some(new) = new {
+                size += size::of_attribute(name, new);
+                separate(&mut out);
+                json::push_attribute(&mut out, name, new);
+            }
+        }
+        push_kept(&mut out, json, rest, json.len() - 1);
+        out.push(b'}');
+        Item::of(size, &out)
+    }
+
+    /// The size in bytes, as the service measures it.
+    pub fn size(&self) -> usize {
+        self.0.header.header as usize
+    }
+
+    /// The item as JSON on the wire.
+    pub fn json(&self) -> &[u8] {
+        &self.0.slice
+    }
+
+    /// Whether both are the same stored item, not merely equal ones.
+    pub fn same(&self, other: &Item) -> bool {
+        std::ptr::eq(self.json(), other.json())
+    }
+}
+
+fn separate(out: &mut Vec<u8>) {
+    if out.len() > 1 {
+        out.push(b',');
+    }
+}
+
+/// Copies the attributes between two places, if there are any.
+fn push_kept(out: &mut Vec<u8>, json: &[u8], start: usize, end: usize) {
+    if start < end {
+        separate(out);
+        out.extend_from_slice(&json[start..end]);
+    }
+}
+
+/// Attributes that were picked of an item.
+#[derive(Clone, Debug, Default)]
+pub struct Picked<'n> {
+    /// The attributes.
+    pub attributes: Map,
+    /// The names that were asked for.
+    names: &'n [&'n str],
+    /// Where each begins and ends in the item's JSON. One that is not there has the place where it would begin.
+    places: SmallVec<[(usize, usize); 8]>,
+}
+
+/// The size of attributes, as the service measures it.
+fn size_of(attributes: &Map) -> usize {
+    attributes
+        .iter()
+        .map(|(name, value)| size::of_attribute(name, value))
+        .sum()
+}
+
+impl PartialEq for Item {
+    fn eq(&self, other: &Item) -> bool {
+        // Equal attributes have equal JSON.
+        self.json() == other.json()
+    }
+}
+
+impl Eq for Item {}
+
+impl Default for Item {
+    fn default() -> Item {
+        Item::new(&Map::new())
+    }
+}
+
+impl fmt::Debug for Item {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries = self.entries().map(|entry| (entry.name(), entry.value()));
+        formatter.debug_map().entries(entries).finish()
+    }
+}
+
+/// An item that a request has sent: its attributes, and the item as it is stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SentItem {
+    /// The attributes.
+    pub attributes: Map,
+    /// The same as an item.
+    pub item: Item,
+}
+
+impl From<Map> for SentItem {
+    fn from(attributes: Map) -> SentItem {
+        let item = Item::new(&attributes);
+        SentItem { attributes, item }
+    }
+}
+
+/// Attributes up to which those that a request has sent are sorted in place, with their JSON beside them.
+const FEW: usize = 16;
+
+impl SentItem {
+    /// An item of attributes in any order, of several with one name the last. Each comes with its value's JSON as it was
+    /// sent, from which a text is copied where it stands in it as it is.
+    pub fn of_entries(mut entries: Vec<(Name, AttributeValue)>, mut sent: SmallVec<[&[u8]; FEW]>) -> SentItem {
+        if entries.len() > FEW {
+            return Map::from_entries(entries).into();
+        }
+        for end in 1..entries.len() {
+            let mut at = end;
+            while at > 0 && entries[at - 1].0 > entries[at].0 {
+                entries.swap(at - 1, at);
+                sent.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+        if entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Map::from_entries(entries).into();
+        }
+        let attributes = Map(entries);
+        let size = size_of(&attributes);
+        let mut out = Vec::with_capacity(size + 16 * attributes.len() + 2);
+        out.push(b'{');
+        for ((name, value), sent) in attributes.iter().zip(sent) {
+            separate(&mut out);
+            match value {
+                // With white space, escapes or other members it would be longer.
+                AttributeValue::S(text) if sent.len() == text.len() + r#"{"S":""}"#.len() => {
+                    json::push_name(&mut out, name);
+                    out.extend_from_slice(sent);
+                }
+                _ => json::push_attribute(&mut out, name, value),
+            }
+        }
+        out.push(b'}');
+        let item = Item::of(size, &out);
+        SentItem { attributes, item }
+    }
+}
+
+/// What has attributes: a map has them decoded, an item decodes those that are looked at.
+pub trait Attributes {
+    /// The value under a name.
+    fn attribute(&self, name: &str) -> Option<Cow<'_, AttributeValue>>;
+}
+
+impl Attributes for Map {
+    #[inline]
+    fn attribute(&self, name: &str) -> Option<Cow<'_, AttributeValue>> {
+        self.get(name).map(Cow::Borrowed)
+    }
+}
+
+impl Attributes for Item {
+    fn attribute(&self, name: &str) -> Option<Cow<'_, AttributeValue>> {
+        self.get(name).map(Cow::Owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::number::Number;
+    use crate::value::Text;
+
+    fn text() -> impl Strategy<Value = Text> {
+        // Quotes, backslashes and control characters are what JSON escapes.
+        "[a-c\"\\\\\n\u{1}é,:{}\\[\\]]{0,12}".prop_map(Text::from)
+    }
+
+    fn number() -> impl Strategy<Value = Number> {
+        (any::<i64>(), -40..40i32).prop_map(|(digits, exponent)| format!("{digits}e{exponent}").parse().unwrap())
+    }
+
+    fn value() -> impl Strategy<Value = AttributeValue> {
+        let bytes = || proptest::collection::vec(any::<u8>(), 0..6).prop_map(Vec::into_boxed_slice);
+        let scalar = prop_oneof![
+            text().prop_map(AttributeValue::S),
+            number().prop_map(AttributeValue::N),
+            bytes().prop_map(AttributeValue::B),
+            any::<bool>().prop_map(AttributeValue::Bool),
+            Just(AttributeValue::Null),
+            proptest::collection::btree_set(text(), 1..4).prop_map(|set| AttributeValue::Ss(set.into_iter().collect())),
+            proptest::collection::btree_set(number(), 1..4)
+                .prop_map(|set| AttributeValue::Ns(set.into_iter().collect())),
+            proptest::collection::btree_set(bytes(), 1..4)
+                .prop_map(|set| AttributeValue::Bs(set.into_iter().collect())),
+        ];
+        scalar.prop_recursive(3, 12, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(AttributeValue::L),
+                proptest::collection::vec((text(), inner), 0..4)
+                    .prop_map(|entries| AttributeValue::M(Map::from_entries(entries))),
+            ]
+        })
+    }
+
+    fn map() -> impl Strategy<Value = Map> {
+        proptest::collection::vec((text(), value()), 0..6).prop_map(Map::from_entries)
+    }
+
+    proptest! {
+        #[test]
+        fn an_item_has_the_attributes_it_was_made_of(attributes in map(), other in text()) {
+            let item = Item::new(&attributes);
+            prop_assert_eq!(&item.attributes(), &attributes);
+            prop_assert_eq!(item.len(), attributes.len());
+            prop_assert_eq!(item.size(), size_of(&attributes));
+            for (name, value) in &attributes {
+                prop_assert_eq!(item.get(name), Some(value.clone()));
+            }
+            prop_assert_eq!(item.get(&other), attributes.get(&other).cloned());
+        }
+
+        #[test]
+        fn equal_attributes_have_equal_json(one in map(), two in map()) {
+            prop_assert_eq!(Item::new(&one) == Item::new(&two), one == two);
+            prop_assert_eq!(Item::new(&one), Item::new(&one.clone()));
+        }
+
+        #[test]
+        fn what_is_picked_and_replaced_is_as_in_a_map(before in map(), new in map(), others in map(), bits in any::<u8>()) {
+            let named = |at: usize| bits & (1 << at) != 0;
+            let mut names: Vec<&str> = before.iter().enumerate().filter(|(at, _)| named(*at)).map(|(_, (name, _))| name.as_str()).collect();
+            names.extend(new.iter().chain(&others).map(|(name, _)| name.as_str()));
+            names.sort_unstable();
+            names.dedup();
+            let item = Item::new(&before);
+            let picked = item.pick(&names);
+            let is_named = |name: &str| names.contains(&name);
+            prop_assert_eq!(&picked, &before.iter().filter(|(name, _)| is_named(name)).cloned().collect::<Map>());
+            prop_assert_eq!(&picked, &item.filter(is_named));
+            let mut expected = before.clone();
+            for name in &names {
+                expected.remove(name);
+            }
+            for (name, value) in &new {
+                expected.insert(name.clone(), value.clone());
+            }
+            let replaced = item.replace(&item.pick_places(&names), &new);
+            prop_assert_eq!(&replaced, &Item::new(&expected));
+            prop_assert_eq!(replaced.size(), size_of(&expected));
+        }
+    }
+}
