@@ -5,10 +5,13 @@
 mod contenders;
 mod gauge;
 mod http;
+mod scale;
 mod workload;
 mod wrk;
 
 use std::path::Path;
+
+pub use scale::scale;
 
 use crate::server::Server;
 use crate::setup;

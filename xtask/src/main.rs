@@ -22,6 +22,8 @@ usage: cargo xtask TASK
   bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one
   bench --library
            compare the engine in process with dynoxide's library, which is built for that alone
+  bench --scale
+           measure how time to live, long operations, memory and stale reads grow with a table's size
   fuzz [SECONDS]
            coverage-guided fuzzing of the engine's dispatch (30 s unless told)
   fuzz --keep
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         }
         ["bench"] => bench::compare(),
         ["bench", "--library"] => bench::libraries(),
+        ["bench", "--scale"] => bench::scale(),
         ["fuzz"] => fuzz::run_for(fuzz::SHORT),
         ["fuzz", "--keep"] => fuzz::keep(),
         ["fuzz", seconds] => match seconds.parse() {
