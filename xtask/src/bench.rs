@@ -11,6 +11,7 @@ mod wrk;
 
 use std::path::Path;
 
+pub use http::call;
 pub use scale::scale;
 
 use crate::server::Server;

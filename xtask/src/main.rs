@@ -7,6 +7,7 @@ mod plant;
 mod server;
 mod setup;
 mod shell;
+mod snippets;
 mod test;
 mod wasm;
 

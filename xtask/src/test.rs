@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::shell::{self, Outcome, cargo, command, run, shown};
-use crate::{examples, fuzz, plant, setup, wasm};
+use crate::{examples, fuzz, plant, setup, snippets, wasm};
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl fmt::Display for Counts {
 type Step = (&'static str, fn() -> Outcome<Counts>);
 
 /// In the order in which they need each other: the binaries come from the first, the JavaScript package from `wasm`.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("build", build),
     ("cargo test", workspace),
     ("loom", loom),
@@ -42,6 +42,7 @@ const STEPS: [Step; 10] = [
     ("browser", browser),
     ("conformance", conformance),
     ("examples", examples::run_all),
+    ("snippets", snippets::run_all),
     ("fuzz", fuzzing),
 ];
 

@@ -499,7 +499,7 @@ pub fn help() -> String {
          Point a client at http://localhost:8000 with any credentials. Everything is in memory.\n\
          Flags are understood as --in-memory and, as for DynamoDB Local, as -inMemory; the start of a command line\n\
          for DynamoDB Local (java -D... -jar DynamoDBLocal.jar) is skipped.\n\
-         Each can be set in the environment instead (DYNATWIN_IN_MEMORY=true); a flag wins.\n",
+         Each can be set by the environment variable in brackets instead (DYNATWIN_IN_MEMORY=true); a flag wins.\n",
     );
     for flag in FLAGS {
         let form = match &flag.does {
@@ -510,6 +510,10 @@ pub fn help() -> String {
             "\n  --",
             &flag.kebab(),
             form.as_str(),
+            &match flag.does {
+                Does::Instead(_) => String::new(),
+                _ => format!("   [{}]", flag.variable()),
+            },
             "\n",
             &wrapped(flag.help, "      "),
         ]);
@@ -548,6 +552,21 @@ mod tests {
         match ask(line, &[]) {
             Ok(Asked::Run(flags)) => *flags,
             other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_readme_lists_the_flags_in_the_order_of_help() {
+        let readme = include_str!("../../../README.md");
+        let rows = readme.lines().filter(|line| line.starts_with("| `--"));
+        let rows: Vec<&str> = rows.collect();
+        let expected = FLAGS.iter().filter(|flag| flag.name != "help");
+        let names: Vec<String> = expected.clone().map(|flag| format!("| `--{}", flag.kebab())).collect();
+        assert_eq!(rows.len(), names.len());
+        for ((row, name), flag) in rows.iter().zip(&names).zip(expected) {
+            assert!(row.starts_with(name.as_str()), "{row} stands where {name} should");
+            let has_variable = row.contains(&format!("`{}`", flag.variable()));
+            assert_eq!(has_variable, !matches!(flag.does, Does::Instead(_)), "{row}");
         }
     }
 
