@@ -225,7 +225,9 @@ impl Engine {
     /// A control of the twin itself.
     #[cold]
     fn control(&self, call: &ControlCall<'_>, now: Moment) -> Answer {
-        let answer = self.control_answer(call, now);
+        let mut answer = self.control_answer(call, now);
+        // A reset may have put the clock back: nobody should wait for it to get here again.
+        answer.at = answer.at.min(self.clock.now());
         if call.method != "GET" {
             // It may have changed what is due anywhere.
             self.state.catalog().look_at_all();
@@ -485,6 +487,15 @@ impl Engine {
     /// engine.advance(Duration::from_secs(8 * 86_400));
     /// engine.reset_all();
     /// assert_eq!((engine.conditions(), engine.clock().now()), (Conditions::CALM, Moment::START));
+    ///
+    /// // Its answer waits for no moment that is to come again.
+    /// # use dynatwin_engine::answer::HttpRequest;
+    /// engine.advance(Duration::from_secs(60));
+    /// let headers = [("host", "here"), ("content-type", "application/json")];
+    /// let body = br#"{"all": true}"#;
+    /// let reset = HttpRequest { method: "POST", target: "/_dynatwin/reset", headers: &headers, body };
+    /// let answer = engine.handle(&reset);
+    /// assert_eq!((answer.status, answer.at), (200, Moment::START));
     /// ```
     pub fn reset_all(&self) {
         self.controls().reset_all();

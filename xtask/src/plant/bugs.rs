@@ -104,8 +104,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a client token is forgotten a second too late",
         file: "execute/tokens.rs",
-        right: "done.plus(life) <= now",
-        wrong: "done.plus(life + Duration::from_secs(u64::from(PLANTED))) <= now",
+        right: "done.plus(Duration::from_secs(limits::CLIENT_TOKEN_SECONDS))",
+        wrong: "done.plus(Duration::from_secs(limits::CLIENT_TOKEN_SECONDS + u64::from(PLANTED)))",
     },
     Bug {
         what: "a client token is good for any request",
@@ -284,8 +284,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "zero bytes in keys are not escaped",
         file: "key.rs",
-        right: "    if memchr::memchr(0, prefix).is_none() {\n",
-        wrong: "    if PLANTED || memchr::memchr(0, prefix).is_none() {\n",
+        right: "    if !has_zero(prefix) {\n",
+        wrong: "    if PLANTED || !has_zero(prefix) {\n",
     },
     Bug {
         what: "`begins_with` of a binary compares only the first byte",
