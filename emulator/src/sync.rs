@@ -5,6 +5,9 @@ pub use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGua
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
+/// A flag that orders nothing and guards nothing: loom does not explore it, nor see a map hand it to another thread.
+pub type Hint = std::sync::atomic::AtomicBool;
+
 #[cfg(loom)]
 pub use explored::{Mutex, RwLock};
 #[cfg(loom)]

@@ -17,7 +17,7 @@ use super::transfers::Transfers;
 use crate::caller::Caller;
 use crate::chance::StableHash;
 use crate::clock::Moment;
-use crate::sync::{AtomicBool, AtomicU64, Ordering, RwLock};
+use crate::sync::{AtomicU64, Hint, Ordering, RwLock};
 use crate::value::Name;
 
 /// Whose tables: an account's in a region.
@@ -57,7 +57,7 @@ pub struct Region {
     /// The streams of tables that stand or stood, by ARN. Nothing else is locked under this lock but a stream's own.
     streams: RwLock<BTreeMap<String, Arc<Stream>>>,
     /// Whether the agenda knows that the region was asked for.
-    touched: AtomicBool,
+    touched: Hint,
 }
 
 impl Region {
