@@ -155,7 +155,7 @@ mod tests {
 
     fn item(number: u64) -> Item {
         let value = AttributeValue::string(&number.to_string());
-        Item::new([("pk".into(), value)].into_iter().collect())
+        Item::new(&[("pk".into(), value)].into_iter().collect())
     }
 
     /// The next number of a sequence that visits its numbers out of order.
