@@ -314,8 +314,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "`expire_now` deletes an item that a transaction holds",
         file: "execute/due.rs",
-        right: "shape.is_expired(item, now) && !contents.is_marked(key)",
-        wrong: "shape.is_expired(item, now) && (PLANTED || !contents.is_marked(key))",
+        right: "expired && !contents.is_marked(key)",
+        wrong: "expired && (PLANTED || !contents.is_marked(key))",
     },
     Bug {
         what: "a transaction holds its items as long as its first table says",
