@@ -30,7 +30,7 @@ impl<'a> Decoder<'a> {
     pub(super) fn item(&mut self) -> Read<SentItem> {
         let mut sent = SmallVec::new();
         let entries = self.attribute_entries(Place::Member, 0, |decoder, _, start| {
-            sent.push(decoder.reader.since(start))
+            sent.push(decoder.reader.since(start));
         })?;
         Ok(SentItem::of_entries(entries, sent))
     }
