@@ -52,6 +52,19 @@ def test_the_retry_of_a_lost_answer_meets_its_own_write(table, mode):
     assert table.scan()["Count"] == 1, "it was carried out all the same"
 
 
+def test_pauses_are_sent_for_a_settable_clock(table):
+    sent = []
+    attempts = twin.pass_pauses(client("standard"))
+    attempts.meta.events.register_last(
+        "before-send.dynamodb", lambda request, **_: sent.append(request.headers.get("X-Dynatwin-Advance"))
+    )
+    with twin.fault("throttle", operation="PutItem", table=table.name, first=2):
+        attempts.put_item(TableName=table.name, Item=KEY)
+        attempts.put_item(TableName=table.name, Item=KEY)
+    assert [seconds is not None for seconds in sent] == [False, True, True, False]
+    assert all(float(seconds) > 0 for seconds in sent if seconds is not None)
+
+
 def test_a_batch_writer_sends_again_what_comes_back(table):
     # Half of a hundred entries are throttled, each time: boto3's batch_writer loops.
     with twin.fault("throttle", operation="BatchWriteItem", table=table.name, share=0.5) as rule:

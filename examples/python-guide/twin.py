@@ -6,6 +6,7 @@ What an application would have of its own is `connect` without its endpoint. The
 import contextlib
 import json
 import os
+import threading
 import time
 import types
 import urllib.request
@@ -29,14 +30,17 @@ def client(**config):
 
 
 def pass_pauses(sdk_client):
-    """Lets a client's pauses between attempts pass on a server's settable clock, so that capacity refills meanwhile."""
-    last = {}
+    """Lets a client's pauses between attempts pass on a server's settable clock, so that capacity refills meanwhile.
+
+    Each further attempt of a request sends the seconds since the last one of its thread was sent.
+    """
+    last = threading.local()
 
     def advance(request, **_):
         now = time.monotonic()
-        if "at" in last:
-            request.headers["X-Dynatwin-Advance"] = f"{now - last['at']:.6f}"
-        last["at"] = now
+        if "attempt=1;" not in f"{request.headers['amz-sdk-request']};":
+            request.headers["X-Dynatwin-Advance"] = f"{now - last.sent:.6f}"
+        last.sent = now
 
     sdk_client.meta.events.register("before-send.dynamodb", advance)
     return sdk_client

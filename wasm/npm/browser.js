@@ -13,4 +13,5 @@ export const ready = () => {
   );
   return loading;
 };
+export { passPauses } from './passing.js';
 export { Dynatwin } from './twin.js';

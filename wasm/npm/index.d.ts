@@ -383,6 +383,12 @@ export interface Pauses {
   configure(client: any): void;
 }
 
+/**
+ * For a client of a server with a settable clock: sends with each further attempt, in the header `X-Dynatwin-Advance`, the
+ * seconds since the last one ended, so that the client's pauses pass on that clock. Returns the client.
+ */
+export function passPauses<Client extends { middlewareStack: any }>(client: Client): Client;
+
 export class Dynatwin {
   constructor(options?: Options);
 

@@ -5,4 +5,5 @@ import { initSync } from './pkg/dynatwin.js';
 initSync({ module: readFileSync(new URL('./pkg/dynatwin_bg.wasm', import.meta.url)) });
 
 export const ready = () => Promise.resolve();
+export { passPauses } from './passing.js';
 export { Dynatwin } from './twin.js';

@@ -1,0 +1,45 @@
+// Pauses between attempts that pass on the settable clock of a server: what a client sends with each attempt.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { ConfiguredRetryStrategy } from '@smithy/core/retry';
+import { passPauses } from '../node.js';
+
+// Throttles every request but each third, and keeps the header of each.
+async function throttling() {
+  const advances = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    advances.push(request.headers['x-dynatwin-advance']);
+    const passes = advances.length % 3 === 0;
+    response.writeHead(passes ? 200 : 400, { 'content-type': 'application/x-amz-json-1.0' });
+    response.end(passes ? '{"TableNames":[]}' : '{"__type":"com.amazon.coral.availability#ThrottlingException"}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { advances, server, endpoint: `http://127.0.0.1:${server.address().port}` };
+}
+
+test('each further attempt says for how long the client has paused', async () => {
+  const { advances, server, endpoint } = await throttling();
+  const client = passPauses(new DynamoDBClient({
+    endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'example', secretAccessKey: 'example' },
+    retryStrategy: new ConfiguredRetryStrategy(3, () => 20),
+  }));
+  try {
+    const answers = [await client.send(new ListTablesCommand({})), await client.send(new ListTablesCommand({}))];
+    assert.deepEqual(answers.map(({ $metadata }) => $metadata.attempts), [3, 3]);
+    assert.deepEqual(advances.map((seconds) => seconds !== undefined), [false, true, true, false, true, true]);
+    for (const seconds of advances.filter((seconds) => seconds !== undefined)) {
+      assert.match(seconds, /^\d+\.\d{6}$/);
+      assert.ok(Number(seconds) > 0.01, seconds);
+    }
+  } finally {
+    client.destroy();
+    server.close();
+  }
+});
