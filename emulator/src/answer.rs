@@ -1,6 +1,8 @@
 //! What goes in and what comes out: an HTTP request without a socket, and an [`Answer`] that says when and how it is
 //! delivered. The engine never sleeps and breaks no connection: the door that carries the bytes does what they say.
 
+use std::time::Duration;
+
 use compact_str::CompactString;
 use smallvec::SmallVec;
 
@@ -58,6 +60,39 @@ pub enum Delivery {
     Lost,
 }
 
+/// The part of an answer's delay that does not move a settable clock that several clients share. A transport with one client
+/// need not regard it: sleeping moves such a client's clock.
+///
+/// ```
+/// use dynatwin_engine::answer::{Answer, HttpRequest};
+/// use dynatwin_engine::clock::{Clock, Moment};
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// use dynatwin_engine::fault::{Rule, Verdict};
+/// use std::time::Duration;
+///
+/// let clock = Clock::settable(Moment::START);
+/// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+/// let hour = Duration::from_hours(1);
+/// engine.add_fault(Rule::new(Verdict::Wait(hour)))?;
+/// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// let table = br#"{
+///     "TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+///     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+///     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]
+/// }"#;
+/// let answer = engine.dispatch(&caller, "CreateTable", table);
+/// assert_eq!((answer.still.held, answer.at), (hour, Moment::START.plus(hour)));
+/// # Ok::<(), dynatwin_engine::fault::InvalidRule>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StillDelay {
+    /// The waits of fault rules that are not to move the clock.
+    pub held: Duration,
+    /// The latency of the condition of that name.
+    pub latency: Duration,
+}
+
 /// An answer, whether success or error.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -69,6 +104,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// When the answer is to be delivered: now, unless it waits.
     pub at: Moment,
+    /// The part of the time until `at` that does not move a settable clock that several clients share.
+    pub still: StillDelay,
     /// How it is delivered.
     pub delivery: Delivery,
     /// A word for the operator's log that the client does not see, such as where a missing table does exist.

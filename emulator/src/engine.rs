@@ -199,6 +199,7 @@ impl Engine {
                 let outcome = self.carry_out(&call.caller, found, call.operation, &call.body, now);
                 let mut answer = envelope::close(&call.form, outcome.status, outcome.body, &self.ids, now);
                 answer.at = outcome.aftermath.at(now);
+                answer.still = outcome.aftermath.still;
                 answer.delivery = outcome.aftermath.delivery;
                 answer.note = outcome.note;
                 if outcome.aftermath.corrupt_checksum {
@@ -263,6 +264,7 @@ impl Engine {
             headers,
             body: outcome.body,
             at: outcome.aftermath.at(now),
+            still: outcome.aftermath.still,
             delivery: outcome.aftermath.delivery,
             note: outcome.note,
         }

@@ -68,6 +68,8 @@ pub struct Decided {
     pub verdict: Verdict,
     /// The index that the rule is about, if it is about one.
     pub index: Option<String>,
+    /// Whether a wait moves a settable clock that several clients share.
+    pub moves_clock: bool,
 }
 
 /// The name of an installed rule.
@@ -273,6 +275,7 @@ impl Faults {
                 return Some(Decided {
                     verdict,
                     index: report.rule.index.clone(),
+                    moves_clock: report.rule.moves_clock,
                 });
             }
         }
@@ -285,6 +288,8 @@ impl Faults {
 pub struct Aftermath {
     /// How much later the answer is delivered.
     pub wait: Duration,
+    /// How much of that does not move a settable clock that several clients share.
+    pub still: crate::answer::StillDelay,
     /// How it is delivered.
     pub delivery: crate::answer::Delivery,
     /// Whether a success is answered with a 500.

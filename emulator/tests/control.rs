@@ -139,6 +139,7 @@ fn rule() -> BoxedStrategy<String> {
         member("first", number()),
         member("everyNth", number()),
         member("share", number()),
+        member("movesClock", one_of(&["true", "false"])),
     ])
 }
 

@@ -163,6 +163,8 @@ export interface FaultRule extends FaultScope {
   nth?: number;
   everyNth?: number;
   share?: number;
+  /** Only for a `wait`, over HTTP: it moves the server's settable clock. In process every wait does. */
+  movesClock?: boolean;
 }
 
 /**

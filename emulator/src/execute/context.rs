@@ -88,7 +88,9 @@ impl<'e> Context<'e> {
         let ordinal = self.engine.decided().next(self.scope.hash(), id);
         let decision = chance::decide(seed, "latency", &id.to_le_bytes(), ordinal);
         let kilobytes = (body.len() + answered) as f64 / 1024.0;
-        self.wait(lag.of(decision).saturating_add(per_kilobyte.mul_f64(kilobytes)));
+        let latency = lag.of(decision).saturating_add(per_kilobyte.mul_f64(kilobytes));
+        self.wait(latency);
+        self.change_aftermath(|aftermath| aftermath.still.latency = latency);
     }
 
     /// What becomes of the answer.
@@ -99,6 +101,14 @@ impl<'e> Context<'e> {
     /// Delays the answer; several delays add up.
     pub fn wait(&self, by: Duration) {
         self.change_aftermath(|aftermath| aftermath.wait = aftermath.wait.saturating_add(by));
+    }
+
+    /// Delays the answer by a rule's wait, which moves a settable clock that several clients share only if `moves_clock`.
+    pub(super) fn wait_by_rule(&self, by: Duration, moves_clock: bool) {
+        self.wait(by);
+        if !moves_clock {
+            self.change_aftermath(|aftermath| aftermath.still.held = aftermath.still.held.saturating_add(by));
+        }
     }
 
     /// The request is carried out at `moment`, and its answer delivered then.

@@ -61,8 +61,8 @@ impl Context<'_> {
             owner: self.scope.hash(),
             partition: partition.as_deref(),
         };
-        if let Some(Decided { verdict, index }) = faults.judge(&subject) {
-            let index = index.as_deref().or(entry.index);
+        if let Some(decided) = faults.judge(&subject) {
+            let index = decided.index.as_deref().or(entry.index);
             let key_arn = entry.shape.definition.encryption.as_ref();
             let key_arn = key_arn.map(|encryption| encryption.key_arn.as_str());
             let throttle = |throttle| match throttle {
@@ -75,7 +75,7 @@ impl Context<'_> {
                 }
                 Throttled::With(_) => on_demand_throttled(entry, index),
             };
-            return self.carry_out(verdict, (&entry.table.name, key_arn), throttle);
+            return self.carry_out(&decided, (&entry.table.name, key_arn), throttle);
         }
         if dials {
             if faults.decide("internal error", &subject, conditions.internal_errors) {
@@ -116,18 +116,18 @@ impl Context<'_> {
             partition: None,
         }) {
             None => Ok(()),
-            Some(Decided { verdict, .. }) => self.carry_out(verdict, (table, None), |_| ApiError::rate_exceeded()),
+            Some(decided) => self.carry_out(&decided, (table, None), |_| ApiError::rate_exceeded()),
         }
     }
 
-    /// Carries out a verdict about a table and its encryption key.
+    /// Carries out what a rule decided about a table and its encryption key.
     fn carry_out(
         &self,
-        verdict: Verdict,
+        decided: &Decided,
         (table, key_arn): (&str, Option<&str>),
         throttle: impl FnOnce(Throttled) -> ApiError,
     ) -> Result<(), ApiError> {
-        match verdict {
+        match decided.verdict {
             Verdict::Throttle(exceeded) => return Err(throttle(Throttled::As(exceeded))),
             Verdict::InternalServerError => return Err(ApiError::internal()),
             Verdict::ServiceUnavailable => return Err(ApiError::unavailable()),
@@ -142,8 +142,8 @@ impl Context<'_> {
                 self.deliver(Delivery::Reset);
                 return Err(ApiError::internal());
             }
-            Verdict::Wait(by) => self.wait(by),
-            Verdict::WaitAbout(lag) => self.wait(lag.longest()),
+            Verdict::Wait(by) => self.wait_by_rule(by, decided.moves_clock),
+            Verdict::WaitAbout(lag) => self.wait_by_rule(lag.longest(), decided.moves_clock),
             Verdict::AnswerLost => self.deliver(Delivery::Lost),
             Verdict::Truncate(bytes) => self.deliver(Delivery::Truncated(bytes)),
             Verdict::InternalServerErrorAfterApply => self.change_aftermath(|aftermath| aftermath.fails = true),

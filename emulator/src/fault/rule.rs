@@ -216,6 +216,8 @@ pub struct Rule {
     pub occasion: Occasion,
     /// What it does.
     pub verdict: Verdict,
+    /// Whether its wait moves a settable clock that several clients share, as those of a server do.
+    pub moves_clock: bool,
     /// The outage that it is a part of.
     pub outage: Option<Outage>,
 }
@@ -233,6 +235,7 @@ impl Rule {
             window: Window::default(),
             occasion: Occasion::Every,
             verdict,
+            moves_clock: false,
             outage: None,
         }
     }
@@ -320,11 +323,28 @@ impl Rule {
         self.on(Occasion::Share(share))
     }
 
+    /// Its wait moves a settable clock that several clients share.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use dynatwin_engine::fault::{Rule, Verdict};
+    ///
+    /// assert!(Rule::new(Verdict::Wait(Duration::from_hours(1))).moving_clock().moves_clock);
+    /// ```
+    pub fn moving_clock(mut self) -> Rule {
+        self.moves_clock = true;
+        self
+    }
+
     /// The first moment at which the rule matches and the first one after those, if it can act at all.
     pub(super) fn checked_span(&self, added: Moment) -> Result<(Moment, Moment), InvalidRule> {
         let span = self.window.span(added);
         if span.0 >= span.1 {
             return Err(InvalidRule::EmptyWindow);
+        }
+        if self.moves_clock && !matches!(self.verdict, Verdict::Wait(_) | Verdict::WaitAbout(_)) {
+            return Err(InvalidRule::NothingMovesClock);
         }
         let restricted = matches!(self.verdict, Verdict::Exception(_) | Verdict::FailJob(_));
         match (&self.operation, self.verdict) {
@@ -385,6 +405,9 @@ impl fmt::Display for Rule {
             }
         }
         write!(formatter, ", {:?}", self.occasion)?;
+        if self.moves_clock {
+            formatter.write_str(", moving the clock")?;
+        }
         if let Some(outage) = self.outage {
             write!(formatter, ", of {outage}")?;
         }
@@ -413,6 +436,8 @@ pub enum InvalidRule {
     Unmodelled(ErrorKind),
     /// The rule's time ends before it begins.
     EmptyWindow,
+    /// The rule is to move the clock, and its verdict is no wait.
+    NothingMovesClock,
 }
 
 /// An exception's name as clients see it.
@@ -447,6 +472,7 @@ impl fmt::Display for InvalidRule {
                 write!(formatter, "No operation is modelled with {}.", exception_name(*kind))
             }
             InvalidRule::EmptyWindow => formatter.write_str("The rule's time ends before it begins."),
+            InvalidRule::NothingMovesClock => formatter.write_str("Only a rule with a wait can move the clock."),
         }
     }
 }

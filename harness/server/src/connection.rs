@@ -15,7 +15,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
-use crate::delivery::{Payload, internal_error, refusal, response, unavailable, wait_until};
+use crate::delivery::{Payload, internal_error, refusal, response, unavailable, wait_for_delivery};
 use crate::door::Door;
 use crate::intake::{Received, Unreceived, discard, drain, receive};
 use crate::log::Log;
@@ -123,7 +123,7 @@ impl<D: Door> Visit<D> {
             None => self.answer_aside(&request, body).await,
         };
         self.allow_origin(&request, &mut answer.headers);
-        wait_until(self.shared.door.clock(), answer.at).await;
+        wait_for_delivery(self.shared.door.clock(), answer.at, answer.still).await;
         self.report(&request, &answer, started);
         self.deliver(answer, &request)
     }

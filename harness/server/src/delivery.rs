@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery};
+use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, StillDelay};
 use dynatwin_engine::clock::{Clock, Moment};
 use hyper::body::{Body, Buf, Frame, SizeHint};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SERVER};
@@ -92,8 +92,29 @@ impl Body for Payload {
     }
 }
 
-/// Waits until it is `at`. Who sleeps on a clock that stands still moves it, and waits for one that is frozen.
-pub(crate) async fn wait_until(clock: &Clock, at: Moment) {
+/// Waits until an answer is due.
+///
+/// The clients of a server share its clock. On a settable one an answer costs no latency, and the waits of fault rules
+/// (`still.held`) do not move it: they end when somebody has moved it that far, or after the same time in reality, which does
+/// not pass while the clock is frozen. All other delays move it.
+pub(crate) async fn wait_for_delivery(clock: &Clock, at: Moment, still: StillDelay) {
+    if !clock.is_settable() {
+        return wait_until(clock, at).await;
+    }
+    let held_until = at.minus(still.latency);
+    wait_until(clock, held_until.minus(still.held)).await;
+    let mut left = still.held;
+    while !left.is_zero() && clock.now() < held_until {
+        let nap = left.min(NAP);
+        tokio::time::sleep(nap).await;
+        if !clock.is_frozen() {
+            left -= nap;
+        }
+    }
+}
+
+/// Waits until it is `at`. A clock that stands still is moved there, unless it is frozen.
+async fn wait_until(clock: &Clock, at: Moment) {
     loop {
         let left = at.since(clock.now());
         if left.is_zero() {
@@ -201,6 +222,7 @@ pub(crate) fn internal_error(at: Moment) -> Answer {
         headers,
         body: body.to_vec(),
         at,
+        still: StillDelay::default(),
         delivery: Delivery::Whole,
         note: None,
     }

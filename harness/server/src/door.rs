@@ -14,7 +14,7 @@ use dynatwin_engine::engine::Engine;
 /// impl Door for Teapot {
 ///     fn handle(&self, _: &HttpRequest<'_>) -> Answer {
 ///         let (at, delivery) = (self.0.now(), Delivery::Whole);
-///         Answer { status: 418, headers: Default::default(), body: Vec::new(), at, delivery, note: None }
+///         Answer { status: 418, headers: Default::default(), body: Vec::new(), at, still: Default::default(), delivery, note: None }
 ///     }
 ///     fn clock(&self) -> &Clock {
 ///         &self.0

@@ -191,7 +191,7 @@ const FLAGS: &[Flag] = &[
         does: Does::Value("system|settable|MOMENT", |flags, value| {
             put(&mut flags.clock, clock(value))
         }),
-        help: "the twin's clock: the system's, one that stands still at 2026-01-01T00:00:00Z until it is moved (by the controls, by answers that are delivered later, or by the header X-Dynatwin-Advance), or one that runs from a moment such as 2026-01-01T00:00:00Z (system)",
+        help: "the twin's clock: the system's, one that stands still at 2026-01-01T00:00:00Z until it is moved (by the controls, the header X-Dynatwin-Advance, fault rules with movesClock, or transactions that take time), or one that runs from a moment such as 2026-01-01T00:00:00Z (system)",
     },
     Flag {
         name: "speed",

@@ -281,7 +281,7 @@ fn fault_rules() {
                 json!({"verdict": "reset", "tabel": "T"}),
                 400,
                 error(
-                    "rule has no member \"tabel\": there are verdict, first, nth, everyNth, share, operation, table, index, caller, region, partition, partitionPrefix, after, until, for.",
+                    "rule has no member \"tabel\": there are verdict, first, nth, everyNth, share, movesClock, operation, table, index, caller, region, partition, partitionPrefix, after, until, for.",
                 ),
             ),
             (
@@ -344,7 +344,7 @@ fn verdicts() {
         ),
         (json!({"kms": "AccessDenied"}), 400, "KMS key access denied error"),
         (json!("internalServerErrorAfterApply"), 500, "InternalServerError"),
-        (json!({"wait": 5}), 200, "{}"),
+        (json!({"wait": 0.05}), 200, "{}"),
     ] {
         let rule = json!({"verdict": verdict, "operation": "PutItem", "partition": "a", "caller": "me"});
         assert_eq!(twin.control("POST", "faults", Some(&rule)).0, 200);
@@ -357,7 +357,30 @@ fn verdicts() {
         assert_eq!(twin.control("DELETE", "faults", None).0, 200);
     }
     let (_, clock) = twin.control("GET", "clock", None);
-    assert_eq!(clock["now"], "2026-01-01T00:00:05.000Z", "the wait has moved the clock");
+    assert_eq!(clock["now"], "2026-01-01T00:00:00.000Z", "the wait has moved no clock");
+}
+
+/// What delays an answer, and how far it moves a settable clock: a rule's wait only on request, latency never.
+#[test]
+fn delays_and_the_clock() {
+    let mut twin = Twin::new(Allowed::All, false);
+    twin.create("me", "Orders");
+    let rule = json!({"verdict": {"wait": 3600}, "operation": "PutItem", "movesClock": true});
+    assert_eq!(twin.control("POST", "faults", Some(&rule)).0, 200);
+    let latency = json!({"latency": {"write": 5, "perKilobyte": 0}});
+    assert_eq!(twin.control("PUT", "conditions", Some(&latency)).0, 200);
+    assert_eq!(twin.control("POST", "watch", None).0, 200);
+    let put = json!({"TableName": "Orders", "Item": {"id": {"S": "a"}}});
+    assert_eq!(twin.operation("me", "PutItem", &put).0, 200);
+    let (_, clock) = twin.control("GET", "clock", None);
+    assert_eq!(clock["now"], "2026-01-01T01:00:00.000Z");
+    let (_, metrics) = twin.control("GET", "metrics/minutes", None);
+    let points = metrics[0]["datapoints"].as_array().unwrap();
+    let took = points.iter().find(|point| point["name"] == "SuccessfulRequestLatency");
+    assert_eq!(took.unwrap()["sum"].as_f64(), Some(3_605_000.0), "{metrics}");
+    let not_a_wait = json!({"verdict": "reset", "movesClock": true});
+    let refused = error("Only a rule with a wait can move the clock.");
+    assert_eq!(twin.control("POST", "faults", Some(&not_a_wait)), (400, refused));
 }
 
 #[test]

@@ -4,13 +4,14 @@
 mod support;
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest};
+use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_server::{Door, Log, Options, serve, system_time};
+use dynatwin_server::{Door, Log, Options, Server, serve, system_time};
 use support::*;
 
 #[test]
@@ -128,6 +129,68 @@ fn who_waits_on_a_clock_that_stands_still_moves_it() {
 }
 
 #[test]
+fn latency_moves_no_settable_clock_and_takes_no_time() {
+    let clock = Clock::settable(Moment::START);
+    let (server, _) = echo(clock.clone(), |_| ());
+    assert_eq!(ask(&mut connect(&server), &post("/latency/86400000", b"1")).body, b"1");
+    assert_eq!(clock.now(), Moment::START);
+}
+
+#[test]
+fn a_held_answer_takes_its_time_in_reality_and_moves_no_settable_clock() {
+    let clock = Clock::settable(Moment::START);
+    let (server, _) = echo(clock.clone(), |_| ());
+    let started = Instant::now();
+    assert_eq!(ask(&mut connect(&server), &post("/hold/200", b"1")).body, b"1");
+    assert!(started.elapsed() >= Duration::from_millis(200));
+    assert_eq!(clock.now(), Moment::START);
+}
+
+/// Sends a request whose answer is held for a day, and waits until it is carried out.
+fn held_for_a_day(server: &Server, door: &Echo) -> TcpStream {
+    let before = door.handled.load(Ordering::SeqCst);
+    let mut stream = connect(server);
+    stream.write_all(&post("/hold/86400000", b"1")).unwrap();
+    while door.handled.load(Ordering::SeqCst) == before {
+        std::thread::yield_now();
+    }
+    stream
+}
+
+#[test]
+fn a_settable_clock_that_is_moved_releases_a_held_answer() {
+    let clock = Clock::settable(Moment::START);
+    let (server, door) = echo(clock.clone(), |_| ());
+    let mut stream = held_for_a_day(&server, &door);
+    assert_eq!(ask(&mut connect(&server), &post("/", b"2")).body, b"2");
+    assert_eq!(clock.now(), Moment::START);
+    clock.advance(Duration::from_hours(24));
+    assert_eq!(read(&mut stream).unwrap().body, b"1");
+}
+
+#[test]
+fn a_client_that_does_not_wait_for_a_held_answer_moves_no_clock() {
+    let clock = Clock::settable(Moment::START);
+    let (server, door) = echo(clock.clone(), |_| ());
+    let mut stream = held_for_a_day(&server, &door);
+    stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
+    assert!(stream.read(&mut [0]).is_err(), "it runs out of patience");
+    drop(stream);
+    assert_eq!(ask(&mut connect(&server), &post("/", b"2")).body, b"2");
+    assert_eq!(clock.now(), Moment::START);
+}
+
+#[test]
+fn a_stop_does_not_wait_for_a_held_answer() {
+    let (server, door) = echo(Clock::settable(Moment::START), |options| {
+        options.limits.stop_time = Duration::from_millis(50);
+    });
+    let mut stream = held_for_a_day(&server, &door);
+    server.stop();
+    assert_eq!(end(&mut stream), End::Closed);
+}
+
+#[test]
 fn a_clock_that_is_moved_ends_the_wait() {
     let clock = Clock::system(system_time);
     let (server, door) = echo(clock.clone(), |_| ());
@@ -200,6 +263,7 @@ impl Door for Slow {
             headers: AnswerHeaders::default(),
             body: Vec::new(),
             at: self.clock.now(),
+            still: StillDelay::default(),
             delivery: Delivery::Whole,
             note: None,
         }

@@ -26,12 +26,13 @@ const SCOPE: [&str; 10] = [
 
 /// A fault rule.
 pub fn read_rule(told: &Json) -> Heard<Rule> {
-    let mut known = vec!["verdict", "first", "nth", "everyNth", "share"];
+    let mut known = vec!["verdict", "first", "nth", "everyNth", "share", "movesClock"];
     known.extend(SCOPE);
     let members = Members::of("rule", told, &known)?;
     let verdict = read_verdict(members.get("verdict").unwrap_or(&Json::Null))?;
     let mut rule = read_scope("rule", &members, verdict)?;
     rule.occasion = read_occasion(&members)?;
+    rule.moves_clock = members.flag("movesClock")?.unwrap_or(false);
     Ok(rule)
 }
 
@@ -135,6 +136,9 @@ fn write_rule(rule: &Rule, writer: &mut Writer) {
             write_when(when, object.member(name));
         }
     }
+    if rule.moves_clock {
+        object.boolean("movesClock", true);
+    }
     match rule.occasion {
         Occasion::Every => {}
         Occasion::First(count) => write_number(count as f64, object.member("first")),
@@ -234,6 +238,7 @@ mod tests {
             Rule::new(Verdict::Reset)
                 .after(Moment::START)
                 .lasting(Duration::from_millis(1500)),
+            Rule::new(Verdict::Wait(Duration::from_secs(5))).moving_clock(),
         ];
         for rule in narrow.chain(wide).chain(timed) {
             let mut writer = Writer::new();

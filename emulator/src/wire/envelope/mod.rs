@@ -16,7 +16,7 @@ use compact_str::{CompactString, ToCompactString};
 use super::decode::not_json;
 use super::error::{encode_error, status};
 use super::reader::check_syntax;
-use crate::answer::{Answer, AnswerHeaders, Delivery, HttpRequest};
+use crate::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
 use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
@@ -243,6 +243,7 @@ pub fn close(form: &Form<'_>, status: u16, mut body: Vec<u8>, ids: &RequestIds, 
         headers,
         body,
         at: now,
+        still: StillDelay::default(),
         delivery: Delivery::Whole,
         note: None,
     }

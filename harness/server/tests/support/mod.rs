@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest};
+use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_server::{Door, Log, Options, Server, serve};
 
@@ -26,6 +26,7 @@ impl Door for Echo {
             headers,
             body: request.body.to_vec(),
             at: self.clock.now(),
+            still: StillDelay::default(),
             delivery: Delivery::Whole,
             note: None,
         };
@@ -42,6 +43,14 @@ impl Door for Echo {
             }
             "bytes" => answer.body = vec![b'x'; number(path.next()) as usize],
             "wait" => answer.at = self.clock.now().plus(Duration::from_millis(number(path.next()))),
+            "hold" => {
+                answer.still.held = Duration::from_millis(number(path.next()));
+                answer.at = self.clock.now().plus(answer.still.held);
+            }
+            "latency" => {
+                answer.still.latency = Duration::from_millis(number(path.next()));
+                answer.at = self.clock.now().plus(answer.still.latency);
+            }
             "truncated" => answer.delivery = Delivery::Truncated(number(path.next()) as usize),
             "reset" => answer.delivery = Delivery::Reset,
             "lost" => answer.delivery = Delivery::Lost,
