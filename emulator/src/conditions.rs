@@ -281,6 +281,12 @@ pub struct Conditions {
     /// Bytes that the items of a partition key and their entries in local indexes may have together, in a table with local
     /// indexes. A tenth of it counts as a gigabyte in `SizeEstimateRangeGB`.
     pub item_collection_size: u64,
+    /// Bytes that the records of a table's stream may take in memory, all shards together; `None`: any number. Beyond it the
+    /// oldest records are trimmed as if they were a day old.
+    pub stream_bytes: Option<u64>,
+    /// Bytes that the changes may take in memory that point-in-time recovery keeps of a table; `None`: any number. Beyond it
+    /// the oldest are dropped, and `EarliestRestorableDateTime` moves forward.
+    pub recovery_bytes: Option<u64>,
     /// Whether capacity runs out.
     pub capacity: Capacity,
     /// Whether the control plane has limits: table operations at a time, requests at a time, and units of an account.
@@ -294,6 +300,9 @@ pub struct Conditions {
 }
 
 const HOUR: u64 = 3600;
+
+/// What a stream, and what point-in-time recovery, holds of a table at most. The service has no such limit; memory does.
+const HELD_BYTES: Option<u64> = Some(1 << 30);
 
 /// "DynamoDB updates this value approximately every six hours" (API Reference, TableDescription).
 const STATISTICS_AGE: Duration = Duration::from_secs(6 * HOUR);
@@ -322,6 +331,8 @@ impl Conditions {
         table_status: Lag::None,
         statistics_age: Duration::ZERO,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
+        stream_bytes: HELD_BYTES,
+        recovery_bytes: HELD_BYTES,
         capacity: Capacity::Reported,
         control_limits: false,
         latency: None,
@@ -357,6 +368,8 @@ impl Conditions {
         },
         statistics_age: STATISTICS_AGE,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
+        stream_bytes: HELD_BYTES,
+        recovery_bytes: HELD_BYTES,
         capacity: Capacity::Enforced(Enforcement::AWS),
         control_limits: true,
         latency: Some(Latency::AWS),
@@ -395,6 +408,8 @@ impl Conditions {
         },
         statistics_age: STATISTICS_AGE,
         item_collection_size: limits::ITEM_COLLECTION_SIZE,
+        stream_bytes: HELD_BYTES,
+        recovery_bytes: HELD_BYTES,
         capacity: Capacity::Enforced(Enforcement::STORM),
         control_limits: true,
         latency: Some(Latency::STORM),

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use crate::clock::Moment;
 use crate::limits;
+use crate::size;
 use crate::value::{AttributeValue, Item, Name, Type};
 
 /// The types a key attribute can have.
@@ -97,6 +98,12 @@ impl KeySchema {
     /// The key of an item, and nothing else of it.
     pub fn only(&self, item: &Item) -> Item {
         Item::new(&item.filter(|name| self.contains(name)))
+    }
+
+    /// The size of an item's key, as the service measures items.
+    pub fn size_in(&self, item: &Item) -> usize {
+        let size = |name: &str| item.get(name).map_or(0, |value| size::of_attribute(name, &value));
+        self.attributes().map(|attribute| size(&attribute.name)).sum()
     }
 
     /// Whether an attribute is part of the key.

@@ -8,6 +8,9 @@ pub use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Order
 /// A flag that orders nothing and guards nothing: loom does not explore it, nor see a map hand it to another thread.
 pub type Hint = std::sync::atomic::AtomicBool;
 
+/// A counter that orders nothing: loom does not explore it.
+pub type Counter = std::sync::atomic::AtomicU64;
+
 #[cfg(loom)]
 pub use explored::{Mutex, RwLock};
 #[cfg(loom)]

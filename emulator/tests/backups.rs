@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::{Choice, Twin, create_living_table, setting};
+use dynatwin_engine::conditions::Conditions;
 use serde_json::{Value, json};
 
 const MINUTE: u64 = 60;
@@ -204,5 +205,63 @@ fn a_deletion_by_time_to_live_can_be_undone() {
             &json!({"SourceTableName": "tab", "TargetTableName": name, "RestoreDateTime": at}),
         );
         assert_eq!(items(&twin, name).len(), count, "{name}");
+    }
+}
+
+/// Beyond the limit the oldest changes are dropped: the earliest moment that can be restored moves forward, and every one
+/// from there on is what it was.
+#[test]
+fn recovery_keeps_to_its_limit_in_bytes() {
+    for (limit, moves) in [
+        (Some(1), true),
+        (Some(10_000), true),
+        (Some(1 << 30), false),
+        (None, false),
+    ] {
+        let twin = Twin::new(1);
+        twin.engine.set_conditions(Conditions {
+            recovery_bytes: limit,
+            ..Conditions::CALM
+        });
+        create_living_table(&twin);
+        recovery(&twin, 35);
+        let begun = twin.seconds();
+        let mut states = BTreeMap::new();
+        let mut notes = Vec::new();
+        for step in 0..500 {
+            let body = json!({"TableName": "tab", "Item": {"pk": {"S": format!("k{}", step % 12)}, "g": {"S": format!("g{step}")}}});
+            let answer = twin
+                .engine
+                .dispatch(&twin.caller, "PutItem", body.to_string().as_bytes());
+            notes.extend(answer.note);
+            states.insert(twin.seconds(), items(&twin, "tab"));
+            twin.engine.advance(Duration::from_secs(10));
+        }
+        twin.engine.advance(Duration::from_secs(5 * MINUTE));
+        let described = twin.ok("DescribeContinuousBackups", &json!({"TableName": "tab"}));
+        let described = &described["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        let earliest = described["EarliestRestorableDateTime"].as_f64().unwrap() as i64;
+        assert_eq!(earliest > begun, moves, "{limit:?}: {earliest}");
+        assert!(earliest <= described["LatestRestorableDateTime"].as_f64().unwrap() as i64);
+        assert_eq!(notes.len(), usize::from(moves), "{limit:?}: {notes:?}");
+        let last = *states.keys().next_back().unwrap();
+        for (at, moment) in [earliest, earliest.midpoint(last), last].into_iter().enumerate() {
+            let name = format!("copy-{at}");
+            twin.ok(
+                "RestoreTableToPointInTime",
+                &json!({"SourceTableName": "tab", "TargetTableName": name, "RestoreDateTime": moment}),
+            );
+            let (_, expected) = states.range(..=moment).next_back().unwrap();
+            assert_eq!(&items(&twin, &name), expected, "{limit:?} at {moment}");
+        }
+        let too_early = json!({"SourceTableName": "tab", "TargetTableName": "never", "RestoreDateTime": earliest - 1});
+        let (_, refused) = twin.send("RestoreTableToPointInTime", &too_early);
+        assert!(
+            refused["__type"]
+                .as_str()
+                .unwrap()
+                .ends_with("InvalidRestoreTimeException"),
+            "{limit:?}: {refused}"
+        );
     }
 }

@@ -865,3 +865,57 @@ fn each_caller_has_streams_of_its_own() {
     twin.engine.reset();
     assert_eq!(twin.ok("ListStreams", &json!({})), json!({"Streams": []}));
 }
+
+/// What a stream keeps of records beyond its limit, and what its readers and its operator are told.
+#[test]
+fn a_stream_keeps_to_its_limit_in_bytes() {
+    for (limit, shard_count, everything) in [
+        (Some(5000), 1, false),
+        (Some(5000), 4, false),
+        (Some(1), 1, false),
+        (Some(1 << 20), 4, true),
+        (None, 1, true),
+    ] {
+        let case = format!("{limit:?} {shard_count}");
+        let twin = Twin::new(1);
+        twin.engine.set_conditions(Conditions {
+            stream_bytes: limit,
+            stream_shards: Shards::Fixed(shard_count),
+            ..Conditions::CALM
+        });
+        create(&twin, "NEW_IMAGE");
+        let arn = latest(&twin);
+        let ids: Vec<String> = shards(&twin, &arn)
+            .iter()
+            .map(|shard| text(&shard["ShardId"]))
+            .collect();
+        let start: Vec<String> = ids.iter().map(|id| iterator(&twin, &arn, id, "TRIM_HORIZON")).collect();
+        let mut notes = Vec::new();
+        for at in 0..100 {
+            let body =
+                json!({"TableName": "tab", "Item": {"pk": {"S": format!("k{}", at % 7)}, "v": {"N": at.to_string()}}});
+            let answer = twin
+                .engine
+                .dispatch(&twin.caller, "PutItem", body.to_string().as_bytes());
+            assert_eq!(answer.status, 200);
+            notes.extend(answer.note);
+        }
+        let found = told(&records(&twin, &arn));
+        assert_eq!(found.len() == 100, everything, "{case}: {found:?}");
+        let newest: Vec<String> = (0..100)
+            .map(|at| format!("{} k{} {at}", if at < 7 { "INSERT" } else { "MODIFY" }, at % 7))
+            .skip(100 - found.len())
+            .collect();
+        assert_eq!(found, newest, "{case}: the newest are kept");
+        let trimmed = start.iter().filter(|next| {
+            let (_, answer) = twin.send("GetRecords", &json!({"ShardIterator": next}));
+            text(&answer["__type"]).ends_with("TrimmedDataAccessException")
+        });
+        assert_eq!(trimmed.count() > 0, !everything, "{case}");
+        assert_eq!(notes.len(), usize::from(!everything), "{case}: {notes:?}");
+        assert!(
+            notes.iter().all(|note| note.contains("stream of table tab")),
+            "{notes:?}"
+        );
+    }
+}

@@ -84,6 +84,10 @@ export interface Conditions {
   statisticsAge: number;
   /** Bytes that the items of a partition key, with their entries in local indexes, may have together. */
   itemCollectionSize: number;
+  /** Bytes that the records of a table's stream may take, 1 GiB by default. Beyond it the oldest are trimmed. */
+  streamBytes: number | 'unlimited';
+  /** Bytes that the changes may take that point-in-time recovery keeps of a table, 1 GiB by default. Beyond it the oldest are dropped. */
+  recoveryBytes: number | 'unlimited';
   /** Whether capacity runs out. It is read as `'reported'` or as the rules that hold. */
   capacity: 'reported' | 'enforced' | Partial<Enforcement>;
   /** Whether the control plane has limits: table operations at a time, requests at a time, and units of an account. */

@@ -10,7 +10,7 @@ use super::capacity::{self, Basket};
 use super::due;
 use super::judge::is_throttle;
 use super::trace;
-use super::write::Write;
+use super::write::{Write, note_limits};
 use crate::chance::{self, StableHash};
 use crate::change::Change;
 use crate::conditions::Lag;
@@ -114,6 +114,11 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
         capacity::resize(&write.target.table, change, context.now);
     }
     let shapes: Vec<Arc<Shape>> = locked.into_iter().map(|(_, _, shape, _)| shape).collect();
+    for ((at, _, _), write) in changes.iter().zip(writes.iter().flatten()) {
+        if shapes[*at].keeps_past() {
+            note_limits(context, &write.target.table, &shapes[*at]);
+        }
+    }
     for (at, _, change) in &changes {
         for arm in &change.globals {
             shapes[*at].indexes[arm.index].drain_if_long(context.now);

@@ -11,7 +11,7 @@ use crate::expression::{Condition, Names, Update};
 use crate::key::{self, Key};
 use crate::limits;
 use crate::schema::{Definition, Index};
-use crate::storage::{Contents, Shape};
+use crate::storage::{Contents, Shape, Table};
 use crate::value::{AttributeValue, Item, Map, Picked};
 
 /// What a write does to its item.
@@ -242,6 +242,25 @@ fn pay(
     }
 }
 
+/// Tells the operator, once each, that a table's stream or its recovery logs have reached their limit in bytes.
+#[cold]
+pub(super) fn note_limits(context: &Context<'_>, table: &Table, shape: &Shape) {
+    let stream = shape.stream.as_ref();
+    if stream.is_some_and(|stream| stream.held().take_notice()) {
+        context.note(format!(
+            "{}: the stream of table {} has reached its limit (streamBytes): its oldest records are trimmed before they are a day old.",
+            context.operation, table.name
+        ));
+    } else if let Some(logs) = &shape.recovery_logs
+        && logs.held().take_notice()
+    {
+        context.note(format!(
+            "{}: point-in-time recovery of table {} has reached its limit (recoveryBytes): the oldest changes are dropped, and EarliestRestorableDateTime moves forward.",
+            context.operation, table.name
+        ));
+    }
+}
+
 /// Carries out a write of one item. On success the change has happened; otherwise nothing has.
 pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     if let Err(error) = context.judge(&write.entry()) {
@@ -297,6 +316,9 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         partition.apply(contents, &shape, &change, context.now);
     }
     drop(guard);
+    if shape.keeps_past() {
+        note_limits(context, table, &shape);
+    }
     for arm in &change.globals {
         shape.indexes[arm.index].drain_if_long(context.now);
     }

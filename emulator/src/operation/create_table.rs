@@ -167,6 +167,7 @@ pub(super) fn make(
         jobs: Vec::new(),
         recent: Recent::default(),
         recovery: None,
+        recovery_logs: None,
         restored: restored.map(Arc::new),
         attached: Arc::new(extras.attached),
     };

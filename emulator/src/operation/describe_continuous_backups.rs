@@ -27,7 +27,7 @@ pub(super) fn describe(out: &mut Writer, shape: &Shape, now: Moment) {
     description.string("ContinuousBackupsStatus", word(enabled));
     let mut recovery = description.object("PointInTimeRecoveryDescription");
     recovery.string("PointInTimeRecoveryStatus", word(shape.recovery.is_some()));
-    if let Some(kept) = shape.recovery {
+    if let Some(kept) = shape.restorable() {
         recovery.integer("RecoveryPeriodInDays", i64::from(kept.days));
         recovery.timestamp("EarliestRestorableDateTime", kept.earliest(now));
         recovery.timestamp("LatestRestorableDateTime", kept.latest(now));

@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let target = table(context, arn)?;
     execute::run_due(&target.table, context.now);
     let snapshot = target.table.snapshot();
-    let recovery = snapshot.shape.recovery;
+    let recovery = snapshot.shape.restorable();
     let recovery = recovery.ok_or_else(|| ApiError::recovery_off(&target.table.name))?;
     let span = span(context, &request, &target, recovery)?;
     let filter = lines::Filter::new(context, &snapshot.shape.definition, request.filter.as_ref())?;

@@ -79,7 +79,7 @@ fn write_record(list: &mut List<'_>, stream: &Stream, region: &str, record: &Rec
     object.string("awsRegion", region);
     let mut change = object.object("dynamodb");
     change.double("ApproximateCreationDateTime", record.created.seconds() as f64);
-    change.item("Keys", &record.keys);
+    change.item("Keys", &record.keys(&stream.key));
     if let Some(new) = &record.new {
         change.item("NewImage", new);
     }

@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let found = backups::table(context, source)?;
     execute::run_due(&found.table, context.now);
     let snapshot = found.table.snapshot();
-    let recovery = snapshot.shape.recovery;
+    let recovery = snapshot.shape.restorable();
     let recovery = recovery.ok_or_else(|| ApiError::recovery_off(&found.table.name))?;
     let at = moment(&request, recovery, context.now)?;
     let definition = restore::definition(context, &snapshot.shape.definition, &request.overrides)?;

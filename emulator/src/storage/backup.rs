@@ -79,7 +79,7 @@ impl Backup {
             table_arn: table.arn.clone(),
             table_created: table.created,
             count: table.census(&table.shape(), created).table,
-            snapshot: table.snapshot(),
+            snapshot: table.snapshot().without_past(),
             restoring: Mutex::new(Moment::FIRST),
         }
     }

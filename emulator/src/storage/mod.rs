@@ -1,7 +1,7 @@
 //! Where items are: tables of partitions, their local index views, and global indexes fed by queues.
 //!
-//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions, the shards of streams, and
-//! ledgers are leaves.
+//! Knows no requests. Lock order: partitions by (table, token); index queues, index partitions, the shards of streams,
+//! recovery logs, and ledgers are leaves.
 
 mod agenda;
 mod attached;
@@ -11,6 +11,7 @@ mod capacity;
 mod catalog;
 mod census;
 mod delay;
+mod held;
 mod history;
 mod index;
 mod items;
@@ -35,7 +36,7 @@ pub use items::Items;
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Landing, Partition};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
-pub use recovery::{ItemChange, Recovery, RecoveryLog};
+pub use recovery::{ItemChange, Recovery, RecoveryLog, RecoveryLogs};
 pub use snapshot::{Restored, Snapshot};
 pub use stream::{
     Event, Position, Reader, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,

@@ -7,7 +7,7 @@ use super::history::History;
 use super::index::Update;
 use super::items::Items;
 use super::range::{KeyRange, Page, PageLimit};
-use super::recovery::{Recovery, RecoveryLog};
+use super::recovery::RecoveryLog;
 use super::snapshot::Part;
 use super::table::Shape;
 use crate::change::Change;
@@ -49,8 +49,6 @@ pub struct Contents {
     bytes: usize,
     /// The sizes of the item collections by token, in a table with local indexes.
     collections: BTreeMap<u64, u64>,
-    /// What was here before, while point-in-time recovery is on.
-    log: Option<Box<RecoveryLog>>,
     /// What was there, while reads may be stale.
     history: Option<Box<History>>,
     /// The items that running transactions hold.
@@ -67,7 +65,6 @@ impl Drop for Contents {
         let beside = (std::mem::take(&mut self.locals), std::mem::take(&mut self.due));
         self.reclaimer
             .reclaim(entries, (beside, std::mem::take(&mut self.collections)));
-        self.let_go(None);
     }
 }
 
@@ -205,32 +202,17 @@ impl Contents {
         &self.items
     }
 
-    /// What was here before, while point-in-time recovery is on.
-    pub fn log(&self) -> Option<&RecoveryLog> {
-        self.log.as_deref()
+    /// What frees the items.
+    pub fn reclaimer(&self) -> &Reclaimer {
+        &self.reclaimer
     }
 
-    /// Keeps what was here before from now on, goes on with it, or lets go of it.
-    pub fn keep_log(&mut self, recovery: Option<Recovery>) {
-        match (&mut self.log, recovery) {
-            (Some(log), Some(recovery)) if log.is_of(recovery) => log.set(recovery),
-            _ => self.let_go(recovery.map(|recovery| Box::new(RecoveryLog::new(recovery)))),
-        }
-    }
-
-    /// Replaces what was here before.
-    fn let_go(&mut self, log: Option<Box<RecoveryLog>>) {
-        let before = std::mem::replace(&mut self.log, log);
-        let versions = before.as_ref().map_or(0, |log| log.len());
-        self.reclaimer.reclaim(versions, before);
-    }
-
-    /// The items as they are now, with what was here before.
-    pub fn part(&self) -> Part {
+    /// The items as they are now, with what was here before, if that is kept.
+    pub fn part(&self, log: Option<RecoveryLog>) -> Part {
         Part {
             items: self.items.clone(),
             bytes: self.bytes,
-            log: self.log.as_deref().cloned(),
+            log,
         }
     }
 
@@ -329,8 +311,10 @@ impl Contents {
     /// Applies a change to the items and the local indexes, and hands its global arms and its record on.
     fn apply(&mut self, shape: &Shape, change: &Change, now: Moment) {
         let happened = change.happened(now);
-        if let Some(log) = &mut self.log {
-            log.note(change, happened);
+        if let Some(logs) = &shape.recovery_logs
+            && let Some(recovery) = shape.recovery
+        {
+            logs.record(change, recovery, shape.conditions.recovery_bytes, happened);
         }
         if let Some(history) = &mut self.history {
             history.record(change, &self.locals, happened);
@@ -376,7 +360,7 @@ impl Contents {
             index.push(&change.key, (happened, now), &shape.propagation(&arm.name), update);
         }
         if let Some(stream) = &shape.stream {
-            stream.record(change, &shape.stream_propagation(), now);
+            stream.record(change, &shape.stream_propagation(), shape.conditions.stream_bytes, now);
         }
     }
 

@@ -4,15 +4,21 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::held::Held;
 use super::items::Items;
+use super::table::place_of;
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::limits;
+use crate::reclaim::Reclaimer;
+use crate::sync::{AtomicI64, Mutex, Ordering};
 use crate::value::Item;
 
-/// Versions in a chunk. What is older than the recovery period is let go of by the chunk.
+/// Versions in a chunk. What is older than the recovery period, or has no room, is dropped by the chunk.
 const CHUNK: usize = 256;
+/// Bytes after which a chunk takes no more versions.
+const CHUNK_BYTES: u64 = 256 << 10;
 
 /// How far back a table can be laid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +54,12 @@ struct Version {
     old: Option<Item>,
 }
 
+/// The bytes that a version takes in memory, as if it shared the item with nobody.
+fn held(key: &Key, old: Option<&Item>) -> u64 {
+    let item = old.map_or(0, |old| old.json().len());
+    (size_of::<Version>() + key.bytes.len() + item) as u64
+}
+
 /// What happened to an item between two moments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemChange {
@@ -59,65 +71,78 @@ pub struct ItemChange {
     pub new: Option<Item>,
 }
 
+/// Versions, oldest first, and the bytes that they take.
+#[derive(Clone, Debug, Default)]
+struct Chunk {
+    versions: Vec<Version>,
+    held: u64,
+}
+
 /// The changes of a partition, oldest first. Clones share all but the last of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RecoveryLog {
-    recovery: Recovery,
-    sealed: VecDeque<Arc<Vec<Version>>>,
-    open: Vec<Version>,
-    latest: Moment,
+    sealed: VecDeque<Arc<Chunk>>,
+    open: Chunk,
+    latest: Option<Moment>,
+    held: u64,
 }
 
 impl RecoveryLog {
-    /// No changes yet.
-    pub fn new(recovery: Recovery) -> RecoveryLog {
-        RecoveryLog {
-            recovery,
-            sealed: VecDeque::new(),
-            open: Vec::new(),
-            latest: Moment::FIRST,
-        }
-    }
-
-    /// Keeps more or fewer days.
-    pub fn set(&mut self, recovery: Recovery) {
-        self.recovery = recovery;
-    }
-
-    /// Whether nothing has been kept that a table recovered since then would not have.
-    pub fn is_of(&self, recovery: Recovery) -> bool {
-        self.recovery.since == recovery.since
-    }
-
-    /// Notes a change that happens at `now`, and forgets what has become too old.
-    pub fn note(&mut self, change: &Change, now: Moment) {
+    /// Adds a change that happens at `now`, and drops what has become too old: what is from before `earliest`.
+    fn push(&mut self, change: &Change, now: Moment, earliest: Moment) {
         // Requests of a partition may come a little out of order; the order of the log is theirs.
-        self.latest = self.latest.max(now);
-        self.open.push(Version {
-            at: self.latest,
+        let at = self.latest.map_or(now, |latest| latest.max(now));
+        self.latest = Some(at);
+        let held = held(&change.key, change.old.as_ref());
+        self.open.versions.push(Version {
+            at,
             key: change.key.clone(),
             old: change.old.clone(),
         });
-        if self.open.len() < CHUNK {
+        self.open.held += held;
+        self.held += held;
+        if self.open.versions.len() < CHUNK && self.open.held < CHUNK_BYTES {
             return;
         }
         self.sealed.push_back(Arc::new(std::mem::take(&mut self.open)));
-        let earliest = self.recovery.earliest(now);
-        let is_old = |chunk: &Arc<Vec<Version>>| chunk.last().is_none_or(|last| last.at < earliest);
-        while self.sealed.front().is_some_and(is_old) {
-            self.sealed.pop_front();
+        let is_old = |chunk: &mut Arc<Chunk>| chunk.versions.last().is_none_or(|last| last.at < earliest);
+        while let Some(chunk) = self.sealed.pop_front_if(is_old) {
+            self.held -= chunk.held;
         }
+    }
+
+    /// When the oldest change happened that is kept.
+    fn oldest(&self) -> Option<Moment> {
+        let chunk = self.sealed.front().map_or(&self.open, |chunk| chunk);
+        chunk.versions.first().map(|version| version.at)
+    }
+
+    /// Drops the oldest chunk, or half of the open one, and returns when the last of these changes happened.
+    fn drop_oldest(&mut self) -> Option<Moment> {
+        if let Some(chunk) = self.sealed.pop_front() {
+            self.held -= chunk.held;
+            return chunk.versions.last().map(|version| version.at);
+        }
+        let half = self.open.versions.len().div_ceil(2);
+        let dropped: Vec<Version> = self.open.versions.drain(..half).collect();
+        let held = dropped
+            .iter()
+            .map(|version| held(&version.key, version.old.as_ref()))
+            .sum::<u64>();
+        self.open.held -= held;
+        self.held -= held;
+        dropped.last().map(|version| version.at)
     }
 
     /// All versions, newest first.
     fn back(&self) -> impl Iterator<Item = &Version> {
-        let sealed = self.sealed.iter().rev().flat_map(|chunk| chunk.iter().rev());
-        self.open.iter().rev().chain(sealed)
+        let sealed = self.sealed.iter().rev().flat_map(|chunk| chunk.versions.iter().rev());
+        self.open.versions.iter().rev().chain(sealed)
     }
 
     /// How many changes are kept.
     pub fn len(&self) -> usize {
-        self.open.len() + self.sealed.iter().map(|chunk| chunk.len()).sum::<usize>()
+        self.open.versions.len() + self.sealed.iter().map(|chunk| chunk.versions.len()).sum::<usize>()
     }
 
     /// Whether none is kept.
@@ -156,5 +181,155 @@ impl RecoveryLog {
             (!comes_and_goes).then_some((key, change))
         });
         changes.collect()
+    }
+}
+
+/// The recovery logs of a table's partitions, which have one limit in bytes together.
+#[derive(Debug)]
+pub struct RecoveryLogs {
+    /// Writers hold the lock of the item's partition; these are leaves below it.
+    partitions: Vec<Mutex<RecoveryLog>>,
+    held: Held,
+    /// When the newest of the changes happened that were dropped for want of room, in microseconds.
+    dropped: AtomicI64,
+    reclaimer: Reclaimer,
+}
+
+impl RecoveryLogs {
+    /// Empty logs of so many partitions, freed by `reclaimer`.
+    pub fn new(partitions: usize, reclaimer: Reclaimer) -> RecoveryLogs {
+        RecoveryLogs {
+            partitions: (0..partitions).map(|_| Mutex::default()).collect(),
+            held: Held::new(),
+            dropped: AtomicI64::new(Moment::FIRST.micros()),
+            reclaimer,
+        }
+    }
+
+    /// Adds a change that happens at `now`. The oldest changes are dropped while all together take more than `limit` bytes.
+    /// The caller holds the lock of the item's partition for writing.
+    pub fn record(&self, change: &Change, recovery: Recovery, limit: Option<u64>, now: Moment) {
+        let more = held(&change.key, change.old.as_ref());
+        while self.held.is_full(limit, more) && self.drop_oldest() {}
+        let log = &self.partitions[place_of(change.key.token, self.partitions.len())];
+        self.locked(log, |log| log.push(change, now, recovery.earliest(now)));
+    }
+
+    /// Locks a log, and counts the bytes by which it grows or shrinks.
+    fn locked<R>(&self, log: &Mutex<RecoveryLog>, act: impl FnOnce(&mut RecoveryLog) -> R) -> R {
+        let mut log = log.lock();
+        let before = log.held;
+        let result = act(&mut log);
+        self.held.replace(before, log.held);
+        result
+    }
+
+    /// Drops the oldest changes. Says whether there were any.
+    fn drop_oldest(&self) -> bool {
+        let oldest = self
+            .partitions
+            .iter()
+            .filter_map(|log| Some((log.lock().oldest()?, log)));
+        let Some((_, log)) = oldest.min_by_key(|(oldest, _)| *oldest) else {
+            return false;
+        };
+        self.locked(log, |log| {
+            if let Some(last) = log.drop_oldest() {
+                self.dropped.fetch_max(last.micros(), Ordering::Relaxed);
+            }
+        });
+        true
+    }
+
+    /// When the newest of the changes happened that were dropped for want of room: the table cannot be laid back further.
+    pub fn dropped(&self) -> Moment {
+        Moment::from_micros(self.dropped.load(Ordering::Relaxed))
+    }
+
+    /// The bytes that the logs take.
+    pub fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// The log of a partition as it is now.
+    pub fn of_partition(&self, place: usize) -> RecoveryLog {
+        self.partitions
+            .get(place)
+            .map(|log| log.lock().clone())
+            .unwrap_or_default()
+    }
+}
+
+impl Drop for RecoveryLogs {
+    fn drop(&mut self) {
+        let logs = std::mem::take(&mut self.partitions);
+        let versions = logs.iter().map(|log| log.lock().len()).sum();
+        self.reclaimer.reclaim(versions, logs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::units::Units;
+    use crate::chance;
+    use crate::change::Cause;
+    use crate::key::KeyBytes;
+    use crate::value::AttributeValue;
+    use smallvec::SmallVec;
+    use std::time::Duration;
+
+    fn change(token: u64, size: usize) -> Change {
+        let text = AttributeValue::string(&"v".repeat(size));
+        let item = Item::new(&[("v".into(), text)].into_iter().collect());
+        Change {
+            cause: Cause::Request,
+            due: None,
+            key: Key {
+                token,
+                bytes: KeyBytes::new(),
+            },
+            old: Some(item),
+            new: None,
+            locals: SmallVec::new(),
+            globals: SmallVec::new(),
+            vectors: Vec::new(),
+            units: Units::default(),
+            collection: 0,
+        }
+    }
+
+    /// Whatever is written, the count of bytes is that of the versions, and keeps to the limit.
+    #[test]
+    fn logs_hold_no_more_than_their_limit() {
+        let recovery = Recovery {
+            since: Moment::START,
+            days: 1,
+        };
+        for (seed, limit) in [(1, 1), (2, 1000), (3, 50_000), (4, 1_000_000)] {
+            let logs = RecoveryLogs::new(4, Reclaimer::default());
+            let mut now = Moment::START;
+            let mut dropped = Moment::FIRST;
+            for at in 0..5000_u64 {
+                let choice = |what: &str| chance::decide(seed, what, b"", at);
+                let change = change(choice("token"), choice("size") as usize % 900);
+                logs.record(&change, recovery, Some(limit), now);
+                let bytes = logs.held().bytes();
+                let last = held(&change.key, change.old.as_ref());
+                assert!(bytes <= limit.max(last), "seed {seed}, step {at}: {bytes}");
+                assert!(
+                    dropped <= logs.dropped() && logs.dropped() <= now,
+                    "seed {seed}, step {at}"
+                );
+                dropped = logs.dropped();
+                now = now.plus(Duration::from_secs(choice("pause") % 60));
+            }
+            let versions = (0..4).map(|place| logs.of_partition(place));
+            let counted: u64 = versions
+                .map(|log| log.back().map(|each| held(&each.key, each.old.as_ref())).sum::<u64>())
+                .sum();
+            assert_eq!(logs.held().bytes(), counted, "seed {seed}");
+            assert_eq!((logs.held().take_notice(), logs.held().take_notice()), (true, false));
+        }
     }
 }

@@ -30,6 +30,18 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The same without what point-in-time recovery has kept, which a backup needs not.
+    #[must_use]
+    pub fn without_past(mut self) -> Snapshot {
+        self.partitions.iter_mut().for_each(|part| part.log = None);
+        if self.shape.recovery_logs.is_some() {
+            let mut shape = Shape::clone(&self.shape);
+            shape.recovery_logs = None;
+            self.shape = Arc::new(shape);
+        }
+        self
+    }
+
     /// How many items there are, and their sizes together.
     pub fn count(&self) -> (usize, usize) {
         self.partitions.iter().fold((0, 0), |(count, bytes), part| {

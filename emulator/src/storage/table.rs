@@ -14,7 +14,7 @@ use super::index::{GlobalIndex, VectorEntries};
 use super::job::{Job, Recent, Work};
 use super::partition::{Contents, Partition};
 use super::range::{Page, Walk};
-use super::recovery::Recovery;
+use super::recovery::{Recovery, RecoveryLogs};
 use super::snapshot::{Restored, Snapshot};
 use super::stream::Stream;
 use crate::capacity::Ledger;
@@ -77,6 +77,8 @@ pub struct Shape {
     pub recent: Recent,
     /// How far back the table can be laid, while point-in-time recovery is on.
     pub recovery: Option<Recovery>,
+    /// What was in the table before, while point-in-time recovery is on.
+    pub recovery_logs: Option<Arc<RecoveryLogs>>,
     /// What the table was restored from, if it was.
     pub restored: Option<Arc<Restored>>,
     /// What hangs on the table beside its items.
@@ -170,6 +172,21 @@ impl Shape {
             place: "/stream",
             lag: self.conditions.stream_lag,
         }
+    }
+
+    /// Whether a stream or point-in-time recovery keeps changes of the table.
+    pub fn keeps_past(&self) -> bool {
+        self.stream.is_some() || self.recovery_logs.is_some()
+    }
+
+    /// How far back the table can be laid, while point-in-time recovery is on: changes that were dropped because there was no
+    /// room for them cannot be undone.
+    pub fn restorable(&self) -> Option<Recovery> {
+        let dropped = self.recovery_logs.as_ref().map_or(Moment::FIRST, |logs| logs.dropped());
+        self.recovery.map(|recovery| Recovery {
+            since: recovery.since.max(dropped),
+            ..recovery
+        })
     }
 
     /// The changes on their way at `now`.
@@ -376,14 +393,18 @@ impl Table {
         let mut shape = Shape::clone(&current);
         change(&mut shape)?;
         shape.epoch += 1;
+        if shape.recovery.is_none() {
+            shape.recovery_logs = None;
+        } else if shape.recovery_logs.is_none() {
+            let reclaimer = contents.first().map(|contents| contents.reclaimer().clone());
+            let logs = RecoveryLogs::new(self.partitions.len(), reclaimer.unwrap_or_default());
+            shape.recovery_logs = Some(Arc::new(logs));
+        }
         let reschedule = shape.time_to_live != current.time_to_live
             || shape.conditions.time_to_live != current.conditions.time_to_live;
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
             let contents = guard;
             contents.epoch = shape.epoch;
-            if shape.recovery != current.recovery {
-                contents.keep_log(shape.recovery);
-            }
             contents.keep_history(&shape.conditions);
             if reschedule {
                 contents.unschedule();
@@ -502,10 +523,11 @@ impl Table {
     /// The whole table at one moment: all partitions are locked, in order, before the first is looked at.
     pub fn snapshot(&self) -> Snapshot {
         let guards: Vec<_> = self.partitions.iter().map(Partition::read).collect();
-        Snapshot {
-            shape: self.shape(),
-            partitions: guards.iter().map(|contents| contents.part()).collect(),
-        }
+        let shape = self.shape();
+        let log = |place| shape.recovery_logs.as_ref().map(|logs| logs.of_partition(place));
+        let parts = guards.iter().enumerate();
+        let partitions = parts.map(|(place, contents)| contents.part(log(place))).collect();
+        Snapshot { shape, partitions }
     }
 
     /// Puts items into a table that nobody else knows of yet, and into its indexes.

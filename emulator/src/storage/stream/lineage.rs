@@ -72,7 +72,7 @@ pub enum Unreadable {
     NoShard,
     /// The number is none of its numbers.
     NotOfShard,
-    /// What stood there is too old, and gone.
+    /// What stood there is gone: it was too old, or the stream had no room for it.
     Trimmed,
     /// As many read it as may.
     Busy,
@@ -133,16 +133,25 @@ impl Shard {
         self.end.is_none() && (self.tokens.0..=self.tokens.1).contains(&token)
     }
 
-    fn trim(&mut self, now: Moment) {
+    /// Drops the records that are too old, and returns the bytes that they took.
+    fn trim(&mut self, now: Moment) -> u64 {
+        let mut freed = 0;
         while let Some(record) = self
             .records
             .pop_front_if(|record| record.arrived.plus(RETENTION) <= now)
         {
             self.trimmed = Some(record.sequence);
+            freed += record.held();
         }
         if self.records.is_empty() && self.trimmed.is_some() {
             self.records = VecDeque::new();
         }
+        freed
+    }
+
+    /// The bytes that its records take.
+    fn held(&self) -> u64 {
+        self.records.iter().map(Record::held).sum()
     }
 
     fn is_gone(&self, now: Moment) -> bool {
@@ -187,6 +196,8 @@ impl Shard {
 pub(super) struct Lineage {
     shards: Vec<Shard>,
     delays: Delays,
+    /// The bytes that its records take.
+    held: u64,
 }
 
 impl Lineage {
@@ -195,6 +206,7 @@ impl Lineage {
         Lineage {
             shards: vec![Shard::open(tokens, None, numbers, now)],
             delays: Delays::default(),
+            held: 0,
         }
     }
 
@@ -220,6 +232,7 @@ impl Lineage {
         if let Some(last) = shard.records.back() {
             record.arrived = record.arrived.max(last.arrived);
         }
+        self.held += record.held();
         shard.records.push_back(record);
     }
 
@@ -255,8 +268,38 @@ impl Lineage {
             }
             at += 1;
         }
-        self.shards.iter_mut().for_each(|shard| shard.trim(now));
-        self.shards.retain(|shard| !shard.is_gone(now));
+        let mut freed = 0;
+        self.shards.retain_mut(|shard| {
+            freed += shard.trim(now);
+            let is_gone = shard.is_gone(now);
+            // The last records of a closed shard may have arrived after its end.
+            freed += if is_gone { shard.held() } else { 0 };
+            !is_gone
+        });
+        self.held -= freed;
+    }
+
+    /// The bytes that its records take.
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// The number of its oldest record.
+    pub(super) fn oldest(&self) -> Option<Sequence> {
+        let oldest = self.shards.iter().filter_map(|shard| shard.records.front());
+        oldest.map(|record| record.sequence).min()
+    }
+
+    /// Drops its oldest record, as if that were too old.
+    pub(super) fn drop_oldest(&mut self) {
+        let oldest = self.oldest();
+        let is_oldest = |record: &mut Record| Some(record.sequence) == oldest;
+        for shard in &mut self.shards {
+            if let Some(record) = shard.records.pop_front_if(is_oldest) {
+                shard.trimmed = Some(record.sequence);
+                self.held -= record.held();
+            }
+        }
     }
 
     /// Closes a shard whose time was over by `now`, and opens the one after it.

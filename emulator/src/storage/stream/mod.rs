@@ -15,6 +15,7 @@ pub use record::{Event, Record};
 pub use sequence::Sequence;
 
 use super::delay::Propagation;
+use super::held::Held;
 use crate::chance;
 use crate::change::Change;
 use crate::clock::Moment;
@@ -120,6 +121,7 @@ pub struct Stream {
     seed: u64,
     end: Mutex<Option<End>>,
     numbers: Numbers,
+    held: Held,
     /// How many readers there have been.
     readers: AtomicU64,
     /// The first token of each lineage, in order.
@@ -150,6 +152,7 @@ impl Stream {
             seed,
             end: Mutex::new(None),
             numbers,
+            held: Held::new(),
             readers: AtomicU64::new(0),
             starts: settings.starts,
             lineages,
@@ -167,31 +170,62 @@ impl Stream {
         (self.starts.get(place).copied().unwrap_or(0), end)
     }
 
-    /// Takes the record of a change that is applied at `now`, if it changes anything. The caller holds the lock of the
-    /// item's partition for writing.
-    pub fn record(&self, change: &Change, propagation: &Propagation<'_>, now: Moment) {
+    /// Takes the record of a change that is applied at `now`, if it changes anything. The oldest records are dropped while
+    /// all together take more than `limit` bytes. The caller holds the lock of the item's partition for writing.
+    pub fn record(&self, change: &Change, propagation: &Propagation<'_>, limit: Option<u64>, now: Moment) {
         let Some(record) = Record::of(change, self.view, &self.key, now) else {
             return;
         };
-        let mut lineage = self.lineages[self.place_of(change.key.token)].lock();
-        lineage.push(&change.key, record, propagation, &self.numbers, now);
+        while self.held.is_full(limit, record.held()) && self.drop_oldest() {}
+        let lineage = &self.lineages[self.place_of(change.key.token)];
+        self.locked(lineage, |lineage| {
+            lineage.push(&change.key, record, propagation, &self.numbers, now);
+        });
+    }
+
+    /// Locks a lineage, and counts the bytes by which its records become more or less.
+    fn locked<R>(&self, lineage: &Mutex<Lineage>, act: impl FnOnce(&mut Lineage) -> R) -> R {
+        let mut lineage = lineage.lock();
+        let before = lineage.held();
+        let result = act(&mut lineage);
+        self.held.replace(before, lineage.held());
+        result
+    }
+
+    /// Drops the oldest record. Says whether there was one.
+    fn drop_oldest(&self) -> bool {
+        let oldest = self
+            .lineages
+            .iter()
+            .filter_map(|lineage| Some((lineage.lock().oldest()?, lineage)));
+        let Some((_, lineage)) = oldest.min_by_key(|(sequence, _)| *sequence) else {
+            return false;
+        };
+        self.locked(lineage, Lineage::drop_oldest);
+        true
+    }
+
+    /// The bytes that its records take.
+    pub fn held(&self) -> &Held {
+        &self.held
     }
 
     /// Splits the open shard that the token `at` lies in, as its partition is split: the parent is closed, and two children
     /// take its place, the second of which begins at `at`. Says whether there was anything to split: a shard that begins at
     /// `at` has its border already. The caller holds the lock of the token's partition for writing.
     pub fn split(&self, at: u64, now: Moment) -> bool {
-        let mut lineage = self.lineages[self.place_of(at)].lock();
-        lineage.split(at, &self.numbers, now)
+        let lineage = &self.lineages[self.place_of(at)];
+        self.locked(lineage, |lineage| lineage.split(at, &self.numbers, now))
     }
 
     /// The tokens that each open shard takes, the last one included.
     pub fn open_tokens(&self, now: Moment) -> Vec<(u64, u64)> {
         let mut tokens = Vec::new();
         for lineage in &self.lineages {
-            let mut lineage = lineage.lock();
-            lineage.settle(&self.numbers, now);
-            tokens.extend(lineage.open_tokens());
+            self.locked(lineage, |lineage| {
+                lineage.settle(&self.numbers, now);
+                tokens.extend(lineage.open_tokens());
+            });
         }
         tokens
     }
@@ -201,7 +235,7 @@ impl Stream {
     pub fn close(&self, now: Moment, settled: Moment) {
         *self.end.lock() = Some(End { at: now, settled });
         for lineage in &self.lineages {
-            lineage.lock().close(&self.numbers, now);
+            self.locked(lineage, |lineage| lineage.close(&self.numbers, now));
         }
     }
 
@@ -223,7 +257,7 @@ impl Stream {
     /// Lets go of what is too old to be read.
     pub fn trim(&self, now: Moment) {
         for lineage in &self.lineages {
-            lineage.lock().settle(&self.numbers, now);
+            self.locked(lineage, |lineage| lineage.settle(&self.numbers, now));
         }
     }
 
@@ -238,9 +272,10 @@ impl Stream {
     pub fn shards(&self, now: Moment) -> Vec<ShardView> {
         let mut shards = Vec::new();
         for lineage in &self.lineages {
-            let mut lineage = lineage.lock();
-            lineage.settle(&self.numbers, now);
-            shards.extend(lineage.views());
+            self.locked(lineage, |lineage| {
+                lineage.settle(&self.numbers, now);
+                shards.extend(lineage.views());
+            });
         }
         // An id begins with a number that rises with every shard.
         shards.sort_by(|left, right| left.id.cmp(&right.id));
@@ -250,18 +285,20 @@ impl Stream {
     /// The place of the lineage that has this shard.
     pub fn place_of_shard(&self, shard: &str, now: Moment) -> Option<usize> {
         self.lineages.iter().position(|lineage| {
-            let mut lineage = lineage.lock();
-            lineage.settle(&self.numbers, now);
-            lineage.has(shard)
+            self.locked(lineage, |lineage| {
+                lineage.settle(&self.numbers, now);
+                lineage.has(shard)
+            })
         })
     }
 
     /// The sequence number from which a reader goes on that begins at `position` of a shard in this place.
     pub fn position(&self, place: usize, shard: &str, position: Position, now: Moment) -> Result<Sequence, Unreadable> {
         let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
-        let mut lineage = lineage.lock();
-        lineage.settle(&self.numbers, now);
-        lineage.position(shard, position, now)
+        self.locked(lineage, |lineage| {
+            lineage.settle(&self.numbers, now);
+            lineage.position(shard, position, now)
+        })
     }
 
     /// Reads a shard in this place from a sequence number on. The caller holds the locks of the partitions with the tokens of
@@ -276,9 +313,10 @@ impl Stream {
         now: Moment,
     ) -> Result<Slice, Unreadable> {
         let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
-        let mut lineage = lineage.lock();
-        lineage.settle(&self.numbers, now);
-        lineage.read(shard, from, most, reader, now)
+        self.locked(lineage, |lineage| {
+            lineage.settle(&self.numbers, now);
+            lineage.read(shard, from, most, reader, now)
+        })
     }
 
     /// The number of a new reader of one of its shards.

@@ -39,14 +39,16 @@ pub struct Record {
     pub created: Moment,
     /// When it could be read first, which is what its life is counted from. Not before its neighbour in the shard.
     pub(super) arrived: Moment,
-    /// The item's key, and nothing else.
-    pub keys: Item,
+    /// The item's key, if no image has it.
+    keys: Option<Item>,
     /// The item before, if the stream shows it.
     pub old: Option<Item>,
     /// The item after, if the stream shows it.
     pub new: Option<Item>,
     /// Whether time to live has done it.
     pub expired: bool,
+    /// The sizes of keys and images together.
+    size: u32,
 }
 
 impl Record {
@@ -59,21 +61,36 @@ impl Record {
             (None, Some(new)) => (Event::Insert, new),
             (Some(old), None) => (Event::Remove, old),
         };
+        let old = change.old.clone().filter(|_| view.shows_old());
+        let new = change.new.clone().filter(|_| view.shows_new());
+        let images = [&old, &new].into_iter().flatten().map(Item::size).sum::<usize>();
         Some(Record {
             sequence: Sequence::of(0),
             event,
             created: change.happened(now),
             arrived: now,
-            keys: key.only(whole),
-            old: change.old.clone().filter(|_| view.shows_old()),
-            new: change.new.clone().filter(|_| view.shows_new()),
+            keys: (old.is_none() && new.is_none()).then(|| key.only(whole)),
+            size: (key.size_in(whole) + images) as u32,
+            old,
+            new,
             expired: change.cause == Cause::TimeToLive,
         })
     }
 
+    /// The item's key, and nothing else, by the key's attributes.
+    pub fn keys(&self, key: &KeySchema) -> Item {
+        let image = || self.new.as_ref().or(self.old.as_ref()).map(|image| key.only(image));
+        self.keys.clone().or_else(image).unwrap_or_default()
+    }
+
     /// The sizes of what it shows together, as the service measures items.
     pub fn size(&self) -> usize {
-        let size = |item: &Option<Item>| item.as_ref().map_or(0, Item::size);
-        self.keys.size() + size(&self.old) + size(&self.new)
+        self.size as usize
+    }
+
+    /// The bytes that it takes in memory, as if it shared its images with nobody.
+    pub(super) fn held(&self) -> u64 {
+        let items = [&self.keys, &self.old, &self.new].into_iter().flatten();
+        (size_of::<Record>() + items.map(|item| item.json().len()).sum::<usize>()) as u64
     }
 }

@@ -80,7 +80,7 @@ const ANY: Reader = Reader {
 };
 
 fn put(stream: &Stream, token: u64, v: &str, now: Moment) {
-    stream.record(&change(token, None, Some(v)), &delayed(Lag::None), now);
+    stream.record(&change(token, None, Some(v)), &delayed(Lag::None), None, now);
 }
 
 /// The values that a shard tells of, from where a position lies.
@@ -303,4 +303,51 @@ fn events_have_ids_of_their_own() {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 100);
+}
+
+/// Whatever is written, split and trimmed, the count of bytes is that of the records, and keeps to the limit.
+#[test]
+fn a_stream_holds_no_more_than_its_limit() {
+    for (seed, limit) in [(1, 1), (2, 1000), (3, 5000), (4, 50_000)] {
+        let stream = stream(StreamView::NewAndOldImages);
+        let mut now = Moment::START;
+        for at in 0..2000_u64 {
+            let choice = |what: &str| chance::decide(seed, what, b"", at);
+            let value = "v".repeat(choice("size") as usize % 700);
+            let change = change(choice("token"), Some("old"), Some(&value));
+            let record = Record::of(&change, stream.view, &stream.key, now).unwrap();
+            stream.record(&change, &delayed(Lag::Fixed(Duration::from_secs(5))), Some(limit), now);
+            if choice("split") % 100 == 0 {
+                stream.split(choice("at"), now);
+            }
+            if choice("time") % 4 == 0 {
+                now = now.plus(Duration::from_secs(choice("pause") % 3600));
+            }
+            let held = stream.held().bytes();
+            assert!(held <= limit.max(record.held()), "seed {seed}, step {at}: {held}");
+        }
+        assert_eq!(
+            (stream.held().take_notice(), stream.held().take_notice()),
+            (true, false)
+        );
+        now = now.plus(2 * RETENTION);
+        stream.trim(now);
+        assert_eq!(stream.held().bytes(), 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn the_oldest_record_of_all_shards_is_dropped_first() {
+    let (stream, now) = (stream(StreamView::NewImage), Moment::START);
+    let shards: Vec<String> = open(&stream, now).into_iter().map(|shard| shard.id).collect();
+    let sample = Record::of(&change(0, None, Some("0")), stream.view, &stream.key, now).unwrap();
+    for (at, quarter) in [0, 1, 0, 2, 3, 3].into_iter().enumerate() {
+        let change = change(quarter * QUARTER, None, Some(&at.to_string()));
+        stream.record(&change, &delayed(Lag::None), Some(3 * sample.held()), now);
+    }
+    let kept = |shard: &String| values(&stream, shard, Position::TrimHorizon, now).unwrap().join(" ");
+    assert_eq!(shards.iter().map(kept).collect::<Vec<_>>(), ["", "", "3", "4 5"]);
+    let first = stream.shards(now)[0].start;
+    let gone = values(&stream, &shards[0], Position::At(first), now);
+    assert!(gone.is_err(), "{gone:?}");
 }

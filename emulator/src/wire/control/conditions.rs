@@ -52,6 +52,8 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
         "tableStatus",
         "statisticsAge",
         "itemCollectionSize",
+        "streamBytes",
+        "recoveryBytes",
         "capacity",
         "controlLimits",
         "latency",
@@ -87,6 +89,14 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
     }
     let collection = members.count("itemCollectionSize")?;
     conditions.item_collection_size = collection.unwrap_or(conditions.item_collection_size);
+    for (name, limit) in [
+        ("streamBytes", &mut conditions.stream_bytes),
+        ("recoveryBytes", &mut conditions.recovery_bytes),
+    ] {
+        if let Some(told) = members.get(name) {
+            *limit = read_limit(name, told)?;
+        }
+    }
     if let Some(told) = members.get("capacity") {
         conditions.capacity = read_capacity(told, conditions.capacity)?;
     }
@@ -116,6 +126,8 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
         table_status,
         statistics_age,
         item_collection_size,
+        stream_bytes,
+        recovery_bytes,
         capacity,
         control_limits,
         latency,
@@ -140,6 +152,8 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
     write_lag(table_status, object.member("tableStatus"));
     write_number(statistics_age.as_secs_f64(), object.member("statisticsAge"));
     write_number(item_collection_size as f64, object.member("itemCollectionSize"));
+    write_limit(stream_bytes, "streamBytes", &mut object);
+    write_limit(recovery_bytes, "recoveryBytes", &mut object);
     write_capacity(capacity, object.member("capacity"));
     object.boolean("controlLimits", control_limits);
     write_latency(latency, object.member("latency"));
@@ -155,6 +169,24 @@ fn named(name: &str) -> Heard<Conditions> {
             "There are no conditions called \"{name}\": there are calm, aws and storm."
         ))
     })
+}
+
+/// A number of bytes, or `"unlimited"`.
+fn read_limit(name: &str, told: &Json) -> Heard<Option<u64>> {
+    match (told.text(), told.number()) {
+        (Some("unlimited"), _) => Ok(None),
+        (_, Some(bytes)) if bytes >= 1.0 && bytes.fract() == 0.0 => Ok(Some(bytes as u64)),
+        _ => Err(Refusal::malformed(format!(
+            "{name} is a number of bytes from 1 on, or \"unlimited\"."
+        ))),
+    }
+}
+
+fn write_limit(limit: Option<u64>, name: &str, object: &mut Object<'_>) {
+    match limit {
+        Some(bytes) => write_number(bytes as f64, object.member(name)),
+        None => object.string(name, "unlimited"),
+    }
 }
 
 /// A number of shards, or `"throughput"`.
@@ -346,6 +378,8 @@ mod tests {
         let mut odd = Conditions::STORM;
         odd.time_to_live = TimeToLive::Off;
         odd.item_collection_size = 1000;
+        odd.stream_bytes = None;
+        odd.recovery_bytes = Some(5000);
         odd.stream_shards = Shards::Fixed(7);
         odd.statistics_age = Duration::from_millis(250);
         odd.index_propagation = Lag::Fixed(Duration::from_millis(1500));
