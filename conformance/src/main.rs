@@ -69,13 +69,13 @@ something failed, 2 for a usage error.
 ";
 
 enum Command {
-    Run(Box<Asked>),
+    Run(Box<Arguments>),
     List(PathBuf),
     Help,
 }
 
 #[derive(Debug, Default)]
-struct Asked {
+struct Arguments {
     targets: Vec<Kind>,
     endpoints: Vec<String>,
     prefix: Option<String>,
@@ -128,9 +128,9 @@ fn list(folder: &Path) -> ExitCode {
 }
 
 fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let mut asked = Asked {
+    let mut asked = Arguments {
         seed: 1,
-        ..Asked::default()
+        ..Arguments::default()
     };
     let mut list = false;
     let (mut fuzzes, mut seconds) = (false, 60);
@@ -171,7 +171,7 @@ fn named(name: &str) -> Result<&'static Scenario, lexopt::Error> {
     scenario::named(name).ok_or_else(|| format!("there is no scenario {name}; --list names them").into())
 }
 
-impl Asked {
+impl Arguments {
     fn folder(&self) -> PathBuf {
         self.folder.clone().unwrap_or_else(case::folder)
     }
@@ -275,7 +275,7 @@ fn run_fuzz(time: Duration, seed: u64) -> Outcome<ExitCode> {
     })
 }
 
-fn run(asked: &Asked) -> Outcome<ExitCode> {
+fn run(asked: &Arguments) -> Outcome<ExitCode> {
     if let Some(time) = asked.fuzz {
         return run_fuzz(time, asked.seed);
     }
@@ -320,7 +320,7 @@ fn run(asked: &Asked) -> Outcome<ExitCode> {
     })
 }
 
-fn write_all(asked: &Asked, report: &Report) -> Outcome {
+fn write_all(asked: &Arguments, report: &Report) -> Outcome {
     for (file, text) in [
         (
             &asked.json,

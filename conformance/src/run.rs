@@ -141,11 +141,11 @@ impl Plan {
         };
     }
 
-    fn judge(&self, target: &str, file: &File, case: &Case, asked: Asked, elapsed: Duration) -> Entry {
+    fn judge(&self, target: &str, file: &File, case: &Case, asked: CaseAnswer, elapsed: Duration) -> Entry {
         let id = format!("{}/{}", file.name, case.name);
         let answered = match &asked {
-            Asked::Not(_) | Asked::AsAws => None,
-            Asked::Otherwise(answered) | Asked::Unanswered(answered) => Some(answered.clone()),
+            CaseAnswer::Not(_) | CaseAnswer::AsAws => None,
+            CaseAnswer::Otherwise(answered) | CaseAnswer::Unanswered(answered) => Some(answered.clone()),
         };
         let expected = case.expect.to_string();
         let judged = || {
@@ -158,8 +158,8 @@ impl Plan {
             })
         };
         let verdict = match &asked {
-            Asked::Not(why) => Verdict::Skipped(why.clone()),
-            Asked::Unanswered(error) => match judged() {
+            CaseAnswer::Not(why) => Verdict::Skipped(why.clone()),
+            CaseAnswer::Unanswered(error) => match judged() {
                 Verdict::Failed(_) => Verdict::Failed(Failure::new(format!("transport error, no answer: {error}"))),
                 known => known,
             },
@@ -183,7 +183,7 @@ impl Plan {
 }
 
 /// What came of asking a target for a case.
-enum Asked {
+enum CaseAnswer {
     /// It was not asked, and why.
     Not(String),
     /// It answered as AWS does.
@@ -194,7 +194,7 @@ enum Asked {
     Unanswered(String),
 }
 
-type Done = ((usize, usize), Asked, Duration);
+type Done = ((usize, usize), CaseAnswer, Duration);
 
 async fn run_lane(mut lane: Lane, files: Arc<Vec<File>>, next: Arc<AtomicUsize>, done: UnboundedSender<Done>) {
     let chunks: Vec<(usize, usize)> = files
@@ -216,19 +216,19 @@ async fn run_lane(mut lane: Lane, files: Arc<Vec<File>>, next: Arc<AtomicUsize>,
     let _ = tokio::time::timeout(PATIENCE, lane.clear()).await;
 }
 
-async fn ask(lane: &mut Lane, file: &File, case: &Case) -> Asked {
+async fn ask(lane: &mut Lane, file: &File, case: &Case) -> CaseAnswer {
     if let Some(needs) = &case.needs {
-        return Asked::Not(format!("the engine's own test carries this out: it needs {needs}"));
+        return CaseAnswer::Not(format!("the engine's own test carries this out: it needs {needs}"));
     }
     if let Some(reason) = lane.refuses(case) {
-        return Asked::Not(reason);
+        return CaseAnswer::Not(reason);
     }
     match tokio::time::timeout(PATIENCE, lane.run(file, case)).await {
-        Ok(Ok((reply, expect))) if expect.holds(&case.operation, &reply) => Asked::AsAws,
-        Ok(Ok((reply, _))) => Asked::Otherwise(reply.to_string()),
-        Ok(Err(failure)) if failure.is_of_transport() => Asked::Unanswered(failure.to_string()),
-        Ok(Err(failure)) => Asked::Otherwise(failure.to_string()),
-        Err(_) => Asked::Unanswered(format!("not done within {} s", PATIENCE.as_secs())),
+        Ok(Ok((reply, expect))) if expect.holds(&case.operation, &reply) => CaseAnswer::AsAws,
+        Ok(Ok((reply, _))) => CaseAnswer::Otherwise(reply.to_string()),
+        Ok(Err(failure)) if failure.is_of_transport() => CaseAnswer::Unanswered(failure.to_string()),
+        Ok(Err(failure)) => CaseAnswer::Otherwise(failure.to_string()),
+        Err(_) => CaseAnswer::Unanswered(format!("not done within {} s", PATIENCE.as_secs())),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 
 pub use crate::caller::Caller;
-pub use crate::execute::NotThere;
+pub use crate::execute::NotFound;
 pub use watch::Meter;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
@@ -17,12 +17,12 @@ use crate::clock::{Clock, Moment};
 use crate::conditions::{Conditions, Lag};
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::{self, Context, Controls, State};
-use crate::fault::{Aftermath, Faults, InvalidRule, Outage, Rule, RuleId};
+use crate::fault::{Faults, InvalidRule, Outage, ResponseEffects, Rule, RuleId};
 use crate::journal::End;
 use crate::operation::{self, Allowed, Operation};
 use crate::reclaim::{Reclaim, Reclaimer};
 use crate::storage::Scope;
-use crate::transfer::Depot;
+use crate::transfer::ObjectStore;
 use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
@@ -83,7 +83,7 @@ pub const ADVANCE_HEADER: &str = "x-dynatwin-advance";
 struct Outcome {
     status: u16,
     body: Vec<u8>,
-    aftermath: Aftermath,
+    effects: ResponseEffects,
     note: Option<String>,
 }
 
@@ -142,8 +142,8 @@ impl Engine {
     }
 
     /// The same engine, with buckets for exports and imports. Without, no bucket is there.
-    pub fn with_depot(mut self, depot: Arc<dyn Depot>) -> Engine {
-        self.state.set_depot(depot);
+    pub fn with_object_store(mut self, object_store: Arc<dyn ObjectStore>) -> Engine {
+        self.state.set_object_store(object_store);
         self
     }
 
@@ -198,11 +198,11 @@ impl Engine {
                 let found = operation::find(call.service, call.operation);
                 let outcome = self.carry_out(&call.caller, found, call.operation, &call.body, now);
                 let mut answer = envelope::close(&call.form, outcome.status, outcome.body, &self.ids, now);
-                answer.at = outcome.aftermath.at(now);
-                answer.still = outcome.aftermath.still;
-                answer.delivery = outcome.aftermath.delivery;
+                answer.at = outcome.effects.at(now);
+                answer.still = outcome.effects.still;
+                answer.delivery = outcome.effects.delivery;
                 answer.note = outcome.note;
-                if outcome.aftermath.corrupt_checksum {
+                if outcome.effects.corrupt_checksum {
                     answer.corrupt_checksum();
                 }
                 answer
@@ -263,9 +263,9 @@ impl Engine {
             status: outcome.status,
             headers,
             body: outcome.body,
-            at: outcome.aftermath.at(now),
-            still: outcome.aftermath.still,
-            delivery: outcome.aftermath.delivery,
+            at: outcome.effects.at(now),
+            still: outcome.effects.still,
+            delivery: outcome.effects.delivery,
             note: outcome.note,
         }
     }
@@ -294,7 +294,7 @@ impl Engine {
             // The timer may have looked while it went on.
             self.state.catalog().touch(&context.scope);
         }
-        if context.aftermath().fails && result.is_ok() {
+        if context.effects().fails && result.is_ok() {
             result = Err(ApiError::internal());
         }
         let (status, body, error) = match result {
@@ -307,19 +307,19 @@ impl Engine {
         };
         context.pass_latency(sent, body.len());
         if let Some(draft) = context.take_draft() {
-            let aftermath = context.aftermath();
+            let effects = context.effects();
             let end = End {
                 status,
                 error,
-                delivery: aftermath.delivery,
-                latency: aftermath.wait,
+                delivery: effects.delivery,
+                latency: effects.wait,
             };
             self.state.journal().close(draft, end);
         }
         Outcome {
             status,
             body,
-            aftermath: context.aftermath(),
+            effects: context.effects(),
             note: context.take_note(),
         }
     }
@@ -392,23 +392,23 @@ impl Engine {
 
     /// Lets no write reach a global index from now on, until [`resume_index`](Engine::resume_index): it can be read, and
     /// stays as it is. What comes meanwhile waits in memory.
-    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotThere> {
+    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
         self.controls().pause_index(caller, table, index)
     }
 
     /// Lets a paused index catch up, with all that would have reached it by now.
-    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotThere> {
+    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
         self.controls().resume_index(caller, table, index)
     }
 
     /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
-    pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotThere> {
+    pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotFound> {
         self.controls().set_index_lag(caller, table, index, lag)
     }
 
     /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were. What
     /// time to live never deletes stays: times that are no Numbers, and those more than five years past.
-    pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotThere> {
+    pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotFound> {
         self.controls().expire_now(caller, table)
     }
 
@@ -547,7 +547,7 @@ fn refused(error: &ApiError) -> Outcome {
     Outcome {
         status: wire::error::status(error.kind()),
         body: wire::error::encode_error(error),
-        aftermath: Aftermath::default(),
+        effects: ResponseEffects::default(),
         note: None,
     }
 }

@@ -12,13 +12,13 @@ pub use crate::error::{ErrorKind, Exceeded};
 pub use modelled::{MODELLED, can_answer};
 pub use ordinals::Ordinals;
 pub use outage::Outage;
-pub use rule::{InvalidRule, JobFault, KeyMatch, KmsFault, Occasion, Rule, Verdict, When, Window};
+pub use rule::{InvalidRule, JobFault, KeyMatch, KmsFault, Rule, Trigger, Verdict, When, Window};
 
 use crate::chance;
 use crate::clock::Moment;
 use crate::schema::Index;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
-use ordinals::Counted;
+use ordinals::OrdinalCounts;
 
 /// What a rule is held against: one entry of a request.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ fn happens(seed: u64, what: &str, id: u64, ordinal: u64, share: f64) -> bool {
 
 /// What a rule has decided on an entry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decided {
+pub struct Decision {
     /// What becomes of the entry.
     pub verdict: Verdict,
     /// The index that the rule is about, if it is about one.
@@ -120,7 +120,7 @@ struct Installed {
     /// Rules that were taken out before they ever acted.
     idle: VecDeque<RuleReport>,
     /// How often a share was asked about a key.
-    shares: Counted,
+    shares: OrdinalCounts,
 }
 
 /// Rules taken out that are remembered; beyond them the oldest are forgotten.
@@ -238,7 +238,7 @@ impl Faults {
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.
-    pub fn judge(&self, subject: &Subject<'_>) -> Option<Decided> {
+    pub fn judge(&self, subject: &Subject<'_>) -> Option<Decision> {
         if self.is_empty() {
             return None;
         }
@@ -251,12 +251,12 @@ impl Faults {
                 continue;
             }
             report.matched += 1;
-            let acts = match report.rule.occasion {
-                Occasion::Every => true,
-                Occasion::First(count) => report.matched <= count,
-                Occasion::Nth(number) => report.matched == number,
-                Occasion::EveryNth(number) => number > 0 && report.matched % number == 0,
-                Occasion::Share(share) => {
+            let acts = match report.rule.trigger {
+                Trigger::Every => true,
+                Trigger::First(count) => report.matched <= count,
+                Trigger::Nth(number) => report.matched == number,
+                Trigger::EveryNth(number) => number > 0 && report.matched % number == 0,
+                Trigger::Share(share) => {
                     // By key, as that of a dial: how keys interleave decides nothing.
                     let id = subject.id(self.seed, "rule", report.id.0 - cleared);
                     happens(self.seed, "rule", id, shares.next(subject.owner, id), share)
@@ -272,7 +272,7 @@ impl Faults {
                     }
                     verdict => verdict,
                 };
-                return Some(Decided {
+                return Some(Decision {
                     verdict,
                     index: report.rule.index.clone(),
                     moves_clock: report.rule.moves_clock,
@@ -285,7 +285,7 @@ impl Faults {
 
 /// What the rules that met a request do to its answer.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Aftermath {
+pub struct ResponseEffects {
     /// How much later the answer is delivered.
     pub wait: Duration,
     /// How much of that does not move a settable clock that several clients share.
@@ -300,7 +300,7 @@ pub struct Aftermath {
     pub job_fault: Option<JobFault>,
 }
 
-impl Aftermath {
+impl ResponseEffects {
     /// When an answer made at `now` is delivered.
     pub fn at(&self, now: Moment) -> Moment {
         now.plus(self.wait)
@@ -340,7 +340,7 @@ mod tests {
             (rule(), [true, true, true, true]),
             (rule().first(2), [true, true, false, false]),
             (rule().nth(3), [false, false, true, false]),
-            (rule().on(Occasion::EveryNth(2)), [false, true, false, true]),
+            (rule().on(Trigger::EveryNth(2)), [false, true, false, true]),
             (rule().operation("GetItem"), [false; 4]),
             (rule().table("U"), [false; 4]),
             (rule().key(KeyMatch::Partition("b".into())), [false, true, false, false]),

@@ -98,7 +98,7 @@ fn note_elsewhere(context: &Context<'_>, name: &str) {
 
 /// The condition of a write, and whether a failure shows the item.
 #[derive(Default)]
-pub struct Guard<'r> {
+pub struct WriteCondition<'r> {
     /// The bound condition.
     pub condition: Option<Condition<'r>>,
     /// `ReturnValuesOnConditionCheckFailure: ALL_OLD`.
@@ -106,17 +106,27 @@ pub struct Guard<'r> {
 }
 
 /// Plans a put: the item's keys, for the table and its indexes.
-pub fn put<'r>(target: Target, sent: &'r SentItem, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
+pub fn put<'r>(target: Target, sent: &'r SentItem, guard: WriteCondition<'r>) -> Result<Write<'r>, ApiError> {
     whole(target, sent, Action::Put(sent.item.clone()), guard)
 }
 
 /// Plans a put of an item that may not be there yet.
 pub fn insert(target: Target, sent: &SentItem) -> Result<Write<'_>, ApiError> {
-    whole(target, sent, Action::Insert(sent.item.clone()), Guard::default())
+    whole(
+        target,
+        sent,
+        Action::Insert(sent.item.clone()),
+        WriteCondition::default(),
+    )
 }
 
 #[inline(always)]
-fn whole<'r>(target: Target, sent: &'r SentItem, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
+fn whole<'r>(
+    target: Target,
+    sent: &'r SentItem,
+    action: Action<'r>,
+    guard: WriteCondition<'r>,
+) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
     let key = Key::of_item(&definition.key, &sent.attributes)?;
     execute::check_entries(definition, &sent.item)?;
@@ -134,7 +144,12 @@ fn whole<'r>(target: Target, sent: &'r SentItem, action: Action<'r>, guard: Guar
 }
 
 /// Plans a write that names its item by `Key`.
-pub fn keyed<'r>(target: Target, key: &'r Map, action: Action<'r>, guard: Guard<'r>) -> Result<Write<'r>, ApiError> {
+pub fn keyed<'r>(
+    target: Target,
+    key: &'r Map,
+    action: Action<'r>,
+    guard: WriteCondition<'r>,
+) -> Result<Write<'r>, ApiError> {
     let encoded = Key::of_key(&target.definition().key, key)?;
     let partition = Entry::partition_of(&target.definition().key, key);
     Ok(Write {

@@ -1,4 +1,4 @@
-//! What goes to buckets and comes from them. The engine sees items and records; a [`Depot`] that comes in from outside has
+//! What goes to buckets and comes from them. The engine sees items and records; a [`ObjectStore`] that comes in from outside has
 //! the files, their formats and their compression.
 
 use crate::clock::Moment;
@@ -11,12 +11,12 @@ use crate::value::{Item, Map, Name};
 /// A request that exports or imports calls it and waits. No lock is held meanwhile.
 ///
 /// ```
-/// use dynatwin_engine::transfer::{Depot, Export, Failure, Record, Report, Source};
+/// use dynatwin_engine::transfer::{ObjectStore, Export, Failure, Record, Report, Source};
 ///
-/// /// A depot without buckets.
+/// /// An object store without buckets.
 /// struct Nowhere;
 ///
-/// impl Depot for Nowhere {
+/// impl ObjectStore for Nowhere {
 ///     fn export(&self, _: &Export) -> Result<(), Failure> {
 ///         Err(Failure::no_such_bucket())
 ///     }
@@ -30,7 +30,7 @@ use crate::value::{Item, Map, Name};
 ///
 /// assert_eq!(Nowhere.read(&Source::default(), &mut |_| ()).unwrap_err().code, "S3NoSuchBucket");
 /// ```
-pub trait Depot: Send + Sync {
+pub trait ObjectStore: Send + Sync {
     /// Writes an export.
     fn export(&self, export: &Export) -> Result<(), Failure>;
 
@@ -52,7 +52,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// There is no such bucket, or no depot.
+    /// There is no such bucket, or no object store.
     pub fn no_such_bucket() -> Failure {
         Failure {
             code: "S3NoSuchBucket",

@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{Twin, create_living_table};
 use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
 use dynatwin_engine::limits;
-use dynatwin_engine::transfer::{Depot, Export, Failure, Line, Record, Report, Source};
+use dynatwin_engine::transfer::{Export, Failure, Line, ObjectStore, Record, Report, Source};
 use serde_json::{Value, json};
 
 /// A table with a sort key and a global index `by-g` with another, of type S or B.
@@ -338,7 +338,7 @@ fn time_to_live_that_is_turned_on_leaves_what_expired_five_years_ago() {
 #[derive(Default)]
 struct Keys(Mutex<Vec<String>>);
 
-impl Depot for Keys {
+impl ObjectStore for Keys {
     fn export(&self, export: &Export) -> Result<(), Failure> {
         let key = |line: &Line| match line {
             Line::Item(item) => format!("{:?}", item.get("pk").unwrap()),
@@ -361,8 +361,10 @@ impl Depot for Keys {
 #[test]
 fn an_export_ends_before_its_end_and_a_restore_with_it() {
     const MINUTE: i64 = 60;
-    let (mut twin, depot) = (Twin::new(1), Arc::new(Keys::default()));
-    twin.engine = twin.engine.with_depot(Arc::clone(&depot) as Arc<dyn Depot>);
+    let (mut twin, object_store) = (Twin::new(1), Arc::new(Keys::default()));
+    twin.engine = twin
+        .engine
+        .with_object_store(Arc::clone(&object_store) as Arc<dyn ObjectStore>);
     create_living_table(&twin);
     twin.ok(
         "UpdateContinuousBackups",
@@ -395,7 +397,7 @@ fn an_export_ends_before_its_end_and_a_restore_with_it() {
         let mut body = json!({"TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "S3Bucket": "shelf"});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         twin.ok("ExportTableToPointInTime", &body);
-        let keys: BTreeSet<String> = depot.0.lock().unwrap().drain(..).collect();
+        let keys: BTreeSet<String> = object_store.0.lock().unwrap().drain(..).collect();
         keys
     };
     let named = |names: &[&str]| {

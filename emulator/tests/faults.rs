@@ -9,7 +9,7 @@ use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::error::ErrorKind;
-use dynatwin_engine::fault::{Exceeded, JobFault, KeyMatch, KmsFault, Occasion, Outage, Rule, Verdict};
+use dynatwin_engine::fault::{Exceeded, JobFault, KeyMatch, KmsFault, Outage, Rule, Trigger, Verdict};
 use dynatwin_engine::wire::error::exception;
 use serde_json::{Value, json};
 
@@ -148,7 +148,7 @@ fn throttles_say_what_ran_out() {
 fn a_batch_comes_back_partly_and_fails_only_as_a_whole() {
     let twin = Twin::on_demand();
     let rule = Rule::new(Verdict::Throttle(None)).key(KeyMatch::PartitionPrefix("hot".into()));
-    twin.0.add_fault(rule.on(Occasion::First(3))).unwrap();
+    twin.0.add_fault(rule.on(Trigger::First(3))).unwrap();
     let answer = twin.send("BatchWriteItem", writes(&["hot1", "cold", "hot2"]));
     assert_eq!(answer.status, 200);
     assert_eq!(

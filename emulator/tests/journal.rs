@@ -11,7 +11,7 @@ use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, TimeTo
 use dynatwin_engine::engine::Caller;
 use dynatwin_engine::error::ErrorKind;
 use dynatwin_engine::fault::{Exceeded, Rule, Verdict};
-use dynatwin_engine::journal::{Act, Request};
+use dynatwin_engine::journal::{ItemAction, Request};
 use serde_json::{Value, json};
 
 fn watched() -> Twin {
@@ -223,7 +223,7 @@ fn the_log_says_who_asked_what_of_which_item_and_how_it_ended() {
     };
     assert_eq!(
         (touch.act, touch.table.as_str(), touch.index.as_deref()),
-        (Act::Get, "tab", None)
+        (ItemAction::Get, "tab", None)
     );
     assert_eq!(
         touch.key.get("pk").map(|value| format!("{value:?}")),
@@ -245,10 +245,10 @@ fn the_log_says_who_asked_what_of_which_item_and_how_it_ended() {
     assert_eq!(
         acts,
         [
-            (Act::Put, None),
-            (Act::Update, None),
-            (Act::Delete, None),
-            (Act::ConditionCheck, failed)
+            (ItemAction::Put, None),
+            (ItemAction::Update, None),
+            (ItemAction::Delete, None),
+            (ItemAction::ConditionCheck, failed)
         ]
     );
     assert!(
@@ -286,19 +286,22 @@ fn a_query_shows_its_partition_key_and_a_scan_none() {
     };
     assert_eq!(
         (touch.act, touch.index.as_deref(), touch.scanned),
-        (Act::Query, Some("by-g"), 1)
+        (ItemAction::Query, Some("by-g"), 1)
     );
     assert!(touch.key.get("g").is_some());
     assert!(twin.engine.scans().is_empty());
     let statements = [
-        ("SELECT * FROM tab WHERE pk IN ['a', 'b']", vec![Act::Query, Act::Query]),
-        ("SELECT * FROM tab WHERE pk > 'a'", vec![Act::Scan]),
-        ("SELECT * FROM tab.\"by-g\"", vec![Act::Scan]),
-        ("SELECT * FROM tab.\"by-g\"", vec![Act::Scan]),
+        (
+            "SELECT * FROM tab WHERE pk IN ['a', 'b']",
+            vec![ItemAction::Query, ItemAction::Query],
+        ),
+        ("SELECT * FROM tab WHERE pk > 'a'", vec![ItemAction::Scan]),
+        ("SELECT * FROM tab.\"by-g\"", vec![ItemAction::Scan]),
+        ("SELECT * FROM tab.\"by-g\"", vec![ItemAction::Scan]),
     ];
     for (statement, expect) in statements {
         twin.ok("ExecuteStatement", &json!({"Statement": statement}));
-        let acts: Vec<Act> = last(&twin).touches.iter().map(|touch| touch.act).collect();
+        let acts: Vec<ItemAction> = last(&twin).touches.iter().map(|touch| touch.act).collect();
         assert_eq!(acts, expect, "{statement}");
     }
     let mut other = twin.caller.clone();
@@ -610,7 +613,7 @@ fn a_search_of_a_vector_index_is_told() {
             .iter()
             .map(|touch| (touch.act, touch.index.as_deref(), touch.error))
             .collect();
-        assert_eq!(touches, [(Act::SearchVectors, Some("near"), error)]);
+        assert_eq!(touches, [(ItemAction::SearchVectors, Some("near"), error)]);
         assert_eq!(seen.returned, returned);
     }
 }

@@ -11,7 +11,7 @@ use common::Twin;
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::fault::{JobFault, Rule, Verdict};
 use dynatwin_engine::request::ItemRecord;
-use dynatwin_engine::transfer::{Depot, Export, Failure, Line, Record, Report, Source};
+use dynatwin_engine::transfer::{Export, Failure, Line, ObjectStore, Record, Report, Source};
 use dynatwin_engine::value::AttributeValue;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 #[derive(Default)]
 struct Shelf(Mutex<Vec<Line>>);
 
-impl Depot for Shelf {
+impl ObjectStore for Shelf {
     fn export(&self, export: &Export) -> Result<(), Failure> {
         *self.0.lock().unwrap() = export.parts.concat();
         Ok(())
@@ -58,7 +58,9 @@ fn table(name: &str) -> Value {
 /// A twin with a shelf, and three items in a table whose past can be seen.
 fn with_shelf() -> (Twin, Arc<Shelf>) {
     let (mut twin, shelf) = (Twin::new(1), Arc::new(Shelf::default()));
-    twin.engine = twin.engine.with_depot(Arc::clone(&shelf) as Arc<dyn Depot>);
+    twin.engine = twin
+        .engine
+        .with_object_store(Arc::clone(&shelf) as Arc<dyn ObjectStore>);
     twin.ok("CreateTable", &table("tab"));
     twin.ok(
         "UpdateContinuousBackups",

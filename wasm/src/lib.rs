@@ -10,7 +10,7 @@ mod watch;
 
 use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_engine::engine::{Caller, Engine, NotThere, Settings};
+use dynatwin_engine::engine::{Caller, Engine, NotFound, Settings};
 use dynatwin_engine::fault::RuleId;
 use heap::Heap;
 use js_sys::{Array, Function, Object, Reflect};
@@ -366,7 +366,7 @@ fn start() {
     }));
 }
 
-fn not_there(error: NotThere) -> JsError {
+fn not_there(error: NotFound) -> JsError {
     options::refusal(&error.to_string())
 }
 

@@ -2,7 +2,7 @@
 
 use dynatwin_engine::caller::Caller;
 use dynatwin_engine::capacity::Heat;
-use dynatwin_engine::journal::{Datapoint, Metric, Request, ScanSeen, Touch};
+use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan, Request, Touch};
 use dynatwin_engine::wire::error::exception;
 use js_sys::{Array, Object};
 use wasm_bindgen::JsValue;
@@ -65,7 +65,7 @@ fn touch(touch: &Touch) -> Object {
 }
 
 /// A kind of scan that was seen.
-pub fn scan(scan: &ScanSeen) -> Object {
+pub fn scan(scan: &ObservedScan) -> Object {
     let object = Object::new();
     set(&object, "operation", scan.operation.as_str());
     set(&object, "table", scan.table.as_str());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{KeysAndAttributes, PutRequest, WriteRequest};
-use dynatwin::{Occasion, Rule, Verdict};
+use dynatwin::{Rule, Trigger, Verdict};
 
 use crate::check::{Failure, Item, Outcome, ensure, equal, item, n, number, s};
 use crate::context::{Context, Table};
@@ -17,7 +17,7 @@ pub(super) async fn run(context: &Context) -> Outcome {
     let table = context.create(Table::new("bulk").keys("pk", "sk")).await?;
     let throttle = context.faults().map(|faults| {
         let third = Rule::new(Verdict::Throttle(None)).operation("BatchWriteItem");
-        faults.add(third.table(&table).on(Occasion::EveryNth(3)))
+        faults.add(third.table(&table).on(Trigger::EveryNth(3)))
     });
     let items: Vec<Item> = (0..ITEMS)
         .map(|at| {

@@ -32,12 +32,12 @@ pub struct Bucket {
     /// In grains; below zero in debt.
     level: i128,
     at: Moment,
-    asked: Asked,
+    asked: BucketRound,
 }
 
 /// What one request asks of a bucket: its entries ask together, and are answered one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Asked {
+struct BucketRound {
     round: u64,
     sum: i128,
     seen: i128,
@@ -61,7 +61,7 @@ impl Bucket {
             most: brought(rate, keeps.max(Duration::from_secs(1))),
             level: brought(rate, Duration::from_secs(1)),
             at: now,
-            asked: Asked::default(),
+            asked: BucketRound::default(),
         }
     }
 
@@ -122,9 +122,9 @@ impl Bucket {
     /// An entry of the request of this round asks for so much.
     pub fn ask(&mut self, units: Units, round: u64) {
         if self.asked.round != round {
-            self.asked = Asked {
+            self.asked = BucketRound {
                 round,
-                ..Asked::default()
+                ..BucketRound::default()
             };
         }
         self.asked.sum += grains(units);

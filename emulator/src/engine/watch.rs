@@ -7,7 +7,7 @@ use super::{Caller, Engine};
 use crate::answer::Delivery;
 use crate::clock::Moment;
 use crate::error::ApiError;
-use crate::journal::{Datapoint, Draft, End, Metric, Request, ScanSeen, Spent};
+use crate::journal::{Datapoint, Draft, End, Metric, ObservedScan, Request, Spent};
 use crate::wire;
 
 impl Engine {
@@ -53,7 +53,7 @@ impl Engine {
     }
 
     /// Who has read all of a table or an index, by Scan or by a statement: each operation, table, index and caller once.
-    pub fn scans(&self) -> Vec<ScanSeen> {
+    pub fn scans(&self) -> Vec<ObservedScan> {
         self.state.journal().scans()
     }
 

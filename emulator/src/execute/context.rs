@@ -9,7 +9,7 @@ use crate::caller::Caller;
 use crate::chance::{self, StableHash};
 use crate::clock::Moment;
 use crate::conditions::{Lag, Latency};
-use crate::fault::Aftermath;
+use crate::fault::ResponseEffects;
 use crate::journal::Draft;
 use crate::storage::Scope;
 
@@ -29,7 +29,7 @@ pub struct Context<'e> {
     pub operation: &'static str,
     /// The moment the request is carried out at. It stays the same to its end.
     pub now: Moment,
-    aftermath: Cell<Aftermath>,
+    effects: Cell<ResponseEffects>,
     note: RefCell<Option<String>>,
     done_at: Cell<Moment>,
     /// How long the request takes, and what each kilobyte adds; nothing if it takes no time.
@@ -61,7 +61,7 @@ impl<'e> Context<'e> {
             account: caller.account(),
             operation,
             now,
-            aftermath: Cell::default(),
+            effects: Cell::default(),
             note: RefCell::default(),
             done_at: Cell::new(now),
             latency: Cell::new(None),
@@ -90,24 +90,24 @@ impl<'e> Context<'e> {
         let kilobytes = (body.len() + answered) as f64 / 1024.0;
         let latency = lag.of(decision).saturating_add(per_kilobyte.mul_f64(kilobytes));
         self.wait(latency);
-        self.change_aftermath(|aftermath| aftermath.still.latency = latency);
+        self.change_effects(|effects| effects.still.latency = latency);
     }
 
     /// What becomes of the answer.
-    pub fn aftermath(&self) -> Aftermath {
-        self.aftermath.get()
+    pub fn effects(&self) -> ResponseEffects {
+        self.effects.get()
     }
 
     /// Delays the answer; several delays add up.
     pub fn wait(&self, by: Duration) {
-        self.change_aftermath(|aftermath| aftermath.wait = aftermath.wait.saturating_add(by));
+        self.change_effects(|effects| effects.wait = effects.wait.saturating_add(by));
     }
 
     /// Delays the answer by a rule's wait, which moves a settable clock that several clients share only if `moves_clock`.
     pub(super) fn wait_by_rule(&self, by: Duration, moves_clock: bool) {
         self.wait(by);
         if !moves_clock {
-            self.change_aftermath(|aftermath| aftermath.still.held = aftermath.still.held.saturating_add(by));
+            self.change_effects(|effects| effects.still.held = effects.still.held.saturating_add(by));
         }
     }
 
@@ -124,14 +124,14 @@ impl<'e> Context<'e> {
 
     /// Sets how the answer is delivered.
     pub fn deliver(&self, delivery: Delivery) {
-        self.change_aftermath(|aftermath| aftermath.delivery = delivery);
+        self.change_effects(|effects| effects.delivery = delivery);
     }
 
     /// Changes what becomes of the answer, or of the job that the request starts.
-    pub(super) fn change_aftermath(&self, change: impl FnOnce(&mut Aftermath)) {
-        let mut aftermath = self.aftermath.get();
-        change(&mut aftermath);
-        self.aftermath.set(aftermath);
+    pub(super) fn change_effects(&self, change: impl FnOnce(&mut ResponseEffects)) {
+        let mut effects = self.effects.get();
+        change(&mut effects);
+        self.effects.set(effects);
     }
 
     /// Leaves a word for the operator's log.

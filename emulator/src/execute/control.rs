@@ -31,15 +31,15 @@ use crate::value::Name;
 /// assert_eq!(error.to_string(), "There is no table Orders for access key me in us-east-1.");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotThere(String);
+pub struct NotFound(String);
 
-impl fmt::Display for NotThere {
+impl fmt::Display for NotFound {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl std::error::Error for NotThere {}
+impl std::error::Error for NotFound {}
 
 /// A global index, as its controls see it.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,11 +103,11 @@ impl Controls<'_> {
     }
 
     /// A caller's table.
-    pub fn table(&self, caller: &Caller, table: &str) -> Result<Arc<Table>, NotThere> {
+    pub fn table(&self, caller: &Caller, table: &str) -> Result<Arc<Table>, NotFound> {
         let found = self.state.catalog().table(&self.scope(caller), table);
         found.ok_or_else(|| {
             let Caller { access_key, region } = caller;
-            NotThere(if self.shared_db {
+            NotFound(if self.shared_db {
                 format!("There is no table {table}.")
             } else {
                 format!("There is no table {table} for access key {access_key} in {region}.")
@@ -115,14 +115,14 @@ impl Controls<'_> {
         })
     }
 
-    fn index(&self, caller: &Caller, table: &str, index: &str) -> Result<(Arc<Table>, Arc<GlobalIndex>), NotThere> {
+    fn index(&self, caller: &Caller, table: &str, index: &str) -> Result<(Arc<Table>, Arc<GlobalIndex>), NotFound> {
         let table = self.table(caller, table)?;
         let shape = table.shape();
         let at = shape.definition.globals.iter().position(|there| there.name == index);
         let found = at.and_then(|at| shape.indexes.get(at)).cloned();
         match found {
             Some(found) => Ok((table, found)),
-            None => Err(NotThere(format!("Table {} has no global index {index}.", table.name))),
+            None => Err(NotFound(format!("Table {} has no global index {index}.", table.name))),
         }
     }
 
@@ -206,7 +206,7 @@ impl Controls<'_> {
 
     /// Lets no write reach a global index from now on, until [`resume_index`](Controls::resume_index): it can be read, and
     /// stays as it is. What comes meanwhile waits in memory.
-    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotThere> {
+    pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
         let (table, index) = self.index(caller, table, index)?;
         let now = self.clock.now();
         due::run_due(&table, now);
@@ -215,7 +215,7 @@ impl Controls<'_> {
     }
 
     /// Lets a paused index catch up, with all that would have reached it by now.
-    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotThere> {
+    pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
         let (table, index) = self.index(caller, table, index)?;
         index.resume();
         due::run_due(&table, self.clock.now());
@@ -223,7 +223,7 @@ impl Controls<'_> {
     }
 
     /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
-    pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotThere> {
+    pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotFound> {
         let (table, _) = self.index(caller, table, index)?;
         self.reshape(&table, |shape| {
             match lag {
@@ -235,7 +235,7 @@ impl Controls<'_> {
     }
 
     /// The global indexes of a table, in the order of its definition.
-    pub fn indexes(&self, caller: &Caller, table: &str) -> Result<Vec<IndexState>, NotThere> {
+    pub fn indexes(&self, caller: &Caller, table: &str) -> Result<Vec<IndexState>, NotFound> {
         let table = self.table(caller, table)?;
         due::run_due(&table, self.clock.now());
         let shape = table.shape();
@@ -252,7 +252,7 @@ impl Controls<'_> {
 
     /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were. What
     /// time to live never deletes stays: times that are no Numbers, and those more than five years past.
-    pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotThere> {
+    pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotFound> {
         let table = self.table(caller, table)?;
         let now = self.clock.now();
         let count = due::expire_now(&table, now);
@@ -262,7 +262,7 @@ impl Controls<'_> {
 
     /// Splits each open shard of a table's stream in two, as the service does with partitions that are hot or full: for tests
     /// of readers, which have to follow. Says whether the table has a stream.
-    pub fn split_shards(&self, caller: &Caller, table: &str) -> Result<bool, NotThere> {
+    pub fn split_shards(&self, caller: &Caller, table: &str) -> Result<bool, NotFound> {
         let now = self.clock.now();
         let table = self.table(caller, table)?;
         let Some(stream) = table.shape().stream.clone() else {
@@ -314,13 +314,13 @@ impl Controls<'_> {
 
     /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest
     /// partition keys. Where capacity is enforced the former are counted anyway.
-    pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> Result<(), NotThere> {
+    pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> Result<(), NotFound> {
         self.table(caller, table)?.watch(watches, self.clock.now());
         Ok(())
     }
 
     /// What a table's capacity was spent on since it began to be counted; nothing if it is not counted.
-    pub fn heat(&self, caller: &Caller, table: &str) -> Result<Heat, NotThere> {
+    pub fn heat(&self, caller: &Caller, table: &str) -> Result<Heat, NotFound> {
         let table = self.table(caller, table)?;
         let mut ledger = table.capacity.lock();
         let heat = ledger.as_mut().map(|ledger| ledger.heat(self.clock.now()));

@@ -5,7 +5,7 @@ use super::capacity;
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
-use crate::storage::{Contents, Due, Expiry, Landing, Partition, Shape, Table};
+use crate::storage::{Contents, Due, Expiry, Partition, PendingTransaction, Shape, Table};
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
@@ -137,10 +137,10 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
                 count += 1;
             }
             // The indexes may be others than when the transaction began; the item is not.
-            Due::Landing(at, key, Landing::Writes(new)) => {
+            Due::PendingTransaction(at, key, PendingTransaction::Writes(new)) => {
                 change(table, shape, partition, contents, (key, new), Cause::Request, (at, now));
             }
-            Due::Landing(_, _, Landing::Checks) => {}
+            Due::PendingTransaction(_, _, PendingTransaction::Checks) => {}
         }
     }
     partition.publish_due(contents);

@@ -89,7 +89,7 @@ impl Context<'_> {
             code,
             message: message.to_owned(),
         };
-        Some(match self.aftermath().job_fault? {
+        Some(match self.effects().job_fault? {
             JobFault::Internal => failure("InternalServerError", "Internal server error"),
             JobFault::NoSuchBucket => Failure::no_such_bucket(),
             JobFault::AccessDenied => failure("S3AccessDenied", "Access Denied"),

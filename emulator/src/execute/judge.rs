@@ -6,7 +6,7 @@ use super::Context;
 use super::rates::Kind;
 use crate::answer::Delivery;
 use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
-use crate::fault::{Decided, Subject, Verdict};
+use crate::fault::{Decision, Subject, Verdict};
 use crate::schema::{BillingMode, KeySchema};
 use crate::storage::{Shape, Table};
 use crate::value::{AttributeValue, Map};
@@ -123,7 +123,7 @@ impl Context<'_> {
     /// Carries out what a rule decided about a table and its encryption key.
     fn carry_out(
         &self,
-        decided: &Decided,
+        decided: &Decision,
         (table, key_arn): (&str, Option<&str>),
         throttle: impl FnOnce(Throttled) -> ApiError,
     ) -> Result<(), ApiError> {
@@ -146,9 +146,9 @@ impl Context<'_> {
             Verdict::WaitAbout(lag) => self.wait_by_rule(lag.longest(), decided.moves_clock),
             Verdict::AnswerLost => self.deliver(Delivery::Lost),
             Verdict::Truncate(bytes) => self.deliver(Delivery::Truncated(bytes)),
-            Verdict::InternalServerErrorAfterApply => self.change_aftermath(|aftermath| aftermath.fails = true),
-            Verdict::CorruptChecksum => self.change_aftermath(|aftermath| aftermath.corrupt_checksum = true),
-            Verdict::FailJob(fault) => self.change_aftermath(|aftermath| aftermath.job_fault = Some(fault)),
+            Verdict::InternalServerErrorAfterApply => self.change_effects(|effects| effects.fails = true),
+            Verdict::CorruptChecksum => self.change_effects(|effects| effects.corrupt_checksum = true),
+            Verdict::FailJob(fault) => self.change_effects(|effects| effects.job_fault = Some(fault)),
         }
         Ok(())
     }

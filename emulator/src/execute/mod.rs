@@ -25,7 +25,7 @@ mod write;
 
 pub use capacity::{admit_page, spend_page};
 pub use context::Context;
-pub use control::{Controls, IndexState, NotThere};
+pub use control::{Controls, IndexState, NotFound};
 pub use due::{expire_now, notice_due, run_due};
 pub use judge::Entry;
 pub use judge::is_throttle;

@@ -14,7 +14,7 @@ use crate::journal::Journal;
 use crate::reclaim::Reclaimer;
 use crate::storage::{Catalog, Scope};
 use crate::sync::{AtomicBool, Ordering, RwLock};
-use crate::transfer::Depot;
+use crate::transfer::ObjectStore;
 use crate::value::Name;
 
 /// The tables of an engine, its dials and rules, and what it remembers.
@@ -36,7 +36,7 @@ pub struct State {
     faults: Faults,
     expressions: Cache,
     tokens: Tokens,
-    depot: Option<Arc<dyn Depot>>,
+    object_store: Option<Arc<dyn ObjectStore>>,
     reclaimer: Reclaimer,
     sliced: bool,
     decided: Ordinals,
@@ -58,7 +58,7 @@ impl State {
             faults: Faults::new(seed),
             expressions: Cache::new(),
             tokens: Tokens::default(),
-            depot: None,
+            object_store: None,
             reclaimer: Reclaimer::default(),
             sliced: false,
             decided: Ordinals::default(),
@@ -90,13 +90,13 @@ impl State {
     }
 
     /// Where buckets are kept, if anywhere.
-    pub fn depot(&self) -> Option<&dyn Depot> {
-        self.depot.as_deref()
+    pub fn object_store(&self) -> Option<&dyn ObjectStore> {
+        self.object_store.as_deref()
     }
 
     /// Sets where buckets are kept.
-    pub fn set_depot(&mut self, depot: Arc<dyn Depot>) {
-        self.depot = Some(depot);
+    pub fn set_object_store(&mut self, object_store: Arc<dyn ObjectStore>) {
+        self.object_store = Some(object_store);
     }
 
     /// Who frees what is large.

@@ -5,7 +5,7 @@ use crate::capacity::units;
 use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
 use crate::error::{ApiError, ErrorKind};
-use crate::journal::{Act, Draft, Touch};
+use crate::journal::{Draft, ItemAction, Touch};
 use crate::schema::{Definition, KeySchema};
 use crate::storage::Page;
 use crate::value::{Item, Map, Name};
@@ -19,16 +19,16 @@ fn key_of(schema: &KeySchema, attributes: &Map) -> Map {
     there.collect()
 }
 
-fn act_of(action: &Action<'_>) -> Act {
+fn act_of(action: &Action<'_>) -> ItemAction {
     match action {
-        Action::Put(_) | Action::Insert(_) => Act::Put,
-        Action::Update { .. } => Act::Update,
-        Action::Delete => Act::Delete,
-        Action::Check => Act::ConditionCheck,
+        Action::Put(_) | Action::Insert(_) => ItemAction::Put,
+        Action::Update { .. } => ItemAction::Update,
+        Action::Delete => ItemAction::Delete,
+        Action::Check => ItemAction::ConditionCheck,
     }
 }
 
-fn touch_of(act: Act, entry: &Entry<'_>, attributes: &Map) -> Touch {
+fn touch_of(act: ItemAction, entry: &Entry<'_>, attributes: &Map) -> Touch {
     Touch {
         key: key_of(&entry.shape.definition.key, attributes),
         ..Touch::new(act, entry.table.name.clone())
@@ -38,7 +38,7 @@ fn touch_of(act: Act, entry: &Entry<'_>, attributes: &Map) -> Touch {
 /// A read of one item.
 #[cold]
 pub(super) fn got(draft: &mut Draft, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
-    let mut touch = touch_of(Act::Get, &get.entry(), get.attributes);
+    let mut touch = touch_of(ItemAction::Get, &get.entry(), get.attributes);
     match read {
         Ok(item) => {
             touch.read = get.units(item);
@@ -114,7 +114,7 @@ pub(super) fn cancelled_gets(draft: &mut Draft, gets: &[Get<'_>], failures: &[Op
     for (get, failure) in gets.iter().zip(failures) {
         cancelled(
             draft,
-            touch_of(Act::Get, &get.entry(), get.attributes),
+            touch_of(ItemAction::Get, &get.entry(), get.attributes),
             failure.as_ref(),
         );
     }
@@ -143,7 +143,10 @@ impl Context<'_> {
     pub fn tell_page(&self, entry: &Entry<'_>, read: Result<(&Page, impl FnOnce() -> Consumed), &ApiError>) {
         self.tell(|draft| {
             let definition = &entry.shape.definition;
-            let mut touch = Touch::new(Act::of_range(entry.partition.is_some()), entry.table.name.clone());
+            let mut touch = Touch::new(
+                ItemAction::of_range(entry.partition.is_some()),
+                entry.table.name.clone(),
+            );
             touch.index = entry.index.map(Name::new);
             let index = entry.index.and_then(|name| definition.index(name));
             let schema = index.map_or(&definition.key, |(_, index)| &index.key);
@@ -164,7 +167,7 @@ impl Context<'_> {
                     draft.fail(&touch.table, error, false);
                 }
             }
-            if touch.act == Act::Scan {
+            if touch.act == ItemAction::Scan {
                 draft.scan(&touch, partition_keys(definition));
             }
             draft.touch(touch);
@@ -174,7 +177,7 @@ impl Context<'_> {
     /// Tells of a search of a vector index that has found so many.
     pub fn tell_search(&self, entry: &Entry<'_>, found: Result<usize, &ApiError>) {
         self.tell(|draft| {
-            let mut touch = Touch::new(Act::SearchVectors, entry.table.name.clone());
+            let mut touch = Touch::new(ItemAction::SearchVectors, entry.table.name.clone());
             touch.index = entry.index.map(Name::new);
             match found {
                 Ok(found) => draft.answer(found as u64),

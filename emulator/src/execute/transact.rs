@@ -15,7 +15,7 @@ use crate::chance::{self, StableHash};
 use crate::change::Change;
 use crate::conditions::Lag;
 use crate::error::{ApiError, CancellationReason, Detail, ErrorKind};
-use crate::storage::{Landing, Shape};
+use crate::storage::{PendingTransaction, Shape};
 
 /// Carries out all writes or none, now or when [`Context::done_at`] says. An entry that could not be planned brings its error along: it cancels the transaction
 /// like one that fails now.
@@ -95,9 +95,9 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
         for (at, applies, change) in &changes {
             let (_, guard, _, partition) = &mut locked[*at];
             let then = if *applies {
-                Landing::Writes(change.new.clone())
+                PendingTransaction::Writes(change.new.clone())
             } else {
-                Landing::Checks
+                PendingTransaction::Checks
             };
             partition.mark(guard, &change.key, lands, then);
         }

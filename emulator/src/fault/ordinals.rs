@@ -14,10 +14,10 @@ use crate::sync::Mutex;
 /// assert_eq!(counted, [1, 2, 1, 1]);
 /// ```
 #[derive(Debug, Default)]
-pub struct Ordinals(Mutex<Counted>);
+pub struct Ordinals(Mutex<OrdinalCounts>);
 
 #[derive(Debug, Default)]
-pub(super) struct Counted(BTreeMap<(u64, u64), u64>);
+pub(super) struct OrdinalCounts(BTreeMap<(u64, u64), u64>);
 
 /// Things that are counted; beyond them counting starts again.
 const MOST_ORDINALS: usize = 1 << 20;
@@ -34,7 +34,7 @@ impl Ordinals {
     }
 }
 
-impl Counted {
+impl OrdinalCounts {
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{Occasion, Rule, Verdict, When, Window};
+use super::{Rule, Trigger, Verdict, When, Window};
 use crate::conditions::Lag;
 
 /// A kind of outage.
@@ -101,7 +101,7 @@ impl Part {
         let after = scope.window.after.or(most.map(|_| When::In(Duration::ZERO)));
         Rule {
             verdict,
-            occasion: Occasion::Share(share),
+            trigger: Trigger::Share(share),
             window: Window {
                 after,
                 lasting,

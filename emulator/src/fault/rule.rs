@@ -111,7 +111,7 @@ pub enum KeyMatch {
 
 /// Which of the requests that match a rule it meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Occasion {
+pub enum Trigger {
     /// Each.
     Every,
     /// The first so many.
@@ -213,7 +213,7 @@ pub struct Rule {
     /// Only in this time.
     pub window: Window,
     /// On which of those it acts.
-    pub occasion: Occasion,
+    pub trigger: Trigger,
     /// What it does.
     pub verdict: Verdict,
     /// Whether its wait moves a settable clock that several clients share, as those of a server do.
@@ -233,7 +233,7 @@ impl Rule {
             region: None,
             key: None,
             window: Window::default(),
-            occasion: Occasion::Every,
+            trigger: Trigger::Every,
             verdict,
             moves_clock: false,
             outage: None,
@@ -303,24 +303,24 @@ impl Rule {
     }
 
     /// Only on such occasions.
-    pub fn on(mut self, occasion: Occasion) -> Rule {
-        self.occasion = occasion;
+    pub fn on(mut self, trigger: Trigger) -> Rule {
+        self.trigger = trigger;
         self
     }
 
     /// Only the first `count` requests that match.
     pub fn first(self, count: u64) -> Rule {
-        self.on(Occasion::First(count))
+        self.on(Trigger::First(count))
     }
 
     /// Only the n-th request that matches, counted from 1.
     pub fn nth(self, number: u64) -> Rule {
-        self.on(Occasion::Nth(number))
+        self.on(Trigger::Nth(number))
     }
 
     /// Only this share of the requests that match, from 0 to 1, chosen by the twin's seed.
     pub fn share(self, share: f64) -> Rule {
-        self.on(Occasion::Share(share))
+        self.on(Trigger::Share(share))
     }
 
     /// Its wait moves a settable clock that several clients share.
@@ -404,7 +404,7 @@ impl fmt::Display for Rule {
                 write!(formatter, ", {what} {when}")?;
             }
         }
-        write!(formatter, ", {:?}", self.occasion)?;
+        write!(formatter, ", {:?}", self.trigger)?;
         if self.moves_clock {
             formatter.write_str(", moving the clock")?;
         }

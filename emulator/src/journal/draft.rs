@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::counts::Account;
-use super::request::{Act, Request, ScanSeen, Touch};
+use super::request::{ItemAction, ObservedScan, Request, Touch};
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::capacity::units::Units;
@@ -57,7 +57,7 @@ pub struct Draft {
     owner: Caller,
     request: Request,
     counts: Account,
-    scans: Vec<ScanSeen>,
+    scans: Vec<ObservedScan>,
     /// Entries that were carried out or refused, and those of them that were throttled.
     entries: u64,
     throttled: u64,
@@ -68,7 +68,7 @@ pub(super) struct Closed {
     pub owner: Caller,
     pub request: Request,
     pub counts: Account,
-    pub scans: Vec<ScanSeen>,
+    pub scans: Vec<ObservedScan>,
 }
 
 impl Draft {
@@ -192,7 +192,7 @@ impl Draft {
 
     /// It has read all of a table or an index, or a page of it.
     pub fn scan(&mut self, touch: &Touch, partition_keys: Vec<(Option<Name>, Name)>) {
-        self.scans.push(ScanSeen {
+        self.scans.push(ObservedScan {
             operation: self.request.operation.clone(),
             table: touch.table.clone(),
             index: touch.index.clone(),
@@ -243,9 +243,13 @@ impl Draft {
 }
 
 /// Whether an act is one of a range without a partition key.
-impl Act {
+impl ItemAction {
     /// What reading a range is, by whether it has a partition key.
-    pub const fn of_range(has_partition: bool) -> Act {
-        if has_partition { Act::Query } else { Act::Scan }
+    pub const fn of_range(has_partition: bool) -> ItemAction {
+        if has_partition {
+            ItemAction::Query
+        } else {
+            ItemAction::Scan
+        }
     }
 }

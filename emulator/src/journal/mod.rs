@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub use draft::{Draft, End};
 pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Metric, Samples};
-pub use request::{Act, Request, ScanSeen, Touch};
+pub use request::{ItemAction, ObservedScan, Request, Touch};
 
 use crate::caller::Caller;
 use crate::capacity::units::Units;
@@ -62,11 +62,11 @@ pub struct Journal {
     /// How many watch: whoever has asked by `watch`, and everybody between `begin` and `end`.
     watchers: AtomicUsize,
     asked: AtomicBool,
-    book: Mutex<Book>,
+    book: Mutex<JournalState>,
 }
 
 #[derive(Debug, Default)]
-struct Book {
+struct JournalState {
     accounts: BTreeMap<(Name, Name), Account>,
     counters: usize,
     minutes: Minutes,
@@ -74,7 +74,7 @@ struct Book {
     bytes: usize,
     /// Requests that were taken in since the journal was begun or cleared.
     taken: u64,
-    scans: Vec<ScanSeen>,
+    scans: Vec<ObservedScan>,
 }
 
 fn owned_by(owner: &Caller) -> (Name, Name) {
@@ -117,7 +117,7 @@ impl Journal {
     pub fn close(&self, draft: Draft, end: End) {
         let closed = draft.close(end);
         let mut book = self.book.lock();
-        let Book {
+        let JournalState {
             accounts,
             counters,
             minutes,
@@ -147,7 +147,7 @@ impl Journal {
     }
 
     /// The scans there were, each kind once, in the order in which they were first seen.
-    pub fn scans(&self) -> Vec<ScanSeen> {
+    pub fn scans(&self) -> Vec<ObservedScan> {
         self.book.lock().scans.clone()
     }
 
@@ -185,12 +185,12 @@ impl Journal {
 
     /// Forgets all that was seen. Who watches goes on.
     pub fn clear(&self) {
-        *self.book.lock() = Book::default();
+        *self.book.lock() = JournalState::default();
     }
 }
 
-impl Book {
-    fn add_scan(&mut self, scan: &ScanSeen) {
+impl JournalState {
+    fn add_scan(&mut self, scan: &ObservedScan) {
         if let Some(there) = self.scans.iter_mut().find(|there| there.is_like(scan)) {
             there.add(scan);
         } else if self.scans.len() < MOST_SCANS {
@@ -229,7 +229,7 @@ mod tests {
         draft.touch(Touch {
             key,
             write: Units::whole(1),
-            ..Touch::new(Act::Put, table.into())
+            ..Touch::new(ItemAction::Put, table.into())
         });
         draft.spend_write(&table.into(), None, Units::whole(1));
         journal.close(draft, End::OK);

@@ -11,7 +11,7 @@ use crate::value::{Map, Name};
 /// What a request did to an item, or to a range of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the API's own words, and those of transactions
-pub enum Act {
+pub enum ItemAction {
     Get,
     Put,
     Update,
@@ -23,19 +23,19 @@ pub enum Act {
     GetRecords,
 }
 
-impl Act {
+impl ItemAction {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Act::Get => "Get",
-            Act::Put => "Put",
-            Act::Update => "Update",
-            Act::Delete => "Delete",
-            Act::ConditionCheck => "ConditionCheck",
-            Act::Query => "Query",
-            Act::Scan => "Scan",
-            Act::SearchVectors => "SearchVectors",
-            Act::GetRecords => "GetRecords",
+            ItemAction::Get => "Get",
+            ItemAction::Put => "Put",
+            ItemAction::Update => "Update",
+            ItemAction::Delete => "Delete",
+            ItemAction::ConditionCheck => "ConditionCheck",
+            ItemAction::Query => "Query",
+            ItemAction::Scan => "Scan",
+            ItemAction::SearchVectors => "SearchVectors",
+            ItemAction::GetRecords => "GetRecords",
         }
     }
 }
@@ -44,7 +44,7 @@ impl Act {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Touch {
     /// What it did.
-    pub act: Act,
+    pub act: ItemAction,
     /// The table.
     pub table: Name,
     /// The index that was read, if one was.
@@ -63,7 +63,7 @@ pub struct Touch {
 
 impl Touch {
     /// Something that cost nothing yet.
-    pub fn new(act: Act, table: Name) -> Touch {
+    pub fn new(act: ItemAction, table: Name) -> Touch {
         Touch {
             act,
             table,
@@ -128,7 +128,7 @@ impl Request {
 
 /// A kind of scan that was seen: an operation of a caller that has read all of a table or an index.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ScanSeen {
+pub struct ObservedScan {
     /// The operation: `Scan`, or one that carries statements.
     pub operation: Name,
     /// The table.
@@ -147,15 +147,15 @@ pub struct ScanSeen {
     pub partition_keys: Vec<(Option<Name>, Name)>,
 }
 
-impl ScanSeen {
-    pub(super) fn is_like(&self, other: &ScanSeen) -> bool {
+impl ObservedScan {
+    pub(super) fn is_like(&self, other: &ObservedScan) -> bool {
         self.table == other.table
             && self.index == other.index
             && self.operation == other.operation
             && self.caller == other.caller
     }
 
-    pub(super) fn add(&mut self, other: &ScanSeen) {
+    pub(super) fn add(&mut self, other: &ObservedScan) {
         self.times += other.times;
         self.scanned += other.scanned;
         self.first = self.first.min(other.first);

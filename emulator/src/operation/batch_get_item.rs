@@ -15,12 +15,12 @@ use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-type Asked = (Text, KeysAndAttributes);
+type TableKeys = (Text, KeysAndAttributes);
 type Planned<'r> = (Get<'r>, &'r BatchKey);
 
 /// What was read of one table, and what was not.
 struct TableRead<'r> {
-    asked: &'r Asked,
+    asked: &'r TableKeys,
     items: Vec<Item>,
     unprocessed: Vec<&'r BatchKey>,
     projection: Option<Projection<'r>>,
@@ -169,7 +169,7 @@ fn check_members(request: &BatchGetItem, body: &[u8]) -> Result<Report, ApiError
 
 /// The projection of each table. A projection here and legacy attributes there do not go together, even on different
 /// tables.
-fn check_kinds<'r>(context: &Context<'r>, tables: &'r [Asked]) -> Result<Vec<Option<Projection<'r>>>, ApiError> {
+fn check_kinds<'r>(context: &Context<'r>, tables: &'r [TableKeys]) -> Result<Vec<Option<Projection<'r>>>, ApiError> {
     check::mixing(
         &[(
             "AttributesToGet",
@@ -191,14 +191,14 @@ fn check_kinds<'r>(context: &Context<'r>, tables: &'r [Asked]) -> Result<Vec<Opt
     checked.collect()
 }
 
-fn check_values(tables: &[Asked]) -> Result<(), ApiError> {
+fn check_values(tables: &[TableKeys]) -> Result<(), ApiError> {
     let mut keys = tables.iter().flat_map(|(_, asked)| asked.keys.iter().flatten());
     keys.find_map(|key| key.fault.clone()).map_or(Ok(()), Err)
 }
 
 /// The same key twice is found before any table is looked up: keys are compared as they were sent, and numbers that were
 /// written differently are read once.
-fn check_duplicates(tables: &[Asked]) -> Result<(), ApiError> {
+fn check_duplicates(tables: &[TableKeys]) -> Result<(), ApiError> {
     for (_, asked) in tables {
         let keys = asked.keys.as_deref().unwrap_or_default();
         for (at, key) in keys.iter().enumerate() {
@@ -212,7 +212,7 @@ fn check_duplicates(tables: &[Asked]) -> Result<(), ApiError> {
 
 fn plan<'r>(
     target: Target,
-    asked: &'r Asked,
+    asked: &'r TableKeys,
     projection: Option<Projection<'r>>,
 ) -> Result<(Vec<Planned<'r>>, TableRead<'r>), ApiError> {
     let of_table = &asked.1;

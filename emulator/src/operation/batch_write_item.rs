@@ -8,7 +8,7 @@ use crate::error::{ApiError, ErrorKind, Violations};
 use crate::execute::{self, Action, Context, Write, is_throttle};
 use crate::key::Key;
 use crate::limits;
-use crate::plan::{self, Guard, Target};
+use crate::plan::{self, Target, WriteCondition};
 use crate::request::{BatchWriteItem, WriteRequest};
 use crate::schema::ScalarType;
 use crate::value::{Map, SentItem, Text};
@@ -19,10 +19,10 @@ use crate::wire::object::Object;
 /// The writes of one table, as they were asked for and with the items that are put.
 struct TableWrites {
     name: Text,
-    writes: Vec<Asked>,
+    writes: Vec<ItemWrite>,
 }
 
-enum Asked {
+enum ItemWrite {
     Put(SentItem),
     Delete(Map),
 }
@@ -83,12 +83,12 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         for number in numbers {
             let mut entry = list.object();
             match &table.writes[*number] {
-                Asked::Put(sent) => {
+                ItemWrite::Put(sent) => {
                     let mut put = entry.object("PutRequest");
                     put.item("Item", &sent.item);
                     put.close();
                 }
-                Asked::Delete(key) => {
+                ItemWrite::Delete(key) => {
                     let mut delete = entry.object("DeleteRequest");
                     delete.map("Key", key);
                     delete.close();
@@ -177,9 +177,9 @@ fn read(request: BatchWriteItem) -> Result<Vec<TableWrites>, ApiError> {
             Some(put) => {
                 let sent = put.item.unwrap_or_default();
                 plan::check_item_size(&sent.item)?;
-                Ok(Asked::Put(sent))
+                Ok(ItemWrite::Put(sent))
             }
-            None => Ok(Asked::Delete(
+            None => Ok(ItemWrite::Delete(
                 write.delete_request.and_then(|delete| delete.key).unwrap_or_default(),
             )),
         }
@@ -194,11 +194,11 @@ fn read(request: BatchWriteItem) -> Result<Vec<TableWrites>, ApiError> {
 }
 
 /// The key of a write. Whatever is wrong about a put's key has the words of a key that does not fit.
-fn key_of(target: &Target, write: &Asked) -> Result<Key, ApiError> {
+fn key_of(target: &Target, write: &ItemWrite) -> Result<Key, ApiError> {
     let schema = &target.definition().key;
     match write {
-        Asked::Delete(key) => Key::of_key(schema, key),
-        Asked::Put(sent) => {
+        ItemWrite::Delete(key) => Key::of_key(schema, key),
+        ItemWrite::Put(sent) => {
             let fits = |name: &str, kind: ScalarType| sent.attributes.get(name).is_some_and(|value| kind.fits(value));
             if !schema
                 .attributes()
@@ -213,7 +213,7 @@ fn key_of(target: &Target, write: &Asked) -> Result<Key, ApiError> {
 
 /// The keys fit, and none comes twice: whichever fault comes first is said. A table may be asked for by its name and by its
 /// ARN, so `keys` has those of all tables.
-fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[Asked]) -> Result<(), ApiError> {
+fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[ItemWrite]) -> Result<(), ApiError> {
     keys.reserve(writes.len());
     for write in writes {
         let key = (target.table.ordinal, key_of(target, write)?);
@@ -225,9 +225,9 @@ fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[Asked]) -> 
     Ok(())
 }
 
-fn plan_write(target: Target, write: &Asked) -> Result<Write<'_>, ApiError> {
+fn plan_write(target: Target, write: &ItemWrite) -> Result<Write<'_>, ApiError> {
     match write {
-        Asked::Put(sent) => plan::put(target, sent, Guard::default()),
-        Asked::Delete(key) => plan::keyed(target, key, Action::Delete, Guard::default()),
+        ItemWrite::Put(sent) => plan::put(target, sent, WriteCondition::default()),
+        ItemWrite::Delete(key) => plan::keyed(target, key, Action::Delete, WriteCondition::default()),
     }
 }

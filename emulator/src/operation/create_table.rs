@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::description::{self, Look};
+use super::description::{self, TableView};
 use super::{account, check};
 use super::{one_of, policies};
 use crate::chance;
@@ -71,7 +71,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         "TableDescription",
         &table,
         &table.shape(),
-        Look::Created(context.now),
+        TableView::Created(context.now),
     );
     Ok(())
 }
@@ -146,7 +146,7 @@ pub(super) fn make(
     let arn = context.table_arn(&name);
     let active_at = context.now.plus(lag);
     let restored = extras.restored.map(|restored| Restored {
-        fails: context.aftermath().job_fault.is_some(),
+        fails: context.effects().job_fault.is_some(),
         ..restored
     });
     let fails_at = restored.as_ref().filter(|restored| restored.fails).map(|_| active_at);

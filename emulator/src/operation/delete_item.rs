@@ -1,11 +1,11 @@
 //! [DeleteItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html).
 
 use super::check;
-use super::single_write::{self, Asked};
+use super::single_write::{self, ReturnMembers};
 use crate::error::{ApiError, Violations};
 use crate::execute::{Action, Context};
 use crate::expression::Scope;
-use crate::plan::{self, Guard};
+use crate::plan::{self, WriteCondition};
 use crate::request::DeleteItem;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -17,7 +17,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     if request.key.is_none() {
         faults.missing("key");
     }
-    let asked = Asked {
+    let asked = ReturnMembers {
         capacity: request.return_consumed_capacity.as_ref(),
         values: request.return_values.as_ref(),
         metrics: request.return_item_collection_metrics.as_ref(),
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
         .map_err(ApiError::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;
-    let guard = Guard {
+    let guard = WriteCondition {
         condition: condition.or(expected),
         show_item: wanted.show_item,
     };

@@ -1,6 +1,6 @@
 //! [DeleteTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html).
 
-use super::description::{self, Look};
+use super::description::{self, TableView};
 use super::tags;
 use super::{account, backups, check};
 use crate::chance;
@@ -59,7 +59,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         let name = format!("{}$DeletedTableBackup", table.name);
         backups::make(context, table, name, BackupKind::System, gone);
     }
-    description::table(out, "TableDescription", table, &shape, Look::Deleted(now));
+    description::table(out, "TableDescription", table, &shape, TableView::Deleted(now));
     if let Some(region) = context.engine.catalog().region(&context.scope) {
         region.forget_deleted(&table.name, now);
     }
@@ -97,7 +97,7 @@ mod tests {
     use crate::error::ErrorKind;
     use crate::execute::{Action, State};
     use crate::operation;
-    use crate::plan::Guard;
+    use crate::plan::WriteCondition;
     use crate::storage::Scope;
     use crate::value::{AttributeValue, Map, SentItem};
     use crate::wire::envelope::Service;
@@ -140,8 +140,8 @@ mod tests {
             let item = SentItem::from(key.clone());
             let [kept, deleted] = ["kept", "deleted"].map(|name| plan::table(&context, name).unwrap());
             send(100, "DeleteTable", r#"{"TableName": "deleted"}"#);
-            let put = |target: &plan::Target| plan::put(target.clone(), &item, Guard::default());
-            let keyed = |action| plan::keyed(deleted.clone(), &key, action, Guard::default());
+            let put = |target: &plan::Target| plan::put(target.clone(), &item, WriteCondition::default());
+            let keyed = |action| plan::keyed(deleted.clone(), &key, action, WriteCondition::default());
             for write in [put(&deleted), keyed(Action::Delete)] {
                 let alone = execute::write(&context, &write.unwrap()).unwrap_err();
                 assert_eq!(alone.kind(), ErrorKind::ResourceNotFound);

@@ -5,7 +5,7 @@ use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::BulkOperationOnly;
-use crate::storage::{About, Counts, IndexBytes, Transfer, TransferKind};
+use crate::storage::{Counts, IndexBytes, Transfer, TransferKind, TransferRequest};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -40,7 +40,7 @@ pub(super) fn status(transfer: &Transfer, now: Moment) -> &'static str {
 
 /// Appends an answer that is a bulk operation's description; one that has just begun goes on, even if it takes no time.
 pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun: bool) {
-    let About::BulkPut(request) = &transfer.about else {
+    let TransferRequest::BulkPut(request) = &transfer.about else {
         return;
     };
     let mut answer = Object::open(out);

@@ -5,7 +5,7 @@ use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::{DescribeExport, ExportTableToPointInTime};
-use crate::storage::{About, Transfer, TransferKind};
+use crate::storage::{Transfer, TransferKind, TransferRequest};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -30,7 +30,7 @@ pub(super) fn status(transfer: &Transfer, now: Moment) -> &'static str {
 
 /// Appends an answer that is an export's description; one that has just begun goes on, even if it takes no time.
 pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun: bool) {
-    let About::Export(request) = &transfer.about else {
+    let TransferRequest::Export(request) = &transfer.about else {
         return;
     };
     let mut answer = Object::open(out);

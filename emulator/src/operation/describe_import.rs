@@ -4,7 +4,7 @@ use super::{describe_export, transfers};
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::{DescribeImport, ImportTable, S3BucketSource};
-use crate::storage::{About, Transfer, TransferKind};
+use crate::storage::{Transfer, TransferKind, TransferRequest};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 
 /// Appends an answer that is an import's description; one that has just begun goes on, even if it takes no time.
 pub(super) fn describe(out: &mut Writer, transfer: &Transfer, context: &Context<'_>, begun: bool) {
-    let About::Import(request) = &transfer.about else {
+    let TransferRequest::Import(request) = &transfer.about else {
         return;
     };
     let mut answer = Object::open(out);

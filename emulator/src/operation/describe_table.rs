@@ -1,7 +1,7 @@
 //! [DescribeTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html).
 
 use super::check;
-use super::description::{self, Look};
+use super::description::{self, TableView};
 use crate::error::ApiError;
 use crate::execute::{self, Context};
 use crate::plan;
@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         "Table",
         &target.table,
         &target.table.shape(),
-        Look::At(context.now),
+        TableView::At(context.now),
     );
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::wire::object::{List, Object};
 
 /// From where a table is looked at: answers that change a table show its transient state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum TableView {
     /// CreateTable's answer.
     Created(Moment),
     /// DeleteTable's answer.
@@ -24,20 +24,20 @@ pub enum Look {
     At(Moment),
 }
 
-impl Look {
+impl TableView {
     /// Whether a change on its way shows.
     fn shows(self, job: &Job) -> bool {
         match self {
-            Look::Created(_) | Look::Deleted(_) => false,
-            Look::Updated(_) => true,
-            Look::At(now) => job.runs(now),
+            TableView::Created(_) | TableView::Deleted(_) => false,
+            TableView::Updated(_) => true,
+            TableView::At(now) => job.runs(now),
         }
     }
 
     /// From when on things have happened.
     fn moment(self) -> Moment {
         match self {
-            Look::Created(now) | Look::Deleted(now) | Look::Updated(now) | Look::At(now) => now,
+            TableView::Created(now) | TableView::Deleted(now) | TableView::Updated(now) | TableView::At(now) => now,
         }
     }
 
@@ -50,8 +50,7 @@ impl Look {
     /// Whether a change on its way holds the whole table.
     fn holds_table(self, job: &Job) -> bool {
         // A step that takes no time has begun when its call answers.
-        let starts =
-            matches!((self, &job.work), (Look::Updated(now), Work::CreateIndex { allocated, .. }) if *allocated == now);
+        let starts = matches!((self, &job.work), (TableView::Updated(now), Work::CreateIndex { allocated, .. }) if *allocated == now);
         self.shows(job) && (starts || job.holds_table(self.moment()))
     }
 }
@@ -71,7 +70,7 @@ pub fn uuid(high: u64, low: u64) -> String {
 }
 
 /// Appends an answer whose one member is the table's description.
-pub fn table(out: &mut Writer, member: &'static str, table: &Table, shape: &Shape, look: Look) {
+pub fn table(out: &mut Writer, member: &'static str, table: &Table, shape: &Shape, look: TableView) {
     let mut answer = Object::open(out);
     let mut object = answer.object(member);
     describe(&mut object, table, shape, look);
@@ -79,18 +78,18 @@ pub fn table(out: &mut Writer, member: &'static str, table: &Table, shape: &Shap
     answer.close();
 }
 
-fn status(shape: &Shape, look: Look) -> &'static str {
+fn status(shape: &Shape, look: TableView) -> &'static str {
     match look {
-        Look::Created(_) => "CREATING",
-        Look::Deleted(_) => "DELETING",
-        Look::At(_) if shape.is_deleting() => "DELETING",
-        Look::At(now) if now < shape.active_at => "CREATING",
+        TableView::Created(_) => "CREATING",
+        TableView::Deleted(_) => "DELETING",
+        TableView::At(_) if shape.is_deleting() => "DELETING",
+        TableView::At(now) if now < shape.active_at => "CREATING",
         _ if shape.jobs.iter().any(|job| look.holds_table(job)) => "UPDATING",
         _ => "ACTIVE",
     }
 }
 
-fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
+fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: TableView) {
     let definition = &*shape.definition;
     let status = status(shape, look);
     let settled = matches!(status, "ACTIVE" | "UPDATING");
@@ -106,7 +105,7 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: Look) {
     table_throughput(object, definition, &jobs, look.moment());
     billing(object, definition, &jobs, status);
     object.boolean("DeletionProtectionEnabled", definition.deletion_protection);
-    if matches!(look, Look::Deleted(_)) {
+    if matches!(look, TableView::Deleted(_)) {
         return;
     }
     object.timestamp("CreationDateTime", table.created);
@@ -327,7 +326,7 @@ fn vector_indexes(
     (table, census): (&Table, &Census),
     shape: &Shape,
     settled: bool,
-    look: Look,
+    look: TableView,
 ) {
     let jobs = || shape.jobs.iter().filter(|job| look.shows(job));
     let mut all: Vec<(&VectorIndex, Option<&Job>)> = Vec::with_capacity(shape.definition.vectors.len());
@@ -396,7 +395,7 @@ fn global_indexes(
     (table, census): (&Table, &Census),
     shape: &Shape,
     settled: bool,
-    look: Look,
+    look: TableView,
 ) {
     let mut all: Vec<(&Index, Option<&Job>)> = Vec::with_capacity(shape.definition.globals.len());
     for index in &shape.definition.globals {
@@ -428,7 +427,7 @@ fn global_index(
     (index, there): (&Index, Throughput),
     job: Option<&Job>,
     settled: bool,
-    look: Look,
+    look: TableView,
 ) {
     let mut old = None;
     let mut status = if settled { "ACTIVE" } else { "CREATING" };
@@ -481,7 +480,7 @@ fn shown_limits(definition: &Definition, jobs: &[&Job]) -> Option<OnDemandThroug
 }
 
 /// What served at once before a change that is on its way.
-fn old_warm(jobs: &[Job], of: Option<&Name>, look: Look) -> Option<Throughput> {
+fn old_warm(jobs: &[Job], of: Option<&Name>, look: TableView) -> Option<Throughput> {
     let mut shown = jobs.iter().filter(|job| look.shows(job));
     shown.find_map(|job| match &job.work {
         Work::Warm { index, was } if index.as_ref() == of => Some(*was),
@@ -495,10 +494,10 @@ fn grown(
     index: Option<&str>,
     warm: Option<Throughput>,
     (billing, provisioned): (BillingMode, Throughput),
-    look: Look,
+    look: TableView,
 ) -> Throughput {
     let warm = warm.unwrap_or_else(|| initial_warm(billing, provisioned));
-    let Look::At(now) = look else { return warm };
+    let TableView::At(now) = look else { return warm };
     if billing == BillingMode::Provisioned || !table.capacity.is_counted() {
         return warm;
     }

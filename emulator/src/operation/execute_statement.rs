@@ -15,7 +15,7 @@ use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// What a statement was asked to do besides what it says.
-struct Asked {
+struct ResponseOptions {
     report: Report,
     show_item: bool,
 }
@@ -32,7 +32,7 @@ fn carry_out(
     context: &Context<'_>,
     request: &ExecuteStatement,
     parameters: Option<Vec<AttributeValue>>,
-    asked: &Asked,
+    asked: &ResponseOptions,
     out: &mut Writer,
 ) -> Result<(), ApiError> {
     let text = request.statement.as_deref().unwrap_or_default();
@@ -54,7 +54,7 @@ fn carry_out(
     page.run(context, &prepared, out)
 }
 
-fn check_members(request: &ExecuteStatement) -> Result<Asked, ApiError> {
+fn check_members(request: &ExecuteStatement) -> Result<ResponseOptions, ApiError> {
     let mut faults = Violations::new();
     let (statement, parameters) = (request.statement.as_ref(), request.parameters.as_ref());
     statement::check_members(&mut faults, "", statement, parameters);
@@ -72,11 +72,16 @@ fn check_members(request: &ExecuteStatement) -> Result<Asked, ApiError> {
     }
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
     faults.finish()?;
-    Ok(Asked { report, show_item })
+    Ok(ResponseOptions { report, show_item })
 }
 
 /// A statement that writes one item. `Limit`, `ConsistentRead` and `NextToken` mean nothing to it.
-fn write(context: &Context<'_>, prepared: &Prepared, asked: &Asked, out: &mut Writer) -> Result<(), ApiError> {
+fn write(
+    context: &Context<'_>,
+    prepared: &Prepared,
+    asked: &ResponseOptions,
+    out: &mut Writer,
+) -> Result<(), ApiError> {
     let key;
     let statement = prepared.bind()?;
     let target = statement::table(context, prepared)?;

@@ -1,7 +1,7 @@
 //! [ExecuteTransaction](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html).
 
 use super::check::{self, Report};
-use super::transaction::{self, Items, Turn};
+use super::transaction::{self, Attempt, Items};
 use super::{dump, output, statement};
 use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     }
     let (keys, steps) = steps(context, &sent, &prepared)?;
     let token = request.client_request_token.as_ref();
-    let again = transaction::begin(context, token, || fingerprint)? == Turn::Again;
+    let again = transaction::begin(context, token, || fingerprint)? == Attempt::Again;
     let result = if reads {
         read(context, &steps, &keys, report, out)
     } else if again {

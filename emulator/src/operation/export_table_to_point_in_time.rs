@@ -10,7 +10,7 @@ use crate::execute::{self, Context};
 use crate::limits;
 use crate::plan::Target;
 use crate::request::{ExportTableToPointInTime, IncrementalExportSpecification, S3BucketSource};
-use crate::storage::{About, Counts, Recovery, Snapshot, Transfer};
+use crate::storage::{Counts, Recovery, Snapshot, Transfer, TransferRequest};
 use crate::transfer::{Export, Format, Span};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         target.table.id.clone(),
     );
     let echoed = transfers::echoed(body, &["FilterSpecification", "IncrementalExportSpecification"]);
-    let about = About::Export(request.clone());
+    let about = TransferRequest::Export(request.clone());
     match transfers::begin(context, place, about, echoed, request.client_token.as_ref()) {
         Start::Same(transfer) => describe_export::describe(out, &transfer, context.now, false),
         Start::Conflict => return Err(ApiError::export_conflict()),
@@ -188,7 +188,7 @@ fn bounds(
     Ok((from, to))
 }
 
-/// Hands the export to the depot. What becomes of it shows when it is done.
+/// Passes the export to the object store; its outcome shows when it is done.
 fn carry_out(
     context: &Context<'_>,
     transfer: &Transfer,
@@ -225,7 +225,7 @@ fn carry_out(
         parts,
         ..export
     };
-    let written = transfers::depot(context).and_then(|depot| depot.export(&export));
+    let written = transfers::object_store(context).and_then(|object_store| object_store.export(&export));
     let counts = Counts {
         processed: export.count() as u64,
         bytes: billed_bytes,

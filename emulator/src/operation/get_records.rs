@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::streams::{self, ShardIterator};
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Context};
-use crate::journal::{Act, Touch};
+use crate::journal::{ItemAction, Touch};
 use crate::limits;
 use crate::request::GetRecords;
 use crate::storage::{Record, Sequence, Stream};
@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     context.tell(|draft| {
         let bytes = slice.records.iter().map(|record| record.size() as u64).sum();
         draft.name_table(&stream.table);
-        draft.touch(Touch::new(Act::GetRecords, stream.table.clone()));
+        draft.touch(Touch::new(ItemAction::GetRecords, stream.table.clone()));
         let last = slice.records.last();
         let age = last.map_or(Duration::ZERO, |record| context.now.since(record.created));
         let counts = (slice.records.len() as u64, bytes);

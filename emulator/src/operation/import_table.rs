@@ -13,7 +13,7 @@ use crate::limits;
 use crate::plan;
 use crate::request::{CreateTable, CsvOptions, ImportTable, ItemRecord};
 use crate::schema::Definition;
-use crate::storage::{About, Counts, Table, Transfer, TransferKind};
+use crate::storage::{Counts, Table, Transfer, TransferKind, TransferRequest};
 use crate::transfer::{Failure, Format, Record, Source};
 use crate::value::{Item, Name, Text};
 use crate::wire::decode::Decode;
@@ -32,13 +32,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     context.judge_control(&name)?;
     let echoed = transfers::echoed(body, &["InputFormatOptions", "TableCreationParameters"]);
     let place = (name.clone(), context.table_arn(&name), String::new());
-    let about = About::Import(Box::new(request.clone()));
+    let about = TransferRequest::Import(Box::new(request.clone()));
     // A token that goes on is looked at before the table, which it has made itself.
     if let Some(token) = &request.client_token
         && let Some(there) = running(context, token)
     {
         return match &there.about {
-            About::Import(other) if **other == request => {
+            TransferRequest::Import(other) if **other == request => {
                 describe_import::describe(out, &there, context, false);
                 Ok(())
             }
@@ -206,7 +206,7 @@ fn import(
     }
     let mut items: Vec<(Key, Item)> = Vec::new();
     let source = source(request, &definition);
-    counts.bytes = transfers::depot(context)?.read(&source, &mut |record: Record| {
+    counts.bytes = transfers::object_store(context)?.read(&source, &mut |record: Record| {
         counts.processed += 1;
         match record.read.ok().and_then(|record| item(&definition, record)) {
             Some(item) => items.push(item),

@@ -5,7 +5,7 @@ use super::transfers::{self, Listing};
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::ListExports;
-use crate::storage::{About, TransferKind};
+use crate::storage::{TransferKind, TransferRequest};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     transfers::list(context, out, &listing, |object, transfer| {
         object.string("ExportArn", &transfer.arn);
         object.string("ExportStatus", describe_export::status(transfer, context.now));
-        if let About::Export(request) = &transfer.about {
+        if let TransferRequest::Export(request) = &transfer.about {
             object.string("ExportType", request.export_type.as_deref().unwrap_or("FULL_EXPORT"));
         }
     })

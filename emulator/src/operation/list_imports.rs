@@ -5,7 +5,7 @@ use super::transfers::{self, Listing};
 use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::ListImports;
-use crate::storage::{About, TransferKind};
+use crate::storage::{TransferKind, TransferRequest};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         member: "ImportSummaryList",
     };
     transfers::list(context, out, &listing, |object, transfer| {
-        if let About::Import(request) = &transfer.about {
+        if let TransferRequest::Import(request) = &transfer.about {
             let status = describe_import::status(transfer, context, false);
             describe_import::head(object, transfer, request, context, status);
         }

@@ -90,7 +90,7 @@ mod update_table;
 mod update_table_replica_auto_scaling;
 mod update_time_to_live;
 
-pub use control::{Allowed, Asked, answer as control_answer};
+pub use control::{Allowed, ControlRequest, answer as control_answer};
 
 use crate::error::ApiError;
 use crate::execute::Context;
@@ -247,7 +247,7 @@ pub struct Control {
     /// Whether a request for it has a body; `None`: it may have one.
     pub takes_body: Option<bool>,
     /// Carries it out: appends the answer's body.
-    pub run: fn(&Asked<'_>, &mut Writer) -> Result<(), Refusal>,
+    pub run: fn(&ControlRequest<'_>, &mut Writer) -> Result<(), Refusal>,
 }
 
 macro_rules! controls {

@@ -1,11 +1,11 @@
 //! [PutItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
 
 use super::check;
-use super::single_write::{self, Asked};
+use super::single_write::{self, ReturnMembers};
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
 use crate::expression::Scope;
-use crate::plan::{self, Guard};
+use crate::plan::{self, WriteCondition};
 use crate::request::PutItem;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     if item.is_none() {
         faults.missing("item");
     }
-    let asked = Asked {
+    let asked = ReturnMembers {
         capacity: request.return_consumed_capacity.as_ref(),
         values: request.return_values.as_ref(),
         metrics: request.return_item_collection_metrics.as_ref(),
@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     plan::check_item_size(&sent.item)?;
     scope.check_all_used().map_err(ApiError::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;
-    let guard = Guard {
+    let guard = WriteCondition {
         condition: condition.or(expected),
         show_item: wanted.show_item,
     };

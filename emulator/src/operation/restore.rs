@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::create_table::quota::Of;
 use super::create_table::{self, Extras, definition, shape, vector};
-use super::description::{self, Look};
+use super::description::{self, TableView};
 use super::{check, one_of};
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
@@ -259,7 +259,7 @@ pub fn make(
         "TableDescription",
         &table,
         &table.shape(),
-        Look::Created(context.now),
+        TableView::Created(context.now),
     );
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::wire::object::Object;
 
 /// What a write was asked to say afterwards.
 #[derive(Clone, Copy)]
-pub struct Wanted {
+pub struct ReturnOptions {
     /// `ReturnConsumedCapacity`.
     pub report: Report,
     /// `ReturnItemCollectionMetrics`.
@@ -24,7 +24,7 @@ pub struct Wanted {
 }
 
 /// The members that ask for it.
-pub struct Asked<'r> {
+pub struct ReturnMembers<'r> {
     /// `ReturnConsumedCapacity`.
     pub capacity: Option<&'r Text>,
     /// `ReturnValues`.
@@ -35,9 +35,9 @@ pub struct Asked<'r> {
     pub on_failure: Option<&'r Text>,
 }
 
-impl Asked<'_> {
+impl ReturnMembers<'_> {
     /// Checks the words, in the order in which PutItem and DeleteItem name their faults.
-    pub fn check(&self, faults: &mut Violations) -> Wanted {
+    pub fn check(&self, faults: &mut Violations) -> ReturnOptions {
         let report = check::return_consumed_capacity(faults, self.capacity);
         if check::return_values(self.values).is_none() {
             faults.push(check::unknown_return_values());
@@ -45,7 +45,7 @@ impl Asked<'_> {
         let metrics = check::return_item_collection_metrics(faults, self.metrics);
         let path = "returnValuesOnConditionCheckFailure";
         let show_item = check::return_values_on_failure(faults, self.on_failure, path);
-        Wanted {
+        ReturnOptions {
             report,
             metrics,
             show_item,
@@ -97,7 +97,7 @@ pub fn condition<'r>(scope: &mut Scope<'r>, text: Option<&'r Text>) -> Result<Op
 pub fn run(
     context: &Context<'_>,
     write: &Write<'_>,
-    wanted: Wanted,
+    wanted: ReturnOptions,
     out: &mut Writer,
     attributes: impl FnOnce(&Change, &mut Object<'_>),
 ) -> Result<(), ApiError> {

@@ -11,9 +11,9 @@ use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
 use crate::execute::{self, Context};
 use crate::expression::{ExpressionKind, Scope};
 use crate::limits;
-use crate::plan::{self, Guard, Target};
+use crate::plan::{self, Target, WriteCondition};
 use crate::request::{InputS3Configuration, ItemRecord, OutputS3Configuration, StartBulkPutItems};
-use crate::storage::{About, Counts, IndexBytes, Table, Transfer, Work};
+use crate::storage::{Counts, IndexBytes, Table, Transfer, TransferRequest, Work};
 use crate::transfer::{Failure, Format, Record, Rejected, Report, Source};
 use crate::value::{Item, Name, SentItem};
 use crate::wire::decode::Decode;
@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let table = &target.table;
     let place = (table.name.clone(), table.arn.clone(), table.id.clone());
     let echoed = transfers::echoed(body, &["InputS3Configuration", "OutputS3Configuration"]);
-    let about = About::BulkPut(request.clone());
+    let about = TransferRequest::BulkPut(request.clone());
     match transfers::begin(context, place, about, echoed, request.client_token.as_ref()) {
         Start::Same(transfer) => describe_bulk_operation::describe(out, &transfer, context.now, false),
         Start::Conflict => return Err(ApiError::idempotent_mismatch()),
@@ -133,7 +133,7 @@ fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
 
 /// Reads the records and writes their items. What becomes of it shows when it is done; the items are there before.
 fn carry_out(context: &Context<'_>, transfer: &Transfer, request: &StartBulkPutItems, target: &Target) {
-    let mut load = Load {
+    let mut load = BulkLoad {
         context,
         target,
         counts: Counts::default(),
@@ -158,7 +158,7 @@ fn rate(context: &Context<'_>, table: &Table, most: Option<i64>) -> Option<u64> 
 }
 
 /// A bulk operation that is being carried out.
-struct Load<'l> {
+struct BulkLoad<'l> {
     context: &'l Context<'l>,
     target: &'l Target,
     counts: Counts,
@@ -168,13 +168,13 @@ struct Load<'l> {
     unmet: Vec<Rejected>,
 }
 
-impl Load<'_> {
+impl BulkLoad<'_> {
     fn run(&mut self, transfer: &Transfer, request: &StartBulkPutItems) -> Result<(), Failure> {
         if let Some(failure) = self.context.job_failure() {
             return Err(failure);
         }
         let input = request.input.clone().unwrap_or_default();
-        let depot = transfers::depot(self.context)?;
+        let object_store = transfers::object_store(self.context)?;
         let bucket = input.source.s3_bucket.unwrap_or_default();
         let source = Source {
             bucket: bucket.to_string(),
@@ -185,10 +185,10 @@ impl Load<'_> {
             compression: transfers::compression(input.input_compression_type.as_ref()),
             ..Source::default()
         };
-        self.counts.bytes = depot.read(&source, &mut |record| self.take(record))?;
+        self.counts.bytes = object_store.read(&source, &mut |record| self.take(record))?;
         let output = request.output.clone().unwrap_or_default();
         let wants = |word: &str| output.output_type.iter().flatten().any(|each| each == word);
-        depot.report(&Report {
+        object_store.report(&Report {
             arn: transfer.arn.clone(),
             bucket: output.place.s3_bucket.clone().unwrap_or(bucket).to_string(),
             prefix: output
@@ -245,7 +245,7 @@ impl Load<'_> {
         let condition = condition.map(|text| scope.condition(ExpressionKind::Condition, text));
         let condition = condition.transpose()?;
         scope.check_all_used()?;
-        let guard = Guard {
+        let guard = WriteCondition {
             condition,
             show_item: true,
         };

@@ -9,7 +9,7 @@ use crate::expression::Condition;
 use crate::key;
 use crate::limits;
 use crate::partiql::{self, Prepared, Returning, Statement};
-use crate::plan::{self, Guard, Target};
+use crate::plan::{self, Target, WriteCondition};
 use crate::request::BatchStatement;
 use crate::schema::KeySchema;
 use crate::value::{AttributeValue, Map, Text};
@@ -108,7 +108,7 @@ pub fn write<'r>(
     key: &'r Map,
     show_item: bool,
 ) -> Result<Write<'r>, ApiError> {
-    let guard = |condition: Option<Condition<'r>>| Guard { condition, show_item };
+    let guard = |condition: Option<Condition<'r>>| WriteCondition { condition, show_item };
     match statement {
         Statement::Insert(sent) => {
             plan::check_item_size(&sent.item)?;

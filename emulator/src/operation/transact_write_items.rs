@@ -1,7 +1,7 @@
 //! [TransactWriteItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
 
 use super::check::{self, Report};
-use super::transaction::{self, Items, Turn};
+use super::transaction::{self, Attempt, Items};
 use super::{dump, output, single_write};
 use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
@@ -10,7 +10,7 @@ use crate::execute::{self, Action, Context, Write};
 use crate::expression::{Condition, Scope, Update};
 use crate::key;
 use crate::limits;
-use crate::plan::{self, Guard, Target};
+use crate::plan::{self, Target, WriteCondition};
 use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
 use crate::value::{Map, SentItem, Text};
 use crate::wire::decode::Decode;
@@ -21,7 +21,7 @@ use crate::wire::object::Object;
 struct Step<'r> {
     table: &'r str,
     kind: Kind<'r>,
-    guard: Guard<'r>,
+    guard: WriteCondition<'r>,
 }
 
 enum Kind<'r> {
@@ -58,7 +58,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         .try_for_each(|(step, target)| check_empty_keys(step, target))?;
     check_size(&steps)?;
     let token = request.client_request_token.as_ref();
-    if transaction::begin(context, token, || fingerprint(actions))? == Turn::Again {
+    if transaction::begin(context, token, || fingerprint(actions))? == Attempt::Again {
         return replay(context, &steps, &targets, report, out);
     }
     let result = carry_out(context, steps, &targets);
@@ -226,7 +226,7 @@ impl<'r> Members<'r> {
         let update = update.map(|text| scope.update(text)).transpose()?;
         let condition: Option<Condition<'r>> = single_write::condition(&mut scope, self.condition)?;
         scope.check_all_used()?;
-        let guard = Guard {
+        let guard = WriteCondition {
             condition,
             show_item: self.on_failure.is_some_and(|word| word == "ALL_OLD"),
         };

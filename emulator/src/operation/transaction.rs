@@ -33,7 +33,7 @@ pub fn check_count(faults: &mut Violations, count: usize, dump: impl FnOnce() ->
 
 /// Whether a transaction comes for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum Attempt {
     /// It is to be carried out; with a token, its end must be told.
     First,
     /// It was carried out before.
@@ -41,12 +41,16 @@ pub enum Turn {
 }
 
 /// Takes the token of a transaction, if it has one; `fingerprint` says what it stands for.
-pub fn begin(context: &Context<'_>, token: Option<&Text>, fingerprint: impl FnOnce() -> u64) -> Result<Turn, ApiError> {
-    let Some(token) = token else { return Ok(Turn::First) };
+pub fn begin(
+    context: &Context<'_>,
+    token: Option<&Text>,
+    fingerprint: impl FnOnce() -> u64,
+) -> Result<Attempt, ApiError> {
+    let Some(token) = token else { return Ok(Attempt::First) };
     let tokens = context.engine.tokens();
     match tokens.begin(&context.scope, token, fingerprint(), context.now) {
-        Known::New => Ok(Turn::First),
-        Known::Done => Ok(Turn::Again),
+        Known::New => Ok(Attempt::First),
+        Known::Done => Ok(Attempt::Again),
         Known::Running => Err(ApiError::transaction_in_progress()),
         Known::Mismatch => Err(ApiError::idempotent_mismatch()),
         Known::Full => {

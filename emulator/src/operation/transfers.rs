@@ -10,8 +10,8 @@ use crate::clock::Moment;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Context;
 use crate::request::S3BucketSource;
-use crate::storage::{About, Begun, Transfer, TransferKind};
-use crate::transfer::{Compression, Depot, Failure};
+use crate::storage::{StartOutcome, Transfer, TransferKind, TransferRequest};
+use crate::transfer::{Compression, Failure, ObjectStore};
 use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -56,7 +56,7 @@ pub enum Start {
 pub fn begin(
     context: &Context<'_>,
     (name, table_arn, table_id): (Name, String, String),
-    about: About,
+    about: TransferRequest,
     echoed: Vec<(&'static str, String)>,
     token: Option<&Text>,
 ) -> Start {
@@ -65,9 +65,9 @@ pub fn begin(
     let taken = |arn: &str| region.transfers.has(kind, arn);
     let arn = arn::new_arn(context, &table_arn, resource(kind), taken);
     let asked = match &about {
-        About::Export(request) => format!("{request:?}"),
-        About::Import(request) => format!("{request:?}"),
-        About::BulkPut(request) => format!("{request:?}"),
+        TransferRequest::Export(request) => format!("{request:?}"),
+        TransferRequest::Import(request) => format!("{request:?}"),
+        TransferRequest::BulkPut(request) => format!("{request:?}"),
     };
     let fingerprint = StableHash::new(0).bytes(asked.as_bytes()).finish();
     let mut transfer = Transfer::new(arn, (name, table_arn, table_id), about);
@@ -85,9 +85,9 @@ pub fn begin(
         }
     };
     match region.transfers.begin(transfer, holds) {
-        Begun::New(transfer) => Start::New(transfer),
-        Begun::Same(transfer) => Start::Same(transfer),
-        Begun::Other => Start::Conflict,
+        StartOutcome::New(transfer) => Start::New(transfer),
+        StartOutcome::Same(transfer) => Start::Same(transfer),
+        StartOutcome::Other => Start::Conflict,
     }
 }
 
@@ -100,8 +100,8 @@ pub fn end(context: &Context<'_>, table: &str, arn: &str) -> Moment {
 }
 
 /// The buckets; without any, no bucket is there.
-pub fn depot<'e>(context: &Context<'e>) -> Result<&'e dyn Depot, Failure> {
-    context.engine.depot().ok_or_else(Failure::no_such_bucket)
+pub fn object_store<'e>(context: &Context<'e>) -> Result<&'e dyn ObjectStore, Failure> {
+    context.engine.object_store().ok_or_else(Failure::no_such_bucket)
 }
 
 /// The members of the body that answers show as they were sent.

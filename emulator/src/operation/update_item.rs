@@ -1,12 +1,12 @@
 //! [UpdateItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html).
 
 use super::check::{self, ReturnValues, words};
-use super::single_write::{self, Wanted};
+use super::single_write::{self, ReturnOptions};
 use crate::change::Change;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{Action, Context};
 use crate::expression::{ExpressionKind, Scope, Update, legacy};
-use crate::plan::{self, Guard};
+use crate::plan::{self, WriteCondition};
 use crate::request::UpdateItem;
 use crate::value::Item;
 use crate::wire::decode::Decode;
@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         .map_err(ApiError::enveloped)?;
     let target = single_write::table(context, request.table_name.as_ref())?;
     let shape = std::sync::Arc::clone(&target.shape);
-    let guard = Guard {
+    let guard = WriteCondition {
         condition: condition.or(expected),
         show_item: wanted.show_item,
     };
@@ -66,7 +66,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 }
 
 /// Without a key the older layer speaks, all faults at once; with one the newer, one fault at a time.
-fn wanted(request: &UpdateItem) -> Result<Wanted, ApiError> {
+fn wanted(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
     let capacity = request.return_consumed_capacity.as_ref();
     let on_failure = request.return_values_on_condition_check_failure.as_ref();
     let failure_path = "returnValuesOnConditionCheckFailure";
@@ -99,7 +99,7 @@ fn wanted(request: &UpdateItem) -> Result<Wanted, ApiError> {
     let mut faults = Violations::new();
     let report = check::return_consumed_capacity(&mut faults, capacity);
     faults.finish()?;
-    Ok(Wanted {
+    Ok(ReturnOptions {
         report,
         metrics,
         show_item,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 
-use super::description::{self, Look};
+use super::description::{self, TableView};
 use super::{account, check};
 use crate::clock::Moment;
 use crate::error::ApiError;
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let others = account::reserved_by_others(context, &table.name);
     let shape = table.reshape(context.now, |shape| {
         let was = Arc::clone(&shape.definition);
-        let mut edit = Edit {
+        let mut edit = TableUpdate {
             context,
             table,
             shape,
@@ -52,20 +52,20 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         })
     })?;
     let shape = backfill::run(context, table, shape);
-    let look = Look::Updated(context.now);
+    let look = TableView::Updated(context.now);
     description::table(out, "TableDescription", table, &shape, look);
     Ok(())
 }
 
 /// A change of a table's shape, under all locks of the table. If it fails nothing has changed.
-struct Edit<'e> {
+struct TableUpdate<'e> {
     context: &'e Context<'e>,
     table: &'e Table,
     shape: &'e mut Shape,
     request: &'e UpdateTable,
 }
 
-impl Edit<'_> {
+impl TableUpdate<'_> {
     fn run(&mut self) -> Result<(), ApiError> {
         let now = self.context.now;
         let name = &self.table.name;
@@ -138,7 +138,7 @@ mod tests {
     use crate::expression::Scope as Expressions;
     use crate::key::Key;
     use crate::operation;
-    use crate::plan::Guard;
+    use crate::plan::WriteCondition;
     use crate::request::Substitutions;
     use crate::storage::Scope;
     use crate::value::{AttributeValue, Map, SentItem};
@@ -193,10 +193,10 @@ mod tests {
             charged: true,
         };
         let refused = [
-            plan::put(target.clone(), &bad, Guard::default()).unwrap(),
-            plan::keyed(target.clone(), &key, action, Guard::default()).unwrap(),
+            plan::put(target.clone(), &bad, WriteCondition::default()).unwrap(),
+            plan::keyed(target.clone(), &key, action, WriteCondition::default()).unwrap(),
         ];
-        let served = plan::put(target.clone(), &good, Guard::default()).unwrap();
+        let served = plan::put(target.clone(), &good, WriteCondition::default()).unwrap();
         send("UpdateTable", INDEX);
         for write in refused {
             let alone = execute::write(&context, &write).unwrap_err();

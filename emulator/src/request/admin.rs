@@ -5,7 +5,7 @@ use crate::value::Text;
 
 /// A member of which only a part is kept, and what is wrong about the whole.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judged<T> {
+pub struct Validated<T> {
     /// What is kept.
     pub kept: T,
     /// What is wrong, as far as the model tells.

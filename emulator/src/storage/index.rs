@@ -23,18 +23,18 @@ use queue::Queue;
 const LONG_QUEUE: usize = 64;
 
 /// What an index keeps: an entry that has a size.
-pub trait Kept: Clone + Send + 'static {
+pub trait IndexEntry: Clone + Send + 'static {
     /// The bytes it counts for.
     fn bytes(&self) -> usize;
 }
 
-impl Kept for Item {
+impl IndexEntry for Item {
     fn bytes(&self) -> usize {
         self.size()
     }
 }
 
-impl Kept for vector::Entry {
+impl IndexEntry for vector::Entry {
     fn bytes(&self) -> usize {
         self.size()
     }
@@ -42,7 +42,7 @@ impl Kept for vector::Entry {
 
 /// The entries of an index that is fed by a queue, and those on their way to it.
 #[derive(Debug)]
-pub struct Fed<E: Kept> {
+pub struct QueuedIndex<E: IndexEntry> {
     entries: RwLock<Entries<E>>,
     queue: Mutex<Queue<E>>,
     /// The queue's length, to be asked without its lock.
@@ -50,33 +50,33 @@ pub struct Fed<E: Kept> {
 }
 
 /// A global index.
-pub type GlobalIndex = Fed<Item>;
+pub type GlobalIndex = QueuedIndex<Item>;
 /// What a vector index holds.
-pub type VectorEntries = Fed<vector::Entry>;
+pub type VectorEntries = QueuedIndex<vector::Entry>;
 
 #[derive(Debug)]
-struct Entries<E: Kept> {
+struct Entries<E: IndexEntry> {
     map: BTreeMap<Key, E>,
     bytes: usize,
     reclaimer: Reclaimer,
 }
 
-impl<E: Kept> Drop for Entries<E> {
+impl<E: IndexEntry> Drop for Entries<E> {
     fn drop(&mut self) {
         self.reclaimer.reclaim(self.map.len(), std::mem::take(&mut self.map));
     }
 }
 
-impl<E: Kept> Default for Fed<E> {
-    fn default() -> Fed<E> {
-        Fed::new(Reclaimer::default())
+impl<E: IndexEntry> Default for QueuedIndex<E> {
+    fn default() -> QueuedIndex<E> {
+        QueuedIndex::new(Reclaimer::default())
     }
 }
 
-impl<E: Kept> Fed<E> {
+impl<E: IndexEntry> QueuedIndex<E> {
     /// An empty index, whose entries are freed by `reclaimer`.
-    pub fn new(reclaimer: Reclaimer) -> Fed<E> {
-        Fed {
+    pub fn new(reclaimer: Reclaimer) -> QueuedIndex<E> {
+        QueuedIndex {
             entries: RwLock::new(Entries {
                 map: BTreeMap::new(),
                 bytes: 0,
@@ -246,7 +246,7 @@ fn clones(map: &BTreeMap<Key, vector::Entry>, range: &KeyRange) -> Vec<vector::E
     found.map(|(_, entry)| entry.clone()).collect()
 }
 
-impl<E: Kept> Entries<E> {
+impl<E: IndexEntry> Entries<E> {
     fn apply(&mut self, update: Update<E>) {
         let gone = update.remove.and_then(|key| self.map.remove(&key));
         self.bytes -= gone.map_or(0, |entry| entry.bytes());

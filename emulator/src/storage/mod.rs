@@ -31,10 +31,10 @@ pub use catalog::{Catalog, Region, Scope};
 pub use census::{Census, Count};
 pub use delay::Propagation;
 pub use history::{History, Past};
-pub use index::{Fed, GlobalIndex, Kept, Update, VectorEntries};
+pub use index::{GlobalIndex, IndexEntry, QueuedIndex, Update, VectorEntries};
 pub use items::Items;
 pub use job::{Job, Recent, Work};
-pub use partition::{Contents, Due, Expiry, Landing, Partition};
+pub use partition::{Contents, Due, Expiry, Partition, PendingTransaction};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use recovery::{ItemChange, Recovery, RecoveryLog, RecoveryLogs};
 pub use snapshot::{Restored, Snapshot};
@@ -42,4 +42,4 @@ pub use stream::{
     Event, Position, Reader, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,
 };
 pub use table::{PARTITIONS, Shape, Stage, Table};
-pub use transfers::{About, Begun, Counts, IndexBytes, Progress, Transfer, TransferKind, Transfers};
+pub use transfers::{Counts, IndexBytes, Progress, StartOutcome, Transfer, TransferKind, TransferRequest, Transfers};

@@ -52,7 +52,7 @@ pub struct Contents {
     /// What was there, while reads may be stale.
     history: Option<Box<History>>,
     /// The items that running transactions hold.
-    marks: BTreeMap<Key, Mark>,
+    marks: BTreeMap<Key, TransactionHold>,
     /// When those transactions are carried out.
     landings: BTreeSet<(Moment, Key)>,
     reclaimer: Reclaimer,
@@ -70,15 +70,15 @@ impl Drop for Contents {
 
 /// An item that a running transaction holds.
 #[derive(Clone, Debug)]
-struct Mark {
-    then: Landing,
+struct TransactionHold {
+    then: PendingTransaction,
     /// A deletion that fell due meanwhile, and waits.
     expired: Option<Expiry>,
 }
 
 /// What a running transaction does to an item when it is carried out.
 #[derive(Clone, Debug)]
-pub enum Landing {
+pub enum PendingTransaction {
     /// It has only looked at the item.
     Checks,
     /// It puts, changes or removes it.
@@ -89,7 +89,7 @@ pub enum Landing {
 #[derive(Debug)]
 pub enum Due {
     /// A transaction is carried out on an item.
-    Landing(Moment, Key, Landing),
+    PendingTransaction(Moment, Key, PendingTransaction),
     /// Time to live deletes an item.
     Expiry(Expiry),
 }
@@ -163,8 +163,8 @@ impl Partition {
     }
 
     /// Lets a running transaction hold an item until it is carried out. The caller holds the lock for writing.
-    pub fn mark(&self, contents: &mut Contents, key: &Key, lands: Moment, then: Landing) {
-        let mark = Mark { then, expired: None };
+    pub fn mark(&self, contents: &mut Contents, key: &Key, lands: Moment, then: PendingTransaction) {
+        let mark = TransactionHold { then, expired: None };
         contents.landings.insert((lands, key.clone()));
         contents.marks.insert(key.clone(), mark);
         self.lower_due(contents);
@@ -281,7 +281,7 @@ impl Contents {
         let (lands, key) = self.landings.pop_first()?;
         let mark = self.marks.remove(&key)?;
         self.due.extend(mark.expired);
-        Some(Due::Landing(lands, key, mark.then))
+        Some(Due::PendingTransaction(lands, key, mark.then))
     }
 
     /// Takes out the first of what is due by `now`. A deletion of an item that a transaction holds waits until the

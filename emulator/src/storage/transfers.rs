@@ -25,7 +25,7 @@ pub enum TransferKind {
 
 /// What was asked for.
 #[derive(Clone, Debug)]
-pub enum About {
+pub enum TransferRequest {
     /// An export.
     Export(ExportTableToPointInTime),
     /// An import.
@@ -34,13 +34,13 @@ pub enum About {
     BulkPut(StartBulkPutItems),
 }
 
-impl About {
+impl TransferRequest {
     /// Its kind.
     pub fn kind(&self) -> TransferKind {
         match self {
-            About::Export(_) => TransferKind::Export,
-            About::Import(_) => TransferKind::Import,
-            About::BulkPut(_) => TransferKind::BulkPut,
+            TransferRequest::Export(_) => TransferKind::Export,
+            TransferRequest::Import(_) => TransferKind::Import,
+            TransferRequest::BulkPut(_) => TransferKind::BulkPut,
         }
     }
 }
@@ -94,7 +94,7 @@ pub struct Transfer {
     /// The table's id; an import's is known once it has a table.
     pub table_id: Mutex<String>,
     /// What was asked for.
-    pub about: About,
+    pub about: TransferRequest,
     /// Members that answers show as they were sent: their names and their JSON.
     pub echoed: Vec<(&'static str, String)>,
     /// When it was asked for.
@@ -106,7 +106,11 @@ pub struct Transfer {
 
 impl Transfer {
     /// Something that has been asked for and not been begun.
-    pub fn new(arn: String, (table_name, table_arn, table_id): (Name, String, String), about: About) -> Transfer {
+    pub fn new(
+        arn: String,
+        (table_name, table_arn, table_id): (Name, String, String),
+        about: TransferRequest,
+    ) -> Transfer {
         Transfer {
             arn,
             table_name,
@@ -148,7 +152,7 @@ impl Transfer {
 }
 
 /// What the same token was used for before.
-pub enum Begun {
+pub enum StartOutcome {
     /// Nothing: it goes on.
     New(Arc<Transfer>),
     /// The same.
@@ -171,7 +175,7 @@ pub struct Transfers(RwLock<BTreeMap<Place, Arc<Transfer>>>);
 
 impl Transfers {
     /// Keeps something new, unless its token has been used while `holds` says that tokens count.
-    pub fn begin(&self, transfer: Transfer, holds: impl Fn(&Transfer) -> bool) -> Begun {
+    pub fn begin(&self, transfer: Transfer, holds: impl Fn(&Transfer) -> bool) -> StartOutcome {
         let kind = transfer.about.kind();
         let mut transfers = self.0.write();
         transfers.retain(|_, there| is_kept(there, transfer.start));
@@ -182,14 +186,14 @@ impl Transfers {
         };
         if let Some(there) = transfers.values().rev().find(same_token) {
             return if there.token == transfer.token {
-                Begun::Same(Arc::clone(there))
+                StartOutcome::Same(Arc::clone(there))
             } else {
-                Begun::Other
+                StartOutcome::Other
             };
         }
         let transfer = Arc::new(transfer);
         transfers.insert(place(kind, &transfer.arn), Arc::clone(&transfer));
-        Begun::New(transfer)
+        StartOutcome::New(transfer)
     }
 
     /// Whether an ARN is taken.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dynatwin_engine::conditions::Lag;
-use dynatwin_engine::fault::{Exceeded, KeyMatch, Occasion, Rule, Verdict};
+use dynatwin_engine::fault::{Exceeded, KeyMatch, Rule, Trigger, Verdict};
 use serde_json::json;
 
 use crate::client::Client;
@@ -68,10 +68,10 @@ impl Client<'_> {
         };
         let count = 1 + self.choice.below(4);
         rule = rule.on(match self.choice.below(4) {
-            0 => Occasion::First(count),
-            1 => Occasion::Nth(count),
-            2 => Occasion::EveryNth(1 + count),
-            _ => Occasion::Share(count as f64 / 10.0),
+            0 => Trigger::First(count),
+            1 => Trigger::Nth(count),
+            2 => Trigger::EveryNth(1 + count),
+            _ => Trigger::Share(count as f64 / 10.0),
         });
         // One with an exception that its operation is not modelled with is refused.
         drop(self.world.twin.engine.add_fault(rule));

@@ -11,8 +11,8 @@ use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_async::time::SharedTimeSource;
 use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Caller, NotThere};
-use dynatwin_engine::journal::{Datapoint, Metric, ScanSeen};
+use dynatwin_engine::engine::{Caller, NotFound};
+use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
 
 use crate::convert;
 use crate::table::TableBuilder;
@@ -132,23 +132,23 @@ impl Account {
     }
 
     /// Lets no write reach a global index of a table from now on, until [`resume_index`](Account::resume_index).
-    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
         self.twin.engine().pause_index(&self.caller, table, index)
     }
 
     /// Lets a paused index catch up.
-    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
         self.twin.engine().resume_index(&self.caller, table, index)
     }
 
     /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
-    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotThere> {
+    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
         let engine = self.twin.engine();
         engine.set_index_lag(&self.caller, table, index, lag.into())
     }
 
     /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
-    pub fn expire_now(&self, table: &str) -> Result<u64, NotThere> {
+    pub fn expire_now(&self, table: &str) -> Result<u64, NotFound> {
         self.twin.engine().expire_now(&self.caller, table)
     }
 
@@ -170,7 +170,7 @@ impl Account {
     }
 
     /// The scans by this access key in this region: see [`Twin::scans`](crate::Twin::scans).
-    pub fn scans(&self) -> Vec<ScanSeen> {
+    pub fn scans(&self) -> Vec<ObservedScan> {
         let scans = self.twin.engine().scans();
         scans.into_iter().filter(|scan| scan.caller == self.caller).collect()
     }

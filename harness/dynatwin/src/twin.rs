@@ -13,8 +13,8 @@ use aws_sdk_dynamodb::{Client, config};
 use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Engine, NotThere, Settings};
-use dynatwin_engine::journal::{Datapoint, Metric, ScanSeen};
+use dynatwin_engine::engine::{Engine, NotFound, Settings};
+use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
 use dynatwin_files::Buckets;
 
 use crate::account::Account;
@@ -173,22 +173,22 @@ impl Twin {
 
     /// Lets no write reach a global index of a table from now on, until [`resume_index`](Twin::resume_index): it can be read,
     /// and stays as it is.
-    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+    pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
         self.home().pause_index(table, index)
     }
 
     /// Lets a paused index catch up, with all that would have reached it by now.
-    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotThere> {
+    pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
         self.home().resume_index(table, index)
     }
 
     /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
-    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotThere> {
+    pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
         self.home().set_index_lag(table, index, lag)
     }
 
     /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
-    pub fn expire_now(&self, table: &str) -> Result<u64, NotThere> {
+    pub fn expire_now(&self, table: &str) -> Result<u64, NotFound> {
         self.home().expire_now(table)
     }
 
@@ -245,7 +245,7 @@ impl Twin {
 
     /// Who has read all of a table or an index: each operation, table, index and caller once. A SELECT that does not fix the
     /// partition key is a scan too.
-    pub fn scans(&self) -> Vec<ScanSeen> {
+    pub fn scans(&self) -> Vec<ObservedScan> {
         self.engine().scans()
     }
 
@@ -597,7 +597,7 @@ impl Builder {
             shared_db: self.shared_db,
         });
         let engine = Arc::new(match self.buckets {
-            Some(folder) => engine.with_depot(Arc::new(Buckets::at(folder))),
+            Some(folder) => engine.with_object_store(Arc::new(Buckets::at(folder))),
             None => engine,
         });
         if self.watched {

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use dynatwin_engine::clock::Moment;
 use dynatwin_engine::engine::Caller;
 use dynatwin_engine::fault::RuleReport;
-use dynatwin_engine::journal::{self, ScanSeen};
+use dynatwin_engine::journal::{self, ObservedScan};
 use dynatwin_engine::wire::error::exception;
 
 use crate::convert;
@@ -247,7 +247,7 @@ fn place(table: &str, index: Option<&str>) -> String {
 
 /// Panics unless nothing was scanned.
 #[track_caller]
-pub(crate) fn assert_no_scans(watched: bool, scans: &[ScanSeen]) {
+pub(crate) fn assert_no_scans(watched: bool, scans: &[ObservedScan]) {
     assert!(
         watched || !scans.is_empty(),
         "dynatwin: nobody has watched whether there were scans: call Twin::watch(true), or build with Builder::watch(true), before the requests"
@@ -255,7 +255,7 @@ pub(crate) fn assert_no_scans(watched: bool, scans: &[ScanSeen]) {
     assert!(scans.is_empty(), "{}", complaint(scans));
 }
 
-fn complaint(scans: &[ScanSeen]) -> String {
+fn complaint(scans: &[ObservedScan]) -> String {
     let mut text = match scans.len() {
         1 => "dynatwin: there was a scan:".to_owned(),
         several => format!("dynatwin: there were {several} kinds of scans:"),
@@ -280,7 +280,7 @@ fn complaint(scans: &[ScanSeen]) -> String {
 }
 
 /// How to read the same without looking at everything.
-fn advice(scan: &ScanSeen) -> String {
+fn advice(scan: &ObservedScan) -> String {
     let statement = scan.operation != "Scan";
     let way = |(index, key): &(Option<_>, _)| match (statement, index) {
         (false, None) => format!("KeyConditionExpression \"{key} = :value\""),
@@ -317,10 +317,10 @@ fn idle_faults(idle: &[RuleReport]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dynatwin_engine::journal::Act;
+    use dynatwin_engine::journal::ItemAction;
 
-    fn scan(operation: &str, index: Option<&str>, scanned: u64) -> ScanSeen {
-        ScanSeen {
+    fn scan(operation: &str, index: Option<&str>, scanned: u64) -> ObservedScan {
+        ObservedScan {
             operation: operation.into(),
             table: "Tasks".into(),
             index: index.map(Into::into),
@@ -359,17 +359,17 @@ mod tests {
     #[test]
     fn acts_have_the_names_that_are_documented() {
         let names = [
-            Act::Get,
-            Act::Put,
-            Act::Update,
-            Act::Delete,
-            Act::ConditionCheck,
-            Act::Query,
-            Act::Scan,
-            Act::SearchVectors,
-            Act::GetRecords,
+            ItemAction::Get,
+            ItemAction::Put,
+            ItemAction::Update,
+            ItemAction::Delete,
+            ItemAction::ConditionCheck,
+            ItemAction::Query,
+            ItemAction::Scan,
+            ItemAction::SearchVectors,
+            ItemAction::GetRecords,
         ]
-        .map(Act::name);
+        .map(ItemAction::name);
         let expect = [
             "Get",
             "Put",

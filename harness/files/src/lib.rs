@@ -13,14 +13,14 @@ mod source;
 
 use std::path::PathBuf;
 
-use dynatwin_engine::transfer::{Depot, Export, Failure, Record, Report, Source};
+use dynatwin_engine::transfer::{Export, Failure, ObjectStore, Record, Report, Source};
 
 use crate::bucket::Bucket;
 
 /// A folder with a folder for each bucket. A bucket is there if its folder is.
 ///
 /// ```
-/// use dynatwin_engine::transfer::{Depot, Source};
+/// use dynatwin_engine::transfer::{ObjectStore, Source};
 /// use dynatwin_files::Buckets;
 ///
 /// let buckets = Buckets::at("/nowhere");
@@ -41,7 +41,7 @@ impl Buckets {
     }
 }
 
-impl Depot for Buckets {
+impl ObjectStore for Buckets {
     fn export(&self, export: &Export) -> Result<(), Failure> {
         export::write(&self.bucket(&export.bucket)?, export)
     }

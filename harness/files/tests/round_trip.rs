@@ -37,7 +37,7 @@ impl Twin {
             shared_db: false,
         });
         let twin = Twin {
-            engine: engine.with_depot(Arc::new(Buckets::at(&folder))),
+            engine: engine.with_object_store(Arc::new(Buckets::at(&folder))),
             folder,
         };
         twin.ok("CreateTable", &table("tab"));

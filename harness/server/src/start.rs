@@ -48,7 +48,7 @@ pub fn engine(flags: &Flags) -> Engine {
         .with_health_check(flags.health_check())
         .with_reclaimer(Arc::new(Freeing::start()));
     match &flags.s3_dir {
-        Some(folder) => engine.with_depot(Arc::new(Buckets::at(folder))),
+        Some(folder) => engine.with_object_store(Arc::new(Buckets::at(folder))),
         None => engine,
     }
 }

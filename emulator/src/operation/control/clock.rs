@@ -1,8 +1,8 @@
 //! The clock, looked at and moved.
 
-use super::Asked;
+use super::ControlRequest;
 use crate::clock::Moment;
-use crate::wire::control::{Heard, Members, Refusal, moment, seconds, write_number};
+use crate::wire::control::{ControlResult, Members, Refusal, moment, seconds, write_number};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -10,13 +10,13 @@ use crate::wire::object::Object;
 const LAST: Moment = Moment::from_seconds(253_402_300_799);
 
 /// What time it is, and how it passes.
-pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     write(asked, writer);
     Ok(())
 }
 
 /// Moves the clock to a moment ahead.
-pub fn set(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let members = Members::of("clock", &asked.body, &["now"])?;
     let Some(text) = members.text("now")? else {
         return Err(Refusal::malformed(
@@ -34,7 +34,7 @@ pub fn set(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Moves the clock forward.
-pub fn advance(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn advance(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let members = Members::of("advance", &asked.body, &["seconds"])?;
     let Some(by) = members.number("seconds")? else {
         return Err(Refusal::malformed("advance.seconds is how far to go."));
@@ -48,19 +48,19 @@ pub fn advance(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Lets time stand.
-pub fn freeze(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn freeze(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.clock.freeze();
     show(asked, writer)
 }
 
 /// Lets time go on.
-pub fn unfreeze(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn unfreeze(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.clock.unfreeze();
     show(asked, writer)
 }
 
 /// The clock, as an object.
-pub fn write(asked: &Asked<'_>, writer: &mut Writer) {
+pub fn write(asked: &ControlRequest<'_>, writer: &mut Writer) {
     let clock = asked.twin.clock;
     let now = clock.now();
     let mut object = Object::open(writer);

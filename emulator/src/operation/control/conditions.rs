@@ -1,26 +1,26 @@
 //! The conditions of the twin and of single tables.
 
-use super::Asked;
+use super::ControlRequest;
 use crate::limits;
-use crate::wire::control::{Heard, Refusal, read_conditions, shortened, write_conditions};
+use crate::wire::control::{ControlResult, Refusal, read_conditions, shortened, write_conditions};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// Those of all tables without their own.
-pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     write_conditions(&asked.twin.state.conditions(), writer);
     Ok(())
 }
 
 /// Sets them.
-pub fn set(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let conditions = read_conditions(&asked.body, &asked.twin.state.conditions())?;
     asked.twin.set_conditions(conditions);
     show(asked, writer)
 }
 
 /// Those of one table, and whether they are its own.
-pub fn show_table(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn show_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let (state, scope) = (asked.twin.state, asked.twin.scope(&caller));
     let own = state.own_conditions(&scope, table);
@@ -36,7 +36,7 @@ pub fn show_table(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Gives a table, there or not, conditions of its own: what is not said is as with all others.
-pub fn set_table(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn set_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let state = asked.twin.state;
     let conditions = read_conditions(&asked.body, &state.conditions())?;
@@ -56,7 +56,7 @@ pub fn set_table(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Lets a table follow the others again.
-pub fn clear_table(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn clear_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let own = asked.twin.state.own_conditions(&asked.twin.scope(&caller), table);
     if own.is_none() {

@@ -1,14 +1,14 @@
 //! Fault rules: set, counted, taken out.
 
-use super::Asked;
+use super::ControlRequest;
 use crate::fault::{Rule, RuleId, RuleReport};
 use crate::limits;
-use crate::wire::control::{Heard, Refusal, read_outage, read_rule, shortened, write_report};
+use crate::wire::control::{ControlResult, Refusal, read_outage, read_rule, shortened, write_report};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// The rules and what they did, and those that never acted, also of those that were taken out.
-pub fn list(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let faults = asked.twin.state.faults();
     let mut object = Object::open(writer);
     for (name, reports) in [("rules", faults.report()), ("neverFired", faults.never_fired())] {
@@ -21,7 +21,7 @@ pub fn list(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Sets a rule behind those there are.
-pub fn add(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn add(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let rule = read_rule(&asked.body)?;
     for report in install(asked, vec![rule])? {
         write_report(&report, writer);
@@ -30,7 +30,7 @@ pub fn add(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Sets the rules of a named outage behind those there are.
-pub fn start_outage(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn start_outage(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (outage, scope) = read_outage(&asked.body)?;
     let mut object = Object::open(writer);
     let mut list = object.list("rules");
@@ -43,7 +43,7 @@ pub fn start_outage(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Installs rules, if there is room for all of them.
-fn install(asked: &Asked<'_>, rules: Vec<Rule>) -> Heard<Vec<RuleReport>> {
+fn install(asked: &ControlRequest<'_>, rules: Vec<Rule>) -> ControlResult<Vec<RuleReport>> {
     let faults = asked.twin.state.faults();
     let added = faults.add_all(rules, limits::FAULT_RULES, asked.twin.clock.now());
     let ids = added.map_err(|error| Refusal::malformed(error.to_string()))?;
@@ -55,7 +55,7 @@ fn install(asked: &Asked<'_>, rules: Vec<Rule>) -> Heard<Vec<RuleReport>> {
 }
 
 /// One rule and what it did.
-pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let id = id(asked)?;
     let reports = asked.twin.state.faults().report();
     let found = reports.iter().find(|report| report.id == id);
@@ -64,23 +64,23 @@ pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Takes a rule out; says what it did.
-pub fn remove(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn remove(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let removed = asked.twin.state.faults().remove(id(asked)?);
     write_report(&removed.ok_or_else(|| no_rule(asked))?, writer);
     Ok(())
 }
 
 /// Takes all rules out, and forgets those that never acted.
-pub fn clear(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn clear(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.state.faults().clear();
     list(asked, writer)
 }
 
-fn id(asked: &Asked<'_>) -> Heard<RuleId> {
+fn id(asked: &ControlRequest<'_>) -> ControlResult<RuleId> {
     let id = asked.part(1).parse().map(RuleId);
     id.map_err(|_| no_rule(asked))
 }
 
-fn no_rule(asked: &Asked<'_>) -> Refusal {
+fn no_rule(asked: &ControlRequest<'_>) -> Refusal {
     Refusal::not_found(format!("There is no rule {}.", shortened(asked.part(1))))
 }

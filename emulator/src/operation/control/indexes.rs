@@ -1,13 +1,13 @@
 //! Global indexes: paused, resumed, and given a lag of their own.
 
-use super::Asked;
+use super::ControlRequest;
 use crate::execute::IndexState;
-use crate::wire::control::{Heard, Json, Refusal, read_lag, write_lag};
+use crate::wire::control::{ControlResult, Json, Refusal, read_lag, write_lag};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
 /// A table's global indexes.
-pub fn list(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let mut list = List::open(writer);
     for index in asked.twin.indexes(&caller, table)? {
@@ -18,21 +18,21 @@ pub fn list(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Lets nothing reach an index.
-pub fn pause(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn pause(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     asked.twin.pause_index(&caller, table, asked.part(3))?;
     show(asked, writer)
 }
 
 /// Lets an index catch up.
-pub fn resume(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn resume(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     asked.twin.resume_index(&caller, table, asked.part(3))?;
     show(asked, writer)
 }
 
 /// Gives an index a lag of its own.
-pub fn set_lag(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn set_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     if asked.body == Json::Null {
         return Err(Refusal::malformed(
             "lag takes a number of seconds, or { typical, longest }; DELETE lets the index follow its table again.",
@@ -45,13 +45,13 @@ pub fn set_lag(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Lets an index follow its table's conditions again.
-pub fn clear_lag(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn clear_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     asked.twin.set_index_lag(&caller, table, asked.part(3), None)?;
     show(asked, writer)
 }
 
-fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let indexes = asked.twin.indexes(&caller, table)?;
     let found = indexes.iter().find(|index| index.name == asked.part(3));

@@ -13,8 +13,8 @@ use std::borrow::Cow;
 
 use super::{CONTROLS, Control};
 use crate::caller::Caller;
-use crate::execute::{Controls, NotThere};
-use crate::wire::control::{Heard, Json, Refusal, shortened};
+use crate::execute::{Controls, NotFound};
+use crate::wire::control::{ControlResult, Json, Refusal, shortened};
 use crate::wire::encode::Writer;
 use crate::wire::envelope::ControlCall;
 
@@ -35,7 +35,7 @@ pub enum Allowed {
 }
 
 /// A control that is being carried out: what it is told, and by whom.
-pub struct Asked<'a> {
+pub struct ControlRequest<'a> {
     twin: Controls<'a>,
     allowed: Allowed,
     named: Option<&'a Caller>,
@@ -43,14 +43,14 @@ pub struct Asked<'a> {
     body: Json,
 }
 
-impl From<NotThere> for Refusal {
-    fn from(error: NotThere) -> Refusal {
+impl From<NotFound> for Refusal {
+    fn from(error: NotFound) -> Refusal {
         Refusal::not_found(error.to_string())
     }
 }
 
 /// Carries a control out; gives the answer's body.
-pub fn answer(call: &ControlCall<'_>, twin: Controls<'_>, allowed: Allowed) -> Heard<Vec<u8>> {
+pub fn answer(call: &ControlCall<'_>, twin: Controls<'_>, allowed: Allowed) -> ControlResult<Vec<u8>> {
     if call.foreign {
         return Err(Refusal::forbidden(
             "Controls answer no page of another origin: ask from outside of a browser, or from a page of this host.",
@@ -63,7 +63,7 @@ pub fn answer(call: &ControlCall<'_>, twin: Controls<'_>, allowed: Allowed) -> H
             "This twin was started with --no-control: it can be looked at, and not changed.",
         ));
     }
-    let asked = Asked {
+    let asked = ControlRequest {
         twin,
         allowed,
         named: call.named.as_ref(),
@@ -76,7 +76,7 @@ pub fn answer(call: &ControlCall<'_>, twin: Controls<'_>, allowed: Allowed) -> H
 }
 
 /// The control of this method and path.
-fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> Heard<&'static Control> {
+fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> ControlResult<&'static Control> {
     let here: Vec<&Control> = CONTROLS.iter().filter(|control| control.is_at(parts)).collect();
     if let Some(control) = here.iter().find(|control| control.method == call.method) {
         return Ok(control);
@@ -96,7 +96,7 @@ fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> Heard<&'static Contro
 }
 
 /// What the body says.
-fn told(control: &Control, call: &ControlCall<'_>) -> Heard<Json> {
+fn told(control: &Control, call: &ControlCall<'_>) -> ControlResult<Json> {
     let body = call.body.as_deref().map_err(Refusal::clone)?;
     if control.takes_body == Some(true) {
         return if body.is_empty() {
@@ -135,7 +135,7 @@ impl Control {
     }
 }
 
-impl Asked<'_> {
+impl ControlRequest<'_> {
     /// The part of the path that is a name.
     fn part(&self, at: usize) -> &str {
         self.parts.get(at).map(Cow::as_ref).unwrap_or_default()
@@ -143,7 +143,7 @@ impl Asked<'_> {
 
     /// The table that the path names, and whose it is: the caller's that the credentials name; without any, whoever's has
     /// one of this name, if only one has.
-    fn table(&self) -> Heard<(Caller, &str)> {
+    fn table(&self) -> ControlResult<(Caller, &str)> {
         let table = self.part(1);
         if let Some(caller) = self.anybody() {
             return Ok((caller, table));

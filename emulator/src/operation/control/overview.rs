@@ -1,7 +1,7 @@
 //! The twin as a whole.
 
-use super::{Allowed, Asked, clock};
-use crate::wire::control::{Heard, Json, Members, write_conditions};
+use super::{Allowed, ControlRequest, clock};
+use crate::wire::control::{ControlResult, Json, Members, write_conditions};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -9,7 +9,7 @@ use crate::wire::object::Object;
 const OPENAPI: &[u8] = include_bytes!("openapi.json");
 
 /// Version, seed, clock, conditions and counts.
-pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let state = asked.twin.state;
     asked.twin.run_due();
     let tables = state.catalog().all();
@@ -43,13 +43,13 @@ pub fn show(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// The description of all controls.
-pub fn openapi(_: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn openapi(_: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     writer.json(OPENAPI);
     Ok(())
 }
 
 /// Removes all tables, rules, and conditions of single tables; with `all`, restores clock and conditions too.
-pub fn reset(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn reset(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let all = match &asked.body {
         Json::Null => None,
         body => Members::of("reset", body, &["all"])?.flag("all")?,

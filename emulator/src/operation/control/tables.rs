@@ -1,12 +1,12 @@
 //! Tables: which there are, and what is done to one.
 
-use super::Asked;
-use crate::wire::control::{Heard, write_heat};
+use super::ControlRequest;
+use crate::wire::control::{ControlResult, write_heat};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
 /// The tables of who is named, or of everybody.
-pub fn list(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let named = asked.anybody().map(|caller| asked.twin.scope(&caller));
     asked.twin.run_due();
     let mut list = List::open(writer);
@@ -33,7 +33,7 @@ pub fn list(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Deletes what has expired.
-pub fn expire_now(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn expire_now(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let count = asked.twin.expire_now(&caller, table)?;
     let mut object = Object::open(writer);
@@ -43,7 +43,7 @@ pub fn expire_now(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Splits the shards of the table's stream.
-pub fn split_shards(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn split_shards(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let split = asked.twin.split_shards(&caller, table)?;
     let mut object = Object::open(writer);
@@ -53,7 +53,7 @@ pub fn split_shards(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// What the table's capacity was spent on.
-pub fn heat(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     let heat = asked.twin.heat(&caller, table)?;
     let mut object = Object::open(writer);
@@ -63,18 +63,18 @@ pub fn heat(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Begins to watch it, keys included.
-pub fn watch_heat(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn watch_heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     watch(asked, true)?;
     heat(asked, writer)
 }
 
 /// Ends that.
-pub fn unwatch_heat(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn unwatch_heat(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     watch(asked, false)?;
     heat(asked, writer)
 }
 
-fn watch(asked: &Asked<'_>, watches: bool) -> Heard<()> {
+fn watch(asked: &ControlRequest<'_>, watches: bool) -> ControlResult<()> {
     let (caller, table) = asked.table()?;
     asked.twin.watch_heat(&caller, table, watches)?;
     Ok(())

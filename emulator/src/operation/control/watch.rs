@@ -1,40 +1,40 @@
 //! What was asked of the twin while somebody watched.
 
-use super::Asked;
+use super::ControlRequest;
 use crate::storage::Scope;
-use crate::wire::control::{Heard, write_datapoint, write_metric, write_request, write_scan};
+use crate::wire::control::{ControlResult, write_datapoint, write_metric, write_request, write_scan};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
 /// Begins to watch.
-pub fn watch(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn watch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.watch(true);
     show(asked, writer);
     Ok(())
 }
 
 /// Ends to watch; what was seen stays.
-pub fn unwatch(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn unwatch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.watch(false);
     show(asked, writer);
     Ok(())
 }
 
 /// Whether somebody watches, and how much was seen.
-fn show(asked: &Asked<'_>, writer: &mut Writer) {
+fn show(asked: &ControlRequest<'_>, writer: &mut Writer) {
     let mut object = Object::open(writer);
     seen(asked, &mut object);
     object.close();
 }
 
-fn seen(asked: &Asked<'_>, object: &mut Object<'_>) {
+fn seen(asked: &ControlRequest<'_>, object: &mut Object<'_>) {
     let journal = asked.twin.state.journal();
     object.boolean("watched", journal.is_watched());
     object.integer("seen", journal.seen() as i64);
 }
 
 /// The latest requests, oldest first, of who is named, or of everybody.
-pub fn requests(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn requests(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let mut object = Object::open(writer);
     seen(asked, &mut object);
     let mut list = object.list("requests");
@@ -49,14 +49,14 @@ pub fn requests(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Forgets all requests, scans and counters.
-pub fn forget(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn forget(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.state.journal().clear();
     show(asked, writer);
     Ok(())
 }
 
 /// Who has read all of a table or an index: who is named, or anybody.
-pub fn scans(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn scans(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let mut list = List::open(writer);
     for scan in asked.twin.state.journal().scans() {
         if asked.named.is_none_or(|named| *named == scan.caller) {
@@ -68,7 +68,7 @@ pub fn scans(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Counters and gauges, of each account and region that was seen or has tables, or of the one that is named.
-pub fn metrics(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn metrics(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     by_scope(asked, writer, "metrics", |scope, list| {
         for metric in asked.twin.metrics(scope) {
             write_metric(&metric, list.element());
@@ -78,7 +78,7 @@ pub fn metrics(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// Counters by the minute, of the same.
-pub fn minutes(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
+pub fn minutes(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     by_scope(asked, writer, "datapoints", |scope, list| {
         for point in asked.twin.state.journal().by_minute(&scope.owner()) {
             write_datapoint(&point, list.element());
@@ -88,7 +88,7 @@ pub fn minutes(asked: &Asked<'_>, writer: &mut Writer) -> Heard<()> {
 }
 
 /// A list with an object for each account and region, in which `member` is a list that `write` fills.
-fn by_scope(asked: &Asked<'_>, writer: &mut Writer, member: &str, write: impl Fn(&Scope, &mut List<'_>)) {
+fn by_scope(asked: &ControlRequest<'_>, writer: &mut Writer, member: &str, write: impl Fn(&Scope, &mut List<'_>)) {
     let named = asked.anybody().map(|caller| asked.twin.scope(&caller));
     let mut list = List::open(writer);
     for scope in asked.twin.scopes() {

@@ -7,14 +7,14 @@ use super::one_of;
 use super::shape;
 use crate::error::{ApiError, Violations, constraint};
 use crate::limits;
-use crate::request::{SearchSchemaElement, VectorIndex as Asked};
+use crate::request::{SearchSchemaElement, VectorIndex as ReturnMembers};
 use crate::schema::{BillingMode, Distance, SearchAttribute, VectorIndex};
 
 const DISTANCES: &str = "[COSINE, DOT_PRODUCT, EUCLIDEAN]";
 const ROLES: &str = "[HASH, INLINE_FILTER]";
 
 /// The framework's checks on one index.
-pub(in crate::operation) fn shape(faults: &mut Violations, index: &Asked, path: &str) {
+pub(in crate::operation) fn shape(faults: &mut Violations, index: &ReturnMembers, path: &str) {
     shape::index_name(faults, index.index_name.as_ref(), path);
     match &index.vector_attribute {
         None => faults.missing(format_args!("{path}.vectorAttribute")),
@@ -62,7 +62,11 @@ fn search_schema(faults: &mut Violations, elements: &[SearchSchemaElement], path
     }
 }
 
-pub(super) fn read(asked: Option<&[Asked]>, types: &Types, billing: BillingMode) -> Result<Vec<VectorIndex>, ApiError> {
+pub(super) fn read(
+    asked: Option<&[ReturnMembers]>,
+    types: &Types,
+    billing: BillingMode,
+) -> Result<Vec<VectorIndex>, ApiError> {
     let Some(asked) = asked else {
         return Ok(Vec::new());
     };
@@ -79,7 +83,11 @@ pub(super) fn read(asked: Option<&[Asked]>, types: &Types, billing: BillingMode)
 }
 
 /// An index, given the attributes that are defined.
-pub(in crate::operation) fn index(asked: &Asked, types: &Types, billing: BillingMode) -> Result<VectorIndex, ApiError> {
+pub(in crate::operation) fn index(
+    asked: &ReturnMembers,
+    types: &Types,
+    billing: BillingMode,
+) -> Result<VectorIndex, ApiError> {
     check_billing(billing)?;
     let dimensions = asked.dimensions.unwrap_or_default();
     if !(1..=limits::VECTOR_DIMENSIONS).contains(&dimensions) {

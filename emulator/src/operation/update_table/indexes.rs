@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Edit;
+use super::TableUpdate;
 use super::request::ONE_ONLINE_INDEX;
 use super::throughput::{Of, check_changes, raise_warm};
 use crate::clock::Moment;
@@ -24,7 +24,7 @@ pub(super) const DELETION: f64 = 0.7;
 /// Measured: 2 to 4 s.
 const UNITS: f64 = 0.5;
 
-impl Edit<'_> {
+impl TableUpdate<'_> {
     /// Makes the changes in the order given; where one is refused, none is made.
     pub(super) fn indexes(&mut self) -> Result<(), ApiError> {
         let request = self.request;

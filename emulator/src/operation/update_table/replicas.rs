@@ -1,11 +1,11 @@
 //! `ReplicaUpdates`: replicas in other regions (docs/behavior: 04 12.4). All that the service refuses is refused in its
 //! words; a replica itself is not made.
 
-use super::Edit;
+use super::TableUpdate;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
 use crate::operation::check::words;
 use crate::operation::kms;
-use crate::request::{Judged, ReplicaAction, ReplicaUpdate, UpdateTable};
+use crate::request::{ReplicaAction, ReplicaUpdate, UpdateTable, Validated};
 use crate::schema::BillingMode;
 
 /// The regions that a replica can be in (AWS General Reference). In which order the service lists them was not captured.
@@ -79,7 +79,7 @@ fn actions(update: &ReplicaUpdate) -> impl Iterator<Item = (&ReplicaAction, &'st
 
 /// Which actions go together, as far as the request alone tells.
 pub(super) fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
-    let Some(Judged { kept: updates, .. }) = &request.replica_updates else {
+    let Some(Validated { kept: updates, .. }) = &request.replica_updates else {
         return Ok(());
     };
     let strong = request.multi_region_consistency.as_deref() == Some("STRONG");
@@ -112,7 +112,7 @@ pub(super) fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
     Ok(())
 }
 
-impl Edit<'_> {
+impl TableUpdate<'_> {
     /// Refuses what the service refuses of a table that has no replica, and the making of the first one.
     pub(super) fn replicas(&self) -> Result<(), ApiError> {
         let updates = self.request.replica_updates.iter().flat_map(|updates| &updates.kept);

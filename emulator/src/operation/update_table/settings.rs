@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::Edit;
+use super::TableUpdate;
 use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
 use crate::operation::create_table::definition;
@@ -27,7 +27,7 @@ fn note<const N: usize>(times: &mut [Option<Moment>; N], now: Moment) {
     times[0] = Some(now);
 }
 
-impl Edit<'_> {
+impl TableUpdate<'_> {
     /// Deletion protection changes at once; a second real change has to wait.
     pub(super) fn protection(&mut self) -> Result<(), ApiError> {
         let now = self.context.now;

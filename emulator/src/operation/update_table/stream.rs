@@ -1,6 +1,6 @@
 //! A stream that is switched on or off (docs/behavior: 04 4.1 and 5.3).
 
-use super::Edit;
+use super::TableUpdate;
 use crate::error::ApiError;
 use crate::request::StreamSpecification;
 use crate::schema::StreamView;
@@ -28,7 +28,7 @@ pub(super) fn check(asked: Option<&StreamSpecification>) -> Result<(), ApiError>
     asked.map_or(Ok(()), |asked| view(asked).map(drop))
 }
 
-impl Edit<'_> {
+impl TableUpdate<'_> {
     /// The stream whose switch is on its way: how the service names the switch.
     fn switching(&self) -> Option<String> {
         self.shape.jobs.iter().find_map(|job| match &job.work {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Edit;
+use super::TableUpdate;
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::operation::create_table::definition::throughput_of;
@@ -56,7 +56,7 @@ pub(super) fn raise_warm(
     }
 }
 
-impl Edit<'_> {
+impl TableUpdate<'_> {
     /// The billing mode after the request.
     fn billing(&self) -> BillingMode {
         match self.request.billing_mode.as_deref() {

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::Edit;
+use super::TableUpdate;
 use super::indexes::{DELETION, prune_types};
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::limits;
 use crate::operation::create_table::{definition, vector};
-use crate::request::VectorIndex as Asked;
+use crate::request::VectorIndex as ReturnMembers;
 use crate::schema::{BillingMode, KeyAttribute};
 use crate::storage::{VectorEntries, Work};
 
-impl Edit<'_> {
+impl TableUpdate<'_> {
     /// Makes the changes in the order given; where one is refused, none is made.
     pub(super) fn vectors(&mut self) -> Result<(), ApiError> {
         let request = self.request;
@@ -38,7 +38,7 @@ impl Edit<'_> {
         Ok(())
     }
 
-    fn create_vector_index(&mut self, asked: &Asked) -> Result<(), ApiError> {
+    fn create_vector_index(&mut self, asked: &ReturnMembers) -> Result<(), ApiError> {
         let name = asked.index_name.clone().unwrap_or_default();
         self.check_online("")?;
         self.check_new(&name)?;

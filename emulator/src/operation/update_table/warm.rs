@@ -1,6 +1,6 @@
 //! Warm throughput, of the table or of an index: it can only be raised (docs/behavior: 04 5.2).
 
-use super::Edit;
+use super::TableUpdate;
 use super::throughput::Of;
 use crate::error::ApiError;
 use crate::operation::create_table::quota;
@@ -12,7 +12,7 @@ use crate::value::Name;
 /// Measured: 4.5 to 8.5 minutes.
 const WARMING: f64 = 60.0;
 
-impl Edit<'_> {
+impl TableUpdate<'_> {
     pub(super) fn warm(&mut self) -> Result<(), ApiError> {
         let Some(asked) = &self.request.warm_throughput else {
             return Ok(());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::json::{Json, Members, shortened};
-use super::{Heard, Refusal, write_number};
+use super::{ControlResult, Refusal, write_number};
 use crate::clock::Moment;
 use crate::conditions::{Capacity, Conditions, Enforcement, Lag, Latency, Shards, TimeToLive};
 use crate::wire::encode::Writer;
@@ -13,7 +13,7 @@ use crate::wire::object::Object;
 const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);
 
 /// A moment like `2026-01-01T00:00:00Z`.
-pub fn moment(text: &str) -> Heard<Moment> {
+pub fn moment(text: &str) -> ControlResult<Moment> {
     Moment::parse(text).ok_or_else(|| {
         let text = shortened(text);
         Refusal::malformed(format!("\"{text}\" is no moment: write it like 2026-01-01T00:00:00Z."))
@@ -21,7 +21,7 @@ pub fn moment(text: &str) -> Heard<Moment> {
 }
 
 /// A length of time in seconds.
-pub fn seconds(what: &str, told: f64) -> Heard<Duration> {
+pub fn seconds(what: &str, told: f64) -> ControlResult<Duration> {
     let told_length = if told.is_finite() && told > LONGEST.as_secs_f64() {
         Ok(LONGEST)
     } else {
@@ -35,7 +35,7 @@ pub fn seconds(what: &str, told: f64) -> Heard<Duration> {
 }
 
 /// A name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
-pub fn read_conditions(told: &Json, current: &Conditions) -> Heard<Conditions> {
+pub fn read_conditions(told: &Json, current: &Conditions) -> ControlResult<Conditions> {
     if let Some(name) = told.text() {
         return named(name);
     }
@@ -162,7 +162,7 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
     object.close();
 }
 
-fn named(name: &str) -> Heard<Conditions> {
+fn named(name: &str) -> ControlResult<Conditions> {
     Conditions::named(name).ok_or_else(|| {
         let name = shortened(name);
         Refusal::malformed(format!(
@@ -172,7 +172,7 @@ fn named(name: &str) -> Heard<Conditions> {
 }
 
 /// A number of bytes, or `"unlimited"`.
-fn read_limit(name: &str, told: &Json) -> Heard<Option<u64>> {
+fn read_limit(name: &str, told: &Json) -> ControlResult<Option<u64>> {
     match (told.text(), told.number()) {
         (Some("unlimited"), _) => Ok(None),
         (_, Some(bytes)) if bytes >= 1.0 && bytes.fract() == 0.0 => Ok(Some(bytes as u64)),
@@ -190,7 +190,7 @@ fn write_limit(limit: Option<u64>, name: &str, object: &mut Object<'_>) {
 }
 
 /// A number of shards, or `"throughput"`.
-fn read_shards(told: &Json) -> Heard<Shards> {
+fn read_shards(told: &Json) -> ControlResult<Shards> {
     let most = f64::from(Shards::MOST);
     match (told.text(), told.number()) {
         (Some("throughput"), _) => Ok(Shards::ByThroughput),
@@ -203,7 +203,7 @@ fn read_shards(told: &Json) -> Heard<Shards> {
 
 /// `"reported"`, `"enforced"`, or an object whose members replace those of `current`, or of the service where nothing is
 /// enforced.
-fn read_capacity(told: &Json, current: Capacity) -> Heard<Capacity> {
+fn read_capacity(told: &Json, current: Capacity) -> ControlResult<Capacity> {
     match told.text() {
         Some("reported") => return Ok(Capacity::Reported),
         Some("enforced") => return Ok(Capacity::Enforced(Enforcement::AWS)),
@@ -280,7 +280,7 @@ fn classes(latency: &mut Latency) -> [(&'static str, &mut Lag); 5] {
 }
 
 /// `"none"`, or an object whose members replace those of `current`, or of the service where requests take no time.
-fn read_latency(told: &Json, current: Option<Latency>) -> Heard<Option<Latency>> {
+fn read_latency(told: &Json, current: Option<Latency>) -> ControlResult<Option<Latency>> {
     if told.text() == Some("none") {
         return Ok(None);
     }
@@ -312,7 +312,7 @@ fn write_latency(latency: Option<Latency>, writer: &mut Writer) {
 }
 
 /// A number of seconds, `{ typical, longest }` or `{ typical, p99, longest }` in seconds; `what` names it.
-pub fn read_lag(what: &str, told: &Json) -> Heard<Lag> {
+pub fn read_lag(what: &str, told: &Json) -> ControlResult<Lag> {
     if let Json::Number(length) = told {
         let length = seconds(what, *length)?;
         return Ok(if length.is_zero() {

@@ -4,7 +4,7 @@ use super::write_number;
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::error::ErrorKind;
-use crate::journal::{Datapoint, Metric, Request, ScanSeen, Touch};
+use crate::journal::{Datapoint, Metric, ObservedScan, Request, Touch};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::error::exception;
@@ -48,7 +48,7 @@ fn write_touch(touch: &Touch, mut object: Object<'_>) {
 }
 
 /// A kind of scan that was seen.
-pub fn write_scan(scan: &ScanSeen, writer: &mut Writer) {
+pub fn write_scan(scan: &ObservedScan, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.string("operation", &scan.operation);
     object.string("table", &scan.table);

@@ -1,6 +1,6 @@
 //! What controls are told, as a tree: it is small, and members have to be looked at in another order than they come in.
 
-use super::{Heard, Refusal};
+use super::{ControlResult, Refusal};
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
 /// The levels of what is told: a rule or a set of conditions has three.
@@ -45,7 +45,7 @@ impl From<SyntaxError> for Stop {
 
 impl Json {
     /// Reads a body.
-    pub fn read(body: &[u8]) -> Heard<Json> {
+    pub fn read(body: &[u8]) -> ControlResult<Json> {
         let mut reader = Reader::new(body).map_err(|_| Refusal::malformed("The body is not UTF-8."))?;
         let read = value(&mut reader, MOST_DEPTH).and_then(|read| reader.end().map(|()| read).map_err(Stop::from));
         read.map_err(|stop| match stop {
@@ -132,7 +132,7 @@ pub struct Members<'a> {
 
 impl<'a> Members<'a> {
     /// The members of what is told, called `what` in refusals, if it is an object with none but the known.
-    pub fn of(what: &'a str, told: &'a Json, known: &[&str]) -> Heard<Members<'a>> {
+    pub fn of(what: &'a str, told: &'a Json, known: &[&str]) -> ControlResult<Members<'a>> {
         let Json::Object(members) = told else {
             let known = known.join(", ");
             return Err(Refusal::malformed(format!("{what} is an object with some of {known}.")));
@@ -154,24 +154,24 @@ impl<'a> Members<'a> {
         found.map(|(_, value)| value).filter(|value| **value != Json::Null)
     }
 
-    fn read<T>(&self, name: &str, read: impl FnOnce(&'a Json) -> Option<T>, kind: &str) -> Heard<Option<T>> {
+    fn read<T>(&self, name: &str, read: impl FnOnce(&'a Json) -> Option<T>, kind: &str) -> ControlResult<Option<T>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let wrong = || Refusal::malformed(format!("{}.{name} is {kind}.", self.what));
         read(value).map(Some).ok_or_else(wrong)
     }
 
     /// A text.
-    pub fn text(&self, name: &str) -> Heard<Option<&'a str>> {
+    pub fn text(&self, name: &str) -> ControlResult<Option<&'a str>> {
         self.read(name, Json::text, "a text")
     }
 
     /// A number.
-    pub fn number(&self, name: &str) -> Heard<Option<f64>> {
+    pub fn number(&self, name: &str) -> ControlResult<Option<f64>> {
         self.read(name, Json::number, "a number")
     }
 
     /// A flag.
-    pub fn flag(&self, name: &str) -> Heard<Option<bool>> {
+    pub fn flag(&self, name: &str) -> ControlResult<Option<bool>> {
         let flag = |told: &Json| match told {
             Json::Flag(flag) => Some(*flag),
             _ => None,
@@ -180,14 +180,14 @@ impl<'a> Members<'a> {
     }
 
     /// A whole number from 1 on.
-    pub fn count(&self, name: &str) -> Heard<Option<u64>> {
+    pub fn count(&self, name: &str) -> ControlResult<Option<u64>> {
         let whole = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
         let count = |told: &Json| told.number().filter(whole).map(|number| number as u64);
         self.read(name, count, "a whole number from 1 on")
     }
 
     /// A number from 0 to 1.
-    pub fn share(&self, name: &str) -> Heard<Option<f64>> {
+    pub fn share(&self, name: &str) -> ControlResult<Option<f64>> {
         let share = |told: &Json| told.number().filter(|share| (0.0..=1.0).contains(share));
         self.read(name, share, "a number from 0 to 1")
     }

@@ -20,7 +20,7 @@ pub use rule::{read_outage, read_rule, write_report};
 use super::encode::Writer;
 
 /// What was understood, or why not.
-pub type Heard<T> = Result<T, Refusal>;
+pub type ControlResult<T> = Result<T, Refusal>;
 
 /// The largest number up to which all whole ones are exact.
 const WHOLE: f64 = 9_007_199_254_740_992.0;

@@ -3,9 +3,9 @@
 use super::conditions::{moment, seconds};
 use super::json::{Json, Members, shortened};
 use super::verdict::{read_verdict, write_verdict};
-use super::{Heard, Refusal, write_number};
+use super::{ControlResult, Refusal, write_number};
 use crate::clock::Moment;
-use crate::fault::{KeyMatch, Occasion, Outage, Rule, RuleReport, Verdict, When, Window};
+use crate::fault::{KeyMatch, Outage, Rule, RuleReport, Trigger, Verdict, When, Window};
 use crate::limits;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -25,19 +25,19 @@ const SCOPE: [&str; 10] = [
 ];
 
 /// A fault rule.
-pub fn read_rule(told: &Json) -> Heard<Rule> {
+pub fn read_rule(told: &Json) -> ControlResult<Rule> {
     let mut known = vec!["verdict", "first", "nth", "everyNth", "share", "movesClock"];
     known.extend(SCOPE);
     let members = Members::of("rule", told, &known)?;
     let verdict = read_verdict(members.get("verdict").unwrap_or(&Json::Null))?;
     let mut rule = read_scope("rule", &members, verdict)?;
-    rule.occasion = read_occasion(&members)?;
+    rule.trigger = read_occasion(&members)?;
     rule.moves_clock = members.flag("movesClock")?.unwrap_or(false);
     Ok(rule)
 }
 
 /// A named outage, and a rule that says what it is about and when.
-pub fn read_outage(told: &Json) -> Heard<(Outage, Rule)> {
+pub fn read_outage(told: &Json) -> ControlResult<(Outage, Rule)> {
     let mut known = vec!["outage"];
     known.extend(SCOPE);
     let members = Members::of("outage", told, &known)?;
@@ -52,7 +52,7 @@ pub fn read_outage(told: &Json) -> Heard<(Outage, Rule)> {
 }
 
 /// A rule with this verdict for what the members say that it matches.
-fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> Heard<Rule> {
+fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> ControlResult<Rule> {
     let text = |name: &str| match members.text(name)? {
         Some(text) if text.len() > limits::HASH_KEY_SIZE => Err(Refusal::malformed(format!(
             "{what}.{name} has more than {} bytes.",
@@ -88,7 +88,7 @@ fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> Heard<Rule
 }
 
 /// A moment, or a number of seconds after the rule is added.
-fn read_when(members: &Members<'_>, name: &str) -> Heard<Option<When>> {
+fn read_when(members: &Members<'_>, name: &str) -> ControlResult<Option<When>> {
     Ok(match members.get(name) {
         None => None,
         Some(Json::Text(text)) => Some(When::At(moment(text)?)),
@@ -139,12 +139,12 @@ fn write_rule(rule: &Rule, writer: &mut Writer) {
     if rule.moves_clock {
         object.boolean("movesClock", true);
     }
-    match rule.occasion {
-        Occasion::Every => {}
-        Occasion::First(count) => write_number(count as f64, object.member("first")),
-        Occasion::Nth(number) => write_number(number as f64, object.member("nth")),
-        Occasion::EveryNth(number) => write_number(number as f64, object.member("everyNth")),
-        Occasion::Share(share) => write_number(share, object.member("share")),
+    match rule.trigger {
+        Trigger::Every => {}
+        Trigger::First(count) => write_number(count as f64, object.member("first")),
+        Trigger::Nth(number) => write_number(number as f64, object.member("nth")),
+        Trigger::EveryNth(number) => write_number(number as f64, object.member("everyNth")),
+        Trigger::Share(share) => write_number(share, object.member("share")),
     }
     object.close();
 }
@@ -169,15 +169,15 @@ pub fn write_report(report: &RuleReport, writer: &mut Writer) {
     object.close();
 }
 
-fn read_occasion(members: &Members<'_>) -> Heard<Occasion> {
+fn read_occasion(members: &Members<'_>) -> ControlResult<Trigger> {
     let (first, nth) = (members.count("first")?, members.count("nth")?);
     let (every_nth, share) = (members.count("everyNth")?, members.share("share")?);
     match (first, nth, every_nth, share) {
-        (None, None, None, None) => Ok(Occasion::Every),
-        (Some(count), None, None, None) => Ok(Occasion::First(count)),
-        (None, Some(number), None, None) => Ok(Occasion::Nth(number)),
-        (None, None, Some(number), None) => Ok(Occasion::EveryNth(number)),
-        (None, None, None, Some(share)) => Ok(Occasion::Share(share)),
+        (None, None, None, None) => Ok(Trigger::Every),
+        (Some(count), None, None, None) => Ok(Trigger::First(count)),
+        (None, Some(number), None, None) => Ok(Trigger::Nth(number)),
+        (None, None, Some(number), None) => Ok(Trigger::EveryNth(number)),
+        (None, None, None, Some(share)) => Ok(Trigger::Share(share)),
         _ => Err(Refusal::malformed(
             "A rule has one of first, nth, everyNth and share, or none of them.",
         )),
@@ -222,14 +222,14 @@ mod tests {
             rule.region("eu-west-1")
         });
         let wide = [
-            Occasion::Every,
-            Occasion::Nth(2),
-            Occasion::EveryNth(5),
-            Occasion::Share(0.25),
+            Trigger::Every,
+            Trigger::Nth(2),
+            Trigger::EveryNth(5),
+            Trigger::Share(0.25),
         ];
-        let wide = wide.map(|occasion| {
+        let wide = wide.map(|trigger| {
             let rule = Rule::new(Verdict::Reset).key(KeyMatch::Partition("a".into()));
-            rule.on(occasion)
+            rule.on(trigger)
         });
         let timed = [
             Rule::new(Verdict::Reset)

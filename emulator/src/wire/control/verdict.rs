@@ -2,7 +2,7 @@
 
 use super::conditions::{read_lag, seconds, write_lag};
 use super::json::{Json, Members, shortened};
-use super::{Heard, Refusal, write_number};
+use super::{ControlResult, Refusal, write_number};
 use crate::fault::{Exceeded, JobFault, KmsFault, Verdict};
 use crate::wire::encode::Writer;
 use crate::wire::error::{exception, exception_named};
@@ -60,7 +60,7 @@ fn name_of<T: Copy + PartialEq>(table: &[(&'static str, T)], value: T) -> &'stat
 }
 
 /// The value of a name; `what` says what it is a name of.
-fn named<T: Copy>(table: &[(&'static str, T)], name: &str, what: &str) -> Heard<T> {
+fn named<T: Copy>(table: &[(&'static str, T)], name: &str, what: &str) -> ControlResult<T> {
     let found = table.iter().find(|(known, _)| *known == name);
     found.map(|(_, value)| *value).ok_or_else(|| {
         let known: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
@@ -76,7 +76,7 @@ pub fn exceeded_name(exceeded: Exceeded) -> &'static str {
 }
 
 /// A verdict: a name, or an object with one member.
-pub(super) fn read_verdict(told: &Json) -> Heard<Verdict> {
+pub(super) fn read_verdict(told: &Json) -> ControlResult<Verdict> {
     match told {
         Json::Text(word) => {
             let found = NAMED.iter().find(|(name, _)| name == word);
@@ -112,14 +112,14 @@ pub(super) fn read_verdict(told: &Json) -> Heard<Verdict> {
     })
 }
 
-fn read_exception(name: &str) -> Heard<Verdict> {
+fn read_exception(name: &str) -> ControlResult<Verdict> {
     exception_named(name).map(Verdict::Exception).ok_or_else(|| {
         let name = shortened(name);
         Refusal::malformed(format!("\"{name}\" is no exception of the API."))
     })
 }
 
-fn read_wait(told: &Json) -> Heard<Verdict> {
+fn read_wait(told: &Json) -> ControlResult<Verdict> {
     Ok(match told {
         Json::Number(length) => Verdict::Wait(seconds("verdict.wait", *length)?),
         _ => Verdict::WaitAbout(read_lag("verdict.wait", told)?),

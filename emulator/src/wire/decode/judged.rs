@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use super::{Decoder, Place, Read};
 use crate::error::{Violations, constraint};
-use crate::request::Judged;
+use crate::request::Validated;
 
 /// What stands somewhere in such a member.
 pub(super) enum Kind {
@@ -53,12 +53,12 @@ impl Decoder<'_> {
         kind: &'static Kind,
         path: &str,
         read: impl FnOnce(&mut Self) -> Read<T>,
-    ) -> Read<Judged<T>> {
+    ) -> Read<Validated<T>> {
         let before = self.reader;
         let faults = self.judged(kind, path)?;
         self.reader = before;
         let kept = read(self)?;
-        Ok(Judged { kept, faults })
+        Ok(Validated { kept, faults })
     }
 
     fn judge(&mut self, kind: &'static Kind, place: Place, path: &str, faults: &mut Violations) -> Read<()> {

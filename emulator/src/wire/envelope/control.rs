@@ -12,7 +12,7 @@ use super::{CONTENT_TYPES, Form};
 use crate::answer::HttpRequest;
 use crate::caller::Caller;
 use crate::limits;
-use crate::wire::control::{Heard, Refusal};
+use crate::wire::control::{ControlResult, Refusal};
 
 /// What the paths of controls begin with.
 pub const CONTROL_PATH: &str = "/_dynatwin";
@@ -27,7 +27,7 @@ pub struct ControlCall<'a> {
     /// Whose tables, if credentials say so.
     pub named: Option<Caller>,
     /// The body, or why it is not read.
-    pub body: Heard<Cow<'a, [u8]>>,
+    pub body: ControlResult<Cow<'a, [u8]>>,
     /// Whether a page of another origin asks.
     pub foreign: bool,
     /// What the answer must know.
@@ -67,7 +67,7 @@ pub(super) fn call<'a>(request: &HttpRequest<'a>) -> ControlCall<'a> {
 }
 
 /// The body, if it is said to be JSON; an empty one may be said to be nothing.
-fn body<'a>(request: &HttpRequest<'a>) -> Heard<Cow<'a, [u8]>> {
+fn body<'a>(request: &HttpRequest<'a>) -> ControlResult<Cow<'a, [u8]>> {
     let sent = request.headers.get("content-type").unwrap_or_default();
     let media = sent.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let is_json = CONTENT_TYPES
