@@ -30,8 +30,8 @@ fn readers(context: &Context<'_>, stream: &Stream) -> u32 {
     }
 }
 
-/// Reads a shard from a sequence number on, for the reader of this number. The partitions whose records it has are locked meanwhile: a reader that sees one
-/// record of a transaction finds all the others, in whichever shard.
+/// Reads a shard from a sequence number on, for the reader of this number, or for nobody in particular if it is 0. The partitions whose records it has
+/// are locked meanwhile: a reader that sees one record of a transaction finds all the others, in whichever shard.
 pub fn read_stream(
     context: &Context<'_>,
     stream: &Arc<Stream>,

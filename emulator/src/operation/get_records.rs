@@ -55,17 +55,21 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     }
     list.close();
     if let Some(from) = slice.next {
-        let next = next(context, iterator, from);
+        let next = next(context, &stream, iterator, from);
         answer.string("NextShardIterator", &next.encode());
     }
     answer.close();
     Ok(())
 }
 
-fn next(context: &Context<'_>, iterator: ShardIterator, from: Sequence) -> ShardIterator {
+fn next(context: &Context<'_>, stream: &Stream, iterator: ShardIterator, from: Sequence) -> ShardIterator {
     ShardIterator {
         from,
         created: context.now,
+        reader: match iterator.reader {
+            0 => stream.new_reader(),
+            reader => reader,
+        },
         ..iterator
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         shard: shard.to_owned(),
         from: from.map_err(streams::unreadable)?,
         created: context.now,
-        reader: stream.new_reader(),
+        reader: 0,
     };
     let mut answer = Object::open(out);
     answer.string("ShardIterator", &iterator.encode());

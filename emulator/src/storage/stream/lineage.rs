@@ -41,13 +41,14 @@ pub enum Position {
     AtTime(Moment),
 }
 
-/// Who reads a shard, and how many may at a time.
+/// A reader of a shard, and how many may read at the same time.
 ///
-/// A reader is whoever follows the iterators that begin at one GetShardIterator. It reads at a time with another if both have
-/// read within a second.
+/// A reader is whoever follows `NextShardIterator` from one GetShardIterator. Two readers read at the same time if both have
+/// read within a second. The first GetRecords of an iterator counts for nobody: a consumer that gets a new iterator for each
+/// poll is not mistaken for many.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
-    /// The reader's number.
+    /// The reader's number; 0 for the first GetRecords of an iterator.
     pub number: u64,
     /// How many may read.
     pub most: u32,
@@ -109,8 +110,11 @@ impl Shard {
         }
     }
 
-    /// Lets a reader read, unless as many do as may.
+    /// Admits a reader, unless the maximum number of others read at the moment.
     fn admit(&mut self, reader: Reader, now: Moment) -> Result<(), Unreadable> {
+        if reader.number == 0 {
+            return Ok(());
+        }
         self.readers.retain(|(_, read)| read.plus(READS) > now);
         if let Some((_, read)) = self.readers.iter_mut().find(|(number, _)| *number == reader.number) {
             *read = now;

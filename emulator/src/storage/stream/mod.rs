@@ -319,9 +319,9 @@ impl Stream {
         })
     }
 
-    /// The number of a new reader of one of its shards.
+    /// The number of a new reader of one of its shards, from 1 on.
     pub fn new_reader(&self) -> u64 {
-        self.readers.fetch_add(1, Ordering::Relaxed)
+        self.readers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The id of a record's event: 32 hexadecimal digits.
