@@ -73,7 +73,8 @@ fn made_up(name: &str) -> bool {
     MADE_UP.iter().any(|end| name.ends_with(end))
 }
 
-/// A text in which each id (`ca1e5b4c-e23a-444d-a8c6-2fc86ce009d8`, or a backup's `01767225660000-e045941d`) is the same.
+/// A text in which each id is the same: `ca1e5b4c-e23a-444d-a8c6-2fc86ce009d8`, a backup's `01767225660000-e045941d`, and a
+/// policy's revision `1767225600000`, which is a moment in milliseconds.
 pub(super) fn without_ids(text: &str) -> String {
     const ID: &[usize] = &[8, 4, 4, 4, 12];
     const BACKUP: &[usize] = &[14, 8];
@@ -86,9 +87,15 @@ pub(super) fn without_ids(text: &str) -> String {
     let masked = words.map(|word| match word {
         _ if is(word.get(..36), ID) => format!("(id){}", &word[36..]),
         _ if is(word.get(..23), BACKUP) => format!("(id){}", &word[23..]),
+        _ if is_revision(word) => format!("(id){}", &word[13..]),
         _ => word.to_owned(),
     });
     masked.collect()
+}
+
+fn is_revision(word: &str) -> bool {
+    let digits = word.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
+    digits.len() == 13 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Sorts a list, or all lists that an object has; not the lists in their elements, which may be attributes.
@@ -156,6 +163,8 @@ mod tests {
             ),
             ("one/backup/01767225660000-e045941d.", "one/backup/(id)."),
             ("01767225660000-e045941", "01767225660000-e045941"),
+            ("revision id 1767225600000.", "revision id (id)."),
+            ("17672256000001", "17672256000001"),
             ("é-é", "é-é"),
         ] {
             assert_eq!(without_ids(text), masked);
