@@ -1,5 +1,4 @@
-//! The README's table of operations says of each operation of the API whether it is served, and says the truth. And the
-//! tests that ARCHITECTURE.md names are there.
+//! `docs/operations.md` marks exactly the served operations as served, and the tests that ARCHITECTURE.md names exist.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,6 +10,7 @@ use dynatwin_engine::operation::OPERATIONS;
 use dynatwin_engine::wire::envelope::Service;
 
 const README: &str = include_str!("../../README.md");
+const LISTED: &str = include_str!("../../docs/operations.md");
 const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
 /// One operation a line: the service, then the name.
 const API: &str = include_str!("operations.txt");
@@ -29,19 +29,19 @@ fn api() -> BTreeMap<&'static str, bool> {
         .collect()
 }
 
-/// The rows of the README's tables whose second cell is one of our two words: each name with that word.
-fn rows(readme: &str) -> Vec<(&str, &str)> {
+/// The rows of a page's tables whose second cell is one of our two words: each name with that word.
+fn rows(page: &str) -> Vec<(&str, &str)> {
     let row = |line| -> Option<(&str, &str)> {
         let mut cells = str::strip_prefix(line, "|")?.split('|').map(str::trim);
         Some((cells.next()?.trim_matches('`'), cells.next()?))
     };
-    let rows = readme.lines().filter_map(row);
+    let rows = page.lines().filter_map(row);
     rows.filter(|(_, word)| [SERVED, NOT_YET].contains(word)).collect()
 }
 
 #[test]
 fn every_operation_of_the_api_is_listed_once() {
-    let listed = rows(README);
+    let listed = rows(LISTED);
     let names: BTreeSet<&str> = listed.iter().map(|(name, _)| *name).collect();
     assert_eq!(listed.len(), names.len(), "an operation is listed twice");
     assert_eq!(names, api().into_keys().collect());
@@ -49,7 +49,7 @@ fn every_operation_of_the_api_is_listed_once() {
 
 #[test]
 fn exactly_the_served_operations_are_marked_as_served() {
-    let marked: BTreeSet<&str> = rows(README)
+    let marked: BTreeSet<&str> = rows(LISTED)
         .into_iter()
         .filter_map(|(name, word)| (word == SERVED).then_some(name))
         .collect();
@@ -74,8 +74,8 @@ fn every_served_operation_is_one_of_its_service() {
 
 #[test]
 fn rows_are_read() {
-    let readme = "| Operation | |\n|---|---|\n| `GetItem` | served |\n| `Nothing` | not yet | more |\n| other | row |";
-    assert_eq!(rows(readme), [("GetItem", SERVED), ("Nothing", NOT_YET)]);
+    let page = "| Operation | |\n|---|---|\n| `GetItem` | served |\n| `Nothing` | not yet | more |\n| other | row |";
+    assert_eq!(rows(page), [("GetItem", SERVED), ("Nothing", NOT_YET)]);
 }
 
 /// The Rust files under a folder, as one text; what was built or fetched is passed over.

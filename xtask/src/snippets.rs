@@ -12,7 +12,7 @@ use crate::setup;
 use crate::shell::{self, Outcome, command, output, root, run};
 use crate::test::{Counts, binary};
 
-/// The documents whose blocks are run.
+/// The documents whose blocks are run, beside the pages of `docs`.
 const DOCUMENTS: [&str; 6] = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -66,11 +66,24 @@ pub fn run_all() -> Outcome<Counts> {
 
 fn all() -> Outcome<Vec<Snippet>> {
     let mut snippets = Vec::new();
-    for document in DOCUMENTS {
-        let text = std::fs::read_to_string(root().join(document)).map_err(|error| format!("{document}: {error}"))?;
-        snippets.extend(of_document(document, &text));
+    for document in documents()? {
+        let text = std::fs::read_to_string(root().join(&document)).map_err(|error| format!("{document}: {error}"))?;
+        snippets.extend(of_document(&document, &text));
     }
     Ok(snippets)
+}
+
+fn documents() -> Outcome<Vec<String>> {
+    let mut pages = Vec::new();
+    for entry in std::fs::read_dir(root().join("docs")).map_err(|error| format!("docs: {error}"))? {
+        let name = entry.map_err(|error| format!("docs: {error}"))?.file_name();
+        let name = name.to_string_lossy();
+        if name.ends_with(".md") {
+            pages.push(format!("docs/{name}"));
+        }
+    }
+    pages.sort();
+    Ok(DOCUMENTS.map(str::to_owned).into_iter().chain(pages).collect())
 }
 
 fn of_document(name: &str, text: &str) -> Vec<Snippet> {
@@ -219,8 +232,8 @@ mod tests {
             let known = runners.contains(&language.as_str()) || DATA.contains(&language.as_str());
             assert!(known || not_run.is_some(), "{place}: {language:?} has no runner");
         }
-        for document in DOCUMENTS {
-            let text = std::fs::read_to_string(root().join(document)).unwrap();
+        for document in documents().unwrap() {
+            let text = std::fs::read_to_string(root().join(&document)).unwrap();
             let mut fenced = false;
             for (number, line) in text.lines().enumerate() {
                 fenced ^= line.starts_with("```");

@@ -556,9 +556,9 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_lists_the_flags_in_the_order_of_help() {
-        let readme = include_str!("../../../README.md");
-        let rows = readme.lines().filter(|line| line.starts_with("| `--"));
+    fn the_documents_list_the_flags_in_the_order_of_help() {
+        let page = include_str!("../../../docs/server.md");
+        let rows = page.lines().filter(|line| line.starts_with("| `--"));
         let rows: Vec<&str> = rows.collect();
         let expected = FLAGS.iter().filter(|flag| flag.name != "help");
         let names: Vec<String> = expected.clone().map(|flag| format!("| `--{}", flag.kebab())).collect();

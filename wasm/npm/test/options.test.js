@@ -47,9 +47,9 @@ test('conditions have names, and members that replace them', () => {
   assert.equal(twin.conditions.throttles, 0);
   assert.equal(twin.conditions.internalErrors, 0.01);
   assert.deepEqual(new Dynatwin().conditions, {
-    timeToLive: 0, indexPropagation: 0, readStaleness: 0, staleReads: 1, monotonicReads: false, transactionTime: 0, streamLag: 0, streamShards: 1, tableStatus: 0, statisticsAge: 0, itemCollectionSize: 10 * 2 ** 30, streamBytes: 2 ** 30, recoveryBytes: 2 ** 30, capacity: 'reported', internalErrors: 0, throttles: 0,
+    timeToLive: 0, indexPropagation: 0, readStaleness: 0, staleReads: 1, monotonicReads: false, transactionTime: 0, streamLag: 0, streamShards: 1, tableStatus: 0, statisticsAge: 0, itemCollectionSize: 10 * 2 ** 30, streamBytes: 2 ** 30, recoveryBytes: 2 ** 30, capacity: 'reported', controlLimits: false, latency: 'none', internalErrors: 0, throttles: 0,
   });
-  const own = { timeToLive: 60, indexPropagation: { typical: 1, longest: 2 }, readStaleness: 3, staleReads: 0.5, monotonicReads: true, transactionTime: 4, streamLag: 2, streamShards: 'throughput', tableStatus: 0, statisticsAge: 0, itemCollectionSize: 1000, streamBytes: 'unlimited', recoveryBytes: 1000, capacity: 'reported', internalErrors: 1, throttles: 0.5 };
+  const own = { timeToLive: 60, indexPropagation: { typical: 1, longest: 2 }, readStaleness: 3, staleReads: 0.5, monotonicReads: true, transactionTime: 4, streamLag: 2, streamShards: 'throughput', tableStatus: 0, statisticsAge: 0, itemCollectionSize: 1000, streamBytes: 'unlimited', recoveryBytes: 1000, capacity: 'reported', controlLimits: true, latency: 'none', internalErrors: 1, throttles: 0.5 };
   assert.deepEqual(new Dynatwin({ conditions: own }).conditions, own);
   assert.equal(new Dynatwin({ conditions: { timeToLive: 'off' } }).conditions.timeToLive, 'off');
   const rules = { burst: 300, adaptive: true, partitionRead: 3000, partitionWrite: 1000, partitionSize: 2 ** 30 * 10, heatSplit: 600, growth: 1800, shardReaders: 2 };
