@@ -388,7 +388,7 @@ fn an_export_ends_before_its_end_and_a_restore_with_it() {
     ];
     let mut passed = Duration::ZERO;
     for (name, at) in &writes {
-        twin.engine.advance(*at - passed);
+        twin.engine.advance(at.saturating_sub(passed));
         passed = *at;
         twin.ok("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": name}}}));
     }
@@ -423,7 +423,7 @@ fn an_export_ends_before_its_end_and_a_restore_with_it() {
 
 #[test]
 fn a_client_token_is_kept_for_ten_minutes() {
-    let just_before = |seconds: u64| Duration::from_secs(seconds) - Duration::from_micros(1);
+    let just_before = |seconds: u64| Duration::from_secs(seconds).saturating_sub(Duration::from_micros(1));
     let twin = Twin::new(1);
     create_living_table(&twin);
     let add = json!({"Update": {"TableName": "tab", "Key": {"pk": {"S": "a"}}, "UpdateExpression": "ADD n :one",

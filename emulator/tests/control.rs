@@ -198,7 +198,7 @@ proptest! {
         for (name, body) in told {
             let control = CONTROLS.iter().find(|control| control.name == name).unwrap();
             let path = control.path.replace("{table}", &table).replace("{index}", "by-g").replace("{id}", "1");
-            let body = if control.takes_body != Some(false) { body.as_str() } else { "" };
+            let body = if control.takes_body == Some(false) { "" } else { body.as_str() };
             let answer = ask(&engine, control.method, &path, body);
             prop_assert!([200, 400, 404, 405].contains(&answer.status), "{} {path} {body}: {}", control.method, answer.status);
             let read: Result<serde_json::Value, _> = serde_json::from_slice(&answer.body);

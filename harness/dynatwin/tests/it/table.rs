@@ -1,7 +1,9 @@
 //! Table builders.
 
 use aws_sdk_dynamodb::Error;
-use aws_sdk_dynamodb::types::{ScalarAttributeType, StreamViewType, TableDescription, TableStatus};
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, ScalarAttributeType, StreamViewType, TableDescription, TableStatus,
+};
 use dynatwin::{Conditions, Twin};
 
 /// `TABLE(hash,range) index(hash,range)…`, with the types of keys that are not strings.
@@ -11,7 +13,7 @@ fn summary(table: &TableDescription) -> String {
             .attribute_definitions()
             .iter()
             .find(|it| it.attribute_name() == name);
-        match definition.map(|it| it.attribute_type()) {
+        match definition.map(AttributeDefinition::attribute_type) {
             Some(ScalarAttributeType::S) => name.to_owned(),
             other => format!("{name}:{}", other.map_or("?", ScalarAttributeType::as_str)),
         }
