@@ -3,8 +3,6 @@
 
 pub mod vector;
 
-use smallvec::SmallVec;
-
 use crate::capacity::Consumed;
 use crate::capacity::units::{self, Units};
 use crate::clock::Moment;
@@ -67,9 +65,9 @@ pub struct Change {
     /// The item after.
     pub new: Option<Item>,
     /// What happens to local indexes.
-    pub locals: SmallVec<[IndexChange; 1]>,
+    pub locals: Vec<IndexChange>,
     /// What happens to global indexes.
-    pub globals: SmallVec<[IndexChange; 1]>,
+    pub globals: Vec<IndexChange>,
     /// What happens to vector indexes.
     pub vectors: Vec<VectorChange>,
     /// What the table's own part costs.
@@ -89,8 +87,8 @@ impl Change {
             key,
             old,
             new,
-            locals: SmallVec::new(),
-            globals: SmallVec::new(),
+            locals: Vec::new(),
+            globals: Vec::new(),
             vectors: Vec::new(),
             units,
             collection: 0,
@@ -156,7 +154,7 @@ impl Change {
         self.due.unwrap_or(now)
     }
 
-    fn of_indexes(&self, definition: &Definition, indexes: &[Index]) -> SmallVec<[IndexChange; 1]> {
+    fn of_indexes(&self, definition: &Definition, indexes: &[Index]) -> Vec<IndexChange> {
         indexes
             .iter()
             .enumerate()

@@ -89,7 +89,7 @@ impl Write<'_> {
         }
         let old = contents.get(&self.key);
         let names = self.names();
-        let seen = old.map(|old| old.pick_places(&names));
+        let seen = old.map(|old| old.pick_places(&names, |at| names.is_read(at)));
         if let Some(condition) = &self.condition
             && !condition.matches(seen.as_ref().map(|seen| &seen.attributes))
             && !(self.spare_missing && old.is_none())
@@ -202,15 +202,15 @@ fn updated(
     let Some(update) = update else {
         return Ok(Some(old.map_or_else(|| Item::new(key), |(old, _)| old.clone())));
     };
-    let Some(new) = update.apply(old.map(|(_, seen)| &seen.attributes), key)? else {
-        return Ok(None);
-    };
     let item = match old {
-        Some((old, seen)) => old.replace(seen, &new),
-        None => Item::new(&new),
+        Some((old, seen)) => old.replace(seen, &update.changes(&seen.attributes)?),
+        None => match update.apply(None, key)? {
+            Some(new) => Item::new(&new),
+            None => return Ok(None),
+        },
     };
     let weighed = charged && update.may_be_overcharged(item.size());
-    let charge = if weighed { update.charge(&new) } else { 0 };
+    let charge = if weighed { update.charge(&item) } else { 0 };
     if item.size().max(charge) > limits::ITEM_SIZE {
         return Err(ApiError::updated_item_too_large());
     }
@@ -310,20 +310,21 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         let size = guard.get(&write.key).map_or(0, Item::size);
         trace::wrote(draft, write, change.as_ref(), size);
     });
-    let change = change?;
-    if write.changes(&change) {
-        let contents = &mut guard;
-        partition.apply(contents, &shape, &change, context.now);
+    // A change is large: it is returned where it is.
+    if let Ok(change) = &change {
+        if write.changes(change) {
+            partition.apply(&mut guard, &shape, change, context.now);
+        }
+        drop(guard);
+        if shape.keeps_past() {
+            note_limits(context, table, &shape);
+        }
+        for arm in &change.globals {
+            shape.indexes[arm.index].drain_if_long(context.now);
+        }
+        for arm in &change.vectors {
+            shape.vectors[arm.index].drain_if_long(context.now);
+        }
     }
-    drop(guard);
-    if shape.keeps_past() {
-        note_limits(context, table, &shape);
-    }
-    for arm in &change.globals {
-        shape.indexes[arm.index].drain_if_long(context.now);
-    }
-    for arm in &change.vectors {
-        shape.vectors[arm.index].drain_if_long(context.now);
-    }
-    Ok(change)
+    change
 }

@@ -1,11 +1,12 @@
 //! Expressions with what their placeholders stand for.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::ast::{Body, Grammar, Operand, Parsed};
+use super::ast::{Body, Grammar, Operand, Operator, Parsed};
 use super::cache::Cache;
 use super::condition::Condition;
 use super::key_condition::KeyCondition;
@@ -57,14 +58,26 @@ impl<'r> Bound<'r> {
 
     /// Adds the attributes that operators and functions look at.
     pub(super) fn add_names<'a>(&'a self, names: &mut Names<'a>) {
-        let paths = self.parsed.operands.iter().filter_map(|operand| self.path(*operand));
-        paths.for_each(|path| names.add(path.name()));
+        for application in &self.parsed.applications {
+            let tests = matches!(
+                application.operator,
+                Operator::AttributeExists | Operator::AttributeNotExists
+            );
+            let operands = application.operands.of(&self.parsed.operands);
+            for path in operands.iter().filter_map(|operand| self.path(*operand)) {
+                names.insert(path.name(), !tests || path.is_nested());
+            }
+        }
     }
 }
 
 /// The names of the attributes that expressions look at, sorted, each once.
 #[derive(Default)]
-pub struct Names<'a>(SmallVec<[&'a str; FEW]>);
+pub struct Names<'a> {
+    names: SmallVec<[&'a str; FEW]>,
+    /// Whether the value is read, too, and not only whether there is one.
+    read: SmallVec<[bool; FEW]>,
+}
 
 impl<'a> Names<'a> {
     /// No names.
@@ -72,13 +85,30 @@ impl<'a> Names<'a> {
         Names::default()
     }
 
-    /// Adds a name.
+    /// Adds the name of an attribute whose value is read.
     pub fn add(&mut self, name: &'a str) {
-        let less = self.0.iter().rposition(|other| *other <= name);
-        match less {
-            Some(at) if self.0[at] == name => {}
-            _ => self.0.insert(less.map_or(0, |at| at + 1), name),
+        self.insert(name, true);
+    }
+
+    fn insert(&mut self, name: &'a str, read: bool) {
+        let mut at = self.names.len();
+        while let Some(before) = at.checked_sub(1) {
+            match self.names[before].cmp(name) {
+                Ordering::Less => break,
+                Ordering::Equal => {
+                    self.read[before] |= read;
+                    return;
+                }
+                Ordering::Greater => at = before,
+            }
         }
+        self.names.insert(at, name);
+        self.read.insert(at, read);
+    }
+
+    /// Whether the value of the attribute with this position is read.
+    pub fn is_read(&self, at: usize) -> bool {
+        self.read[at]
     }
 }
 
@@ -86,7 +116,7 @@ impl<'a> std::ops::Deref for Names<'a> {
     type Target = [&'a str];
 
     fn deref(&self) -> &[&'a str] {
-        &self.0
+        &self.names
     }
 }
 

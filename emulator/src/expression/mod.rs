@@ -34,7 +34,7 @@ pub use key_condition::{KeyClause, KeyCondition, KeyOperator};
 pub use path::{Path, PathElement};
 pub use projection::Projection;
 pub use search_condition::SearchCondition;
-pub use update::{Target, Update};
+pub use update::{Changes, Target, Update};
 
 /// The kinds of expression, as requests name them.
 ///

@@ -191,6 +191,10 @@ pub(super) fn sorted(
     let mut order: SmallVec<[u32; 8]> = (0..paths.len() as u32).collect();
     let path = |at: u32| paths[at as usize];
     order.sort_unstable_by(|left, right| path(*left).cmp(&path(*right)).then(left.cmp(right)));
+    let apart = |pair: &[u32]| relation(&path(pair[0]), &path(pair[1])) == Relation::Apart;
+    if order.windows(2).all(apart) {
+        return Ok(order);
+    }
     for unwanted in [Relation::Overlap, Relation::Conflict] {
         // What overlaps or conflicts stands side by side in the sorted order. The service goes from the last path back.
         let pairs = order

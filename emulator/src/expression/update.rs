@@ -54,6 +54,9 @@ pub struct Target<'u> {
 /// A new value for a target: `None` takes the target away.
 type Outcome<'a> = Option<Cow<'a, AttributeValue>>;
 
+/// The attributes that an update sets or removes (`None`), sorted by name.
+pub type Changes<'a> = SmallVec<[(&'a str, Outcome<'a>); 4]>;
+
 impl<'r> Update<'r> {
     pub(super) fn new(bound: Bound<'r>) -> Update<'r> {
         Update { bound, legacy: false }
@@ -98,13 +101,23 @@ impl<'r> Update<'r> {
             return Ok(None);
         }
         let base = old.unwrap_or(key);
+        let changes = self.changes_of(base, old.is_some())?;
+        Ok(Some(merged(base, changes)))
+    }
+
+    /// What the update makes of the attributes of an item that exists.
+    pub fn changes<'a>(&'a self, old: &'a Map) -> Result<Changes<'a>, ApiError> {
+        self.changes_of(old, true)
+    }
+
+    fn changes_of<'a>(&'a self, base: &'a Map, exists: bool) -> Result<Changes<'a>, ApiError> {
         let set = self.actions().iter().filter(|action| action.clause == Clause::Set);
         for path in set.map(|action| self.path(action.target)).filter(Path::is_nested) {
             locate(&path, base)?; // a target that cannot be set is told before an operand that is not there
         }
         let mut work = Work::default();
         for action in self.actions() {
-            if old.is_none() && !makes(action.clause) {
+            if !exists && !makes(action.clause) {
                 continue; // nothing is there to be removed, whatever the path
             }
             let path = self.path(action.target);
@@ -112,7 +125,7 @@ impl<'r> Update<'r> {
             let outcome = self.outcome(action, here, base)?;
             work.add(path, here.is_some(), outcome)?;
         }
-        Ok(Some(work.finish(base)))
+        Ok(work.finish(base))
     }
 
     /// What an action makes of the value that stands at its target.
@@ -244,7 +257,7 @@ impl<'r> Update<'r> {
 
     /// What UpdateItem weighs against the item's limit besides the item itself: 3, and 19 for each SET or ADD (20 at a
     /// position of a list), 2 for each REMOVE or DELETE, and the attributes written (measured, eu-west-2, 2026-08).
-    pub fn charge(&self, new: &Map) -> usize {
+    pub fn charge(&self, new: &Item) -> usize {
         let mut names: SmallVec<[&str; 8]> = SmallVec::new();
         let mut charge = 3;
         for target in self.targets() {
@@ -258,10 +271,9 @@ impl<'r> Update<'r> {
         }
         names.sort_unstable();
         names.dedup();
-        let written = names
-            .iter()
-            .filter_map(|name| new.get(name).map(|value| size::of_attribute(name, value)));
-        charge + written.sum::<usize>()
+        let written = new.pick(&names);
+        let sizes = written.iter().map(|(name, value)| size::of_attribute(name, value));
+        charge + sizes.sum::<usize>()
     }
 }
 
@@ -321,7 +333,7 @@ fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeV
 #[derive(Default)]
 struct Work<'a> {
     /// Whole attributes.
-    attributes: SmallVec<[(&'a str, Outcome<'a>); 4]>,
+    attributes: Changes<'a>,
     /// Inside of attributes: what is there already, or new names in maps.
     inner: Vec<(Path<'a>, Cow<'a, AttributeValue>)>,
     /// Positions past the ends of lists.
@@ -351,10 +363,24 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn finish(mut self, base: &Map) -> Map {
+    fn finish(mut self, base: &Map) -> Changes<'a> {
+        if !(self.inner.is_empty() && self.appended.is_empty() && self.removed.is_empty()) {
+            self.finish_nested(base);
+        }
         self.attributes.sort_unstable_by(|left, right| left.0.cmp(right.0));
-        let mut map = merged(base, self.attributes);
-        for (path, value) in self.inner {
+        self.attributes
+    }
+
+    /// Makes the changes inside of attributes, on copies of those.
+    fn finish_nested(&mut self, base: &Map) {
+        let written = self.inner.iter().chain(&self.appended).map(|(path, _)| path);
+        let mut names: Vec<&'a str> = written.chain(&self.removed).map(Path::name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| base.contains(name));
+        let copies = names.iter().zip(names.iter().filter_map(|name| base.get(name)));
+        let mut map: Map = copies.map(|(name, value)| (Name::new(name), value.clone())).collect();
+        for (path, value) in self.inner.drain(..) {
             match inside(&mut map, &path) {
                 Some((AttributeValue::M(parent), PathElement::Name(name))) => {
                     parent.insert(Name::new(name), value.into_owned());
@@ -368,7 +394,7 @@ impl<'a> Work<'a> {
             }
         }
         self.appended.sort_unstable_by(|left, right| left.0.cmp(&right.0));
-        for (path, value) in self.appended {
+        for (path, value) in self.appended.drain(..) {
             if let Some((AttributeValue::L(parent), _)) = inside(&mut map, &path) {
                 parent.push(value.into_owned());
             }
@@ -380,7 +406,8 @@ impl<'a> Work<'a> {
         for group in self.removed.chunk_by(|left, right| parent(left) == parent(right)) {
             remove(&mut map, group);
         }
-        map
+        let values = map.into_iter().map(|(_, value)| Some(Cow::Owned(value)));
+        self.attributes.extend(names.into_iter().zip(values));
     }
 }
 
@@ -416,7 +443,7 @@ fn remove<'a>(map: &mut Map, paths: &[Path<'a>]) {
 
 /// The attributes of `base` with those of `changes`, sorted by name, put in or taken away. What is replaced is not
 /// copied first.
-fn merged(base: &Map, changes: SmallVec<[(&str, Outcome<'_>); 4]>) -> Map {
+fn merged(base: &Map, changes: Changes<'_>) -> Map {
     let mut entries = Vec::with_capacity(base.len() + changes.len());
     let mut old = base.iter().peekable();
     for (name, outcome) in changes {

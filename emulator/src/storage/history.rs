@@ -233,7 +233,6 @@ impl<'c> Past<'c> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smallvec::SmallVec;
 
     use crate::capacity::units::Units;
     use crate::change::Cause;
@@ -263,8 +262,8 @@ mod tests {
             key: key(token),
             old,
             new: None,
-            locals: SmallVec::new(),
-            globals: SmallVec::new(),
+            locals: Vec::new(),
+            globals: Vec::new(),
             vectors: Vec::new(),
             units: Units::default(),
             collection: 0,

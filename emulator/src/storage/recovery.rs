@@ -276,7 +276,6 @@ mod tests {
     use crate::change::Cause;
     use crate::key::KeyBytes;
     use crate::value::AttributeValue;
-    use smallvec::SmallVec;
     use std::time::Duration;
 
     fn change(token: u64, size: usize) -> Change {
@@ -291,8 +290,8 @@ mod tests {
             },
             old: Some(item),
             new: None,
-            locals: SmallVec::new(),
-            globals: SmallVec::new(),
+            locals: Vec::new(),
+            globals: Vec::new(),
             vectors: Vec::new(),
             units: Units::default(),
             collection: 0,

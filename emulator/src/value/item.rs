@@ -25,12 +25,14 @@ use crate::size;
 #[derive(Clone)]
 pub struct Item(ThinArc<u32, u8>);
 
+/// More bytes than the JSON of most attributes has around their names and values: unless much is escaped or binary.
+const AROUND: usize = 16;
+
 impl Item {
     /// An item of these attributes.
     pub fn new(attributes: &Map) -> Item {
         let size = size_of(attributes);
-        // With the types around the values, unless much is escaped or binary.
-        let mut out = Vec::with_capacity(size + 16 * attributes.len() + 2);
+        let mut out = Vec::with_capacity(size + AROUND * attributes.len() + 2);
         json::push_map(&mut out, attributes);
         Item::of(size, &out)
     }
@@ -54,11 +56,12 @@ impl Item {
 
     /// The attributes with these names, which are sorted, decoded.
     pub fn pick(&self, names: &[&str]) -> Map {
-        self.pick_places(names).attributes
+        self.pick_places(names, |_| true).attributes
     }
 
-    /// The attributes with these names, which are sorted, decoded, with where they are.
-    pub fn pick_places<'n>(&self, names: &'n [&'n str]) -> Picked<'n> {
+    /// The attributes with these names, which are sorted, with where they are. Those whose names are `read`, by position,
+    /// are decoded; the others are null.
+    pub fn pick_places<'n>(&self, names: &'n [&'n str], read: impl Fn(usize) -> bool) -> Picked<'n> {
         if names.is_empty() {
             return Picked::default();
         }
@@ -71,7 +74,9 @@ impl Item {
                 match entry.cmp_name(name) {
                     Ordering::Less => break,
                     Ordering::Equal => {
-                        picked.push(((*name).into(), entry.value()));
+                        let is_read = read(places.len());
+                        let value = if is_read { entry.value() } else { AttributeValue::Null };
+                        picked.push(((*name).into(), value));
                         places.push((entry.start, entry.end));
                         next = wanted.next();
                         break;
@@ -120,31 +125,37 @@ impl Item {
         self.entries().next().is_none()
     }
 
-    /// This item with the attributes of `new` in the place of those that were picked of it: `new` has no others than were
-    /// named then. All others are copied as they are.
-    pub fn replace(&self, picked: &Picked<'_>, new: &Map) -> Item {
+    /// This item with attributes set or removed (`None`), which are sorted by name and are among those that were picked of
+    /// it and decoded. All others are copied as they are.
+    pub fn replace(&self, picked: &Picked<'_>, changes: &[(&str, Option<Cow<'_, AttributeValue>>)]) -> Item {
         let json = self.json();
-        let mut size = self.size();
-        let mut out = Vec::with_capacity(json.len() + 64 + 32 * new.len());
+        let (mut size, mut room) = (self.size(), json.len() + 1);
+        let mut picks = picked.names.iter().zip(&picked.places);
+        let mut places: SmallVec<[(usize, usize); 4]> = SmallVec::with_capacity(changes.len());
+        for (name, new) in changes {
+            let place = picks.find(|(other, _)| *other == name);
+            let (start, end) = place.map_or((json.len(), json.len()), |(_, place)| *place);
+            places.push((start, end));
+            room -= end - start;
+            if end > start
+                && let Some(old) = picked.attributes.get(name)
+            {
+                size -= size::of_attribute(name, old);
+            }
+            if let Some(new) = new {
+                let added = size::of_attribute(name, new);
+                size += added;
+                room += added + AROUND;
+            }
+        }
+        let mut out = Vec::with_capacity(room);
         out.push(b'{');
         // Where what has not been copied yet begins.
         let mut rest = 1;
-        let mut gone = picked.attributes.iter().peekable();
-        let mut come = new.iter().peekable();
-        for (name, (start, end)) in picked.names.iter().zip(&picked.places) {
-            let old = gone.next_if(|(other, _)| other == name).map(|(_, value)| value);
-            let new = come.next_if(|(other, _)| other == name).map(|(_, value)| value);
-            if old == new {
-                continue;
-            }
-            push_kept(&mut out, json, rest, *start - 1);
-            rest = rest.max(*start);
-            if let Some(old) = old {
-                size -= size::of_attribute(name, old);
-                rest = end + 1;
-            }
+        for ((name, new), (start, end)) in changes.iter().zip(places) {
+            push_kept(&mut out, json, rest, start - 1);
+            rest = if end > start { end + 1 } else { rest.max(start) };
             if let Some(new) = new {
-                size += size::of_attribute(name, new);
                 separate(&mut out);
                 json::push_attribute(&mut out, name, new);
             }
@@ -187,7 +198,7 @@ fn push_kept(out: &mut Vec<u8>, json: &[u8], start: usize, end: usize) {
 /// Attributes that were picked of an item.
 #[derive(Clone, Debug, Default)]
 pub struct Picked<'n> {
-    /// The attributes.
+    /// The attributes; null stands for those that are not decoded.
     pub attributes: Map,
     /// The names that were asked for.
     names: &'n [&'n str],
@@ -245,41 +256,66 @@ impl From<Map> for SentItem {
 const FEW: usize = 16;
 
 impl SentItem {
-    /// An item of attributes in any order, of several with one name the last. Each comes with its value's JSON as it was
-    /// sent, from which a text is copied where it stands in it as it is.
+    /// An item of attributes in any order, of several with one name the last. Each comes with its JSON as it was sent, from
+    /// its name to the end of its value, which is copied if it is canonical; it is empty if the name is written otherwise.
     pub fn of_entries(mut entries: Vec<(Name, AttributeValue)>, mut sent: SmallVec<[&[u8]; FEW]>) -> SentItem {
         if entries.len() > FEW {
             return Map::from_entries(entries).into();
         }
-        for end in 1..entries.len() {
-            let mut at = end;
-            while at > 0 && entries[at - 1].0 > entries[at].0 {
-                entries.swap(at - 1, at);
-                sent.swap(at - 1, at);
-                at -= 1;
-            }
-        }
-        if entries.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+        if !sort(&mut entries, &mut sent) {
             return Map::from_entries(entries).into();
         }
         let attributes = Map(entries);
         let size = size_of(&attributes);
-        let mut out = Vec::with_capacity(size + 16 * attributes.len() + 2);
+        let mut out = Vec::with_capacity(size + AROUND * attributes.len() + 2);
         out.push(b'{');
         for ((name, value), sent) in attributes.iter().zip(sent) {
             separate(&mut out);
-            match value {
-                // With white space, escapes or other members it would be longer.
-                AttributeValue::S(text) if sent.len() == text.len() + r#"{"S":""}"#.len() => {
-                    json::push_name(&mut out, name);
-                    out.extend_from_slice(sent);
-                }
-                _ => json::push_attribute(&mut out, name, value),
+            if json::is_canonical(sent, name, value) {
+                out.extend_from_slice(sent);
+            } else {
+                json::push_attribute(&mut out, name, value);
             }
         }
         out.push(b'}');
         let item = Item::of(size, &out);
         SentItem { attributes, item }
+    }
+}
+
+/// Sorts a few attributes by name, and their JSON with them. Returns `false`, in whatever order, if two have one name.
+fn sort(entries: &mut [(Name, AttributeValue)], sent: &mut [&[u8]]) -> bool {
+    let mut prefixes = [0; FEW];
+    for (place, (name, _)) in prefixes.iter_mut().zip(&*entries) {
+        *place = prefix(name);
+    }
+    for end in 1..entries.len() {
+        for at in (0..end).rev() {
+            let order = prefixes[at]
+                .cmp(&prefixes[at + 1])
+                .then_with(|| entries[at].0.cmp(&entries[at + 1].0));
+            match order {
+                Ordering::Less => break,
+                Ordering::Equal => return false,
+                Ordering::Greater => {}
+            }
+            prefixes.swap(at, at + 1);
+            entries.swap(at, at + 1);
+            sent.swap(at, at + 1);
+        }
+    }
+    true
+}
+
+/// The first eight bytes of a name as a number that orders names as they do.
+fn prefix(name: &str) -> u64 {
+    let bytes = name.as_bytes();
+    match bytes.first_chunk::<8>() {
+        Some(chunk) => u64::from_be_bytes(*chunk),
+        None => bytes
+            .iter()
+            .rev()
+            .fold(0, |prefix, byte| prefix >> 8 | u64::from(*byte) << 56),
     }
 }
 
@@ -384,7 +420,8 @@ mod tests {
             for (name, value) in &new {
                 expected.insert(name.clone(), value.clone());
             }
-            let replaced = item.replace(&item.pick_places(&names), &new);
+            let changes: Vec<_> = names.iter().map(|name| (*name, new.get(name).map(Cow::Borrowed))).collect();
+            let replaced = item.replace(&item.pick_places(&names, |_| true), &changes);
             prop_assert_eq!(&replaced, &Item::new(&expected));
             prop_assert_eq!(replaced.size(), size_of(&expected));
         }

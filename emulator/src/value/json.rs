@@ -55,15 +55,34 @@ pub fn push_map(out: &mut Vec<u8>, map: &Map) {
 /// Appends a name and its value.
 #[inline]
 pub(super) fn push_attribute(out: &mut Vec<u8>, name: &str, value: &AttributeValue) {
-    push_name(out, name);
+    push_text(out, name);
+    out.push(b':');
     push_value(out, value);
 }
 
-/// Appends a name; its value comes next.
+/// Whether JSON that was read as this attribute, and begins with its unescaped name and a colon, is what
+/// [`push_attribute`] would append. Only the common forms are recognized.
 #[inline]
-pub(super) fn push_name(out: &mut Vec<u8>, name: &str) {
-    push_text(out, name);
-    out.push(b':');
+pub(super) fn is_canonical(sent: &[u8], name: &str, value: &AttributeValue) -> bool {
+    let value_start = name.len() + r#""":"#.len();
+    match value {
+        // With white space, escapes or other members it would be longer.
+        AttributeValue::S(text) => sent.len() == value_start + r#"{"S":""}"#.len() + text.len(),
+        AttributeValue::N(_) => sent.get(value_start..).is_some_and(is_canonical_integer),
+        _ => false,
+    }
+}
+
+/// Whether JSON is that of a number of few digits without sign, point, exponent or leading zeros.
+fn is_canonical_integer(value: &[u8]) -> bool {
+    let digits = value
+        .strip_prefix(br#"{"N":""#)
+        .and_then(|rest| rest.strip_suffix(br#""}"#));
+    match digits {
+        Some(b"0") => true,
+        Some([b'1'..=b'9', rest @ ..]) => rest.len() < 16 && rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    }
 }
 
 /// Appends a value with its type around it. Values are never deeper than a request's are kept, so this recursion is bounded.

@@ -2,6 +2,8 @@
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
+/// The bit that puts the quote right behind the control characters: 0x22 becomes 0x20, and 0x20 becomes 0x22.
+const FLIPPED: u8 = 2;
 
 /// How many bytes stand before the first quote, backslash or control character, or before the end.
 #[inline]
@@ -12,73 +14,72 @@ pub fn plain_length(bytes: &[u8]) -> usize {
             0 => 8 + plain_length_of_long(rest),
             special => (special.trailing_zeros() / 8) as usize,
         },
-        None => plain_length_of_rest(bytes),
+        None => plain_bytes(bytes),
     }
 }
 
 /// Words that are looked at one by one before larger steps are worth their start.
 const WORDS: usize = 3;
-/// Bytes of a larger step.
+/// Bytes of the larger steps.
 const BLOCK: usize = 64;
+const LARGE_BLOCK: usize = 256;
 
+#[inline(never)]
 fn plain_length_of_long(bytes: &[u8]) -> usize {
-    plain_length_of_words(bytes, WORDS).unwrap_or_else(|| {
-        let start = 8 * WORDS;
-        let blocks = start + BLOCK * plain_blocks(&bytes[start..]);
-        blocks + plain_length_of_words(&bytes[blocks..], usize::MAX).unwrap_or(0)
-    })
-}
-
-/// The plain length, looked for word by word; `None` if so many words are plain.
-#[inline]
-fn plain_length_of_words(bytes: &[u8], words: usize) -> Option<usize> {
-    let mut rest = bytes;
-    for _ in 0..words {
-        let before = bytes.len() - rest.len();
-        let Some((chunk, after)) = rest.split_first_chunk::<8>() else {
-            return Some(before + plain_length_of_rest(rest));
-        };
-        let special = specials(u64::from_le_bytes(*chunk));
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().take(WORDS).enumerate() {
+        let special = specials(u64::from_le_bytes(*word));
         if special != 0 {
-            return Some(before + (special.trailing_zeros() / 8) as usize);
+            return 8 * at + (special.trailing_zeros() / 8) as usize;
         }
-        rest = after;
     }
-    None
+    if words.len() <= WORDS {
+        return 8 * words.len() + plain_bytes(rest);
+    }
+    8 * WORDS + plain_length_of_very_long(&bytes[8 * WORDS..])
 }
 
-/// How many blocks stand before the first that has something special.
-fn plain_blocks(bytes: &[u8]) -> usize {
-    bytes
-        .as_chunks::<BLOCK>()
-        .0
-        .iter()
-        .take_while(|block| is_plain(block))
-        .count()
+#[inline(never)]
+fn plain_length_of_very_long(bytes: &[u8]) -> usize {
+    let mut plain = plain_blocks::<LARGE_BLOCK>(bytes);
+    plain += plain_blocks::<BLOCK>(&bytes[plain..]);
+    let (words, rest) = bytes[plain..].as_chunks::<8>();
+    for word in words {
+        let special = specials(u64::from_le_bytes(*word));
+        if special != 0 {
+            return plain + (special.trailing_zeros() / 8) as usize;
+        }
+        plain += 8;
+    }
+    plain + plain_bytes(rest)
 }
 
-/// Whether nothing in a block is special: the compiler makes vector instructions of it.
-#[allow(clippy::needless_bitwise_bool)] // lazy operators would branch at each byte
-fn is_plain(block: &[u8; BLOCK]) -> bool {
-    !block.iter().fold(false, |special, byte| {
-        special | (*byte == b'"') | (*byte == b'\\') | (*byte < 0x20)
-    })
+fn plain_bytes(bytes: &[u8]) -> usize {
+    let plain = bytes.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | ..0x20));
+    plain.count()
 }
 
-fn plain_length_of_rest(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .position(|byte| *byte == b'"' || *byte == b'\\' || *byte < 0x20)
-        .unwrap_or(bytes.len())
+/// How many bytes stand in blocks before the first block that has something special.
+fn plain_blocks<const SIZE: usize>(bytes: &[u8]) -> usize {
+    let (blocks, _) = bytes.as_chunks::<SIZE>();
+    SIZE * blocks.iter().take_while(|block| is_plain(block)).count()
+}
+
+/// Whether no byte of a block is special. The compiler turns this into vector instructions.
+///
+/// Of all bytes, the quote and the control characters alone are at most 0x20 once their second bit is flipped.
+fn is_plain<const SIZE: usize>(block: &[u8; SIZE]) -> bool {
+    let least = block.iter().fold(u8::MAX, |least, byte| {
+        least.min((byte ^ FLIPPED).saturating_sub(0x20)).min(byte ^ b'\\')
+    });
+    least != 0
 }
 
 /// The high bit of each byte that is special. A borrow can mark plain bytes above a special one, never below the first.
 pub(super) const fn specials(word: u64) -> u64 {
-    let quote = word ^ (ONES * b'"' as u64);
+    let flipped = word ^ (ONES * FLIPPED as u64);
     let backslash = word ^ (ONES * b'\\' as u64);
-    let found = (quote.wrapping_sub(ONES) & !quote)
-        | (backslash.wrapping_sub(ONES) & !backslash)
-        | (word.wrapping_sub(ONES * 0x20) & !word);
+    let found = (flipped.wrapping_sub(ONES * 0x21) & !flipped) | (backslash.wrapping_sub(ONES) & !backslash);
     found & HIGH
 }
 
@@ -89,7 +90,7 @@ mod tests {
     #[test]
     fn it_finds_the_first_special_byte() {
         for special in [b'"', b'\\', 0, 0x1f, b'\n'] {
-            for length in 0..170 {
+            for length in (0..170).chain(280..285).chain(600..602) {
                 for at in 0..length {
                     for filler in [b'a', b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff] {
                         let mut bytes = vec![filler; length];

@@ -185,12 +185,12 @@ impl<'a> Reader<'a> {
         if self.solid() != Some(b'"') {
             return Err(SyntaxError);
         }
-        let rest = self.text.get(self.at + 1..).ok_or(SyntaxError)?;
-        let (plain, special) = rest
-            .split_at_checked(plain_length(rest.as_bytes()))
-            .ok_or(SyntaxError)?;
-        self.at += 1 + plain.len();
-        match special.as_bytes().first() {
+        let start = self.at + 1;
+        let rest = self.text.as_bytes().get(start..).ok_or(SyntaxError)?;
+        let length = plain_length(rest);
+        let plain = self.text.get(start..start + length).ok_or(SyntaxError)?;
+        self.at = start + length;
+        match rest.get(length) {
             Some(b'"') => {
                 self.at += 1;
                 Ok(Cow::Borrowed(plain))

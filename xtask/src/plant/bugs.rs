@@ -86,8 +86,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a write lets go of its partition between condition and change",
         file: "execute/write.rs",
-        right: "    let change = change?;\n    if write",
-        wrong: "    let change = change?;\n    if PLANTED {\n        drop(guard);\n        std::thread::sleep(std::time::Duration::from_millis(1));\n        guard = partition.write();\n    }\n    if write",
+        right: "    if let Ok(change) = &change {\n        if write",
+        wrong: "    if let Ok(change) = &change {\n        if PLANTED {\n            drop(guard);\n            std::thread::sleep(std::time::Duration::from_millis(1));\n            guard = partition.write();\n        }\n        if write",
     },
     Bug {
         what: "a transaction goes on though a condition has failed",

@@ -359,7 +359,7 @@ fn what_is_touched_and_charged() {
         let mut scope = Scope::new(&nothing, &cache).unwrap();
         let update = scope.update(text).unwrap();
         assert_eq!(update.touched(&Item::new(&old)), expected, "{text}");
-        assert_eq!(update.charge(&old), charge, "{text}");
+        assert_eq!(update.charge(&Item::new(&old)), charge, "{text}");
     };
     let nested =
         |name: &str, inner: &[(&str, &str)]| Map::from_entries(vec![(name.into(), AttributeValue::M(item(inner)))]);

@@ -71,7 +71,7 @@ fn run_all(text: &str) {
         && let Ok(Some(new)) = update.apply(Some(&item), &item)
     {
         update.touched(&Item::new(&new));
-        update.charge(&new);
+        update.charge(&Item::new(&new));
     }
     if let Ok(projection) = scope.projection(text) {
         projection.apply(&item);

@@ -29,10 +29,27 @@ impl<'a> Decoder<'a> {
     /// The `Item` of a put.
     pub(super) fn item(&mut self) -> Read<SentItem> {
         let mut sent = SmallVec::new();
-        let entries = self.attribute_entries(Place::Member, 0, |decoder, _, start| {
-            sent.push(decoder.reader.since(start));
+        let entries = self.attribute_entries(Place::Member, 0, |decoder, name, start| {
+            sent.push(match name {
+                Cow::Borrowed(name) => decoder.sent_attribute(name, start),
+                Cow::Owned(_) => &[],
+            });
         })?;
         Ok(SentItem::of_entries(entries, sent))
+    }
+
+    /// An attribute from its name, which has no escapes, to the end of its value, which begins at `start`; empty if white
+    /// space follows the name.
+    fn sent_attribute(&self, name: &str, start: usize) -> &'a [u8] {
+        let Some(before) = start.checked_sub(name.len() + r#""":"#.len()) else {
+            return &[];
+        };
+        let sent = self.reader.since(before);
+        if sent.get(1 + name.len()..start - before) == Some(br#"":"#) {
+            sent
+        } else {
+            &[]
+        }
     }
 
     /// An element of `Keys`.
@@ -98,7 +115,7 @@ impl<'a> Decoder<'a> {
         &mut self,
         place: Place,
         depth: usize,
-        mut after: impl FnMut(&mut Self, &str, usize),
+        mut after: impl FnMut(&mut Self, &Cow<'a, str>, usize),
     ) -> Read<Vec<(Name, AttributeValue)>> {
         self.expect_map(place, VALUE)?;
         self.reader.enter()?;
