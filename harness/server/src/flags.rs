@@ -33,7 +33,7 @@ impl fmt::Display for ClockChoice {
     }
 }
 
-/// What was asked for, in words or in the environment.
+/// The settings given on the command line or in the environment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flags {
     /// `--port`.
@@ -162,7 +162,7 @@ const FLAGS: &[Flag] = &[
     Flag {
         name: "port",
         does: Does::Value("PORT", |flags, value| put(&mut flags.port, value.parse().ok())),
-        help: "the port on all addresses; 0 takes a free one and says which (8000)",
+        help: "the port on all addresses; 0 picks a free port and prints it (8000)",
     },
     Flag {
         name: "host",
@@ -184,7 +184,7 @@ const FLAGS: &[Flag] = &[
     Flag {
         name: "seed",
         does: Does::Value("N", |flags, value| put(&mut flags.seed, value.parse().ok().map(Some))),
-        help: "what chance is made of; the same seed repeats a run (drawn, and said at the start)",
+        help: "random seed; the same seed repeats a run (generated and printed at startup)",
     },
     Flag {
         name: "clock",

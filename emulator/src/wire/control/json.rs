@@ -13,7 +13,7 @@ const MOST_DEPTH: usize = 8;
 ///
 /// let told = Json::read(br#"{"seconds": 1.5}"#).unwrap();
 /// assert_eq!(told, Json::Object(vec![("seconds".to_owned(), Json::Number(1.5))]));
-/// assert_eq!(Json::read(b"{,}").unwrap_err().to_string(), "The body is no JSON: see line 1, column 1.");
+/// assert_eq!(Json::read(b"{,}").unwrap_err().to_string(), "The body is not valid JSON: see line 1, column 1.");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
@@ -51,7 +51,7 @@ impl Json {
         read.map_err(|stop| match stop {
             Stop::Syntax => {
                 let (line, column) = reader.position();
-                Refusal::malformed(format!("The body is no JSON: see line {line}, column {column}."))
+                Refusal::malformed(format!("The body is not valid JSON: see line {line}, column {column}."))
             }
             Stop::TooDeep => Refusal::malformed(format!("The body is deeper than {MOST_DEPTH} levels.")),
         })
@@ -220,8 +220,8 @@ mod tests {
                 Json::Object(vec![]),
             ])),
         );
-        check("", Err("The body is no JSON: see line 1, column 0."));
-        check("{}\n x", Err("The body is no JSON: see line 2, column 1."));
+        check("", Err("The body is not valid JSON: see line 1, column 0."));
+        check("{}\n x", Err("The body is not valid JSON: see line 2, column 1."));
         let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         assert!(Json::read(deep(MOST_DEPTH).as_bytes()).is_ok());
         check(&deep(MOST_DEPTH + 1), Err("The body is deeper than 8 levels."));
