@@ -39,8 +39,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, from the condition to the change's application",
         file: "src/execute/write.rs",
-        locked: "    let change = change?;\n    if write",
-        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen, 0)? };\n    let mut guard = partition.write();\n    if write",
+        locked: "    if let Ok(change) = &change {\n        if write",
+        unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen, 0) };\n    let mut guard = partition.write();\n    if let Ok(change) = &change {\n        if write",
         models: &[
             "a_conditional_put_has_one_winner",
             "a_counter_loses_no_step",
@@ -146,7 +146,7 @@ pub const PATCHES: &[Patch] = &[
         what: "the lock of the fault rules, between counting and judging",
         file: "src/fault.rs",
         locked: "        let mut installed = self.rules.lock();\n        let cleared = installed.cleared;\n        let Installed { rules, shares, .. } = &mut *installed;\n        for report in rules {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
-        unlocked: "        let cleared = 0;\n        let (mut copied, shares) = (self.rules.lock().rules.clone(), &mut Counted::default());\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n",
+        unlocked: "        let cleared = 0;\n        let (mut copied, shares) = (self.rules.lock().rules.clone(), &mut OrdinalCounts::default());\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n",
         models: &["a_fault_rule_is_spent_once"],
     },
     Patch {
@@ -169,8 +169,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a change and what takes it back are entered",
         file: "src/execute/write.rs",
-        locked: "        let contents = &mut guard;\n        partition.apply(contents, &shape, &change, context.now);\n    }\n    drop(guard);\n",
-        unlocked: "        let mut taken = std::mem::take(&mut *guard);\n        drop(guard);\n        partition.apply(&mut taken, &shape, &change, context.now);\n        *partition.write() = taken;\n    }\n",
+        locked: "            partition.apply(&mut guard, &shape, change, context.now);\n        }\n        drop(guard);\n",
+        unlocked: "            let mut taken = std::mem::take(&mut *guard);\n            drop(guard);\n            partition.apply(&mut taken, &shape, change, context.now);\n            *partition.write() = taken;\n        }\n",
         models: &["a_state_of_the_past_is_whole"],
     },
     Patch {
