@@ -57,8 +57,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "a transactional read's locks, before it has read everything",
         file: "src/execute/read.rs",
-        locked: "            (*place, due::read(table, table.partition(place.1), context.now))\n",
-        unlocked: "            (*place, Arc::clone(&due::read(table, table.partition(place.1), context.now)))\n",
+        locked: "    let items: Vec<Option<Item>> = gets.iter().map(read).collect();\n    drop(guards);\n    pay_all",
+        unlocked: "    let _ = read;\n    drop(guards);\n    let items: Vec<Option<Item>> = gets.iter().map(|get| {\n        let table = &get.target.table;\n        due::read(table, table.partition(place(get).1), context.now).get(&get.key).cloned()\n    }).collect();\n    pay_all",
         models: &["a_transaction_is_never_seen_half_done"],
     },
     Patch {
