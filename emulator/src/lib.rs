@@ -2,6 +2,7 @@
 //!
 //! The engine is synchronous and pure: no sockets, threads, files, system clock or source of entropy. A door hands it
 //! bytes ([`engine::Engine::handle`]) and delivers what comes back.
+pub mod access;
 pub mod answer;
 pub mod caller;
 pub mod capacity;

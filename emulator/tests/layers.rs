@@ -12,7 +12,7 @@ const ROWS: &[&[&str]] = &[
     &["clock", "conditions", "size", "value"],
     &["error", "answer", "schema"],
     &["request"],
-    &["key", "expression", "capacity", "fault", "transfer"],
+    &["access", "key", "expression", "capacity", "fault", "transfer"],
     &["journal"],
     &["change", "wire"],
     &["storage"],

@@ -1,0 +1,76 @@
+//! One action on one resource, with the values of DynamoDB's condition keys.
+
+use std::borrow::Cow;
+
+use crate::value::{Name, Text};
+
+/// One IAM action on one resource that a request needs to be allowed. A request with several entries has one for each entry,
+/// except BatchGetItem and BatchWriteItem, which have one for each table.
+///
+/// A member that is `None` is a condition key that is absent from the request (docs/behavior: 07 3.1).
+///
+/// ```
+/// use dynatwin_engine::access::AccessRequest;
+///
+/// let resource = "arn:aws:dynamodb:us-east-1:111122223333:table/Orders";
+/// let access = AccessRequest::new("dynamodb:GetItem", resource).on_table("Orders");
+/// assert_eq!((access.action, access.table), ("dynamodb:GetItem", Some("Orders")));
+/// assert!(access.partition_keys.is_none());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessRequest<'a> {
+    /// The IAM action, such as `dynamodb:PutItem`.
+    pub action: &'static str,
+    /// The ARN of the table, index, stream, backup, export, import or global table; `*` where the action takes no resource.
+    pub resource: Cow<'a, str>,
+    /// The name of the table that the resource is or belongs to, by which its tags and its resource policy are found.
+    pub table: Option<&'a str>,
+    /// `dynamodb:LeadingKeys`, which is `dynamodb:FirstPartitionKeyValues` too, and the further partition key values.
+    pub partition_keys: Option<PartitionKeyValues>,
+    /// `dynamodb:Attributes`: the top-level names in the request, each once.
+    pub attributes: Option<Vec<Name>>,
+    /// `dynamodb:Select`, with the value that applies when the request has none.
+    pub select: Option<&'static str>,
+    /// `dynamodb:ReturnValues`, with the value that applies when the request has none.
+    pub return_values: Option<&'static str>,
+    /// `dynamodb:ReturnConsumedCapacity`, if the request has it.
+    pub return_consumed_capacity: Option<&'static str>,
+    /// `dynamodb:EnclosingOperation`: the transaction that the action is part of.
+    pub enclosing_operation: Option<&'static str>,
+    /// `dynamodb:FullTableScan` of a PartiQL SELECT.
+    pub full_table_scan: Option<bool>,
+    /// `aws:RequestTag/…`, and by its names `aws:TagKeys`. A tag that is removed has no value.
+    pub tags: Option<Vec<(Text, Option<Text>)>>,
+}
+
+/// The values of each partition key attribute in a request: of the first, up to the fourth. Numbers are printed as DynamoDB
+/// prints them, binary values in base64.
+pub type PartitionKeyValues = [Vec<Text>; 4];
+
+impl<'a> AccessRequest<'a> {
+    /// An action on a resource, without any condition key.
+    pub fn new(action: &'static str, resource: impl Into<Cow<'a, str>>) -> AccessRequest<'a> {
+        AccessRequest {
+            action,
+            resource: resource.into(),
+            table: None,
+            partition_keys: None,
+            attributes: None,
+            select: None,
+            return_values: None,
+            return_consumed_capacity: None,
+            enclosing_operation: None,
+            full_table_scan: None,
+            tags: None,
+        }
+    }
+
+    /// The same action on what belongs to a table.
+    #[must_use]
+    pub fn on_table(self, table: &'a str) -> AccessRequest<'a> {
+        AccessRequest {
+            table: Some(table),
+            ..self
+        }
+    }
+}
