@@ -306,7 +306,10 @@ impl Engine {
             ),
         };
         context.pass_latency(sent, body.len());
-        if let Some(draft) = context.take_draft() {
+        if let Some(mut draft) = context.take_draft() {
+            if self.state.journal().keeps_bodies() {
+                draft.keep_bodies(sent, &body);
+            }
             let effects = context.effects();
             let end = End {
                 status,

@@ -35,6 +35,17 @@ pub struct Bucket {
     asked: BucketRound,
 }
 
+/// How full a bucket is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    /// Whole units that are there.
+    pub left: Units,
+    /// Units that it holds at most.
+    pub size: Units,
+    /// Units that come a second.
+    pub rate: u64,
+}
+
 /// What one request asks of a bucket: its entries ask together, and are answered one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct BucketRound {
@@ -107,6 +118,15 @@ impl Bucket {
     /// Whole units that are there.
     pub fn left(&self) -> Units {
         Units::halves(u64::try_from(self.level.max(0) / GRAINS).unwrap_or(u64::MAX))
+    }
+
+    /// How full it is.
+    pub fn level(&self) -> Level {
+        Level {
+            left: self.left(),
+            size: Units::halves(u64::try_from(self.most / GRAINS).unwrap_or(u64::MAX)),
+            rate: self.rate,
+        }
     }
 
     /// Whether so much can be spent.

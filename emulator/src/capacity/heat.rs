@@ -1,6 +1,7 @@
 //! What a table's capacity was spent on.
 
 use super::Exceeded;
+use super::bucket::Level;
 use super::units::Units;
 use crate::value::{AttributeValue, Name};
 
@@ -50,6 +51,8 @@ pub struct PartitionHeat {
     pub read: Counts,
     /// What was written.
     pub write: Counts,
+    /// How full its bucket is, for reading and for writing: of its even share and its own limit, the one with less left.
+    pub levels: [Level; 2],
 }
 
 /// A table, or one of its global indexes.
@@ -63,6 +66,10 @@ pub struct ResourceHeat {
     pub write: ThrottleCounts,
     /// Units that are left at this moment: for reading, and for writing.
     pub left: [Units; 2],
+    /// How full its bucket is, for reading and for writing.
+    pub levels: [Level; 2],
+    /// How full the bucket of its configured on-demand maximum is, where there is one.
+    pub maximums: [Option<Level>; 2],
     /// Its partitions, in the order of their tokens.
     pub partitions: Vec<PartitionHeat>,
 }

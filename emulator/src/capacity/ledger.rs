@@ -87,8 +87,13 @@ impl Ledger {
 
     /// The first token of each partition that the table has.
     pub fn partition_starts(&self) -> Vec<u64> {
-        let partitions = self.table.partitions();
-        partitions.iter().map(|partition| partition.first).collect()
+        self.table.partition_starts()
+    }
+
+    /// The first token of each partition that a global index has; the table's without such an index.
+    pub fn partition_starts_of(&self, index: Option<&str>) -> Vec<u64> {
+        let found = self.indexes.iter().find(|(name, _)| index == Some(name));
+        found.map_or(&self.table, |(_, meter)| meter).partition_starts()
     }
 
     /// Goes by another definition and other rules. `from` says from when on a resource's new limits hold.
@@ -262,11 +267,14 @@ impl Ledger {
         let indexes = self.indexes.iter_mut().map(|(name, meter)| (Some(name.clone()), meter));
         for (index, meter) in table.chain(indexes) {
             meter.settle(now);
+            meter.settle_partitions(now);
             resources.push(ResourceHeat {
                 index,
                 read: meter.counts(Direction::Read),
                 write: meter.counts(Direction::Write),
                 left: Direction::BOTH.map(|direction| meter.left(direction)),
+                levels: Direction::BOTH.map(|direction| meter.level(direction)),
+                maximums: Direction::BOTH.map(|direction| meter.maximum(direction)),
                 partitions: meter.partitions(),
             });
         }

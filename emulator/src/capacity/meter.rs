@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Level};
 use super::growth::Growth;
 use super::partition::{MOST_PARTITIONS, Partition, limit};
 use super::units::Units;
@@ -416,9 +416,31 @@ impl Meter {
         self.sides[direction.place()].total.left()
     }
 
+    /// How full the bucket is.
+    pub fn level(&self, direction: Direction) -> Level {
+        self.sides[direction.place()].total.level()
+    }
+
+    /// How full the bucket of the configured on-demand maximum is.
+    pub fn maximum(&self, direction: Direction) -> Option<Level> {
+        self.sides[direction.place()].most.as_ref().map(Bucket::level)
+    }
+
+    /// Lets the buckets of all partitions take in what has come by `now`.
+    pub fn settle_partitions(&mut self, now: Moment) {
+        for partition in &mut self.partitions {
+            partition.settle(&self.rules, now);
+        }
+    }
+
     /// Units a second that are served.
     pub fn rate(&self, direction: Direction) -> u64 {
         self.sides[direction.place()].total.rate()
+    }
+
+    /// The first token of each partition.
+    pub fn partition_starts(&self) -> Vec<u64> {
+        self.partitions.iter().map(|partition| partition.start).collect()
     }
 
     /// The partitions, in the order of their tokens.
@@ -429,6 +451,7 @@ impl Meter {
             bytes: partition.bytes,
             read: partition.counts(Direction::Read),
             write: partition.counts(Direction::Write),
+            levels: Direction::BOTH.map(|direction| partition.level(direction)),
         };
         self.partitions.iter().enumerate().map(heat).collect()
     }

@@ -14,7 +14,7 @@ mod partition;
 mod sample;
 pub mod units;
 
-pub use bucket::Bucket;
+pub use bucket::{Bucket, Level};
 pub use consumed::{Consumed, Direction};
 pub use growth::Growth;
 pub use heat::{Counts, Heat, PartitionHeat, ResourceHeat, ThrottleCounts};

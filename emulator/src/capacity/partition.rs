@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Level};
 use super::sample::Sample;
 use super::units::Units;
 use super::{Counts, Direction};
@@ -103,6 +103,14 @@ impl Partition {
     pub fn buckets(&mut self, direction: Direction) -> impl Iterator<Item = &mut Bucket> {
         let side = &mut self.sides[direction.place()];
         side.share.iter_mut().chain(std::iter::once(&mut side.limit))
+    }
+
+    /// How full the bucket is that has the least left.
+    pub fn level(&self, direction: Direction) -> Level {
+        let side = &self.sides[direction.place()];
+        let limit = side.limit.level();
+        let share = side.share.as_ref().map(Bucket::level);
+        share.filter(|share| share.left < limit.left).unwrap_or(limit)
     }
 
     /// Counts what a key of the partition has cost.

@@ -31,7 +31,7 @@ use crate::value::Name;
 /// assert_eq!(error.to_string(), "There is no table Orders for access key me in us-east-1.");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotFound(String);
+pub struct NotFound(pub(super) String);
 
 impl fmt::Display for NotFound {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::counts::Account;
-use super::request::{ItemAction, ObservedScan, Request, Touch};
+use super::request::{ItemAction, LoggedBody, ObservedScan, Request, Touch};
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::capacity::units::Units;
@@ -92,6 +92,7 @@ impl Draft {
                 write: Units::ZERO,
                 scanned: 0,
                 returned: 0,
+                bodies: None,
             },
             counts: Account::default(),
             scans: Vec::new(),
@@ -202,6 +203,12 @@ impl Draft {
             scanned: touch.scanned,
             partition_keys,
         });
+    }
+
+    /// It had this body, and was answered with that.
+    pub fn keep_bodies(&mut self, sent: &[u8], answered: &[u8]) {
+        let bodies = [sent, answered].map(LoggedBody::of);
+        self.request.bodies = Some(Box::new(bodies));
     }
 
     /// Whether the request as a whole counts as throttled: a batch does if all of it is.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub use draft::{Draft, End};
 pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Metric, Samples};
-pub use request::{ItemAction, ObservedScan, Request, Touch};
+pub use request::{ItemAction, LoggedBody, ObservedScan, Request, Touch};
 
 use crate::caller::Caller;
 use crate::capacity::units::Units;
@@ -62,6 +62,7 @@ pub struct Journal {
     /// How many watch: whoever has asked by `watch`, and everybody between `begin` and `end`.
     watchers: AtomicUsize,
     asked: AtomicBool,
+    bodies: AtomicBool,
     book: Mutex<JournalState>,
 }
 
@@ -103,6 +104,16 @@ impl Journal {
         self.asked.load(Ordering::Relaxed)
     }
 
+    /// Begins or ends to keep the bodies of requests and answers, up to 64 KB of each.
+    pub fn keep_bodies(&self, keeps: bool) {
+        self.bodies.store(keeps, Ordering::Relaxed);
+    }
+
+    /// Whether the bodies of requests and answers are kept.
+    pub fn keeps_bodies(&self) -> bool {
+        self.bodies.load(Ordering::Relaxed)
+    }
+
     /// Watches until [`end`](Journal::end), whoever else does.
     pub fn begin(&self) {
         self.watchers.fetch_add(1, Ordering::Relaxed);
@@ -139,6 +150,20 @@ impl Journal {
     /// The latest requests, oldest first.
     pub fn requests(&self) -> Vec<Arc<Request>> {
         self.book.lock().requests.iter().cloned().collect()
+    }
+
+    /// The requests with higher numbers than this one, oldest first.
+    pub fn requests_after(&self, number: u64) -> Vec<Arc<Request>> {
+        let book = self.book.lock();
+        let first = book.requests.partition_point(|request| request.number <= number);
+        book.requests.range(first..).cloned().collect()
+    }
+
+    /// The request of this number, if it is still remembered.
+    pub fn request(&self, number: u64) -> Option<Arc<Request>> {
+        let book = self.book.lock();
+        let found = book.requests.binary_search_by_key(&number, |request| request.number);
+        found.ok().map(|at| Arc::clone(&book.requests[at]))
     }
 
     /// How many requests were seen, those that are not remembered any more too.

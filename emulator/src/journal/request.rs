@@ -8,6 +8,9 @@ use crate::error::ErrorKind;
 use crate::size;
 use crate::value::{Map, Name};
 
+/// Bytes of a body that are remembered.
+const MOST_BODY: usize = 64 << 10;
+
 /// What a request did to an item, or to a range of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the API's own words, and those of transactions
@@ -85,6 +88,25 @@ impl Touch {
     }
 }
 
+/// A body as it is remembered: its beginning, if it is long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedBody {
+    /// Its first bytes.
+    pub bytes: Vec<u8>,
+    /// How many bytes it had.
+    pub length: usize,
+}
+
+impl LoggedBody {
+    /// The first bytes of a body.
+    pub fn of(body: &[u8]) -> LoggedBody {
+        LoggedBody {
+            bytes: body[..body.len().min(MOST_BODY)].to_vec(),
+            length: body.len(),
+        }
+    }
+}
+
 /// A request that was answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -116,13 +138,17 @@ pub struct Request {
     pub scanned: u64,
     /// Items that were answered.
     pub returned: u64,
+    /// The bodies of the request and of its answer, while they are kept.
+    pub bodies: Option<Box<[LoggedBody; 2]>>,
 }
 
 impl Request {
     /// About how many bytes of memory it takes.
     pub(super) fn weight(&self) -> usize {
         let touches: usize = self.touches.iter().map(Touch::weight).sum();
-        size_of::<Request>() + self.tables.len() * size_of::<Name>() + touches
+        let bodies = self.bodies.iter().flat_map(|bodies| bodies.iter());
+        let bodies: usize = bodies.map(|body| size_of::<LoggedBody>() + body.bytes.len()).sum();
+        size_of::<Request>() + self.tables.len() * size_of::<Name>() + touches + bodies
     }
 }
 

@@ -49,6 +49,17 @@ pub struct QueuedIndex<E: IndexEntry> {
     waiting: AtomicUsize,
 }
 
+/// A change on its way to an index.
+#[derive(Clone, Debug)]
+pub struct QueuedChange<E> {
+    /// When it arrives, unless the index is paused.
+    pub due: Moment,
+    /// The entry that it removes, if it is there already.
+    pub remove: Option<E>,
+    /// The entry that it inserts or replaces.
+    pub insert: Option<E>,
+}
+
 /// A global index.
 pub type GlobalIndex = QueuedIndex<Item>;
 /// What a vector index holds.
@@ -162,6 +173,18 @@ impl<E: IndexEntry> QueuedIndex<E> {
     pub fn next_due(&self) -> Option<Moment> {
         let queue = self.queue.lock();
         queue.next_due().filter(|_| !queue.paused)
+    }
+
+    /// The first changes on their way, at most so many, in the order in which they arrive.
+    pub fn changes(&self, most: usize) -> Vec<QueuedChange<E>> {
+        let queue = self.queue.lock();
+        let entries = self.entries.read();
+        let change = |(due, update): (Moment, &Update<E>)| QueuedChange {
+            due,
+            remove: update.remove.as_ref().and_then(|key| entries.map.get(key)).cloned(),
+            insert: update.insert.as_ref().map(|(_, entry)| entry.clone()),
+        };
+        queue.iter().take(most).map(change).collect()
     }
 
     /// Reads what has arrived by `now`.

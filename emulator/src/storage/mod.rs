@@ -31,7 +31,7 @@ pub use catalog::{Catalog, Region, Scope};
 pub use census::{Census, Count};
 pub use delay::Propagation;
 pub use history::{History, Past};
-pub use index::{GlobalIndex, IndexEntry, QueuedIndex, Update, VectorEntries};
+pub use index::{GlobalIndex, IndexEntry, QueuedChange, QueuedIndex, Update, VectorEntries};
 pub use items::Items;
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Partition, PendingTransaction};

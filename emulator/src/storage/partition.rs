@@ -303,6 +303,17 @@ impl Contents {
         }
     }
 
+    /// The deletions that time to live will make, in the order in which they are due.
+    pub fn expiries(&self) -> impl ExactSizeIterator<Item = &Expiry> {
+        self.due.iter()
+    }
+
+    /// The items that running transactions hold, in the order in which those are carried out, and what each then does.
+    pub fn holds(&self) -> impl ExactSizeIterator<Item = (Moment, &Key, Option<&PendingTransaction>)> {
+        let then = |key| self.marks.get(key).map(|hold| &hold.then);
+        self.landings.iter().map(move |(lands, key)| (*lands, key, then(key)))
+    }
+
     /// Whether a running transaction holds an item.
     pub fn is_marked(&self, key: &Key) -> bool {
         !self.marks.is_empty() && self.marks.contains_key(key)

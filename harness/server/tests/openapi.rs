@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use dynatwin_engine::operation::{Allowed, CONTROLS};
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use twin::Twin;
+use twin::{Twin, percent};
 
 fn document() -> Value {
     let (status, document) = Twin::new(Allowed::Looking, false).control("GET", "openapi.json", None);
@@ -54,6 +54,27 @@ fn filled(document: &Value, path: &str) -> String {
         path.replace(&format!("{{{name}}}"), &example)
     });
     path.strip_prefix("/_dynatwin/").unwrap().to_owned()
+}
+
+/// The queries of an operation: one with what it needs, and one with each of its parameters as in its example.
+fn queries(operation: &Value) -> Vec<String> {
+    let pair = |parameter: &Value| {
+        let example = &parameter["example"];
+        let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+        format!("{}={}", parameter["name"].as_str().unwrap(), percent(&example))
+    };
+    let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+    let (needed, optional): (Vec<&Value>, Vec<&Value>) = parameters
+        .iter()
+        .partition(|parameter| parameter["required"] == json!(true));
+    let needed: Vec<String> = needed.into_iter().map(pair).collect();
+    let with = |more: Option<&Value>| {
+        let pairs: Vec<String> = needed.iter().cloned().chain(more.map(pair)).collect();
+        pairs.join("&")
+    };
+    std::iter::once(with(None))
+        .chain(optional.into_iter().map(|parameter| with(Some(parameter))))
+        .collect()
 }
 
 /// The examples of an operation's body; none if it takes none.
@@ -131,10 +152,13 @@ fn every_example_is_accepted_and_answered_as_described() {
                 let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
                 check(&validator(&document, schema), body, &what);
             }
-            let mut twin = Twin::furnished();
-            let (status, answer) = twin.control(&method, &filled(&document, &path), body);
-            assert_eq!(status, 200, "{what}: {answer}");
-            check(&answers, &answer, &what);
+            for query in queries(operation) {
+                let mut twin = Twin::furnished();
+                let target = format!("{}?{query}", filled(&document, &path));
+                let (status, answer) = twin.control(&method, &target, body);
+                assert_eq!(status, 200, "{what} {query}: {answer}");
+                check(&answers, &answer, &what);
+            }
         }
     }
 }

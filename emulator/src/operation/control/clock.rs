@@ -69,5 +69,8 @@ pub fn write(asked: &ControlRequest<'_>, writer: &mut Writer) {
     object.boolean("settable", clock.is_settable());
     object.boolean("frozen", clock.is_frozen());
     write_number(clock.speed().unwrap_or(0.0), object.member("speed"));
+    if let Some(next) = asked.twin.next_event() {
+        object.string("nextDue", &next.to_string());
+    }
     object.close();
 }

@@ -5,6 +5,7 @@ pub(super) mod clock;
 pub(super) mod conditions;
 pub(super) mod faults;
 pub(super) mod indexes;
+pub(super) mod items;
 pub(super) mod overview;
 pub(super) mod tables;
 pub(super) mod watch;
@@ -14,7 +15,7 @@ use std::borrow::Cow;
 use super::{CONTROLS, Control};
 use crate::caller::Caller;
 use crate::execute::{Controls, NotFound};
-use crate::wire::control::{ControlResult, Json, Refusal, shortened};
+use crate::wire::control::{ControlResult, Json, Query, Refusal, shortened};
 use crate::wire::encode::Writer;
 use crate::wire::envelope::ControlCall;
 
@@ -40,6 +41,7 @@ pub struct ControlRequest<'a> {
     allowed: Allowed,
     named: Option<&'a Caller>,
     parts: &'a [Cow<'a, str>],
+    parameters: &'a [(String, String)],
     body: Json,
 }
 
@@ -63,11 +65,13 @@ pub fn answer(call: &ControlCall<'_>, twin: Controls<'_>, allowed: Allowed) -> C
             "This twin was started with --no-control: it can be looked at, and not changed.",
         ));
     }
+    let parameters = call.parameters();
     let asked = ControlRequest {
         twin,
         allowed,
         named: call.named.as_ref(),
         parts: &parts,
+        parameters: &parameters,
         body: told(control, call)?,
     };
     let mut writer = Writer::with_capacity(256);
@@ -136,6 +140,11 @@ impl Control {
 }
 
 impl ControlRequest<'_> {
+    /// The parameters of the query, if there are none but these.
+    fn query(&self, known: &[&str]) -> ControlResult<Query<'_>> {
+        Query::of(self.parameters, known)
+    }
+
     /// The part of the path that is a name.
     fn part(&self, at: usize) -> &str {
         self.parts.get(at).map(Cow::as_ref).unwrap_or_default()
@@ -171,6 +180,11 @@ impl ControlRequest<'_> {
                 )))
             }
         }
+    }
+
+    /// Whether what this caller has done is shown: to everybody who names nobody else.
+    fn sees(&self, caller: &Caller) -> bool {
+        self.named.is_none_or(|named| named == caller)
     }
 
     /// Who is named, or anybody if all share their tables.

@@ -1,14 +1,24 @@
 //! What was asked of the twin while somebody watched.
 
 use super::ControlRequest;
+use crate::journal::MOST_REQUESTS;
 use crate::storage::Scope;
-use crate::wire::control::{ControlResult, write_datapoint, write_metric, write_request, write_scan};
+use crate::wire::control::{
+    ControlResult, Json, Members, Refusal, shortened, write_datapoint, write_metric, write_request, write_scan,
+};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// Begins to watch.
+/// Begins to watch; with `bodies`, keeps the bodies of requests and answers too.
 pub fn watch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let bodies = match &asked.body {
+        Json::Null => None,
+        body => Members::of("watch", body, &["bodies"])?.flag("bodies")?,
+    };
     asked.twin.watch(true);
+    if let Some(keeps) = bodies {
+        asked.twin.state.journal().keep_bodies(keeps);
+    }
     show(asked, writer);
     Ok(())
 }
@@ -16,6 +26,7 @@ pub fn watch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<(
 /// Ends to watch; what was seen stays.
 pub fn unwatch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.watch(false);
+    asked.twin.state.journal().keep_bodies(false);
     show(asked, writer);
     Ok(())
 }
@@ -30,21 +41,39 @@ fn show(asked: &ControlRequest<'_>, writer: &mut Writer) {
 fn seen(asked: &ControlRequest<'_>, object: &mut Object<'_>) {
     let journal = asked.twin.state.journal();
     object.boolean("watched", journal.is_watched());
+    object.boolean("bodies", journal.keeps_bodies());
     object.integer("seen", journal.seen() as i64);
 }
 
 /// The latest requests, oldest first, of who is named, or of everybody.
 pub fn requests(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = asked.query(&["after", "limit", "bodies"])?;
+    let (after, bodies) = (query.whole("after")?.unwrap_or(0), query.flag("bodies")?);
+    let most = query.limit(MOST_REQUESTS, MOST_REQUESTS)?;
     let mut object = Object::open(writer);
     seen(asked, &mut object);
     let mut list = object.list("requests");
-    for request in asked.twin.state.journal().requests() {
-        if asked.named.is_none_or(|named| *named == request.caller) {
-            write_request(&request, list.element());
-        }
+    let requests = asked.twin.state.journal().requests_after(after);
+    let shown = requests.iter().filter(|request| asked.sees(&request.caller));
+    for request in shown.take(most) {
+        write_request(request, bodies, list.element());
     }
     list.close();
     object.close();
+    Ok(())
+}
+
+/// One request, with its bodies if they were kept.
+pub fn request(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let number = asked.part(1);
+    let found = number.parse().ok();
+    let found = found.and_then(|number| asked.twin.state.journal().request(number));
+    let found = found.filter(|request| asked.sees(&request.caller));
+    let found = found.ok_or_else(|| {
+        let number = shortened(number);
+        Refusal::not_found(format!("Request {number} is not in the log."))
+    })?;
+    write_request(&found, true, writer);
     Ok(())
 }
 
@@ -59,7 +88,7 @@ pub fn forget(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<
 pub fn scans(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let mut list = List::open(writer);
     for scan in asked.twin.state.journal().scans() {
-        if asked.named.is_none_or(|named| *named == scan.caller) {
+        if asked.sees(&scan.caller) {
             write_scan(&scan, list.element());
         }
     }

@@ -95,6 +95,13 @@ impl<E> Queue<E> {
         due.or_else(|| self.delayed.keys().next().map(|(arrives, _)| *arrives))
     }
 
+    /// The changes in the order in which they arrive, and when each does.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Moment, &Update<E>)> {
+        let due = self.due.iter().map(|(due, update)| (*due, update));
+        let delayed = self.delayed.iter().map(|((due, _), delayed)| (*due, &delayed.update));
+        due.chain(delayed)
+    }
+
     /// Takes out the first change if it is due by `now`.
     pub(super) fn pop(&mut self, now: Moment) -> Option<Update<E>> {
         if let Some((_, update)) = self.due.pop_front() {

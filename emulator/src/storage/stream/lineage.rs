@@ -347,6 +347,14 @@ impl Lineage {
         })
     }
 
+    /// The records that cannot be read yet, in no order.
+    pub(super) fn unreadable(&self, now: Moment) -> impl Iterator<Item = &Record> {
+        let of = move |shard: &Shard| shard.readable(now);
+        self.shards
+            .iter()
+            .flat_map(move |shard| shard.records.range(of(shard)..))
+    }
+
     fn find(&self, id: &str) -> Result<&Shard, Unreadable> {
         self.shards
             .iter()

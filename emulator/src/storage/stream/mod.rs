@@ -319,6 +319,16 @@ impl Stream {
         })
     }
 
+    /// The records that cannot be read yet, in the order in which they can be read.
+    pub fn unreadable(&self, now: Moment) -> Vec<Record> {
+        let mut records: Vec<Record> = Vec::new();
+        for lineage in &self.lineages {
+            records.extend(lineage.lock().unreadable(now).cloned());
+        }
+        records.sort_by_key(|record| (record.arrived, record.sequence));
+        records
+    }
+
     /// The number of a new reader of one of its shards, from 1 on.
     pub fn new_reader(&self) -> u64 {
         self.readers.fetch_add(1, Ordering::Relaxed) + 1

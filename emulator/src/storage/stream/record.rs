@@ -38,7 +38,7 @@ pub struct Record {
     /// When it happened: for what time to live has deleted, and a transaction in flight has written, when that was due.
     pub created: Moment,
     /// When it could be read first, which is what its life is counted from. Not before its neighbour in the shard.
-    pub(super) arrived: Moment,
+    pub arrived: Moment,
     /// The item's key, if no image has it.
     keys: Option<Item>,
     /// The item before, if the stream shows it.

@@ -2,7 +2,7 @@
 
 use super::verdict::exceeded_name;
 use super::write_number;
-use crate::capacity::{Counts, Heat, PartitionHeat, ResourceHeat, ThrottleCounts};
+use crate::capacity::{Counts, Direction, Heat, Level, PartitionHeat, ResourceHeat, ThrottleCounts};
 use crate::fault::Exceeded;
 use crate::wire::object::Object;
 
@@ -27,13 +27,20 @@ fn write_resource(resource: &ResourceHeat, mut object: Object<'_>) {
     if let Some(index) = &resource.index {
         object.string("index", index);
     }
-    let [reads, writes] = resource.left;
-    for (name, counts, left) in [("read", &resource.read, reads), ("write", &resource.write, writes)] {
-        let mut direction = object.object(name);
-        write_number(counts.units.as_f64(), direction.member("units"));
-        write_number(left.as_f64(), direction.member("left"));
-        write_throttles(counts, direction.object("throttles"));
-        direction.close();
+    for (name, direction, counts) in [
+        ("read", Direction::Read, &resource.read),
+        ("write", Direction::Write, &resource.write),
+    ] {
+        let mut object = object.object(name);
+        write_number(counts.units.as_f64(), object.member("units"));
+        write_level(&resource.levels[direction.place()], &mut object);
+        if let Some(maximum) = &resource.maximums[direction.place()] {
+            let mut object = object.object("maximum");
+            write_level(maximum, &mut object);
+            object.close();
+        }
+        write_throttles(counts, object.object("throttles"));
+        object.close();
     }
     let mut partitions = object.list("partitions");
     resource
@@ -42,6 +49,12 @@ fn write_resource(resource: &ResourceHeat, mut object: Object<'_>) {
         .for_each(|partition| write_partition(partition, partitions.object()));
     partitions.close();
     object.close();
+}
+
+fn write_level(level: &Level, object: &mut Object<'_>) {
+    write_number(level.left.as_f64(), object.member("left"));
+    write_number(level.size.as_f64(), object.member("size"));
+    object.integer("rate", i64::try_from(level.rate).unwrap_or(i64::MAX));
 }
 
 fn write_throttles(counts: &ThrottleCounts, mut object: Object<'_>) {
@@ -56,12 +69,14 @@ fn write_partition(partition: &PartitionHeat, mut object: Object<'_>) {
     object.string("first", &format!("{:016x}", partition.first));
     object.string("last", &format!("{:016x}", partition.last));
     object.integer("bytes", partition.bytes as i64);
-    let write_counts = |counts: &Counts, mut object: Object<'_>| {
+    let write_counts = |counts: &Counts, level: &Level, mut object: Object<'_>| {
         write_number(counts.units.as_f64(), object.member("units"));
+        write_level(level, &mut object);
         object.integer("throttles", counts.throttles as i64);
         object.close();
     };
-    write_counts(&partition.read, object.object("read"));
-    write_counts(&partition.write, object.object("write"));
+    let [read, write] = &partition.levels;
+    write_counts(&partition.read, read, object.object("read"));
+    write_counts(&partition.write, write, object.object("write"));
     object.close();
 }

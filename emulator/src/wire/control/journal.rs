@@ -4,14 +4,14 @@ use super::write_number;
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::error::ErrorKind;
-use crate::journal::{Datapoint, Metric, ObservedScan, Request, Touch};
+use crate::journal::{Datapoint, LoggedBody, Metric, ObservedScan, Request, Touch};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::error::exception;
 use crate::wire::object::Object;
 
-/// A request that was answered.
-pub fn write_request(request: &Request, writer: &mut Writer) {
+/// A request that was answered; `bodies` says whether its bodies are shown too.
+pub fn write_request(request: &Request, bodies: bool, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.integer("number", request.number as i64);
     object.string("at", &request.at.to_string());
@@ -31,6 +31,18 @@ pub fn write_request(request: &Request, writer: &mut Writer) {
     write_number(request.write.as_f64(), object.member("writeUnits"));
     object.integer("scanned", request.scanned as i64);
     object.integer("returned", request.returned as i64);
+    if let Some([sent, answered]) = request.bodies.as_deref().filter(|_| bodies) {
+        for (name, body) in [("request", sent), ("response", answered)] {
+            write_body(body, object.object(name));
+        }
+    }
+    object.close();
+}
+
+fn write_body(body: &LoggedBody, mut object: Object<'_>) {
+    object.string("body", &String::from_utf8_lossy(&body.bytes));
+    object.integer("bytes", body.length as i64);
+    object.boolean("truncated", body.bytes.len() < body.length);
     object.close();
 }
 

@@ -6,6 +6,7 @@ mod conditions;
 mod heat;
 mod journal;
 mod json;
+mod query;
 mod refusal;
 mod rule;
 mod verdict;
@@ -14,6 +15,7 @@ pub use conditions::{moment, read_conditions, read_lag, seconds, write_condition
 pub use heat::write_heat;
 pub use journal::{write_datapoint, write_metric, write_request, write_scan};
 pub use json::{Json, Members, shortened};
+pub use query::Query;
 pub use refusal::Refusal;
 pub use rule::{read_outage, read_rule, write_report};
 

@@ -24,6 +24,8 @@ pub struct ControlCall<'a> {
     pub method: &'a str,
     /// The path, without a query.
     pub path: &'a str,
+    /// The query, not decoded; empty without one.
+    pub query: &'a str,
     /// Whose tables, if credentials say so.
     pub named: Option<Caller>,
     /// The body, or why it is not read.
@@ -35,6 +37,18 @@ pub struct ControlCall<'a> {
 }
 
 impl<'a> ControlCall<'a> {
+    /// The parameters of the query, decoded as HTML forms encode them.
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        let decoded = |text: &str| credentials::percent_decoded(&text.replace('+', " ")).into_owned();
+        let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
+        pairs
+            .map(|pair| {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                (decoded(name), decoded(value))
+            })
+            .collect()
+    }
+
     /// The path's parts behind [`CONTROL_PATH`], decoded; a slash at its end is none.
     pub fn parts(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
         let rest = self.path.strip_prefix(CONTROL_PATH).unwrap_or_default();
@@ -52,10 +66,11 @@ pub(super) fn is_control(target: &str) -> bool {
 }
 
 pub(super) fn call<'a>(request: &HttpRequest<'a>) -> ControlCall<'a> {
-    let path = request.target.split_once('?').map_or(request.target, |(path, _)| path);
+    let (path, query) = request.target.split_once('?').unwrap_or((request.target, ""));
     ControlCall {
         method: request.method,
         path,
+        query,
         named: credentials::named(request),
         body: body(request),
         foreign: is_foreign(request),
@@ -139,6 +154,16 @@ mod tests {
             ("/_dynatwin//a", &["", "a"]),
         ] {
             assert_eq!(asked(target, &[], b"").parts().collect::<Vec<_>>(), expect, "{target}");
+        }
+        for (target, expect) in [
+            ("/_dynatwin/", &[][..]),
+            ("/_dynatwin/?", &[]),
+            ("/_dynatwin/?a=b+c&d", &[("a", "b c"), ("d", "")]),
+            ("/_dynatwin/?key=%7B%22a%3D%26%2B%22%7D&&", &[("key", "{\"a=&+\"}")]),
+        ] {
+            let found = asked(target, &[], b"").parameters();
+            let found: Vec<_> = found.iter().map(|(name, value)| (&**name, &**value)).collect();
+            assert_eq!(found, expect, "{target}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! A served engine, and its controls and operations asked over a socket.
 #![allow(dead_code)] // each test file uses its part
 
+use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub const JSON: (&str, &str) = ("content-type", "application/json");
 
 pub struct Twin {
     stream: TcpStream,
-    _server: Server,
+    server: Arc<Server>,
 }
 
 impl Twin {
@@ -37,7 +38,15 @@ impl Twin {
         let server = serve(Arc::new(Engine::new(settings).allowing(allowed)), options).expect("a server");
         Twin {
             stream: connect(&server),
-            _server: server,
+            server: Arc::new(server),
+        }
+    }
+
+    /// Another connection to the same server.
+    pub fn another(&self) -> Twin {
+        Twin {
+            stream: connect(&self.server),
+            server: Arc::clone(&self.server),
         }
     }
 
@@ -68,17 +77,7 @@ impl Twin {
     }
 
     pub fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
-        let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost:8000\r\ncontent-length: {}\r\n",
-            body.len()
-        );
-        for (name, value) in headers {
-            request.extend([name, ": ", value, "\r\n"]);
-        }
-        request.push_str("\r\n");
-        let mut request = request.into_bytes();
-        request.extend_from_slice(body);
-        ask(&mut self.stream, &request)
+        ask(&mut self.stream, &request(method, path, headers, body))
     }
 
     /// A control below `/_dynatwin/`, as curl would ask it.
@@ -90,19 +89,49 @@ impl Twin {
 
     /// An operation of the API.
     pub fn operation(&mut self, access_key: &str, name: &str, body: &Value) -> (u16, Value) {
-        let target = format!("DynamoDB_20120810.{name}");
-        let credential = format!(
-            "{}, SignedHeaders=host, Signature=0",
-            ME.replace("me/", &format!("{access_key}/"))
-        );
-        let headers = [
-            ("content-type", "application/x-amz-json-1.0"),
-            ("x-amz-target", target.as_str()),
-            ("x-amz-date", "20260101T000000Z"),
-            ("authorization", credential.as_str()),
-        ];
-        read(&self.send("POST", "/", &headers, body.to_string().as_bytes()))
+        read(&ask(&mut self.stream, &operation(access_key, name, body)))
     }
+
+    /// Sends an operation of the API, and reads no answer.
+    pub fn send_operation(&mut self, access_key: &str, name: &str, body: &Value) {
+        let request = operation(access_key, name, body);
+        self.stream.write_all(&request).expect("sent");
+    }
+}
+
+fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+    let mut request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost:8000\r\ncontent-length: {}\r\n",
+        body.len()
+    );
+    for (name, value) in headers {
+        request.extend([name, ": ", value, "\r\n"]);
+    }
+    request.push_str("\r\n");
+    let mut request = request.into_bytes();
+    request.extend_from_slice(body);
+    request
+}
+
+fn operation(access_key: &str, name: &str, body: &Value) -> Vec<u8> {
+    let target = format!("DynamoDB_20120810.{name}");
+    let credential = format!(
+        "{}, SignedHeaders=host, Signature=0",
+        ME.replace("me/", &format!("{access_key}/"))
+    );
+    let headers = [
+        ("content-type", "application/x-amz-json-1.0"),
+        ("x-amz-target", target.as_str()),
+        ("x-amz-date", "20260101T000000Z"),
+        ("authorization", credential.as_str()),
+    ];
+    request("POST", "/", &headers, body.to_string().as_bytes())
+}
+
+/// A text with all of its bytes percent-encoded.
+pub fn percent(text: &str) -> String {
+    let bytes: Vec<String> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    bytes.concat()
 }
 
 pub fn read(response: &Response) -> (u16, Value) {

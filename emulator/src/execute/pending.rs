@@ -1,0 +1,248 @@
+//! Work that is not done yet: deletions by time to live, index changes on their way, transactions in flight, stream records
+//! that cannot be read yet, and tables and indexes that are being made or changed.
+
+use std::sync::Arc;
+
+use super::control::{Controls, NotFound};
+use super::due;
+use crate::caller::Caller;
+use crate::clock::Moment;
+use crate::key::{self, Key};
+use crate::schema::{Definition, Index};
+use crate::storage::{Event, Expiry, PendingTransaction, QueuedChange, Scope, Shape, Table};
+use crate::value::{Item, Map, Name};
+
+/// An item that something is to happen to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitingItem {
+    /// When it happens.
+    pub due: Moment,
+    /// What happens.
+    pub action: &'static str,
+    /// The item's key attributes, and the index's of an index change; `None` if all that is known is that there is no item.
+    pub key: Option<Map>,
+    /// The token of the table's partition key, where it is known.
+    pub token: Option<u64>,
+}
+
+/// Work of one kind: how much there is, when the next of it is due, and the first of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Waiting {
+    /// How many.
+    pub count: usize,
+    /// When the first is due.
+    pub next: Option<Moment>,
+    /// The first of them, in the order in which they are due.
+    pub first: Vec<WaitingItem>,
+}
+
+/// Changes on their way to an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PendingIndex {
+    /// The index.
+    pub index: Name,
+    /// Whether nothing reaches it.
+    pub paused: bool,
+    /// The changes.
+    pub changes: Waiting,
+}
+
+/// What a table has not done yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pending {
+    /// Whose it is.
+    pub scope: Scope,
+    /// The table.
+    pub table: Name,
+    /// When anything of it is due next.
+    pub next: Option<Moment>,
+    /// When it, or a change of it or of an index, is done that is being made.
+    pub status: Option<Moment>,
+    /// Deletions by time to live of items that are there.
+    pub time_to_live: Waiting,
+    /// Items that transactions in flight hold.
+    pub transactions: Waiting,
+    /// Changes on their way to global indexes.
+    pub indexes: Vec<PendingIndex>,
+    /// Stream records that cannot be read yet.
+    pub stream: Waiting,
+}
+
+impl Waiting {
+    /// The first `most` of several lists, each in order.
+    fn of(mut first: Vec<WaitingItem>, count: usize, most: usize) -> Waiting {
+        first.sort_by_key(|item| item.due);
+        first.truncate(most);
+        Waiting {
+            count,
+            next: first.first().map(|item| item.due),
+            first,
+        }
+    }
+}
+
+fn deletions(table: &Table, definition: &Definition, most: usize) -> Waiting {
+    let (mut first, mut count) = (Vec::new(), 0);
+    for partition in table.partitions() {
+        let contents = partition.read();
+        let deletion = |expiry: &Expiry| WaitingItem {
+            due: expiry.due,
+            action: "delete",
+            key: contents
+                .get(&expiry.key)
+                .map(|item| key::key_attributes(item, &definition.key, None)),
+            token: Some(expiry.key.token),
+        };
+        count += contents.expiries().len();
+        first.extend(contents.expiries().take(most.max(1)).map(deletion));
+    }
+    Waiting::of(first, count, most.max(1))
+}
+
+fn transactions(table: &Table, definition: &Definition, most: usize) -> Waiting {
+    let (mut first, mut count) = (Vec::new(), 0);
+    for partition in table.partitions() {
+        let contents = partition.read();
+        let hold = |(due, held, then): (Moment, &Key, Option<&PendingTransaction>)| {
+            let (action, new) = match then {
+                Some(PendingTransaction::Writes(Some(new))) => ("put", Some(new)),
+                Some(PendingTransaction::Writes(None)) => ("delete", None),
+                Some(PendingTransaction::Checks) | None => ("check", None),
+            };
+            let item = new.or_else(|| contents.get(held));
+            WaitingItem {
+                due,
+                action,
+                key: item.map(|item| key::key_attributes(item, &definition.key, None)),
+                token: Some(held.token),
+            }
+        };
+        count += contents.holds().len();
+        first.extend(contents.holds().take(most.max(1)).map(hold));
+    }
+    Waiting::of(first, count, most.max(1))
+}
+
+fn index_change(definition: &Definition, index: &Index, change: &QueuedChange<Item>) -> WaitingItem {
+    let action = match (&change.remove, &change.insert) {
+        (_, Some(_)) => "put",
+        (_, None) => "delete",
+    };
+    let item = change.insert.as_ref().or(change.remove.as_ref());
+    let base = item.and_then(|item| Key::read(&definition.key, item));
+    WaitingItem {
+        due: change.due,
+        action,
+        key: item.map(|item| key::key_attributes(item, &definition.key, Some(index))),
+        token: base.map(|key| key.token),
+    }
+}
+
+fn indexes(shape: &Shape, most: usize) -> Vec<PendingIndex> {
+    let globals = shape.definition.globals.iter().zip(&shape.indexes);
+    let pending = globals.map(|(index, entries)| {
+        let changes = entries.changes(most.max(1));
+        let first = changes
+            .iter()
+            .map(|change| index_change(&shape.definition, index, change))
+            .collect();
+        PendingIndex {
+            index: index.name.clone(),
+            paused: entries.is_paused(),
+            changes: Waiting::of(first, entries.waiting(), most.max(1)),
+        }
+    });
+    pending.collect()
+}
+
+fn records(shape: &Shape, now: Moment, most: usize) -> Waiting {
+    let Some(stream) = &shape.stream else {
+        return Waiting::default();
+    };
+    let records = stream.unreadable(now);
+    let first = records.iter().take(most.max(1)).map(|record| {
+        let keys = record.keys(&shape.definition.key);
+        WaitingItem {
+            due: record.arrived,
+            action: match record.event {
+                Event::Insert => "insert",
+                Event::Modify => "modify",
+                Event::Remove => "remove",
+            },
+            token: Key::read(&shape.definition.key, &keys).map(|key| key.token),
+            key: Some(keys.filter(|_| true)),
+        }
+    });
+    Waiting::of(first.collect(), records.len(), most.max(1))
+}
+
+/// When the table, or a change of it, is done that is being made.
+fn status(shape: &Shape, now: Moment) -> Option<Moment> {
+    let jobs = shape.running(now).map(|job| job.until);
+    let ends = jobs.chain([shape.active_at]).chain(shape.deleted_at);
+    ends.filter(|end| *end > now && *end < Moment::NEVER).min()
+}
+
+impl Pending {
+    /// What of a table is not done at `now`, with lists of at most so many elements.
+    fn of(scope: Scope, table: &Table, now: Moment, most: usize) -> Pending {
+        due::run_due(table, now);
+        let shape = table.shape();
+        let definition = &shape.definition;
+        let mut pending = Pending {
+            scope,
+            table: table.name.clone(),
+            next: None,
+            status: status(&shape, now),
+            time_to_live: deletions(table, definition, most),
+            transactions: transactions(table, definition, most),
+            indexes: indexes(&shape, most),
+            stream: records(&shape, now, most),
+        };
+        let arrivals = pending.indexes.iter().filter(|index| !index.paused);
+        let arrivals = arrivals.filter_map(|index| index.changes.next);
+        let others = [&pending.time_to_live, &pending.transactions, &pending.stream];
+        let others = others.into_iter().filter_map(|waiting| waiting.next);
+        pending.next = arrivals.chain(others).chain(pending.status).min();
+        if most == 0 {
+            let indexes = pending.indexes.iter_mut().map(|index| &mut index.changes);
+            let others = [
+                &mut pending.time_to_live,
+                &mut pending.transactions,
+                &mut pending.stream,
+            ];
+            indexes.chain(others).for_each(|waiting| waiting.first.clear());
+        }
+        pending
+    }
+}
+
+impl Controls<'_> {
+    /// What a caller's table has not done yet, with lists of at most so many elements.
+    pub fn pending(&self, caller: &Caller, table: &str, most: usize) -> Result<Pending, NotFound> {
+        let table = self.table(caller, table)?;
+        Ok(Pending::of(self.scope(caller), &table, self.clock.now(), most))
+    }
+
+    /// The same for all tables of a scope, or of all scopes.
+    pub fn all_pending(&self, scope: Option<&Scope>, most: usize) -> Vec<Pending> {
+        let now = self.clock.now();
+        let mut all = Vec::new();
+        for (of, region) in self.state.catalog().scopes() {
+            if scope.is_none_or(|scope| *scope == of) {
+                let tables: Vec<Arc<Table>> = region.tables.read().values().cloned().collect();
+                all.extend(tables.iter().map(|table| Pending::of(of.clone(), table, now, most)));
+            }
+        }
+        all
+    }
+
+    /// When anything that shows happens next, in any table: a deletion by time to live, the arrival of an index change, the
+    /// end of a transaction, a stream record that can be read, the end of a change of a table.
+    pub fn next_event(&self) -> Option<Moment> {
+        self.all_pending(None, 0)
+            .iter()
+            .filter_map(|pending| pending.next)
+            .min()
+    }
+}

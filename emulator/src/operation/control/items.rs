@@ -1,0 +1,203 @@
+//! What tables hold and what they have still to do, looked at without being metered.
+
+use super::ControlRequest;
+use crate::execute::{ItemsQuery, Pending, Place, Waiting, WaitingItem};
+use crate::key::{Key, KeyBytes};
+use crate::request::GetItem;
+use crate::wire::control::{ControlResult, Refusal, shortened};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::{List, Object};
+
+/// Items of a page at most.
+const MOST_ITEMS: usize = 1000;
+/// Elements of a list of pending work at most.
+const MOST_WAITING: usize = 1000;
+
+/// A page of a table's items, or of an index's entries.
+pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = asked.query(&["after", "limit", "partition", "index"])?;
+    let (caller, table) = asked.table()?;
+    let page = asked.twin.items(
+        &caller,
+        table,
+        &ItemsQuery {
+            index: query.text("index"),
+            partition: query.whole("partition")?,
+            after: query.text("after").map(read_cursor).transpose()?,
+            limit: query.limit(100, MOST_ITEMS)?,
+        },
+    )?;
+    let mut object = Object::open(writer);
+    let mut list = object.list("items");
+    for stored in &page.items {
+        let mut object = list.object();
+        object.map("key", &stored.key);
+        write_place(stored.place, &mut object);
+        object.integer("bytes", stored.item.size() as i64);
+        object.item("item", &stored.item);
+        object.close();
+    }
+    list.close();
+    if let Some(next) = &page.next {
+        object.string("next", &cursor(next));
+    }
+    object.close();
+    Ok(())
+}
+
+/// Where a key is.
+pub fn place(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = asked.query(&["key"])?;
+    let (caller, table) = asked.table()?;
+    let missing = || Refusal::malformed("key is an item's key in DynamoDB JSON, like {\"pk\":{\"S\":\"a\"}}.");
+    let key = query.text("key").ok_or_else(missing)?;
+    let body = format!("{{\"Key\":{key}}}");
+    let decoded = GetItem::decode(body.as_bytes()).map_err(|error| {
+        let message = error.message().unwrap_or("it is not valid JSON");
+        Refusal::malformed(format!("key cannot be read: {message}"))
+    })?;
+    let place = asked.twin.place(&caller, table, &decoded.key.ok_or_else(missing)?)?;
+    let place = place.ok_or_else(|| Refusal::malformed("The key does not fit the key schema of the table."))?;
+    let mut object = Object::open(writer);
+    write_place(place, &mut object);
+    object.close();
+    Ok(())
+}
+
+/// What a table has still to do.
+pub fn pending(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let most = asked.query(&["limit"])?.limit(100, MOST_WAITING)?;
+    let (caller, table) = asked.table()?;
+    write_pending(asked, &asked.twin.pending(&caller, table, most)?, writer);
+    Ok(())
+}
+
+/// What the tables of who is named, or of everybody, have still to do.
+pub fn all_pending(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let most = asked.query(&["limit"])?.limit(10, MOST_WAITING)?;
+    let scope = asked.anybody().map(|caller| asked.twin.scope(&caller));
+    let mut list = List::open(writer);
+    for pending in asked.twin.all_pending(scope.as_ref(), most) {
+        write_pending(asked, &pending, list.element());
+    }
+    list.close();
+    Ok(())
+}
+
+fn write_pending(asked: &ControlRequest<'_>, pending: &Pending, writer: &mut Writer) {
+    let mut object = Object::open(writer);
+    object.string("table", &pending.table);
+    if !asked.twin.shared_db {
+        object.string("accessKey", &pending.scope.account);
+        object.string("region", &pending.scope.region);
+    }
+    if let Some(next) = pending.next {
+        object.string("next", &next.to_string());
+    }
+    if let Some(status) = pending.status {
+        object.string("statusChange", &status.to_string());
+    }
+    for (name, waiting) in [
+        ("timeToLive", &pending.time_to_live),
+        ("transactions", &pending.transactions),
+        ("streamRecords", &pending.stream),
+    ] {
+        let mut member = object.object(name);
+        write_waiting(waiting, &mut member);
+        member.close();
+    }
+    let mut indexes = object.list("indexes");
+    for index in &pending.indexes {
+        let mut object = indexes.object();
+        object.string("index", &index.index);
+        object.boolean("paused", index.paused);
+        write_waiting(&index.changes, &mut object);
+        object.close();
+    }
+    indexes.close();
+    object.close();
+}
+
+fn write_waiting(waiting: &Waiting, object: &mut Object<'_>) {
+    object.integer("count", waiting.count as i64);
+    if let Some(next) = waiting.next {
+        object.string("next", &next.to_string());
+    }
+    let mut list = object.list("first");
+    for item in &waiting.first {
+        write_waiting_item(item, list.object());
+    }
+    list.close();
+}
+
+fn write_waiting_item(item: &WaitingItem, mut object: Object<'_>) {
+    object.string("due", &item.due.to_string());
+    object.string("action", item.action);
+    if let Some(key) = &item.key {
+        object.map("key", key);
+    }
+    if let Some(token) = item.token {
+        object.string("token", &hex(token));
+    }
+    object.close();
+}
+
+fn write_place(place: Place, object: &mut Object<'_>) {
+    object.string("token", &hex(place.token));
+    object.integer("partition", place.partition as i64);
+}
+
+/// A token as text: not every reader of JSON has whole numbers of 64 bits.
+fn hex(token: u64) -> String {
+    format!("{token:016x}")
+}
+
+/// A place as text.
+fn cursor(key: &Key) -> String {
+    let bytes = key.bytes.iter().map(|byte| format!("{byte:02x}"));
+    std::iter::once(hex(key.token)).chain(bytes).collect()
+}
+
+/// The place of a [`cursor`].
+fn read_cursor(text: &str) -> ControlResult<Key> {
+    let read = || {
+        let (token, bytes) = text.split_at_checked(16)?;
+        let token = u64::from_str_radix(token, 16).ok()?;
+        let mut key = KeyBytes::new();
+        for pair in bytes.as_bytes().chunks(2) {
+            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+            key.push(u8::from_str_radix(pair, 16).ok()?);
+        }
+        Some(Key { token, bytes: key })
+    };
+    read().ok_or_else(|| {
+        let text = shortened(text);
+        Refusal::malformed(format!("after is the next of a page before, and not \"{text}\"."))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors() {
+        for (token, bytes) in [(0, &b""[..]), (u64::MAX, b"\0\xff a"), (7, b"key")] {
+            let key = Key {
+                token,
+                bytes: KeyBytes::from_slice(bytes),
+            };
+            assert_eq!(read_cursor(&cursor(&key)).unwrap(), key);
+        }
+        for wrong in [
+            "7",
+            "000000000000000g",
+            "00000000000000000",
+            "0000000000000000zz",
+            "0000000000000000é0",
+        ] {
+            assert_eq!(read_cursor(wrong).unwrap_err().status(), 400, "{wrong}");
+        }
+    }
+}
