@@ -1,5 +1,6 @@
 //! What was asked of the engine, and what it did: counters, the latest requests, scans.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,13 +72,8 @@ impl Engine {
     }
 
     /// Watches what a caller's tables spend from now on, until the meter is dropped.
-    pub fn meter(&self, caller: &Caller) -> Meter<'_> {
-        self.state.journal().begin();
-        Meter {
-            engine: self,
-            before: self.spent(caller),
-            caller: caller.clone(),
-        }
+    pub fn meter(&self, caller: &Caller) -> Meter<&Engine> {
+        Meter::new(self, caller.clone())
     }
 
     /// The counters and gauges of a caller's account in its region, by the names and dimensions of CloudWatch, sorted.
@@ -123,13 +119,24 @@ impl Engine {
 /// let meter = engine.meter(&caller);
 /// assert!(meter.spent().is_empty());
 /// ```
-pub struct Meter<'e> {
-    engine: &'e Engine,
+pub struct Meter<E: Deref<Target = Engine>> {
+    engine: E,
     caller: Caller,
     before: Vec<Spent>,
 }
 
-impl Meter<'_> {
+impl<E: Deref<Target = Engine>> Meter<E> {
+    /// Watches what a caller's tables spend from now on. The engine is a reference, or an `Arc` for a meter that outlives the
+    /// scope it was made in.
+    pub fn new(engine: E, caller: Caller) -> Meter<E> {
+        engine.state.journal().begin();
+        Meter {
+            before: engine.spent(&caller),
+            engine,
+            caller,
+        }
+    }
+
     /// What was spent since the meter was made, by table and global index.
     pub fn spent(&self) -> Vec<Spent> {
         let mut spent = self.engine.spent(&self.caller);
@@ -145,7 +152,7 @@ impl Meter<'_> {
     }
 }
 
-impl Drop for Meter<'_> {
+impl<E: Deref<Target = Engine>> Drop for Meter<E> {
     fn drop(&mut self) {
         self.engine.state.journal().end();
     }

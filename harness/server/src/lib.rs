@@ -23,6 +23,7 @@
 //! ```
 
 mod budget;
+mod command;
 mod connection;
 mod delivery;
 mod door;
@@ -38,6 +39,7 @@ mod watch;
 mod web;
 mod worker;
 
+pub use command::{LimitMemory, run};
 pub use door::Door;
 pub use flags::{Asked, ClockChoice, Flags, help, parse};
 pub use listen::ListenError;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dynatwin_engine::engine::Engine;
 
 /// Watches the allocator from now on. The text of an error is for the operator.
-#[cfg(not(target_env = "msvc"))]
+#[cfg(all(feature = "jemalloc", not(target_env = "msvc")))]
 pub fn limit(engine: Arc<Engine>, bytes: u64) -> Result<(), String> {
     use std::thread;
     use std::time::Duration;
@@ -31,8 +31,8 @@ pub fn limit(engine: Arc<Engine>, bytes: u64) -> Result<(), String> {
         .map_err(|error| format!("--max-memory: no thread can be started: {error}"))
 }
 
-/// The allocator of this platform does not count.
-#[cfg(target_env = "msvc")]
+/// Refuses the flag: only jemalloc counts what is allocated.
+#[cfg(not(all(feature = "jemalloc", not(target_env = "msvc"))))]
 pub fn limit(_: Arc<Engine>, _: u64) -> Result<(), String> {
-    Err("--max-memory is not available on Windows".into())
+    Err("--max-memory is not available in this build".into())
 }

@@ -1,0 +1,118 @@
+//! The command line: from arguments to a server that runs until it is signaled.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use dynatwin_engine::engine::Engine;
+
+use crate::flags::{Asked, Flags, help, parse};
+use crate::server::{Options, serve};
+use crate::start::{engine, start_line};
+
+const SUCCESS: u8 = 0;
+
+/// Exit code of a command line that is not understood.
+const USAGE: u8 = 2;
+
+/// Makes the engine refuse to store more when the process has allocated this many bytes, for `--max-memory`. The text of an
+/// error is for the operator.
+pub type LimitMemory = fn(Arc<Engine>, u64) -> Result<(), String>;
+
+/// Runs the `dynatwin` command with these arguments, without the program's name, until SIGINT or SIGTERM, and returns its exit
+/// code. It reads the process's environment, and prints to its standard output and error.
+///
+/// ```
+/// let version = ["--version".to_owned()];
+/// assert_eq!(dynatwin_server::run(version, |_, _| Ok(())), 0);
+/// ```
+pub fn run(arguments: impl IntoIterator<Item = String>, limit_memory: LimitMemory) -> u8 {
+    match parse(arguments, |name| std::env::var(name).ok()) {
+        Ok(Asked::Help) => say(&help()),
+        Ok(Asked::Version) => say(concat!("dynatwin ", env!("CARGO_PKG_VERSION"))),
+        Ok(Asked::Run(flags)) => serve_until_stopped(&flags, limit_memory),
+        Err(sentence) => complain(&sentence, USAGE),
+    }
+}
+
+/// Prints to standard output. A closed pipe, as after `| head`, is not a failure.
+fn say(text: &str) -> u8 {
+    let _ = writeln!(io::stdout().lock(), "{text}");
+    SUCCESS
+}
+
+/// Prints to standard error, and returns `code`.
+fn complain(sentence: &str, code: u8) -> u8 {
+    let _ = writeln!(io::stderr().lock(), "dynatwin: {sentence}");
+    code
+}
+
+fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
+    let engine = Arc::new(engine(flags));
+    let seed = engine.seed();
+    let options = Options {
+        hosts: flags.hosts.clone(),
+        log: flags.log,
+        origins: flags.cors.clone(),
+        allowed_hosts: flags.allowed_hosts.clone(),
+        ..Options::port(flags.port)
+    };
+    // Before the start line, so that who has read it may send a signal.
+    let signals = match Signals::listen() {
+        Ok(signals) => signals,
+        Err(error) => return complain(&format!("signals cannot be received: {error}"), 1),
+    };
+    let limited = flags.max_memory.map(|bytes| limit_memory(Arc::clone(&engine), bytes));
+    if let Some(Err(sentence)) = limited {
+        return complain(&sentence, 1);
+    }
+    let server = match serve(engine, options) {
+        Ok(server) => server,
+        Err(error) => return complain(&error.to_string(), 1),
+    };
+    for remark in flags.remarks().into_iter().chain(server.remark().map(str::to_owned)) {
+        let _ = complain(&remark, 0);
+    }
+    say(&start_line(flags, seed, &server));
+    signals.wait();
+    server.stop();
+    SUCCESS
+}
+
+/// The signals that stop the server.
+struct Signals {
+    runtime: tokio::runtime::Runtime,
+    #[cfg(unix)]
+    wanted: [tokio::signal::unix::Signal; 2],
+}
+
+impl Signals {
+    fn listen() -> io::Result<Signals> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let entered = runtime.enter();
+            let wanted = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
+            drop(entered);
+            Ok(Signals { runtime, wanted })
+        }
+        #[cfg(not(unix))]
+        Ok(Signals { runtime })
+    }
+
+    #[cfg(unix)]
+    fn wait(mut self) {
+        let [interrupt, terminate] = &mut self.wanted;
+        self.runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        });
+    }
+
+    #[cfg(not(unix))]
+    fn wait(self) {
+        let _ = self.runtime.block_on(tokio::signal::ctrl_c());
+    }
+}
