@@ -1,5 +1,24 @@
-//! Access control: what a request asks to do.
+//! Access control: what a request asks to do, the policy language, who may call, and the decision about each request.
+//!
+//! Everything here is pure: policies and keys in, a decision out. What a request's actions, resources and keys are is said by
+//! the pipeline; what the service answers when a request is refused stands in `error`.
 
+mod actions;
+mod condition;
+mod document;
+mod evaluate;
+mod keys;
+mod lint;
+mod pattern;
+mod principal;
 mod request;
+mod template;
+mod value;
 
+pub use actions::actions;
+pub use document::{Policy, PolicyKind, Question, Statement, StatementMatch};
+pub use evaluate::{Attached, DecidingStatement, Decision, Denial, PolicySet};
+pub use keys::{KeyValue, Keys, is_multivalued};
+pub use lint::Warning;
+pub use principal::{Grant, Subject, SubjectKind};
 pub use request::{AccessRequest, PartitionKeyValues};

@@ -1,9 +1,12 @@
 //! Policy documents: read, judged, and written in the service's own form (docs/behavior: 04 12.3).
 
+mod node;
+
 use super::encode::Writer;
-use super::reader::{Reader, SyntaxError, Token};
 use crate::error::ApiError;
 use crate::limits;
+pub use node::Node;
+use node::member;
 
 /// The actions that a table's policy can name (Service Authorization Reference), without `dynamodb:`.
 const TABLE_ACTIONS: &[&str] = &[
@@ -83,14 +86,6 @@ const OLDEST_VERSION: &str = "2008-10-17";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document(String);
 
-/// A value of the document. Numbers and flags stand in conditions, which take them as texts.
-#[derive(Clone, Debug)]
-enum Node {
-    Text(String),
-    List(Vec<Node>),
-    Object(Vec<(String, Node)>),
-}
-
 impl Document {
     /// Reads and judges a document, of a stream's policy or a table's.
     pub fn read(text: &str, of_stream: bool) -> Result<Document, ApiError> {
@@ -100,7 +95,7 @@ impl Document {
                 limits::POLICY_SIZE
             )));
         }
-        let Some(Node::Object(members)) = parse(text) else {
+        let Some(Node::Object(members)) = Node::parse(text, MOST_DEPTH) else {
             return Err(malformed("This policy contains invalid Json"));
         };
         let mut statements = match member(&members, "Statement") {
@@ -137,61 +132,8 @@ impl Document {
     }
 }
 
-impl Node {
-    fn text(&self) -> Option<&str> {
-        if let Node::Text(text) = self { Some(text) } else { None }
-    }
-
-    /// The texts of a text or a list of texts; `None` if it is something else.
-    fn texts(&self) -> Option<Vec<&str>> {
-        match self {
-            Node::Text(text) => Some(vec![text]),
-            Node::List(list) => list.iter().map(Node::text).collect(),
-            Node::Object(_) => None,
-        }
-    }
-}
-
 fn malformed(why: impl std::fmt::Display) -> ApiError {
     ApiError::invalid(format_args!("Invalid policy document: {why}"))
-}
-
-fn parse(text: &str) -> Option<Node> {
-    let mut reader = Reader::new(text.as_bytes()).ok()?;
-    let node = node(&mut reader, MOST_DEPTH).ok()?;
-    reader.end().ok()?;
-    Some(node)
-}
-
-fn node(reader: &mut Reader<'_>, depth: usize) -> Result<Node, SyntaxError> {
-    let deeper = depth.checked_sub(1).ok_or(SyntaxError)?;
-    match reader.peek()? {
-        Token::String => Ok(Node::Text(reader.string()?.into_owned())),
-        Token::Number => Ok(Node::Text(reader.number()?.to_owned())),
-        Token::True => reader.word("true").map(|()| Node::Text("true".to_owned())),
-        Token::False => reader.word("false").map(|()| Node::Text("false".to_owned())),
-        Token::Null => Err(SyntaxError),
-        Token::List => {
-            let mut list = Vec::new();
-            reader.enter()?;
-            while reader.element(list.is_empty())? {
-                list.push(node(reader, deeper)?);
-            }
-            Ok(Node::List(list))
-        }
-        Token::Object => {
-            let mut members: Vec<(String, Node)> = Vec::new();
-            reader.enter()?;
-            while let Some(name) = reader.member(members.is_empty())? {
-                members.push((name.into_owned(), node(reader, deeper)?));
-            }
-            Ok(Node::Object(members))
-        }
-    }
-}
-
-fn member<'n>(members: &'n [(String, Node)], name: &str) -> Option<&'n Node> {
-    members.iter().find(|(there, _)| there == name).map(|(_, node)| node)
 }
 
 /// What a statement must have: each by its name, or its opposite's.
@@ -427,6 +369,6 @@ mod tests {
     fn deep_documents_are_refused() {
         let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
         let text = format!(r#"{{"Statement": {deep}}}"#);
-        assert!(parse(&text).is_none());
+        assert!(Node::parse(&text, MOST_DEPTH).is_none());
     }
 }

@@ -1,0 +1,403 @@
+//! Conditions of a statement: operators, and what they say of a request's keys (docs/behavior: 07 5).
+
+use core::cmp::Ordering;
+use core::net::IpAddr;
+
+use super::keys::{KeyValue, Keys};
+use super::pattern;
+use super::template::Template;
+use super::value;
+
+/// How a condition compares one value of the request with one of the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Text { ignores_case: bool, wildcards: bool },
+    Number(Order),
+    Date(Order),
+    Flag,
+    Bytes,
+    Address,
+    Arn,
+    Null,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Equal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// Over which values of a multivalued key an operator ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantifier {
+    /// `ForAllValues:`.
+    All,
+    /// `ForAnyValue:`.
+    Any,
+}
+
+/// A condition operator with its prefix and suffix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Operator {
+    comparison: Comparison,
+    negated: bool,
+    if_exists: bool,
+    pub quantifier: Option<Quantifier>,
+}
+
+const fn text(ignores_case: bool, wildcards: bool) -> Comparison {
+    Comparison::Text {
+        ignores_case,
+        wildcards,
+    }
+}
+
+/// The operators by name: how they compare, and whether they are negated.
+const OPERATORS: &[(&str, Comparison, bool)] = &[
+    ("StringEquals", text(false, false), false),
+    ("StringNotEquals", text(false, false), true),
+    ("StringEqualsIgnoreCase", text(true, false), false),
+    ("StringNotEqualsIgnoreCase", text(true, false), true),
+    ("StringLike", text(false, true), false),
+    ("StringNotLike", text(false, true), true),
+    ("NumericEquals", Comparison::Number(Order::Equal), false),
+    ("NumericNotEquals", Comparison::Number(Order::Equal), true),
+    ("NumericLessThan", Comparison::Number(Order::Less), false),
+    ("NumericLessThanEquals", Comparison::Number(Order::LessOrEqual), false),
+    ("NumericGreaterThan", Comparison::Number(Order::Greater), false),
+    (
+        "NumericGreaterThanEquals",
+        Comparison::Number(Order::GreaterOrEqual),
+        false,
+    ),
+    ("DateEquals", Comparison::Date(Order::Equal), false),
+    ("DateNotEquals", Comparison::Date(Order::Equal), true),
+    ("DateLessThan", Comparison::Date(Order::Less), false),
+    ("DateLessThanEquals", Comparison::Date(Order::LessOrEqual), false),
+    ("DateGreaterThan", Comparison::Date(Order::Greater), false),
+    ("DateGreaterThanEquals", Comparison::Date(Order::GreaterOrEqual), false),
+    ("Bool", Comparison::Flag, false),
+    ("BinaryEquals", Comparison::Bytes, false),
+    ("IpAddress", Comparison::Address, false),
+    ("NotIpAddress", Comparison::Address, true),
+    ("ArnEquals", Comparison::Arn, false),
+    ("ArnLike", Comparison::Arn, false),
+    ("ArnNotEquals", Comparison::Arn, true),
+    ("ArnNotLike", Comparison::Arn, true),
+    ("Null", Comparison::Null, false),
+];
+
+impl Operator {
+    /// Reads an operator; `None` if there is no such one.
+    pub fn parse(name: &str) -> Option<Operator> {
+        let (quantifier, name) = match name.split_once(':') {
+            None => (None, name),
+            Some(("ForAllValues", rest)) => (Some(Quantifier::All), rest),
+            Some(("ForAnyValue", rest)) => (Some(Quantifier::Any), rest),
+            Some(_) => return None,
+        };
+        let (name, if_exists) = match name.strip_suffix("IfExists") {
+            Some(bare) => (bare, true),
+            None => (name, false),
+        };
+        let (_, comparison, negated) = *OPERATORS.iter().find(|(known, ..)| *known == name)?;
+        (comparison != Comparison::Null || !if_exists).then_some(Operator {
+            comparison,
+            negated,
+            if_exists,
+            quantifier,
+        })
+    }
+
+    /// Whether policy variables are substituted in its values.
+    pub fn takes_variables(self) -> bool {
+        matches!(
+            self.comparison,
+            Comparison::Text { .. } | Comparison::Arn | Comparison::Flag
+        )
+    }
+
+    /// Whether it tests for presence.
+    pub fn is_null_test(self) -> bool {
+        self.comparison == Comparison::Null
+    }
+
+    /// Whether it also holds of an absent key because of `IfExists`.
+    pub fn is_lenient(self) -> bool {
+        self.if_exists
+    }
+
+    /// Whether it is a negated operator.
+    pub fn is_negated(self) -> bool {
+        self.negated
+    }
+
+    /// What is wrong with a value that the operator cannot compare.
+    pub fn check_value(self, text: &str) -> Result<(), String> {
+        let fits = match self.comparison {
+            Comparison::Text { .. } => true,
+            Comparison::Number(_) => value::number(text).is_some(),
+            Comparison::Date(_) => value::date(text).is_some(),
+            Comparison::Flag | Comparison::Null => value::flag(text).is_some(),
+            Comparison::Bytes => value::bytes(text).is_some(),
+            Comparison::Address => value::Network::parse(text).is_some(),
+            Comparison::Arn => text == "*" || text.starts_with("arn:") || text.starts_with('*'),
+        };
+        let kind = match self.comparison {
+            Comparison::Text { .. } => "text",
+            Comparison::Number(_) => "number",
+            Comparison::Date(_) => "date",
+            Comparison::Flag | Comparison::Null => "Boolean",
+            Comparison::Bytes => "base64 text",
+            Comparison::Address => "IP address range",
+            Comparison::Arn => "ARN",
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(format!("{text:?} is not a valid {kind}."))
+        }
+    }
+}
+
+/// One key under one operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Condition {
+    /// The operator as it is written.
+    pub name: String,
+    pub operator: Operator,
+    /// The condition key.
+    pub key: String,
+    pub values: Vec<Template>,
+}
+
+impl Condition {
+    /// Whether the condition holds of a request.
+    pub fn holds(&self, keys: &Keys) -> bool {
+        let found = keys.get(&self.key);
+        if self.operator.is_null_test() {
+            return self.wants_absent().any(|absent| absent == found.is_none());
+        }
+        let Some(found) = found else {
+            return self.operator.if_exists
+                || match self.operator.quantifier {
+                    Some(Quantifier::All) => true,
+                    Some(Quantifier::Any) => false,
+                    None => self.operator.negated,
+                };
+        };
+        match (self.operator.quantifier, found) {
+            (Some(Quantifier::All), found) => found.values().iter().all(|value| self.accepts(value, keys)),
+            (Some(Quantifier::Any), found) => found.values().iter().any(|value| self.accepts(value, keys)),
+            // A bare operator never matches a multivalued key (docs/behavior: 07 3.3).
+            (None, KeyValue::Many(_)) => false,
+            (None, KeyValue::One(value)) => self.accepts(value, keys),
+        }
+    }
+
+    /// Of a `Null` test: whether it asks for the key to be absent, for each value.
+    fn wants_absent(&self) -> impl Iterator<Item = bool> {
+        let texts = self.values.iter().filter_map(Template::constant);
+        texts.filter_map(value::flag)
+    }
+
+    /// Whether a value of the request equals any of the policy's, or none of them for a negated operator.
+    fn accepts(&self, asked: &str, keys: &Keys) -> bool {
+        let equals = self.values.iter().any(|template| self.compares(template, asked, keys));
+        equals != self.operator.negated
+    }
+
+    fn compares(&self, template: &Template, asked: &str, keys: &Keys) -> bool {
+        let compared = match self.operator.comparison {
+            Comparison::Text {
+                ignores_case,
+                wildcards: true,
+            } => template
+                .pattern(keys)
+                .map(|pattern| pattern::matches(&pattern, asked, ignores_case)),
+            Comparison::Text { ignores_case: true, .. } => {
+                template.text(keys).map(|own| pattern::same_letters(&own, asked))
+            }
+            Comparison::Text { .. } => template.text(keys).map(|own| own == asked),
+            Comparison::Arn => template
+                .pattern(keys)
+                .map(|pattern| pattern::matches_arn(&pattern, asked)),
+            Comparison::Flag => template
+                .text(keys)
+                .and_then(|own| Some(value::flag(&own)? == value::flag(asked)?)),
+            Comparison::Number(order) => constant(template, value::number, asked, |own, asked| {
+                order.holds(asked.cmp(&own))
+            }),
+            Comparison::Date(order) => {
+                constant(template, value::date, asked, |own, asked| order.holds(asked.cmp(&own)))
+            }
+            Comparison::Bytes => constant(template, value::bytes, asked, |own, asked| own == asked),
+            Comparison::Address => asked.parse::<IpAddr>().ok().and_then(|asked| {
+                let network = value::Network::parse(template.constant()?)?;
+                Some(network.contains(asked))
+            }),
+            Comparison::Null => None,
+        };
+        compared.unwrap_or(false)
+    }
+}
+
+/// Compares a value of the policy and one of the request in a type; `None` if one of them is not of that type.
+fn constant<T>(
+    template: &Template,
+    read: impl Fn(&str) -> Option<T>,
+    asked: &str,
+    compare: impl FnOnce(T, T) -> bool,
+) -> Option<bool> {
+    Some(compare(read(template.constant()?)?, read(asked)?))
+}
+
+impl Order {
+    /// Whether the order holds, given how the request's value compares with the policy's.
+    fn holds(self, found: Ordering) -> bool {
+        match self {
+            Order::Equal => found.is_eq(),
+            Order::Less => found.is_lt(),
+            Order::LessOrEqual => found.is_le(),
+            Order::Greater => found.is_gt(),
+            Order::GreaterOrEqual => found.is_ge(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys() -> Keys {
+        let mut keys = Keys::default();
+        keys.set("aws:username", "Ann");
+        keys.set("aws:SourceIp", "203.0.113.7");
+        keys.set("aws:CurrentTime", "2026-01-01T00:00:00Z");
+        keys.set("aws:EpochTime", "1767225600");
+        keys.set("aws:SecureTransport", "true");
+        keys.set("aws:PrincipalArn", "arn:aws:iam::123456789012:role/App/Reader");
+        keys.set("n", "12.50");
+        keys.set("b", "QUJD");
+        keys.set_all("dynamodb:LeadingKeys", ["ann", "bob"]);
+        keys.set_all("dynamodb:Attributes", [""; 0]);
+        keys
+    }
+
+    fn holds(operator: &str, key: &str, values: &[&str]) -> bool {
+        let operator_read = Operator::parse(operator).unwrap();
+        let condition = Condition {
+            name: operator.to_owned(),
+            operator: operator_read,
+            key: key.to_owned(),
+            values: values.iter().map(|value| Template::parse(value).unwrap()).collect(),
+        };
+        condition.holds(&keys())
+    }
+
+    #[test]
+    fn operators() {
+        for (operator, key, values, expect) in [
+            ("StringEquals", "aws:username", &["Bob", "Ann"][..], true),
+            ("StringEquals", "aws:username", &["ann"], false),
+            ("StringEquals", "aws:username", &["A*"], false),
+            ("StringNotEquals", "aws:username", &["Bob", "Ann"], false),
+            ("StringNotEquals", "aws:nobody", &["Bob"], true),
+            ("StringEquals", "aws:nobody", &["Bob"], false),
+            ("StringEqualsIfExists", "aws:nobody", &["Bob"], true),
+            ("StringEqualsIgnoreCase", "AWS:USERNAME", &["ann"], true),
+            ("StringNotEqualsIgnoreCase", "aws:username", &["ann"], false),
+            ("StringLike", "aws:username", &["A?*"], true),
+            ("StringNotLike", "aws:username", &["A?*"], false),
+            ("StringLike", "aws:username", &["${aws:username}"], true),
+            ("StringEquals", "aws:username", &["${aws:nobody}"], false),
+            ("StringNotEquals", "aws:username", &["${aws:nobody}"], true),
+            ("NumericEquals", "n", &["12.5"], true),
+            ("NumericNotEquals", "n", &["12.5"], false),
+            ("NumericLessThan", "n", &["12.5"], false),
+            ("NumericLessThanEquals", "n", &["12.5"], true),
+            ("NumericGreaterThan", "n", &["2"], true),
+            ("NumericGreaterThanEquals", "n", &["13"], false),
+            ("NumericLessThan", "aws:username", &["12.5"], false),
+            ("DateEquals", "aws:CurrentTime", &["2026"], true),
+            ("DateGreaterThan", "aws:CurrentTime", &["2025-12-31T23:59:59Z"], true),
+            ("DateLessThan", "aws:CurrentTime", &["1767225601"], true),
+            ("DateLessThan", "aws:EpochTime", &["2026-01-01T00:00:01Z"], true),
+            ("Bool", "aws:SecureTransport", &["true"], true),
+            ("Bool", "aws:SecureTransport", &["false"], false),
+            ("BinaryEquals", "b", &["QUJD"], true),
+            ("IpAddress", "aws:SourceIp", &["203.0.113.0/24"], true),
+            ("NotIpAddress", "aws:SourceIp", &["203.0.113.0/24"], false),
+            ("NotIpAddress", "aws:nobody", &["203.0.113.0/24"], true),
+            ("ArnLike", "aws:PrincipalArn", &["arn:aws:iam::*:role/App/*"], true),
+            ("ArnEquals", "aws:PrincipalArn", &["arn:*:role/*"], false),
+            ("ArnNotLike", "aws:PrincipalArn", &["arn:aws:iam::*:role/*"], false),
+            ("Null", "aws:username", &["false"], true),
+            ("Null", "aws:nobody", &["true"], true),
+            ("Null", "dynamodb:Attributes", &["true"], true),
+            ("Null", "dynamodb:LeadingKeys", &["false"], true),
+        ] {
+            assert_eq!(holds(operator, key, values), expect, "{operator} {key} {values:?}");
+        }
+    }
+
+    #[test]
+    fn multivalued_keys() {
+        for (operator, key, values, expect) in [
+            ("StringEquals", "dynamodb:LeadingKeys", &["ann", "bob"][..], false),
+            ("StringNotEquals", "dynamodb:LeadingKeys", &["x"], false),
+            ("StringEqualsIfExists", "dynamodb:LeadingKeys", &["ann", "bob"], false),
+            (
+                "ForAllValues:StringEquals",
+                "dynamodb:LeadingKeys",
+                &["ann", "bob", "cid"],
+                true,
+            ),
+            ("ForAllValues:StringEquals", "dynamodb:LeadingKeys", &["ann"], false),
+            ("ForAnyValue:StringEquals", "dynamodb:LeadingKeys", &["ann"], true),
+            ("ForAnyValue:StringEquals", "dynamodb:LeadingKeys", &["cid"], false),
+            ("ForAllValues:StringNotEquals", "dynamodb:LeadingKeys", &["ann"], false),
+            ("ForAllValues:StringNotLike", "dynamodb:LeadingKeys", &["c*"], true),
+            ("ForAnyValue:StringNotEquals", "dynamodb:LeadingKeys", &["ann"], true),
+            (
+                "ForAnyValue:StringNotEquals",
+                "dynamodb:LeadingKeys",
+                &["ann", "bob"],
+                false,
+            ),
+            ("ForAllValues:StringEquals", "dynamodb:Attributes", &["ann"], true),
+            ("ForAnyValue:StringEquals", "dynamodb:Attributes", &["ann"], false),
+            (
+                "ForAnyValue:StringEqualsIfExists",
+                "dynamodb:Attributes",
+                &["ann"],
+                true,
+            ),
+            ("ForAllValues:StringNotLike", "dynamodb:Attributes", &["ann"], true),
+            ("ForAnyValue:StringNotLike", "dynamodb:Attributes", &["ann"], false),
+            ("ForAnyValue:StringEquals", "aws:username", &["Ann"], true),
+            ("ForAllValues:StringEquals", "aws:username", &["Bob"], false),
+        ] {
+            assert_eq!(holds(operator, key, values), expect, "{operator} {key} {values:?}");
+        }
+    }
+
+    #[test]
+    fn names() {
+        for name in [
+            "",
+            "Equals",
+            "stringequals",
+            "NullIfExists",
+            "ForSome:StringEquals",
+            "ForAllValues:",
+            "StringEqualsifexists",
+        ] {
+            assert_eq!(Operator::parse(name), None, "{name}");
+        }
+        assert_eq!(OPERATORS.len(), 27);
+    }
+}

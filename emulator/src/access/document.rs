@@ -1,0 +1,690 @@
+//! Policy documents: read strictly, and held against one request (docs/behavior: 07 6).
+
+use super::condition::{Condition, Operator};
+use super::keys::Keys;
+use super::pattern::{self, Glyph};
+use super::principal::{Grant, PrincipalList, Subject};
+use super::template::Template;
+use crate::wire::policy::Node;
+
+/// Where a policy stands, which decides what its statements may contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PolicyKind {
+    /// Attached to a user, group or role.
+    Identity,
+    /// Attached to a table or stream.
+    Resource,
+    /// A permissions boundary.
+    Boundary,
+    /// Passed when temporary credentials are issued.
+    Session,
+    /// A service control policy.
+    ServiceControl,
+    /// A resource control policy.
+    ResourceControl,
+    /// Attached to a VPC endpoint.
+    Endpoint,
+}
+
+impl PolicyKind {
+    /// Its name in the service's texts.
+    ///
+    /// ```
+    /// use dynatwin_engine::access::PolicyKind;
+    ///
+    /// assert_eq!(PolicyKind::Boundary.name(), "permissions boundary");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            PolicyKind::Identity => "identity-based policy",
+            PolicyKind::Resource => "resource-based policy",
+            PolicyKind::Boundary => "permissions boundary",
+            PolicyKind::Session => "session policy",
+            PolicyKind::ServiceControl => "service control policy",
+            PolicyKind::ResourceControl => "resource control policy",
+            PolicyKind::Endpoint => "VPC endpoint policy",
+        }
+    }
+
+    /// Its name behind an article.
+    pub(super) fn with_article(self) -> String {
+        let article = if self == PolicyKind::Identity { "an" } else { "a" };
+        format!("{article} {}", self.name())
+    }
+
+    /// Whether its statements name principals.
+    pub fn names_principals(self) -> bool {
+        matches!(
+            self,
+            PolicyKind::Resource | PolicyKind::Endpoint | PolicyKind::ResourceControl
+        )
+    }
+
+    /// The size of a document, and the most it may be. White space counts where the service counts it.
+    fn limit(self) -> (bool, usize) {
+        match self {
+            PolicyKind::Identity | PolicyKind::Boundary => (false, 6_144),
+            PolicyKind::Session => (false, 2_048),
+            PolicyKind::ServiceControl => (true, 10_240),
+            PolicyKind::ResourceControl => (true, 5_120),
+            PolicyKind::Resource | PolicyKind::Endpoint => (true, 20_480),
+        }
+    }
+}
+
+/// The largest text that is looked at, blanks included.
+const LARGEST_TEXT: usize = 131_072;
+/// The levels of a document that are read. A policy has seven at most.
+const MOST_DEPTH: usize = 10;
+
+/// A policy document that is valid for where it stands.
+///
+/// ```
+/// use dynatwin_engine::access::{Policy, PolicyKind};
+///
+/// let text = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}}"#;
+/// let policy = Policy::parse(text, PolicyKind::Identity).unwrap();
+/// assert_eq!(policy.statements().len(), 1);
+/// assert_eq!(
+///     Policy::parse(text, PolicyKind::Resource).unwrap_err(),
+///     "Statement 1: a resource-based policy needs Principal or NotPrincipal."
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    kind: PolicyKind,
+    statements: Vec<Statement>,
+    substitutes: bool,
+    size: usize,
+}
+
+/// One statement of a policy.
+///
+/// ```
+/// use dynatwin_engine::access::{Policy, PolicyKind};
+///
+/// let text = r#"{"Statement": {"Sid": "All", "Effect": "Deny", "Action": "*", "Resource": "*"}}"#;
+/// let policy = Policy::parse(text, PolicyKind::Identity).unwrap();
+/// let statement = &policy.statements()[0];
+/// assert_eq!((statement.sid(), statement.allows()), (Some("All"), false));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    sid: Option<String>,
+    allows: bool,
+    principals: Option<PrincipalList>,
+    actions: Vec<(String, Vec<Glyph>)>,
+    excludes_actions: bool,
+    resources: Vec<Template>,
+    excludes_resources: bool,
+    pub(super) conditions: Vec<Condition>,
+}
+
+/// What a statement is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The caller.
+    pub subject: &'a Subject,
+    /// The IAM action, such as `dynamodb:GetItem`.
+    pub action: &'a str,
+    /// The ARN of the resource.
+    pub resource: &'a str,
+    /// The condition keys.
+    pub keys: &'a Keys,
+}
+
+/// Which parts of a statement match a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatementMatch {
+    /// How far the caller is named; `None` if not at all. A policy without principals names everybody who has it.
+    pub principal: Option<Grant>,
+    /// Whether the action is.
+    pub action: bool,
+    /// Whether the resource is.
+    pub resource: bool,
+    /// For each condition, whether it holds.
+    pub conditions: Vec<bool>,
+}
+
+impl StatementMatch {
+    /// Whether the whole statement applies.
+    pub fn applies(&self) -> bool {
+        self.principal.is_some() && self.action && self.resource && self.conditions.iter().all(|holds| *holds)
+    }
+}
+
+impl Policy {
+    /// Reads a document. The error is a sentence that says what is wrong and where.
+    pub fn parse(text: &str, kind: PolicyKind) -> Result<Policy, String> {
+        if text.len() > LARGEST_TEXT {
+            return Err(format!("The policy has more than {LARGEST_TEXT} bytes."));
+        }
+        let size = text.chars().filter(|char| !char.is_ascii_whitespace()).count();
+        let (counts_blanks, most) = kind.limit();
+        if (if counts_blanks { text.len() } else { size }) > most {
+            return Err(format!(
+                "Maximum policy size of {most} bytes exceeded for {}.",
+                kind.with_article()
+            ));
+        }
+        let plain = |char: char| matches!(char, '\t' | '\n' | '\r' | ' '..='\u{ff}');
+        if kind != PolicyKind::Resource && !text.chars().all(plain) {
+            return Err(
+                "The policy has characters other than tab, line feed, carriage return and U+0020 to U+00FF.".to_owned(),
+            );
+        }
+        let node = Node::parse(text, MOST_DEPTH).ok_or("The policy is not valid JSON, or is nested too deeply.")?;
+        let policy = Policy::of_node(&node, kind)?;
+        Ok(Policy { size, ..policy })
+    }
+
+    fn of_node(node: &Node, kind: PolicyKind) -> Result<Policy, String> {
+        let members = unique(node, &["Version", "Id", "Statement"]).map_err(|why| format!("The policy {why}."))?;
+        let substitutes = match node.member("Version").map(Node::text) {
+            None | Some(Some("2008-10-17")) => false,
+            Some(Some("2012-10-17")) => true,
+            Some(_) => return Err("Version is 2012-10-17 or 2008-10-17.".to_owned()),
+        };
+        if members.iter().any(|(name, _)| name == "Id") && !kind.names_principals() {
+            return Err(format!("Id has no place in {}.", kind.with_article()));
+        }
+        let statements = match node.member("Statement") {
+            Some(Node::List(list)) if !list.is_empty() => &list[..],
+            Some(one @ Node::Object(_)) => std::slice::from_ref(one),
+            _ => return Err("The policy has no statement.".to_owned()),
+        };
+        let mut read: Vec<Statement> = Vec::with_capacity(statements.len());
+        for (at, node) in statements.iter().enumerate() {
+            let statement = Statement::read(node, kind, substitutes);
+            let statement = statement.map_err(|why| format!("Statement {}: {why}", at + 1))?;
+            if statement.sid.is_some() && read.iter().any(|other| other.sid == statement.sid) {
+                return Err(format!("Statement {}: the Sid is used twice.", at + 1));
+            }
+            read.push(statement);
+        }
+        Ok(Policy {
+            kind,
+            statements: read,
+            substitutes,
+            size: 0,
+        })
+    }
+
+    /// Where it stands.
+    pub fn kind(&self) -> PolicyKind {
+        self.kind
+    }
+
+    /// Its statements, in their order.
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    /// Whether policy variables are substituted, which only version 2012-10-17 does.
+    pub fn substitutes(&self) -> bool {
+        self.substitutes
+    }
+
+    /// Its characters, without white space.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The first statement of this effect that applies, and how it names the caller: the widest grant of all that apply.
+    pub(super) fn applying(&self, allows: bool, question: &Question<'_>) -> Option<(usize, Grant)> {
+        let statements = self.statements.iter().enumerate();
+        let applying = statements
+            .filter(|(_, statement)| statement.allows == allows)
+            .filter_map(|(at, statement)| Some((at, statement.applies(question)?)));
+        applying.min_by_key(|(at, grant)| (std::cmp::Reverse(*grant), *at))
+    }
+}
+
+impl Statement {
+    fn read(node: &Node, kind: PolicyKind, substitutes: bool) -> Result<Statement, String> {
+        const KNOWN: &[&str] = &[
+            "Sid",
+            "Effect",
+            "Principal",
+            "NotPrincipal",
+            "Action",
+            "NotAction",
+            "Resource",
+            "NotResource",
+            "Condition",
+        ];
+        unique(node, KNOWN).map_err(|why| format!("it {why}."))?;
+        let allows = match node.member("Effect").map(Node::text) {
+            Some(Some("Allow")) => true,
+            Some(Some("Deny")) => false,
+            _ => return Err("Effect is Allow or Deny.".to_owned()),
+        };
+        let sid = match node.member("Sid") {
+            None => None,
+            Some(Node::Text(sid)) => Some(sid.clone()),
+            Some(_) => return Err("Sid is a text.".to_owned()),
+        };
+        let letters = |sid: &String| sid.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if kind != PolicyKind::Resource && !sid.as_ref().is_none_or(letters) {
+            return Err("Statement IDs (SID) must be alpha-numeric.".to_owned());
+        }
+        let principals = principals(node, kind, allows)?;
+        let (actions, excludes_actions) = either(node, "Action")?;
+        let (resources, excludes_resources) = either(node, "Resource")?;
+        let resources = resources.into_iter().map(|text| resource(text, kind, substitutes));
+        Ok(Statement {
+            sid,
+            allows,
+            principals,
+            actions: actions.into_iter().map(action).collect::<Result<_, _>>()?,
+            excludes_actions,
+            resources: resources.collect::<Result<_, _>>()?,
+            excludes_resources,
+            conditions: conditions(node.member("Condition"), substitutes)?,
+        })
+    }
+
+    /// Its id.
+    pub fn sid(&self) -> Option<&str> {
+        self.sid.as_deref()
+    }
+
+    /// Whether it allows; it denies otherwise.
+    pub fn allows(&self) -> bool {
+        self.allows
+    }
+
+    /// The actions as written, and whether all others are meant.
+    pub(super) fn actions(&self) -> (impl Iterator<Item = &str>, bool) {
+        (
+            self.actions.iter().map(|(text, _)| text.as_str()),
+            self.excludes_actions,
+        )
+    }
+
+    /// The resources, and whether all others are meant.
+    pub(super) fn resources(&self) -> (&[Template], bool) {
+        (&self.resources, self.excludes_resources)
+    }
+
+    /// Whether an action is among those of the statement.
+    pub(super) fn covers_action(&self, action: &str) -> bool {
+        let named = self
+            .actions
+            .iter()
+            .any(|(_, pattern)| pattern::matches(pattern, action, true));
+        named != self.excludes_actions
+    }
+
+    fn covers_resource(&self, resource: &str, keys: &Keys) -> bool {
+        let matches = |template: &Template| {
+            let pattern = template.pattern(keys);
+            pattern.is_some_and(|pattern| pattern::matches_arn(&pattern, resource))
+        };
+        self.resources.iter().any(matches) != self.excludes_resources
+    }
+
+    fn grant(&self, subject: &Subject) -> Option<Grant> {
+        match &self.principals {
+            None => Some(Grant::Direct),
+            Some(principals) => principals.grant(subject),
+        }
+    }
+
+    /// How the statement names the caller, if it applies to a request.
+    fn applies(&self, question: &Question<'_>) -> Option<Grant> {
+        let applies = self.covers_action(question.action)
+            && self.covers_resource(question.resource, question.keys)
+            && self.conditions.iter().all(|condition| condition.holds(question.keys));
+        self.grant(question.subject).filter(|_| applies)
+    }
+
+    /// Which of its parts match a request.
+    pub fn compare(&self, question: &Question<'_>) -> StatementMatch {
+        let conditions = self.conditions.iter();
+        StatementMatch {
+            principal: self.grant(question.subject),
+            action: self.covers_action(question.action),
+            resource: self.covers_resource(question.resource, question.keys),
+            conditions: conditions.map(|condition| condition.holds(question.keys)).collect(),
+        }
+    }
+
+    /// The conditions: operator and key of each.
+    pub fn conditions(&self) -> impl Iterator<Item = (&str, &str)> {
+        let conditions = self.conditions.iter();
+        conditions.map(|condition| (condition.name.as_str(), condition.key.as_str()))
+    }
+}
+
+/// The members of an object that has none but the known, and none twice.
+fn unique<'n>(node: &'n Node, known: &[&str]) -> Result<&'n [(String, Node)], String> {
+    let members = node.members().ok_or("is not an object")?;
+    for (at, (name, _)) in members.iter().enumerate() {
+        if !known.contains(&name.as_str()) {
+            return Err(format!("has an unknown member {name:?}"));
+        }
+        if members[..at].iter().any(|(other, _)| other == name) {
+            return Err(format!("has the member {name:?} twice"));
+        }
+    }
+    Ok(members)
+}
+
+/// The texts of an element or of its opposite, and whether it is the opposite.
+fn either<'n>(node: &'n Node, name: &str) -> Result<(Vec<&'n str>, bool), String> {
+    let opposite = format!("Not{name}");
+    let (found, excludes) = match (node.member(name), node.member(&opposite)) {
+        (Some(found), None) => (found, false),
+        (None, Some(found)) => (found, true),
+        (Some(_), Some(_)) => return Err(format!("it has both {name} and {opposite}.")),
+        (None, None) => return Err(format!("it has no {name} or {opposite}.")),
+    };
+    match found.texts() {
+        Some(texts) if !texts.is_empty() => Ok((texts, excludes)),
+        _ => Err(format!("{name} is a text or a list of texts.")),
+    }
+}
+
+fn principals(node: &Node, kind: PolicyKind, allows: bool) -> Result<Option<PrincipalList>, String> {
+    let (named, excluded) = (node.member("Principal"), node.member("NotPrincipal"));
+    let name = kind.with_article();
+    if !kind.names_principals() {
+        return match named.or(excluded) {
+            None => Ok(None),
+            Some(_) => Err(format!("Principal has no place in {name}.")),
+        };
+    }
+    match (named, excluded) {
+        (Some(_), Some(_)) => Err("it has both Principal and NotPrincipal.".to_owned()),
+        (None, None) => Err(format!("{name} needs Principal or NotPrincipal.")),
+        (None, Some(_)) if kind == PolicyKind::ResourceControl => {
+            Err("NotPrincipal has no place in a resource control policy.".to_owned())
+        }
+        (None, Some(_)) if allows => Err("NotPrincipal has no place beside the effect Allow.".to_owned()),
+        (Some(node), None) => PrincipalList::read(node, false).map(Some),
+        (None, Some(node)) => PrincipalList::read(node, true).map(Some),
+    }
+}
+
+fn action(text: &str) -> Result<(String, Vec<Glyph>), String> {
+    let vendor =
+        |vendor: &str| !vendor.is_empty() && vendor.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let letters = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'*' | b'?'))
+    };
+    let fits = text == "*"
+        || text
+            .split_once(':')
+            .is_some_and(|(service, name)| vendor(service) && letters(name));
+    if fits {
+        Ok((text.to_owned(), pattern::glyphs(text)))
+    } else {
+        Err(format!(
+            "{text:?} is not an action: it is * or service:Name, where only the name takes wildcards."
+        ))
+    }
+}
+
+/// A resource. In an identity-based policy an ARN with fewer than six parts is filled up with wildcards.
+fn resource(text: &str, kind: PolicyKind, substitutes: bool) -> Result<Template, String> {
+    if text == "*" {
+        return Ok(Template::literal(text));
+    }
+    let parts: Vec<&str> = text.splitn(6, ':').collect();
+    if parts.first() != Some(&"arn") {
+        return Err(format!("Resource {text} must be in ARN format or \"*\"."));
+    }
+    if parts
+        .get(2)
+        .is_some_and(|service| service.contains(['*', '?']) && *service != "*")
+    {
+        return Err(format!("Resource {text} has a wildcard in its service."));
+    }
+    let mut text = text.to_owned();
+    if parts.len() < 6 {
+        if matches!(kind, PolicyKind::Session | PolicyKind::Resource) || text.contains("${") {
+            return Err(format!("Resource {text} is not a complete ARN."));
+        }
+        (parts.len()..6).for_each(|_| text.push_str(":*"));
+    }
+    // Variables count only after the fifth colon (docs/behavior: 07 4).
+    let head = text.match_indices(':').nth(4).map_or(text.len(), |(at, _)| at);
+    if !substitutes {
+        return Ok(Template::literal(&text));
+    }
+    if text[..head].contains("${") {
+        return Err(format!("Resource {text} has a policy variable before its fifth colon."));
+    }
+    Template::parse(&text)
+}
+
+fn conditions(node: Option<&Node>, substitutes: bool) -> Result<Vec<Condition>, String> {
+    let Some(node) = node else { return Ok(Vec::new()) };
+    let blocks = node.members().ok_or("Condition is an object.")?;
+    let mut read = Vec::new();
+    for (at, (name, keys)) in blocks.iter().enumerate() {
+        let operator = Operator::parse(name).ok_or_else(|| format!("there is no condition operator {name:?}."))?;
+        if blocks[..at].iter().any(|(other, _)| other == name) {
+            return Err(format!("Condition has the operator {name:?} twice."));
+        }
+        let keys = keys
+            .members()
+            .ok_or_else(|| format!("{name} is an object of keys and values."))?;
+        for (at, (key, values)) in keys.iter().enumerate() {
+            if keys[..at].iter().any(|(other, _)| other.eq_ignore_ascii_case(key)) {
+                return Err(format!("{name} has the key {key:?} twice."));
+            }
+            if !key.contains(':') {
+                return Err(format!(
+                    "{key:?} is not a condition key: those have a prefix, such as aws:."
+                ));
+            }
+            let values = values.texts().filter(|values| !values.is_empty());
+            let values = values.ok_or_else(|| format!("{name} {key} has a value or a list of values."))?;
+            let substitutes = substitutes && operator.takes_variables();
+            let templates = values
+                .into_iter()
+                .map(|text| condition_value(text, operator, substitutes));
+            read.push(Condition {
+                name: name.clone(),
+                operator,
+                key: key.clone(),
+                values: templates
+                    .collect::<Result<_, _>>()
+                    .map_err(|why| format!("{name} {key}: {why}"))?,
+            });
+        }
+    }
+    Ok(read)
+}
+
+fn condition_value(text: &str, operator: Operator, substitutes: bool) -> Result<Template, String> {
+    let template = if substitutes {
+        Template::parse(text)?
+    } else {
+        Template::literal(text)
+    };
+    if template.is_constant() {
+        operator.check_value(text)?;
+    }
+    Ok(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str, kind: PolicyKind) -> String {
+        Policy::parse(text, kind).err().unwrap_or_default()
+    }
+
+    fn statement(statement: &str, kind: PolicyKind) -> String {
+        refusal(
+            &format!(r#"{{"Version": "2012-10-17", "Statement": [{statement}]}}"#),
+            kind,
+        )
+    }
+
+    #[test]
+    fn documents_that_are_refused() {
+        let identity = PolicyKind::Identity;
+        for (text, expect) in [
+            ("", "The policy is not valid JSON, or is nested too deeply."),
+            ("[]", "The policy is not an object."),
+            ("{}", "The policy has no statement."),
+            (r#"{"Statement": []}"#, "The policy has no statement."),
+            (
+                r#"{"Version": "2012-10-18", "Statement": {}}"#,
+                "Version is 2012-10-17 or 2008-10-17.",
+            ),
+            (
+                r#"{"Id": "x", "Statement": {}}"#,
+                "Id has no place in an identity-based policy.",
+            ),
+            (
+                r#"{"statement": {}}"#,
+                r#"The policy has an unknown member "statement"."#,
+            ),
+            (
+                r#"{"Statement": {}, "Statement": {}}"#,
+                r#"The policy has the member "Statement" twice."#,
+            ),
+            (
+                r#"{"Statement": "ä→"}"#,
+                "The policy has characters other than tab, line feed, carriage return and U+0020 to U+00FF.",
+            ),
+        ] {
+            assert_eq!(refusal(text, identity), expect, "{text}");
+        }
+        let large = format!(r#"{{"Statement": "{}"}}"#, "x".repeat(6_144));
+        assert!(refusal(&large, identity).starts_with("Maximum policy size of 6144 bytes exceeded"));
+        let blank = format!(r#"{{"Statement":{} []}}"#, " ".repeat(20_480));
+        assert_eq!(refusal(&blank, identity), "The policy has no statement.");
+        assert!(refusal(&blank, PolicyKind::Resource).starts_with("Maximum policy size of 20480 bytes exceeded"));
+        let deep = format!(r#"{{"Statement": {}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
+        assert!(refusal(&deep, PolicyKind::Resource).ends_with("nested too deeply."));
+    }
+
+    #[test]
+    fn statements_that_are_refused() {
+        for (text, kind, expect) in [
+            (r#""x""#, PolicyKind::Identity, "Statement 1: it is not an object."),
+            (
+                r#"{"Effect": "allow"}"#,
+                PolicyKind::Identity,
+                "Statement 1: Effect is Allow or Deny.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 1: it has no Resource or NotResource.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "NotAction": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 1: it has both Action and NotAction.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": [], "Resource": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 1: Action is a text or a list of texts.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "GetItem", "Resource": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 1: \"GetItem\" is not an action: it is * or service:Name, where only the name takes wildcards.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "d*:GetItem", "Resource": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 1: \"d*:GetItem\" is not an action: it is * or service:Name, where only the name takes wildcards.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "table/T"}"#,
+                PolicyKind::Identity,
+                "Statement 1: Resource table/T must be in ARN format or \"*\".",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "arn:aws:dyn*:r:1:x"}"#,
+                PolicyKind::Identity,
+                "Statement 1: Resource arn:aws:dyn*:r:1:x has a wildcard in its service.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "arn:aws:dynamodb"}"#,
+                PolicyKind::Identity,
+                "",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "arn:aws:dynamodb"}"#,
+                PolicyKind::Session,
+                "Statement 1: Resource arn:aws:dynamodb is not a complete ARN.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "arn:aws:dynamodb:${aws:RequestedRegion}:1:table/T"}"#,
+                PolicyKind::Identity,
+                "Statement 1: Resource arn:aws:dynamodb:${aws:RequestedRegion}:1:table/T has a policy variable before its fifth colon.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Principal": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 1: Principal has no place in an identity-based policy.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Endpoint,
+                "Statement 1: a VPC endpoint policy needs Principal or NotPrincipal.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "NotPrincipal": "*"}"#,
+                PolicyKind::Resource,
+                "Statement 1: NotPrincipal has no place beside the effect Allow.",
+            ),
+            (
+                r#"{"Sid": "a b", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 1: Statement IDs (SID) must be alpha-numeric.",
+            ),
+            (
+                r#"{"Sid": "a", "Effect": "Allow", "Action": "*", "Resource": "*"}, {"Sid": "a", "Effect": "Allow", "Action": "*", "Resource": "*"}"#,
+                PolicyKind::Identity,
+                "Statement 2: the Sid is used twice.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"StringEqual": {}}}"#,
+                PolicyKind::Identity,
+                "Statement 1: there is no condition operator \"StringEqual\".",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"Bool": {"aws:SecureTransport": "yes"}}}"#,
+                PolicyKind::Identity,
+                "Statement 1: Bool aws:SecureTransport: \"yes\" is not a valid Boolean.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"Bool": {"aws:SecureTransport": true}}}"#,
+                PolicyKind::Identity,
+                "",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"StringEquals": {"aws:a": "${x"}}}"#,
+                PolicyKind::Identity,
+                "Statement 1: StringEquals aws:a: Invalid policy variable in \"${x\".",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"StringEquals": {"aws:a": "1", "AWS:A": "2"}}}"#,
+                PolicyKind::Identity,
+                "Statement 1: StringEquals has the key \"AWS:A\" twice.",
+            ),
+            (
+                r#"{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": {"StringEquals": {"a": "1"}}}"#,
+                PolicyKind::Identity,
+                "Statement 1: \"a\" is not a condition key: those have a prefix, such as aws:.",
+            ),
+        ] {
+            assert_eq!(statement(text, kind), expect, "{text}");
+        }
+    }
+}

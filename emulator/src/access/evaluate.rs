@@ -1,0 +1,216 @@
+//! The decision: all policies that apply to a request, in the order in which AWS evaluates them (docs/behavior: 07 7).
+
+use super::document::{Policy, PolicyKind, Question};
+use super::principal::{Grant, SubjectKind};
+
+/// A policy where it is attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// How explanations name it.
+    pub label: String,
+    /// The ARN of a managed policy.
+    pub arn: Option<String>,
+    /// The document.
+    pub policy: Policy,
+}
+
+/// All policies that take part in a decision.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PolicySet<'a> {
+    /// Of the user and its groups, or of the role.
+    pub identity: &'a [Attached],
+    /// The permissions boundary.
+    pub boundary: Option<&'a Attached>,
+    /// The session's own, if it was issued with any.
+    pub session: Option<&'a [Attached]>,
+    /// Of the caller's account: those of each level of its organization, each of which must allow.
+    pub service_control: &'a [Vec<Attached>],
+    /// Of the resource's account.
+    pub resource_control: &'a [Attached],
+    /// Of the table or stream.
+    pub resource: Option<&'a Attached>,
+    /// The account that has the resource.
+    pub resource_account: &'a str,
+    /// Of the VPC endpoint that the request came through.
+    pub endpoint: Option<&'a Attached>,
+}
+
+/// Why a request is refused.
+///
+/// ```
+/// use dynatwin_engine::access::{Denial, PolicyKind};
+///
+/// let denial = Denial { kind: PolicyKind::Session, explicit: false, policy_arn: None };
+/// assert_eq!(denial.reason("dynamodb:GetItem"), "because no session policy allows the dynamodb:GetItem action");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// The kind of the policies that deny, or fail to allow.
+    pub kind: PolicyKind,
+    /// Whether a statement denies.
+    pub explicit: bool,
+    /// The managed policy with that statement.
+    pub policy_arn: Option<String>,
+}
+
+impl Denial {
+    /// The end of the service's text.
+    pub fn reason(&self, action: &str) -> String {
+        let kind = self.kind.name();
+        if !self.explicit {
+            return format!("because no {kind} allows the {action} action");
+        }
+        let article = self.kind.with_article();
+        match &self.policy_arn {
+            Some(arn) => format!("with an explicit deny in {article}: {arn}"),
+            None => format!("with an explicit deny in {article}"),
+        }
+    }
+}
+
+/// A statement that decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecidingStatement {
+    /// The policy's kind.
+    pub kind: PolicyKind,
+    /// The policy's label.
+    pub policy: String,
+    /// The statement's place in the policy, from 1.
+    pub place: usize,
+    /// The statement's id.
+    pub sid: Option<String>,
+}
+
+/// A decision, and the statement that made it: a denying one, or the one that allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Why the request is refused; `None` if it is allowed.
+    pub denial: Option<Denial>,
+    /// The statement; `None` where none allows, and for the root user.
+    pub statement: Option<DecidingStatement>,
+}
+
+impl Decision {
+    /// Whether the request is allowed.
+    pub fn is_allowed(&self) -> bool {
+        self.denial.is_none()
+    }
+
+    fn denied(kind: PolicyKind) -> Decision {
+        Decision {
+            denial: Some(Denial {
+                kind,
+                explicit: false,
+                policy_arn: None,
+            }),
+            statement: None,
+        }
+    }
+}
+
+impl<'a> PolicySet<'a> {
+    /// All policies, in the order in which they are looked at.
+    pub fn all(&self) -> impl Iterator<Item = &'a Attached> {
+        self.resource_control
+            .iter()
+            .chain(self.service_control.iter().flatten())
+            .chain(self.resource)
+            .chain(self.identity)
+            .chain(self.boundary)
+            .chain(self.session.unwrap_or_default())
+            .chain(self.endpoint)
+    }
+
+    /// Decides about a request.
+    pub fn decide(&self, question: &Question<'_>) -> Decision {
+        if let Some(denied) = self.explicit_deny(question) {
+            return denied;
+        }
+        for level in self.service_control {
+            if allowing(level, question).is_none() {
+                return Decision::denied(PolicyKind::ServiceControl);
+            }
+        }
+        let granted = self
+            .resource
+            .and_then(|resource| allowing(std::slice::from_ref(resource), question));
+        let foreign = self.resource_account != question.subject.account;
+        if foreign && granted.is_none() {
+            return Decision::denied(PolicyKind::Resource);
+        }
+        let grant = granted.as_ref().map(|(grant, _)| *grant).filter(|_| !foreign);
+        let mut statement = granted
+            .filter(|_| grant >= Some(Grant::Role))
+            .map(|(_, statement)| statement);
+        if grant < Some(Grant::Role) && question.subject.kind != SubjectKind::Root {
+            let Some((_, allowed_by)) = allowing(self.identity, question) else {
+                return Decision::denied(PolicyKind::Identity);
+            };
+            statement = Some(allowed_by);
+        }
+        if grant < Some(Grant::Direct)
+            && let Some(kind) = self.limit(question)
+        {
+            return Decision::denied(kind);
+        }
+        if let Some(endpoint) = self.endpoint
+            && allowing(std::slice::from_ref(endpoint), question).is_none()
+        {
+            return Decision::denied(PolicyKind::Endpoint);
+        }
+        Decision {
+            denial: None,
+            statement,
+        }
+    }
+
+    fn explicit_deny(&self, question: &Question<'_>) -> Option<Decision> {
+        self.all().find_map(|attached| {
+            let (at, _) = attached.policy.applying(false, question)?;
+            Some(Decision {
+                denial: Some(Denial {
+                    kind: attached.policy.kind(),
+                    explicit: true,
+                    policy_arn: attached.arn.clone(),
+                }),
+                statement: Some(deciding(attached, at)),
+            })
+        })
+    }
+
+    /// The boundary or session policies that fail to allow.
+    fn limit(&self, question: &Question<'_>) -> Option<PolicyKind> {
+        let lacks = |policies: &[Attached]| allowing(policies, question).is_none();
+        if self
+            .boundary
+            .is_some_and(|boundary| lacks(std::slice::from_ref(boundary)))
+        {
+            return Some(PolicyKind::Boundary);
+        }
+        self.session.is_some_and(lacks).then_some(PolicyKind::Session)
+    }
+}
+
+/// The statement that allows, and how closely it names the caller.
+fn allowing(policies: &[Attached], question: &Question<'_>) -> Option<(Grant, DecidingStatement)> {
+    let allowing = policies.iter().filter_map(|attached| {
+        let (at, grant) = attached.policy.applying(true, question)?;
+        Some((grant, attached, at))
+    });
+    let (grant, attached, at) = allowing.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    Some((grant, deciding(attached, at)))
+}
+
+fn deciding(attached: &Attached, at: usize) -> DecidingStatement {
+    let sid = attached
+        .policy
+        .statements()
+        .get(at)
+        .and_then(|statement| statement.sid());
+    DecidingStatement {
+        kind: attached.policy.kind(),
+        policy: attached.label.clone(),
+        place: at + 1,
+        sid: sid.map(str::to_owned),
+    }
+}

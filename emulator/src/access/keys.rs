@@ -1,0 +1,111 @@
+//! Condition keys of one request and their values.
+
+/// The value of a condition key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyValue {
+    /// Of a key that has one value by its type.
+    One(String),
+    /// Of a key that has several by its type, however many there are.
+    Many(Vec<String>),
+}
+
+impl KeyValue {
+    /// The values.
+    pub fn values(&self) -> &[String] {
+        match self {
+            KeyValue::One(value) => std::slice::from_ref(value),
+            KeyValue::Many(values) => values,
+        }
+    }
+}
+
+/// Keys whose type is a list (docs/behavior: 07 3.1, 07 3.3).
+const MULTIVALUED: &[&str] = &[
+    "aws:CalledVia",
+    "aws:PrincipalOrgPaths",
+    "aws:PrincipalServiceNamesList",
+    "aws:ResourceOrgPaths",
+    "aws:SourceOrgPaths",
+    "aws:TagKeys",
+    "dynamodb:Attributes",
+    "dynamodb:FirstPartitionKeyValues",
+    "dynamodb:FourthPartitionKeyValues",
+    "dynamodb:LeadingKeys",
+    "dynamodb:SecondPartitionKeyValues",
+    "dynamodb:ThirdPartitionKeyValues",
+];
+
+/// Whether a key is multivalued by its type.
+///
+/// ```
+/// use dynatwin_engine::access::is_multivalued;
+///
+/// assert!(is_multivalued("dynamodb:leadingkeys"));
+/// assert!(!is_multivalued("dynamodb:Select"));
+/// ```
+pub fn is_multivalued(key: &str) -> bool {
+    MULTIVALUED.iter().any(|known| known.eq_ignore_ascii_case(key))
+}
+
+/// The condition keys of a request. Names ignore case, values do not.
+///
+/// ```
+/// use dynatwin_engine::access::{KeyValue, Keys};
+///
+/// let mut keys = Keys::default();
+/// keys.set("aws:PrincipalTag/Team", "blue");
+/// assert_eq!(keys.get("aws:principaltag/team"), Some(&KeyValue::One("blue".to_owned())));
+/// assert_eq!(keys.get("aws:username"), None);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keys(Vec<(String, KeyValue)>);
+
+impl Keys {
+    /// Sets a key. A key that is multivalued by its type gets a list of one.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        let value = value.into();
+        let value = if is_multivalued(name) {
+            KeyValue::Many(vec![value])
+        } else {
+            KeyValue::One(value)
+        };
+        self.insert(name, value);
+    }
+
+    /// Sets a key to a list. A key without values counts as absent.
+    pub fn set_all<T: Into<String>>(&mut self, name: &str, values: impl IntoIterator<Item = T>) {
+        self.insert(name, KeyValue::Many(values.into_iter().map(Into::into).collect()));
+    }
+
+    fn insert(&mut self, name: &str, value: KeyValue) {
+        self.remove(name);
+        self.0.push((name.to_owned(), value));
+    }
+
+    /// Removes a key.
+    pub fn remove(&mut self, name: &str) {
+        self.0.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+    }
+
+    /// The value of a key; `None` if it is absent or an empty list.
+    pub fn get(&self, name: &str) -> Option<&KeyValue> {
+        let found = self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value).filter(|value| !value.values().is_empty())
+    }
+
+    /// All keys that have a value, in the order in which they were set.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &KeyValue)> {
+        let set = self.0.iter().filter(|(_, value)| !value.values().is_empty());
+        set.map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// These keys and those of `others`, which replace keys of the same name.
+    #[must_use]
+    pub fn with(&self, others: &Keys) -> Keys {
+        let mut all = self.clone();
+        for (name, value) in &others.0 {
+            all.insert(name, value.clone());
+        }
+        all
+    }
+}

@@ -1,0 +1,358 @@
+//! Warnings about policies that are valid and do not mean what they seem to (docs/behavior: 07 3.4).
+
+use super::actions::{actions, carries, is_known_key, is_own_key};
+use super::condition::{Condition, Quantifier};
+use super::document::{Policy, PolicyKind, Statement};
+use super::keys::is_multivalued;
+use super::pattern;
+use super::template::Template;
+
+/// Something a policy's author should know.
+///
+/// ```
+/// use dynatwin_engine::access::{Policy, PolicyKind};
+///
+/// let text = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:Scan", "Resource": "*",
+///     "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "ann"}}}}"#;
+/// let warnings = Policy::parse(text, PolicyKind::Identity).unwrap().warnings();
+/// assert_eq!(warnings[0].code, "ScanIgnoresLeadingKeys");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Its name, which stays the same from version to version.
+    pub code: &'static str,
+    /// The statement's place, from 1.
+    pub statement: usize,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+const READS: &[&str] = &[
+    "dynamodb:GetItem",
+    "dynamodb:BatchGetItem",
+    "dynamodb:Query",
+    "dynamodb:Scan",
+    "dynamodb:PartiQLSelect",
+];
+/// Writes that can answer attributes that they do not name.
+const RETURNING: &[&str] = &["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"];
+const ATTRIBUTES: &str = "dynamodb:Attributes";
+const SELECT: &str = "dynamodb:Select";
+const RETURN_VALUES: &str = "dynamodb:ReturnValues";
+
+impl Policy {
+    /// Warnings about its statements.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut found = Vec::new();
+        for (at, statement) in self.statements().iter().enumerate() {
+            let mut warn = |code, message| {
+                found.push(Warning {
+                    code,
+                    statement: at + 1,
+                    message,
+                });
+            };
+            unknown_names(statement, &mut warn);
+            if !self.substitutes() {
+                literal_variables(statement, &mut warn);
+            }
+            statement
+                .conditions
+                .iter()
+                .for_each(|condition| operator_traps(statement, condition, &mut warn));
+            attribute_traps(self, statement, &mut warn);
+            if self.kind() == PolicyKind::Resource && statement.allows() {
+                index_traps(statement, &mut warn);
+            }
+        }
+        found
+    }
+}
+
+type Warn<'a> = dyn FnMut(&'static str, String) + 'a;
+
+fn unknown_names(statement: &Statement, warn: &mut Warn<'_>) {
+    let (named, _) = statement.actions();
+    for action in named.filter(|action| is_own_key(action)) {
+        let glyphs = pattern::glyphs(action);
+        if !actions().any(|known| pattern::matches(&glyphs, &known, true)) {
+            warn(
+                "UnknownAction",
+                format!("{action} is not an action of DynamoDB, so it matches nothing."),
+            );
+        }
+    }
+    for condition in &statement.conditions {
+        if is_own_key(&condition.key) && !is_known_key(&condition.key) {
+            warn(
+                "UnknownConditionKey",
+                format!(
+                    "{} is not a condition key of DynamoDB: it is always absent.",
+                    condition.key
+                ),
+            );
+        }
+    }
+}
+
+fn literal_variables(statement: &Statement, warn: &mut Warn<'_>) {
+    let conditions = statement.conditions.iter().flat_map(|condition| &condition.values);
+    let (resources, _) = statement.resources();
+    let has = |template: &Template| template.constant().is_some_and(|text| text.contains("${"));
+    if conditions.chain(resources).any(has) {
+        warn(
+            "VariablesAreLiteral",
+            "Policy variables are plain text unless Version is 2012-10-17.".to_owned(),
+        );
+    }
+}
+
+/// Whether the statement demands that a key be present.
+fn demands(statement: &Statement, key: &str) -> bool {
+    let demands = |condition: &Condition| {
+        condition.operator.is_null_test()
+            && condition.key.eq_ignore_ascii_case(key)
+            && condition.values.iter().all(|value| value.constant() == Some("false"))
+    };
+    statement.conditions.iter().any(demands)
+}
+
+fn operator_traps(statement: &Statement, condition: &Condition, warn: &mut Warn<'_>) {
+    let (operator, key) = (condition.operator, condition.key.as_str());
+    let name = &condition.name;
+    if operator.is_null_test() {
+        return;
+    }
+    if operator.quantifier.is_none() && is_multivalued(key) {
+        let effect = if statement.allows() {
+            "allows nothing"
+        } else {
+            "denies nothing"
+        };
+        warn(
+            "BareOperatorOnMultivaluedKey",
+            format!(
+                "{name} never matches {key}, which is multivalued, so the statement {effect}: use ForAllValues: or ForAnyValue:."
+            ),
+        );
+        return;
+    }
+    if !is_own_key(key) || !is_known_key(key) {
+        if operator.quantifier == Some(Quantifier::All) && statement.allows() && !demands(statement, key) {
+            warn("ForAllValuesOnAbsentKey", absent(name, key));
+        }
+        return;
+    }
+    let known: Vec<String> = actions().filter(|action| statement.covers_action(action)).collect();
+    let lacking: Vec<&str> = known
+        .iter()
+        .map(String::as_str)
+        .filter(|action| !carries(action, key))
+        .collect();
+    if lacking.is_empty() || demands(statement, key) {
+        return;
+    }
+    let holds = operator.is_lenient()
+        || match operator.quantifier {
+            Some(Quantifier::All) => true,
+            Some(Quantifier::Any) => false,
+            None => operator.is_negated(),
+        };
+    let leading = key.to_ascii_lowercase().ends_with("leadingkeys");
+    if lacking.contains(&"dynamodb:Scan") && leading {
+        match (statement.allows(), holds) {
+            (true, true) => warn(
+                "ScanIgnoresLeadingKeys",
+                format!(
+                    "A Scan has no {key}, so {name} holds and the statement lets it read every item: leave out dynamodb:Scan, or add \"Null\": {{\"{key}\": \"false\"}}."
+                ),
+            ),
+            (false, false) => warn(
+                "ScanIgnoresLeadingKeys",
+                format!(
+                    "A Scan has no {key}, so the statement never denies it: deny dynamodb:Scan without this condition."
+                ),
+            ),
+            _ => {}
+        }
+    } else if statement.allows() && operator.quantifier == Some(Quantifier::All) {
+        warn(
+            "ForAllValuesOnAbsentKey",
+            format!(
+                "{} Requests for {} do not have it.",
+                absent(name, key),
+                lacking.join(", ")
+            ),
+        );
+    } else if !holds && lacking.len() == known.len() {
+        warn(
+            "KeyNeverPresent",
+            format!(
+                "Requests for {} have no {key}, so the condition never holds.",
+                lacking.join(", ")
+            ),
+        );
+    }
+}
+
+fn absent(name: &str, key: &str) -> String {
+    format!("{name} also holds when {key} is absent: add \"Null\": {{\"{key}\": \"false\"}}.")
+}
+
+fn attribute_traps(policy: &Policy, statement: &Statement, warn: &mut Warn<'_>) {
+    let has = |statement: &Statement, key: &str| {
+        statement
+            .conditions
+            .iter()
+            .any(|condition| condition.key.eq_ignore_ascii_case(key))
+    };
+    if !has(statement, ATTRIBUTES) {
+        return;
+    }
+    let covered = |actions: &[&'static str]| -> Vec<&'static str> {
+        let covered = actions.iter().copied();
+        covered.filter(|action| statement.covers_action(action)).collect()
+    };
+    let elsewhere = |key: &str| {
+        let others = policy.statements().iter().filter(|other| !other.allows());
+        others.into_iter().any(|other| has(other, key))
+    };
+    let reads = covered(READS);
+    if !reads.is_empty() && !has(statement, SELECT) && !elsewhere(SELECT) {
+        warn(
+            "AttributesWithoutSelect",
+            format!(
+                "{} without a projection names no attributes and returns all of them: demand SPECIFIC_ATTRIBUTES of {SELECT}.",
+                reads.join(", ")
+            ),
+        );
+    }
+    let writes = covered(RETURNING);
+    if statement.allows() && !writes.is_empty() && !has(statement, RETURN_VALUES) && !elsewhere(RETURN_VALUES) {
+        warn(
+            "ReturnValuesLeakAttributes",
+            format!(
+                "{} can return attributes that the request does not name: limit {RETURN_VALUES} to NONE, UPDATED_OLD and UPDATED_NEW.",
+                writes.join(", ")
+            ),
+        );
+    }
+}
+
+/// A table's policy also stands for its indexes, which have ARNs of their own.
+fn index_traps(statement: &Statement, warn: &mut Warn<'_>) {
+    let (resources, excludes) = statement.resources();
+    let reads = ["dynamodb:Query", "dynamodb:Scan"]
+        .iter()
+        .any(|action| statement.covers_action(action));
+    let names_index = |template: &Template| {
+        template
+            .constant()
+            .is_none_or(|text| text.contains("/index/") || text.ends_with('*'))
+    };
+    if reads && !excludes && !resources.iter().any(names_index) {
+        warn(
+            "IndexesNotNamed",
+            "A table's ARN does not match its indexes: name table/NAME/index/* if they are to be read.".to_owned(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(statement: &str) -> Vec<&'static str> {
+        let text = format!(r#"{{"Version": "2012-10-17", "Statement": [{statement}]}}"#);
+        let policy = Policy::parse(&text, PolicyKind::Identity).unwrap();
+        policy.warnings().into_iter().map(|warning| warning.code).collect()
+    }
+
+    #[test]
+    fn traps() {
+        let with = |effect: &str, action: &str, condition: &str| {
+            codes(&format!(
+                r#"{{"Effect": "{effect}", "Action": {action}, "Resource": "*", "Condition": {condition}}}"#
+            ))
+        };
+        for (effect, action, condition, expect) in [
+            (
+                "Allow",
+                r#"["dynamodb:GetItem", "dynamodb:Query"]"#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &[][..],
+            ),
+            (
+                "Allow",
+                r#"["dynamodb:GetItem", "dynamodb:Scan"]"#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &["ScanIgnoresLeadingKeys"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:*""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}, "Null": {"dynamodb:LeadingKeys": "false"}}"#,
+                &[],
+            ),
+            (
+                "Deny",
+                r#""*""#,
+                r#"{"ForAnyValue:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &["ScanIgnoresLeadingKeys"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:GetRecords""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &["ForAllValuesOnAbsentKey"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:TagResource""#,
+                r#"{"ForAllValues:StringEquals": {"aws:TagKeys": "a"}}"#,
+                &["ForAllValuesOnAbsentKey"],
+            ),
+            (
+                "Deny",
+                r#""dynamodb:GetItem""#,
+                r#"{"StringEquals": {"dynamodb:LeadingKeys": "a"}}"#,
+                &["BareOperatorOnMultivaluedKey"],
+            ),
+            (
+                "Deny",
+                r#""dynamodb:Scan""#,
+                r#"{"Bool": {"dynamodb:FullTableScan": true}}"#,
+                &["KeyNeverPresent"],
+            ),
+            (
+                "Deny",
+                r#""dynamodb:GetItem""#,
+                r#"{"ForAnyValue:StringEquals": {"dynamodb:Attributes": "ssn"}}"#,
+                &["AttributesWithoutSelect"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:Query""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:Attributes": "a"}, "StringEquals": {"dynamodb:Select": "SPECIFIC_ATTRIBUTES"}}"#,
+                &[],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:UpdateItem""#,
+                r#"{"ForAllValues:StringEquals": {"dynamodb:Attributes": "a"}}"#,
+                &["ReturnValuesLeakAttributes"],
+            ),
+            (
+                "Allow",
+                r#""dynamodb:GetItems""#,
+                r#"{"StringEquals": {"dynamodb:LeadingKey": "a"}}"#,
+                &["UnknownAction", "UnknownConditionKey"],
+            ),
+        ] {
+            assert_eq!(with(effect, action, condition), expect, "{effect} {action} {condition}");
+        }
+        let old = r#"{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "arn:aws:dynamodb:r:1:table/${aws:username}"}}"#;
+        let warnings = Policy::parse(old, PolicyKind::Identity).unwrap().warnings();
+        assert_eq!(warnings[0].code, "VariablesAreLiteral");
+    }
+}

@@ -1,0 +1,146 @@
+//! Wildcard patterns: `*` for any number of characters, `?` for one.
+
+/// One position of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Glyph {
+    /// This character.
+    Exact(char),
+    /// Any one character.
+    One,
+    /// Any number of characters, none included.
+    Many,
+}
+
+/// The glyphs of a text in which `*` and `?` are wildcards.
+pub(super) fn glyphs(text: &str) -> Vec<Glyph> {
+    text.chars().map(wildcard).collect()
+}
+
+/// The glyph of a character of a pattern.
+pub(super) fn wildcard(char: char) -> Glyph {
+    match char {
+        '*' => Glyph::Many,
+        '?' => Glyph::One,
+        char => Glyph::Exact(char),
+    }
+}
+
+/// Whether a text matches a pattern. Backtracks only to the latest `*`, so the time is bounded by the product of the lengths.
+pub(super) fn matches(pattern: &[Glyph], text: &str, ignore_case: bool) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    let (mut at, mut read) = (0, 0);
+    // Where to resume when what follows the latest `*` does not match: the star takes one character more.
+    let mut resume: Option<(usize, usize)> = None;
+    while read < text.len() {
+        match pattern.get(at) {
+            Some(Glyph::Many) => {
+                resume = Some((at + 1, read));
+                at += 1;
+            }
+            Some(glyph) if fits(*glyph, text[read], ignore_case) => {
+                at += 1;
+                read += 1;
+            }
+            _ => match &mut resume {
+                Some((after, taken)) => {
+                    *taken += 1;
+                    (at, read) = (*after, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|glyph| *glyph == Glyph::Many)
+}
+
+fn fits(glyph: Glyph, char: char, ignore_case: bool) -> bool {
+    match glyph {
+        Glyph::One | Glyph::Many => true,
+        Glyph::Exact(expected) => expected == char || ignore_case && same_letter(expected, char),
+    }
+}
+
+/// Whether two characters differ at most in case.
+fn same_letter(one: char, other: char) -> bool {
+    one.eq_ignore_ascii_case(&other) || one.to_lowercase().eq(other.to_lowercase())
+}
+
+/// Whether two texts differ at most in case.
+pub(super) fn same_letters(one: &str, other: &str) -> bool {
+    one.chars().count() == other.chars().count() && one.chars().zip(other.chars()).all(|(a, b)| same_letter(a, b))
+}
+
+/// The parts of an ARN pattern: the glyphs between its first five colons, and all that follows them. Without five colons
+/// there are fewer parts.
+pub(super) fn arn_parts(pattern: &[Glyph]) -> Vec<&[Glyph]> {
+    pattern.splitn(6, |glyph| *glyph == Glyph::Exact(':')).collect()
+}
+
+/// Whether an ARN matches a pattern part by part: no wildcard crosses one of the first five colons.
+pub(super) fn matches_arn(pattern: &[Glyph], arn: &str) -> bool {
+    if pattern == [Glyph::Many] {
+        return true;
+    }
+    let (pattern, arn): (Vec<_>, Vec<&str>) = (arn_parts(pattern), arn.splitn(6, ':').collect());
+    pattern.len() == 6 && arn.len() == 6 && pattern.iter().zip(&arn).all(|(part, text)| matches(part, text, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards() {
+        for (pattern, text, expect) in [
+            ("*", "", true),
+            ("*", "GetItem", true),
+            ("?", "", false),
+            ("Get*", "GetItem", true),
+            ("*Item", "GetItem", true),
+            ("*Ite", "GetItem", false),
+            ("G?t*m", "GetItem", true),
+            ("Get*m*m", "GetItem", false),
+            ("*e*e*", "GetItem", true),
+            ("", "", true),
+            ("a**b", "ab", true),
+            ("ä?", "äö", true),
+        ] {
+            assert_eq!(matches(&glyphs(pattern), text, false), expect, "{pattern} {text}");
+        }
+        assert!(matches(&glyphs("get*"), "GetItem", true));
+        assert!(!matches(&glyphs("get*"), "GetItem", false));
+    }
+
+    #[test]
+    fn many_stars_take_no_exponential_time() {
+        let pattern = glyphs(&"a*".repeat(2000));
+        assert!(!matches(&pattern, &format!("{}b", "a".repeat(1000)), false));
+    }
+
+    #[test]
+    fn wildcards_stay_in_their_part_of_an_arn() {
+        for (pattern, arn, expect) in [
+            ("*", "anything", true),
+            ("arn:aws:dynamodb:*:*:table/T", "arn:aws:dynamodb:r:1:table/T", true),
+            ("arn:aws:dynamodb:*:table/T", "arn:aws:dynamodb:r:1:table/T", false),
+            ("arn:*", "arn:aws:dynamodb:r:1:table/T", false),
+            (
+                "arn:aws:dynamodb:*:*:*",
+                "arn:aws:dynamodb:r:1:table/T/stream/2026-01-01T00:00:00.000",
+                true,
+            ),
+            (
+                "arn:aws:dynamodb:?:1:table/T/index/*",
+                "arn:aws:dynamodb:r:1:table/T/index/a/b",
+                true,
+            ),
+            (
+                "arn:aws:dynamodb:r:1:table/T",
+                "arn:aws:dynamodb:r:1:table/T/index/i",
+                false,
+            ),
+        ] {
+            assert_eq!(matches_arn(&glyphs(pattern), arn), expect, "{pattern} {arn}");
+        }
+    }
+}

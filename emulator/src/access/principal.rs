@@ -1,0 +1,259 @@
+//! Callers, and the principals that policies name (docs/behavior: 07 7).
+
+use crate::wire::policy::Node;
+
+/// What a caller is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SubjectKind {
+    /// The root user of an account.
+    Root,
+    /// An IAM user.
+    User,
+    /// A session of a role.
+    RoleSession,
+}
+
+/// The caller of a request, as policies see it.
+///
+/// ```
+/// use dynatwin_engine::access::Subject;
+///
+/// let session = Subject::role_session("123456789012", "/app/Reader", "s-1");
+/// assert_eq!(session.arn, "arn:aws:sts::123456789012:assumed-role/Reader/s-1");
+/// assert_eq!(session.principal_arn, "arn:aws:iam::123456789012:role/app/Reader");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// What it is.
+    pub kind: SubjectKind,
+    /// The account's number.
+    pub account: String,
+    /// The ARN in refusals: of a role session the session's.
+    pub arn: String,
+    /// The value of `aws:PrincipalArn`: of a role session the role's ARN.
+    pub principal_arn: String,
+}
+
+impl Subject {
+    /// The root user of an account.
+    pub fn root(account: &str) -> Subject {
+        let arn = root_arn(account);
+        Subject {
+            kind: SubjectKind::Root,
+            account: account.to_owned(),
+            principal_arn: arn.clone(),
+            arn,
+        }
+    }
+
+    /// A user, by path and name: `/ann`.
+    pub fn user(account: &str, path_and_name: &str) -> Subject {
+        let arn = format!("arn:aws:iam::{account}:user{path_and_name}");
+        Subject {
+            kind: SubjectKind::User,
+            account: account.to_owned(),
+            principal_arn: arn.clone(),
+            arn,
+        }
+    }
+
+    /// A session of a role, by the role's path and name: `/Reader`.
+    pub fn role_session(account: &str, path_and_name: &str, session: &str) -> Subject {
+        let name = path_and_name.rsplit('/').next().unwrap_or_default();
+        Subject {
+            kind: SubjectKind::RoleSession,
+            account: account.to_owned(),
+            arn: format!("arn:aws:sts::{account}:assumed-role/{name}/{session}"),
+            principal_arn: format!("arn:aws:iam::{account}:role{path_and_name}"),
+        }
+    }
+}
+
+/// The ARN by which policies name a whole account.
+pub(super) fn root_arn(account: &str) -> String {
+    format!("arn:aws:iam::{account}:root")
+}
+
+/// How closely a policy names a caller; the closer is the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grant {
+    /// By its account, which only delegates.
+    Account,
+    /// By its role.
+    Role,
+    /// By itself: user, role session, or everybody.
+    Direct,
+}
+
+/// `Principal` or `NotPrincipal` of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PrincipalList {
+    /// Whether all others are meant.
+    pub excludes: bool,
+    pub everybody: bool,
+    /// ARNs of accounts' roots, users, roles and sessions.
+    pub arns: Vec<String>,
+    /// Whether services, federated identities or canonical users are among them, which sign no request here.
+    pub others: bool,
+}
+
+impl PrincipalList {
+    pub fn read(node: &Node, excludes: bool) -> Result<PrincipalList, String> {
+        let mut list = PrincipalList {
+            excludes,
+            everybody: false,
+            arns: Vec::new(),
+            others: false,
+        };
+        let kinds = match node {
+            Node::Text(text) if text == "*" => {
+                list.everybody = true;
+                return Ok(list);
+            }
+            Node::Object(kinds) if !kinds.is_empty() => kinds,
+            _ => return Err("a principal is \"*\" or an object.".to_owned()),
+        };
+        for (kind, named) in kinds {
+            let named = named.texts().filter(|named| !named.is_empty());
+            let named = named.ok_or_else(|| format!("principal {kind} is a text or a list of texts."))?;
+            match kind.as_str() {
+                "AWS" => named.into_iter().try_for_each(|text| list.add(text))?,
+                "Service" | "Federated" | "CanonicalUser" => list.others = true,
+                _ => return Err(format!("there are no principals of the kind {kind:?}.")),
+            }
+        }
+        Ok(list)
+    }
+
+    fn add(&mut self, text: &str) -> Result<(), String> {
+        if text == "*" {
+            self.everybody = true;
+        } else if is_account(text) {
+            self.arns.push(root_arn(text));
+        } else if is_identity(text) {
+            self.arns.push(text.to_owned());
+        } else {
+            return Err(format!("invalid principal {text:?}."));
+        }
+        Ok(())
+    }
+
+    fn names(&self, arn: &str) -> bool {
+        self.arns.iter().any(|named| named == arn)
+    }
+
+    /// How the list names a caller; `None` if it does not.
+    pub fn grant(&self, subject: &Subject) -> Option<Grant> {
+        let root = root_arn(&subject.account);
+        if self.excludes {
+            // Who is not meant has to be named with all its names: the account, the role, and the session.
+            let spared =
+                self.everybody || self.names(&root) && self.names(&subject.principal_arn) && self.names(&subject.arn);
+            return (!spared).then_some(Grant::Direct);
+        }
+        if self.everybody || self.names(&subject.arn) {
+            Some(Grant::Direct)
+        } else if self.names(&subject.principal_arn) {
+            Some(Grant::Role)
+        } else if self.names(&root) {
+            Some(Grant::Account)
+        } else {
+            None
+        }
+    }
+}
+
+pub(super) fn is_account(text: &str) -> bool {
+    text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text has the form of the ARN of an identity. No wildcards are taken.
+fn is_identity(arn: &str) -> bool {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let complete = |name: &str| name == "root" || name.split_once('/').is_some_and(|(_, name)| !name.is_empty());
+    matches!(parts[..], ["arn", partition, "iam" | "sts", "", account, name]
+        if partition.starts_with("aws") && is_account(account) && complete(name) && !name.contains(['*', '?']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(principal: &str, excludes: bool, subject: &Subject) -> Option<Grant> {
+        let node = Node::parse(principal, 4).unwrap();
+        PrincipalList::read(&node, excludes).unwrap().grant(subject)
+    }
+
+    #[test]
+    fn principals_are_named() {
+        let user = Subject::user("123456789012", "/ann");
+        let session = Subject::role_session("123456789012", "/Reader", "s");
+        for (principal, of_user, of_session) in [
+            (r#""*""#, Some(Grant::Direct), Some(Grant::Direct)),
+            (r#"{"AWS": "*"}"#, Some(Grant::Direct), Some(Grant::Direct)),
+            (r#"{"AWS": 123456789012}"#, Some(Grant::Account), Some(Grant::Account)),
+            (
+                r#"{"AWS": "arn:aws:iam::123456789012:root"}"#,
+                Some(Grant::Account),
+                Some(Grant::Account),
+            ),
+            (
+                r#"{"AWS": "arn:aws:iam::123456789012:user/ann"}"#,
+                Some(Grant::Direct),
+                None,
+            ),
+            (
+                r#"{"AWS": ["123456789012", "arn:aws:iam::123456789012:role/Reader"]}"#,
+                Some(Grant::Account),
+                Some(Grant::Role),
+            ),
+            (
+                r#"{"AWS": "arn:aws:sts::123456789012:assumed-role/Reader/s"}"#,
+                None,
+                Some(Grant::Direct),
+            ),
+            (
+                r#"{"AWS": "arn:aws:sts::123456789012:assumed-role/Reader/t"}"#,
+                None,
+                None,
+            ),
+            (r#"{"Service": "lambda.amazonaws.com"}"#, None, None),
+        ] {
+            assert_eq!(grant(principal, false, &user), of_user, "{principal}");
+            assert_eq!(grant(principal, false, &session), of_session, "{principal}");
+        }
+    }
+
+    #[test]
+    fn principals_are_excluded() {
+        let user = Subject::user("123456789012", "/ann");
+        let other = Subject::user("123456789012", "/bob");
+        let both = r#"{"AWS": ["123456789012", "arn:aws:iam::123456789012:user/ann"]}"#;
+        assert_eq!(grant(both, true, &user), None);
+        assert_eq!(grant(both, true, &other), Some(Grant::Direct));
+        assert_eq!(
+            grant(r#"{"AWS": "arn:aws:iam::123456789012:user/ann"}"#, true, &user),
+            Some(Grant::Direct)
+        );
+        let session = Subject::role_session("123456789012", "/R", "s");
+        let all = r#"{"AWS": ["123456789012", "arn:aws:iam::123456789012:role/R", "arn:aws:sts::123456789012:assumed-role/R/s"]}"#;
+        assert_eq!(grant(all, true, &session), None);
+    }
+
+    #[test]
+    fn principals_are_refused() {
+        for principal in [
+            r#""ann""#,
+            "{}",
+            r#"{"AWS": []}"#,
+            r#"{"AWS": "arn:aws:iam::123456789012:user/*"}"#,
+            r#"{"AWS": "arn:aws:iam::1:user/ann"}"#,
+            r#"{"Aws": "*"}"#,
+        ] {
+            assert!(
+                PrincipalList::read(&Node::parse(principal, 4).unwrap(), false).is_err(),
+                "{principal}"
+            );
+        }
+    }
+}
