@@ -1,0 +1,233 @@
+//! File operations, behind traits so that tests can simulate a failing disk.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+#[cfg(not(unix))]
+use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// The name of the file that is locked while a store is open.
+const LOCK_FILE: &str = "LOCK";
+
+/// A directory of files.
+pub trait Disk: Send + Sync + 'static {
+    /// The directory's name, for messages.
+    fn name(&self) -> String;
+    /// Takes the directory's lock, creating the directory if it is missing.
+    fn lock(&self) -> io::Result<Lock>;
+    /// The names of all files, in any order.
+    fn names(&self) -> io::Result<Vec<String>>;
+    /// Creates an empty file, replacing one of the same name.
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
+    /// Opens a file for reading and writing.
+    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
+    /// Renames a file, replacing one of the new name atomically.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Makes creations, renames and removals survive a power failure.
+    fn sync_names(&self) -> io::Result<()>;
+}
+
+/// An open file, written and synced by several threads.
+pub trait DiskFile: Send + Sync {
+    /// The length in bytes.
+    fn len(&self) -> io::Result<u64>;
+    /// Whether the length is 0.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// Reads from `offset`; returns the number of bytes read, 0 at the end of the file.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes at `offset`, growing the file; returns the number of bytes written.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    /// Truncates or extends the file.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Makes all written bytes survive a power failure.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// The result of taking a directory's lock.
+pub enum Lock {
+    /// The lock is held until this value is dropped.
+    Held(Box<dyn Send + Sync>),
+    /// Another process holds the lock; its id, if it could be read.
+    Taken(Option<u32>),
+}
+
+/// Writes all bytes at `offset`.
+pub(crate) fn write_all(file: &dyn DiskFile, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write_at(bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                bytes = &bytes[written..];
+                offset += written as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Fills as much of `buffer` as the file has from `offset` on; returns how much that is.
+pub(crate) fn read_full(file: &dyn DiskFile, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// A directory of the file system.
+///
+/// ```
+/// use dynatwin_store::{Directory, Disk};
+///
+/// assert_eq!(Directory::at("/var/lib/dynatwin").name(), "/var/lib/dynatwin");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Directory(PathBuf);
+
+impl Directory {
+    /// The directory of this path, which need not exist.
+    pub fn at(path: impl Into<PathBuf>) -> Directory {
+        Directory(path.into())
+    }
+
+    /// The directory's path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// Creates a directory and those it is in, so that they survive a power failure.
+fn create_durably(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        create_durably(parent)?;
+    }
+    fs::create_dir(path)?;
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => sync_directory(Path::new(".")),
+        Some(parent) => sync_directory(parent),
+        None => Ok(()),
+    }
+}
+
+/// Syncs a directory's entries. Other systems than Unix have no handle of a directory to sync.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(path)?.sync_all()?;
+    }
+    Ok(())
+}
+
+impl Disk for Directory {
+    fn name(&self) -> String {
+        self.0.display().to_string()
+    }
+
+    fn lock(&self) -> io::Result<Lock> {
+        create_durably(&self.0)?;
+        let path = self.0.join(LOCK_FILE);
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                // Where a locked file cannot be read, the message has no process id.
+                let _ = file.read_to_string(&mut text);
+                return Ok(Lock::Taken(text.trim().parse().ok()));
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+        }
+        // The process id only serves the message above: a full disk is no reason to refuse to start.
+        let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+        Ok(Lock::Held(Box::new(file)))
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(&self.0)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        names.collect()
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(self.0.join(name))?;
+        Ok(Box::new(file))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let file = File::options().read(true).write(true).open(self.0.join(name))?;
+        Ok(Box::new(file))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.0.join(from), self.0.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.0.join(name))
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        sync_directory(&self.0)
+    }
+}
+
+impl DiskFile for File {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    #[cfg(unix)]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(self, buffer, offset)
+    }
+
+    #[cfg(unix)]
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::write_at(self, bytes, offset)
+    }
+
+    #[cfg(not(unix))]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut file = self;
+        file.seek(SeekFrom::Start(offset))?;
+        file.read(buffer)
+    }
+
+    #[cfg(not(unix))]
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let mut file = self;
+        file.seek(SeekFrom::Start(offset))?;
+        file.write(bytes)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        File::set_len(self, len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}

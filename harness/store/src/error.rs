@@ -1,0 +1,136 @@
+//! What opening and appending can fail with.
+
+use std::fmt;
+use std::io;
+
+/// Why a store cannot be opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// Another process has the directory open.
+    InUse {
+        /// The directory.
+        directory: String,
+        /// The process, if known.
+        process: Option<u32>,
+    },
+    /// A file differs from what was written.
+    Damaged {
+        /// The directory.
+        directory: String,
+        /// The file's name.
+        file: String,
+        /// Where in the file the damage begins.
+        offset: u64,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// A file has a format that this version does not read.
+    UnknownFormat {
+        /// The directory.
+        directory: String,
+        /// The file's name.
+        file: String,
+        /// The format's version.
+        version: u16,
+    },
+    /// The caller refused a record.
+    Record {
+        /// The directory.
+        directory: String,
+        /// The file's name.
+        file: String,
+        /// Where the record begins.
+        offset: u64,
+        /// Why it was refused.
+        problem: String,
+    },
+    /// The file system failed.
+    Io {
+        /// The directory.
+        directory: String,
+        /// What was attempted, such as `read 000001.wal`.
+        action: String,
+        /// How it failed.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::InUse { directory, process } => {
+                write!(formatter, "{directory} is in use by another process")?;
+                match process {
+                    Some(process) => write!(formatter, " ({process}); stop it, or choose another directory"),
+                    None => write!(formatter, "; stop it, or choose another directory"),
+                }
+            }
+            OpenError::Damaged {
+                directory,
+                file,
+                offset,
+                problem,
+            } => write!(
+                formatter,
+                "{directory}/{file} is damaged at byte {offset}: {problem}. Nothing was changed; restore the directory from a copy"
+            ),
+            OpenError::UnknownFormat {
+                directory,
+                file,
+                version,
+            } => write!(
+                formatter,
+                "{directory}/{file} has format {version}, which this version does not read: use a newer one"
+            ),
+            OpenError::Record {
+                directory,
+                file,
+                offset,
+                problem,
+            } => write!(
+                formatter,
+                "{directory}/{file}: the record at byte {offset} cannot be applied: {problem}"
+            ),
+            OpenError::Io {
+                directory,
+                action,
+                error,
+            } => write!(formatter, "{directory}: cannot {action}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            OpenError::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Why a record was not appended, or is not known to survive a power failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AppendError {
+    /// The write failed; the log ends with the last complete record, and a later append may succeed.
+    Write(String),
+    /// An earlier `fsync` failed. Appends fail until a new snapshot is written.
+    Unsynced(String),
+    /// The record is longer than [`MAX_RECORD`](crate::MAX_RECORD).
+    TooLong(usize),
+}
+
+impl fmt::Display for AppendError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AppendError::Write(error) => write!(formatter, "the log cannot be written: {error}"),
+            AppendError::Unsynced(error) => write!(
+                formatter,
+                "the log could not be synced ({error}); writes fail until a new snapshot is written"
+            ),
+            AppendError::TooLong(length) => write!(formatter, "a record of {length} bytes is too long"),
+        }
+    }
+}
+
+impl std::error::Error for AppendError {}

@@ -1,0 +1,449 @@
+//! Opening a store: reading everything, judging the end of the log, beginning a new segment.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+
+use crate::disk::{Disk, Lock, read_full};
+use crate::error::OpenError;
+use crate::format::{FILE_HEADER, HeaderError, Kind};
+use crate::manifest::{
+    MANIFEST, MAX_LENGTH, Manifest, ManifestError, NEW_MANIFEST, Sealed, Segment, SnapshotFile, is_store_file,
+    segment_name, snapshot_name,
+};
+use crate::scan::{Bad, Behind, ReadError, Reader, Step};
+use crate::store::{Active, Store, replace_manifest};
+
+/// After how many bytes progress is reported.
+const REPORTED: u64 = 8 * 1024 * 1024;
+
+/// A record that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// A part of the snapshot. All of them come before those of the log.
+    Snapshot(&'a [u8]),
+    /// A record of the log.
+    Log {
+        /// Its sequence number.
+        sequence: u64,
+        /// Its bytes.
+        record: &'a [u8],
+    },
+}
+
+/// How far opening is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes of all files.
+    pub total: u64,
+}
+
+/// What opening found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Records of the snapshot.
+    pub snapshot_records: u64,
+    /// Records of the log.
+    pub log_records: u64,
+    /// The end of the log that was incomplete and was removed.
+    pub cut: Option<Cut>,
+}
+
+/// The end of a log that was never synced, and was only written in part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The file.
+    pub file: String,
+    /// Its new length.
+    pub offset: u64,
+    /// The number of bytes removed.
+    pub bytes: u64,
+    /// Complete records among them, which a power failure left behind a gap.
+    pub records: u64,
+    /// What was found at `offset`.
+    pub problem: String,
+}
+
+/// Receives each record.
+type Visit<'v> = &'v mut dyn FnMut(Entry<'_>) -> Result<(), String>;
+
+impl Store {
+    /// Opens a directory, creating the store if there is none: gives each record to `visit`, in order, and reports how far
+    /// it is. A record that `visit` refuses stops the opening.
+    ///
+    /// An incomplete end of the log is removed and reported. Any other damage is an error, and changes nothing.
+    pub fn open(
+        disk: impl Disk,
+        visit: Visit<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(Store, Report), OpenError> {
+        let directory = disk.name();
+        let lock = match disk.lock() {
+            Ok(Lock::Held(lock)) => lock,
+            Ok(Lock::Taken(process)) => return Err(OpenError::InUse { directory, process }),
+            Err(error) => {
+                return Err(OpenError::Io {
+                    directory,
+                    action: "be locked".into(),
+                    error,
+                });
+            }
+        };
+        let mut opening = Opening {
+            disk: &disk,
+            directory,
+            visit,
+            progress,
+            done: Progress { read: 0, total: 0 },
+            reported: 0,
+            report: Report::default(),
+        };
+        let (manifest, active) = opening.run()?;
+        let report = opening.report;
+        Ok((Store::new(Box::new(disk), lock, manifest, active), report))
+    }
+}
+
+struct Opening<'a> {
+    disk: &'a dyn Disk,
+    directory: String,
+    visit: Visit<'a>,
+    progress: &'a mut dyn FnMut(Progress),
+    done: Progress,
+    reported: u64,
+    report: Report,
+}
+
+/// Where the intact part of the log ends, within a segment.
+struct End {
+    /// The segment's place in the manifest.
+    segment: usize,
+    bad: Bad,
+}
+
+impl Opening<'_> {
+    fn run(&mut self) -> Result<(Manifest, Active), OpenError> {
+        let names = self.io("list its files", self.disk.names())?;
+        let mut manifest = self.manifest(&names)?;
+        if let Some(missing) = manifest.names().iter().find(|name| !names.contains(name)) {
+            return Err(self.damaged(missing, 0, "the file is missing"));
+        }
+        self.done.total = self.total(&manifest)?;
+        if let Some(snapshot) = &manifest.snapshot {
+            self.snapshot(snapshot, manifest.id)?;
+        }
+        let first = manifest.first();
+        let mut next = first;
+        let mut ends = Vec::new();
+        let mut cut = None;
+        let mut before = None;
+        for (at, segment) in manifest.segments.iter().enumerate() {
+            let first = next;
+            let (end, bad) = self.segment(segment, before, manifest.id, &mut next)?;
+            before = Some(segment);
+            ends.push(Sealed {
+                first,
+                next,
+                length: end,
+            });
+            if let Some(bad) = bad {
+                cut = self.judge(&manifest, End { segment: at, bad }, next)?;
+                break;
+            }
+        }
+        self.report.log_records = next - first;
+        self.done.read = self.done.total;
+        (self.progress)(self.done);
+        self.refuse_unlisted(&manifest, &names, next)?;
+        // Until here nothing was changed.
+        if cut.is_some() {
+            self.shorten(&manifest, &ends)?;
+        }
+        self.report.cut = cut;
+        let active = self.begin(&mut manifest, &ends, next)?;
+        for name in names.iter().filter(|name| is_store_file(name) || *name == NEW_MANIFEST) {
+            if !manifest.names().contains(name) {
+                // What cannot be removed now is removed the next time.
+                let _ = self.disk.remove(name);
+            }
+        }
+        Ok((manifest, active))
+    }
+
+    /// Reads the manifest, or makes that of an empty store.
+    fn manifest(&mut self, names: &[String]) -> Result<Manifest, OpenError> {
+        if !names.iter().any(|name| name == MANIFEST) {
+            for name in names.iter().filter(|name| is_store_file(name)) {
+                let file = self.io(&format!("open {name}"), self.disk.open(name))?;
+                // A crash before the first manifest leaves a file without records.
+                if self.io(&format!("read {name}"), file.len())? > FILE_HEADER as u64 {
+                    return Err(self.damaged(MANIFEST, 0, "the file is missing"));
+                }
+            }
+            return Ok(Manifest::new(RandomState::new().hash_one(0)));
+        }
+        let read = self.disk.open(MANIFEST).and_then(|file| {
+            let length = file.len()?.min(MAX_LENGTH) as usize;
+            let mut bytes = vec![0; length];
+            let read = read_full(&*file, &mut bytes, 0)?;
+            bytes.truncate(read);
+            Ok(bytes)
+        });
+        let bytes = self.io("read MANIFEST", read)?;
+        Manifest::decode(&bytes).map_err(|error| match error {
+            ManifestError::Damaged => self.damaged(MANIFEST, 0, "its contents do not match its checksum"),
+            ManifestError::UnknownVersion(version) => self.unknown(MANIFEST, version),
+        })
+    }
+
+    fn total(&self, manifest: &Manifest) -> Result<u64, OpenError> {
+        let lengths = manifest.names().into_iter().map(|name| {
+            let length = self.disk.open(&name).and_then(|file| file.len());
+            self.io(&format!("open {name}"), length)
+        });
+        lengths.sum()
+    }
+
+    fn snapshot(&mut self, snapshot: &SnapshotFile, id: u64) -> Result<(), OpenError> {
+        let name = snapshot_name(snapshot.number);
+        let file = self.io(&format!("open {name}"), self.disk.open(&name))?;
+        let mut reader = self.opened(&name, Reader::new(&*file, Kind::Snapshot, snapshot.number, id))?;
+        if reader.length() != snapshot.length {
+            return Err(self.wrong_length(&name, reader.length(), snapshot.length));
+        }
+        let mut records = 0;
+        loop {
+            let step = reader.next();
+            match self.io(&format!("read {name}"), step)? {
+                Step::Record { offset, header, record } => {
+                    if header.sequence != records {
+                        return Err(self.damaged(&name, offset, "a record of the snapshot is missing"));
+                    }
+                    self.visited(&name, offset, Entry::Snapshot(record))?;
+                    records += 1;
+                }
+                Step::Bad(bad) => return Err(self.damaged(&name, bad.offset, bad.problem)),
+                Step::End if records == snapshot.records => break,
+                Step::End => return Err(self.damaged(&name, reader.position(), "records at its end are missing")),
+            }
+        }
+        self.report.snapshot_records = records;
+        Ok(())
+    }
+
+    /// Reads a segment from the record `next` on. Returns where its intact part ends, and what is there instead of the
+    /// file's end.
+    fn segment(
+        &mut self,
+        segment: &Segment,
+        before: Option<&Segment>,
+        id: u64,
+        next: &mut u64,
+    ) -> Result<(u64, Option<Bad>), OpenError> {
+        // Only the segment before can have lost records that were never synced.
+        let may_follow_gap = before.is_some_and(|before| before.sealed.is_none());
+        let name = segment_name(segment.number);
+        let file = self.io(&format!("open {name}"), self.disk.open(&name))?;
+        let mut reader = self.opened(&name, Reader::new(&*file, Kind::Log, segment.number, id))?;
+        if let Some(sealed) = &segment.sealed {
+            if reader.length() != sealed.length {
+                return Err(self.wrong_length(&name, reader.length(), sealed.length));
+            }
+            if sealed.first != *next {
+                let problem = format!("its first record is {}, not {next}: a segment is missing", sealed.first);
+                return Err(self.damaged(&name, 0, &problem));
+            }
+        }
+        let bad = loop {
+            let end = reader.position();
+            let step = reader.next();
+            match self.io(&format!("read {name}"), step)? {
+                Step::Record { header, .. } if header.sequence > *next => {
+                    break Some(Bad {
+                        offset: end,
+                        problem: "records before this one are missing",
+                        torn: may_follow_gap && end == FILE_HEADER as u64,
+                    });
+                }
+                Step::Record { offset, header, .. } if header.sequence < *next => {
+                    return Err(self.damaged(&name, offset, "a record stands there twice"));
+                }
+                Step::Record { offset, header, record } => {
+                    let sequence = header.sequence;
+                    self.visited(&name, offset, Entry::Log { sequence, record })?;
+                    *next += 1;
+                }
+                Step::Bad(bad) => break Some(bad),
+                Step::End => break None,
+            }
+        };
+        let end = bad.map_or(reader.position(), |bad| bad.offset);
+        match (&segment.sealed, bad) {
+            (Some(_), Some(bad)) => Err(self.damaged(&name, bad.offset, bad.problem)),
+            (Some(sealed), None) if sealed.next != *next => {
+                Err(self.damaged(&name, end, "records at its end are missing"))
+            }
+            _ => Ok((end, bad)),
+        }
+    }
+
+    /// Decides whether what is not intact was never synced, so that a crash explains it.
+    fn judge(&mut self, manifest: &Manifest, end: End, next: u64) -> Result<Option<Cut>, OpenError> {
+        let (mut behind, mut bytes) = (Behind::default(), 0);
+        for (at, segment) in manifest.segments.iter().enumerate().skip(end.segment) {
+            let name = segment_name(segment.number);
+            let file = self.io(&format!("open {name}"), self.disk.open(&name))?;
+            let mut reader = self.opened(&name, Reader::new(&*file, Kind::Log, segment.number, manifest.id))?;
+            if at == end.segment {
+                reader.skip_to(end.bad.offset);
+            }
+            bytes += reader.length() - reader.position();
+            let found = reader.look_behind(next);
+            let found = self.io(&format!("read {name}"), found)?;
+            behind.records += found.records;
+            behind.synced = behind.synced.max(found.synced);
+        }
+        let file = segment_name(manifest.segments[end.segment].number);
+        let Bad { offset, problem, torn } = end.bad;
+        if behind.synced > next {
+            let problem = format!("{problem}, and records behind it were written after it was synced");
+            return Err(self.damaged(&file, offset, &problem));
+        }
+        if !torn {
+            return Err(self.damaged(&file, offset, problem));
+        }
+        Ok(Some(Cut {
+            file,
+            offset,
+            bytes,
+            records: behind.records,
+            problem: problem.into(),
+        }))
+    }
+
+    /// Removes what is not intact, the latest first: a crash in between leaves an end that is judged alike.
+    fn shorten(&self, manifest: &Manifest, ends: &[Sealed]) -> Result<(), OpenError> {
+        for (at, segment) in manifest.segments.iter().enumerate().skip(ends.len() - 1).rev() {
+            let length = ends.get(at).map_or(FILE_HEADER as u64, |end| end.length);
+            let name = segment_name(segment.number);
+            let shortened = self.disk.open(&name).and_then(|file| {
+                file.set_len(length)?;
+                file.sync()
+            });
+            self.io(&format!("shorten {name}"), shortened)?;
+        }
+        Ok(())
+    }
+
+    /// A file that the manifest does not list must not hold records that it should.
+    fn refuse_unlisted(&mut self, manifest: &Manifest, names: &[String], next: u64) -> Result<(), OpenError> {
+        let listed = manifest.names();
+        for name in names
+            .iter()
+            .filter(|name| is_store_file(name) && !listed.contains(name))
+        {
+            let Some(number) = name.strip_suffix(".wal").and_then(|number| number.parse().ok()) else {
+                continue;
+            };
+            let file = self.io(&format!("open {name}"), self.disk.open(name))?;
+            let Ok(mut reader) = Reader::new(&*file, Kind::Log, number, manifest.id) else {
+                continue;
+            };
+            let found = reader.look_behind(next);
+            if self.io(&format!("read {name}"), found)?.records > 0 {
+                return Err(self.damaged(
+                    MANIFEST,
+                    0,
+                    &format!("it does not list {name}, which has later records"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Seals what was read, and begins a new segment.
+    fn begin(&mut self, manifest: &mut Manifest, ends: &[Sealed], next: u64) -> Result<Active, OpenError> {
+        let mut kept = Vec::new();
+        for (segment, sealed) in manifest.segments.iter().zip(ends) {
+            if segment.sealed.is_none() {
+                let name = segment_name(segment.number);
+                let synced = self.disk.open(&name).and_then(|file| file.sync());
+                self.io(&format!("sync {name}"), synced)?;
+            }
+            if sealed.first < sealed.next {
+                kept.push(Segment {
+                    number: segment.number,
+                    sealed: Some(sealed.clone()),
+                });
+            }
+        }
+        manifest.segments = kept;
+        let number = manifest.take_number();
+        manifest.segments.push(Segment { number, sealed: None });
+        let begun = Active::create(self.disk, manifest.id, number, next).and_then(|active| {
+            self.disk.sync_names()?;
+            replace_manifest(self.disk, manifest)?;
+            Ok(active)
+        });
+        self.io("be written", begun)
+    }
+
+    /// Gives a record to the caller.
+    fn visited(&mut self, name: &str, offset: u64, entry: Entry<'_>) -> Result<(), OpenError> {
+        let (Entry::Snapshot(record) | Entry::Log { record, .. }) = entry;
+        self.done.read += record.len() as u64;
+        if self.done.read - self.reported >= REPORTED {
+            self.reported = self.done.read;
+            (self.progress)(self.done);
+        }
+        (self.visit)(entry).map_err(|problem| OpenError::Record {
+            directory: self.directory.clone(),
+            file: name.to_owned(),
+            offset,
+            problem,
+        })
+    }
+
+    fn opened<'f>(&self, name: &str, reader: Result<Reader<'f>, ReadError>) -> Result<Reader<'f>, OpenError> {
+        reader.map_err(|error| match error {
+            ReadError::Header(HeaderError::Damaged(problem)) => self.damaged(name, 0, problem),
+            ReadError::Header(HeaderError::UnknownVersion(version)) => self.unknown(name, version),
+            ReadError::Io(error) => OpenError::Io {
+                directory: self.directory.clone(),
+                action: format!("read {name}"),
+                error,
+            },
+        })
+    }
+
+    fn io<T>(&self, action: &str, result: io::Result<T>) -> Result<T, OpenError> {
+        result.map_err(|error| OpenError::Io {
+            directory: self.directory.clone(),
+            action: action.to_owned(),
+            error,
+        })
+    }
+
+    fn damaged(&self, file: &str, offset: u64, problem: &str) -> OpenError {
+        OpenError::Damaged {
+            directory: self.directory.clone(),
+            file: file.to_owned(),
+            offset,
+            problem: problem.to_owned(),
+        }
+    }
+
+    fn wrong_length(&self, file: &str, found: u64, expected: u64) -> OpenError {
+        let problem = format!("it has {found} bytes instead of {expected}");
+        self.damaged(file, found.min(expected), &problem)
+    }
+
+    fn unknown(&self, file: &str, version: u16) -> OpenError {
+        OpenError::UnknownFormat {
+            directory: self.directory.clone(),
+            file: file.to_owned(),
+            version,
+        }
+    }
+}

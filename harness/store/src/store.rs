@@ -1,0 +1,343 @@
+//! The open store: appending, syncing, closing.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::disk::{Disk, DiskFile, write_all};
+use crate::error::AppendError;
+use crate::format::{FILE_HEADER, Kind, MAX_RECORD, RecordHeader, encode, file_header, hash};
+use crate::manifest::{MANIFEST, Manifest, NEW_MANIFEST, Sealed, Segment, segment_name};
+use crate::sync::Waiters;
+
+/// What the append buffer may keep after a long record.
+const KEPT_BUFFER: usize = 1024 * 1024;
+
+/// The log is worth replacing by a snapshot from this length on, and from the length of the last snapshot on.
+const LEAST_LOG: u64 = 64 * 1024 * 1024;
+
+/// The number of segments from which on a snapshot is due.
+const MOST_SEGMENTS: usize = 64;
+
+/// A directory of log segments and at most one snapshot, open for appending. Made by [`Store::open`].
+pub struct Store {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) disk: Box<dyn Disk>,
+    pub(crate) id: u64,
+    /// The manifest, and what hangs on it. Taken before `log`.
+    pub(crate) files: Mutex<Files>,
+    pub(crate) log: Mutex<Log>,
+    /// Every record with a smaller sequence number survives a power failure.
+    pub(crate) synced: AtomicU64,
+    /// Held during an `fsync`.
+    syncing: Mutex<()>,
+    pub(crate) waiters: Waiters,
+    pub(crate) snapshotting: AtomicBool,
+    _lock: Box<dyn Send + Sync>,
+}
+
+pub(crate) struct Files {
+    pub(crate) manifest: Manifest,
+    /// A segment that the manifest lists and that nothing was appended to yet.
+    pub(crate) spare: Option<Active>,
+}
+
+/// Where records go.
+pub(crate) struct Log {
+    pub(crate) active: Active,
+    /// Segments that were appended to since the store was opened, and are not covered by a snapshot.
+    pub(crate) earlier: Vec<Active>,
+    /// The sequence number of the next record.
+    pub(crate) next: u64,
+    /// Whether bytes of a record that failed may stand behind the active segment's end.
+    torn: bool,
+    /// A failed `fsync`.
+    pub(crate) failure: Option<Failure>,
+    buffer: Vec<u8>,
+}
+
+/// A segment that is or was appended to.
+#[derive(Clone)]
+pub(crate) struct Active {
+    pub(crate) number: u64,
+    pub(crate) file: Arc<dyn DiskFile>,
+    /// The sequence number of its first record.
+    pub(crate) first: u64,
+    /// Where the next record goes.
+    pub(crate) end: u64,
+    /// The sequence number behind its last record.
+    pub(crate) next: u64,
+}
+
+/// An `fsync` that failed, when `next` was the next sequence number.
+pub(crate) struct Failure {
+    pub(crate) error: String,
+    pub(crate) next: u64,
+}
+
+impl Store {
+    pub(crate) fn new(disk: Box<dyn Disk>, lock: Box<dyn Send + Sync>, manifest: Manifest, active: Active) -> Store {
+        let next = active.next;
+        Store {
+            shared: Arc::new(Shared {
+                disk,
+                id: manifest.id,
+                files: Mutex::new(Files { manifest, spare: None }),
+                log: Mutex::new(Log {
+                    active,
+                    earlier: Vec::new(),
+                    next,
+                    torn: false,
+                    failure: None,
+                    buffer: Vec::new(),
+                }),
+                synced: AtomicU64::new(next),
+                syncing: Mutex::new(()),
+                waiters: Waiters::default(),
+                snapshotting: AtomicBool::new(false),
+                _lock: lock,
+            }),
+        }
+    }
+
+    /// Appends a record and returns its sequence number. The record survives the end of the process; it survives a power
+    /// failure once it is synced. If this fails, the log is as before.
+    pub fn append(&self, record: &[u8]) -> Result<u64, AppendError> {
+        if record.len() > MAX_RECORD {
+            return Err(AppendError::TooLong(record.len()));
+        }
+        let hash = hash(record, self.shared.id);
+        let synced = self.shared.synced.load(Ordering::Acquire);
+        let mut log = self.shared.log.lock();
+        log.append(record, hash, synced, self.shared.id)
+    }
+
+    /// The sequence number that the next record gets.
+    pub fn next_sequence(&self) -> u64 {
+        self.shared.log.lock().next
+    }
+
+    /// Makes all appended records survive a power failure. A failed `fsync` is not repeated: what it should have written
+    /// may be lost, so appends fail until [`SnapshotWriter::finish`](crate::SnapshotWriter::finish) has replaced the log.
+    pub fn sync(&self) -> Result<(), AppendError> {
+        let result = self.shared.sync();
+        self.shared.waiters.wake_all();
+        result
+    }
+
+    /// Why appends fail until a new snapshot is written, if they do.
+    pub fn failure(&self) -> Option<AppendError> {
+        self.shared.log.lock().failure()
+    }
+
+    /// Whether a snapshot is due: the log is longer than the last snapshot, or there are many segments, or an `fsync` failed.
+    pub fn wants_snapshot(&self) -> bool {
+        let files = self.shared.files.lock();
+        let snapshot = files.manifest.snapshot.as_ref().map_or(0, |snapshot| snapshot.length);
+        let sealed = files
+            .manifest
+            .segments
+            .iter()
+            .filter_map(|segment| segment.sealed.as_ref());
+        let sealed: u64 = sealed.map(|sealed| sealed.length).sum();
+        let segments = files.manifest.segments.len();
+        drop(files);
+        let log = self.shared.log.lock();
+        let open: u64 = log.earlier.iter().chain([&log.active]).map(|segment| segment.end).sum();
+        log.failure.is_some() || segments > MOST_SEGMENTS || sealed + open > snapshot.max(LEAST_LOG)
+    }
+
+    /// Syncs, records in the manifest that everything was written, and releases the directory. Without it (or if it fails)
+    /// the next opening checks the end of the log as after a crash.
+    pub fn close(self) {
+        let _ = self.sync().and_then(|()| self.seal());
+    }
+
+    fn seal(&self) -> Result<(), AppendError> {
+        let mut files = self.shared.files.lock();
+        let mut log = self.shared.log.lock();
+        log.cut_torn_record()?;
+        let mut manifest = files.manifest.clone();
+        manifest
+            .segments
+            .retain(|segment| segment.sealed.is_some() || log.segments().any(|active| active.number == segment.number));
+        for active in log.segments() {
+            if let Some(segment) = manifest
+                .segments
+                .iter_mut()
+                .find(|segment| segment.number == active.number)
+            {
+                segment.sealed = Some(active.sealed());
+            }
+        }
+        drop(log);
+        let written = self.shared.write_manifest(&mut files, manifest);
+        written.map_err(|error| AppendError::Write(error.to_string()))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.shared.waiters.stop();
+    }
+}
+
+impl Active {
+    /// Creates an empty segment.
+    pub(crate) fn create(disk: &dyn Disk, id: u64, number: u64, next: u64) -> io::Result<Active> {
+        let file = disk.create(&segment_name(number))?;
+        write_all(&*file, &file_header(Kind::Log, number, id), 0)?;
+        file.sync()?;
+        Ok(Active {
+            number,
+            file: Arc::from(file),
+            first: next,
+            end: FILE_HEADER as u64,
+            next,
+        })
+    }
+
+    pub(crate) fn sealed(&self) -> Sealed {
+        Sealed {
+            first: self.first,
+            next: self.next,
+            length: self.end,
+        }
+    }
+}
+
+impl Log {
+    fn append(&mut self, record: &[u8], hash: u64, synced: u64, id: u64) -> Result<u64, AppendError> {
+        if let Some(failure) = self.failure() {
+            return Err(failure);
+        }
+        self.cut_torn_record()?;
+        let header = RecordHeader {
+            length: record.len() as u32,
+            sequence: self.next,
+            synced,
+            hash,
+        };
+        self.buffer.clear();
+        encode(header, record, id, &mut self.buffer);
+        let written = write_all(&*self.active.file, &self.buffer, self.active.end);
+        let length = self.buffer.len() as u64;
+        self.buffer.shrink_to(KEPT_BUFFER);
+        if let Err(error) = written {
+            self.torn = true;
+            // If this fails too, the next append tries again.
+            let _ = self.cut_torn_record();
+            return Err(AppendError::Write(error.to_string()));
+        }
+        self.active.end += length;
+        self.next += 1;
+        self.active.next = self.next;
+        Ok(header.sequence)
+    }
+
+    /// Removes what an append that failed has left.
+    fn cut_torn_record(&mut self) -> Result<(), AppendError> {
+        if self.torn {
+            let cut = self.active.file.set_len(self.active.end);
+            cut.map_err(|error| AppendError::Write(error.to_string()))?;
+            self.torn = false;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn failure(&self) -> Option<AppendError> {
+        let failure = self.failure.as_ref()?;
+        Some(AppendError::Unsynced(failure.error.clone()))
+    }
+
+    /// All segments that were appended to, oldest first.
+    fn segments(&self) -> impl Iterator<Item = &Active> {
+        self.earlier.iter().chain([&self.active])
+    }
+
+    /// Appends to another, empty segment from now on.
+    pub(crate) fn switch(&mut self, mut to: Active) -> Result<(), AppendError> {
+        self.cut_torn_record()?;
+        (to.first, to.next) = (self.next, self.next);
+        let before = std::mem::replace(&mut self.active, to);
+        self.earlier.push(before);
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn sync(&self) -> Result<(), AppendError> {
+        let _only = self.syncing.lock();
+        let (files, next) = {
+            let log = self.log.lock();
+            if let Some(failure) = log.failure() {
+                return Err(failure);
+            }
+            let synced = self.synced.load(Ordering::Acquire);
+            let unsynced = log.segments().filter(|segment| segment.next > synced);
+            (
+                unsynced.map(|segment| Arc::clone(&segment.file)).collect::<Vec<_>>(),
+                log.next,
+            )
+        };
+        for file in files {
+            if let Err(error) = file.sync() {
+                let mut log = self.log.lock();
+                log.failure = Some(Failure {
+                    error: error.to_string(),
+                    next: log.next,
+                });
+                return Err(AppendError::Unsynced(error.to_string()));
+            }
+        }
+        self.synced.fetch_max(next, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Whether a record is synced; nothing if it still may be.
+    pub(crate) fn synced_or_failed(&self, sequence: u64) -> Option<Result<(), AppendError>> {
+        if self.synced.load(Ordering::Acquire) > sequence {
+            return Some(Ok(()));
+        }
+        self.log.lock().failure().map(Err)
+    }
+
+    /// Replaces the manifest. If this fails, the directory has the old one or the new one.
+    pub(crate) fn write_manifest(&self, files: &mut Files, manifest: Manifest) -> io::Result<()> {
+        replace_manifest(&*self.disk, &manifest)?;
+        files.manifest = manifest;
+        Ok(())
+    }
+
+    /// An empty segment that the manifest lists.
+    pub(crate) fn spare(&self) -> io::Result<Active> {
+        let mut files = self.files.lock();
+        if let Some(spare) = files.spare.clone() {
+            return Ok(spare);
+        }
+        let mut manifest = files.manifest.clone();
+        let number = manifest.take_number();
+        // A number is used once, also if what follows fails: the directory may have got the file, or its name.
+        files.manifest.next_file = manifest.next_file;
+        let spare = Active::create(&*self.disk, self.id, number, 0)?;
+        self.disk.sync_names()?;
+        manifest.segments.push(Segment { number, sealed: None });
+        self.write_manifest(&mut files, manifest)?;
+        files.spare = Some(spare.clone());
+        Ok(spare)
+    }
+}
+
+/// Replaces the manifest, durably.
+pub(crate) fn replace_manifest(disk: &dyn Disk, manifest: &Manifest) -> io::Result<()> {
+    let file = disk.create(NEW_MANIFEST)?;
+    write_all(&*file, manifest.encode().as_bytes(), 0)?;
+    file.sync()?;
+    disk.rename(NEW_MANIFEST, MANIFEST)?;
+    disk.sync_names()
+}

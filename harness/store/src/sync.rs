@@ -1,0 +1,104 @@
+//! Waiting until records are synced: many waiters share one `fsync`.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::error::AppendError;
+use crate::store::{Shared, Store};
+
+/// Who waits for an `fsync`.
+#[derive(Default)]
+pub(crate) struct Waiters {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    wakers: Vec<Waker>,
+    stopped: bool,
+}
+
+impl Waiters {
+    /// Wakes all waiters, to look again.
+    pub(crate) fn wake_all(&self) {
+        let wakers = std::mem::take(&mut self.state.lock().wakers);
+        for waker in wakers {
+            waker.wake();
+        }
+    }
+
+    /// Ends [`Store::sync_continuously`].
+    pub(crate) fn stop(&self) {
+        self.state.lock().stopped = true;
+        self.wake.notify_all();
+    }
+
+    fn add(&self, waker: &Waker) {
+        let mut state = self.state.lock();
+        if !state.wakers.iter().any(|known| known.will_wake(waker)) {
+            state.wakers.push(waker.clone());
+        }
+        drop(state);
+        self.wake.notify_all();
+    }
+
+    /// Returns when somebody waits, `interval` has passed, or the store was closed; whether to go on.
+    fn wait(&self, interval: Duration) -> bool {
+        let mut state = self.state.lock();
+        if state.wakers.is_empty() && !state.stopped {
+            self.wake.wait_for(&mut state, interval);
+        }
+        !state.stopped
+    }
+}
+
+/// Resolves once a record survives a power failure, or cannot be known to.
+pub struct UntilSynced {
+    shared: Arc<Shared>,
+    sequence: u64,
+}
+
+impl Future for UntilSynced {
+    type Output = Result<(), AppendError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(result) = self.shared.synced_or_failed(self.sequence) {
+            return Poll::Ready(result);
+        }
+        self.shared.waiters.add(context.waker());
+        // What was synced in between has woken nobody.
+        match self.shared.synced_or_failed(self.sequence) {
+            Some(result) => Poll::Ready(result),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Store {
+    /// Resolves once the record of this sequence number is synced. Something must call [`Store::sync_continuously`].
+    pub fn until_synced(&self, sequence: u64) -> UntilSynced {
+        UntilSynced {
+            shared: Arc::clone(&self.shared),
+            sequence,
+        }
+    }
+
+    /// Syncs whenever somebody waits for it, and what was appended at least each `interval`; returns when the store is
+    /// closed. Calls `failed` for each `fsync` that fails.
+    pub fn sync_continuously(&self, interval: Duration, mut failed: impl FnMut(&AppendError)) {
+        while self.shared.waiters.wait(interval) {
+            let was_unsynced = self.failure().is_some();
+            if let Err(error) = self.sync()
+                && !was_unsynced
+            {
+                failed(&error);
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Damage is found wherever it is, and an interrupted write is not taken for it.
+
+use super::disk::SimDisk;
+use super::{open, record, snapshot};
+use crate::error::OpenError;
+
+/// A closed store with a snapshot, a sealed segment that an earlier opening read, and one that the last one wrote.
+fn closed() -> SimDisk {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    let records: Vec<_> = (0..4).map(|number| record(number, 40 + number * 30)).collect();
+    for record in &records {
+        store.append(record).unwrap();
+    }
+    snapshot(&store, &records).unwrap();
+    store.append(&record(9, 50)).unwrap();
+    store.append(&record(10, 600)).unwrap();
+    store.close();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(&record(11, 20)).unwrap();
+    store.append(&record(12, 70)).unwrap();
+    store.close();
+    disk
+}
+
+/// The same, but the last process was killed.
+fn killed() -> SimDisk {
+    let disk = closed();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(&record(13, 90)).unwrap();
+    store.sync().unwrap();
+    store.append(&record(14, 1500)).unwrap();
+    store.append(&record(15, 30)).unwrap();
+    drop(store);
+    disk.after_kill()
+}
+
+#[test]
+fn every_flipped_byte_is_found() {
+    for (disk, records) in [(closed(), 8), (killed(), 11)] {
+        let files = disk.files();
+        assert_eq!(open(&disk.after_kill()).unwrap().1.len(), records);
+        for (name, bytes) in &files {
+            for at in 0..bytes.len() {
+                for flip in [1, 0x80, 0xff] {
+                    let mut bad = bytes.clone();
+                    bad[at] ^= flip;
+                    let mut bad_files = files.clone();
+                    bad_files.insert(name.clone(), bad);
+                    let bad = SimDisk::with(bad_files.clone());
+                    match open(&bad).err() {
+                        Some(OpenError::Damaged { file, offset, .. }) => {
+                            assert_eq!(&file, name, "byte {at}");
+                            assert!(offset <= at as u64, "{name}, byte {at}: {offset}");
+                        }
+                        other => panic!("{name}, byte {at} ^ {flip}: {other:?}"),
+                    }
+                    assert_eq!(bad.files(), bad_files, "nothing is changed");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn missing_and_shortened_files_are_found() {
+    let files = closed().files();
+    for (name, bytes) in &files {
+        let mut without = files.clone();
+        without.remove(name);
+        match open(&SimDisk::with(without)).err() {
+            Some(OpenError::Damaged { file, problem, .. }) => {
+                assert_eq!((&file, problem.as_str()), (name, "the file is missing"));
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+        for length in 0..bytes.len() {
+            let mut shorter = files.clone();
+            shorter.insert(name.clone(), bytes[..length].to_vec());
+            match open(&SimDisk::with(shorter)).err() {
+                Some(OpenError::Damaged { file, .. }) => assert_eq!(&file, name),
+                other => panic!("{name}, {length} bytes: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn exchanged_files_are_found() {
+    let (disk, other) = (closed(), killed());
+    let files = disk.files();
+    let logs = disk.segments();
+    let mut exchanged = files.clone();
+    exchanged.insert(logs[0].clone(), files[&logs[1]].clone());
+    assert!(matches!(
+        open(&SimDisk::with(exchanged)).err(),
+        Some(OpenError::Damaged { .. })
+    ));
+    let mut mixed = files.clone();
+    let theirs = other.files();
+    mixed.insert(logs[0].clone(), theirs[&logs[0]].clone());
+    assert!(matches!(
+        open(&SimDisk::with(mixed)).err(),
+        Some(OpenError::Damaged { .. })
+    ));
+    // The manifest of before, beside the segments of after.
+    let (store, ..) = open(&disk).unwrap();
+    store.append(b"later").unwrap();
+    drop(store);
+    let mut old = disk.files();
+    old.insert("MANIFEST".into(), files["MANIFEST"].clone());
+    let refused = open(&SimDisk::with(old)).err().unwrap().to_string();
+    assert!(
+        refused.contains("MANIFEST is damaged at byte 0: it does not list"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_torn_record_is_removed_and_reported() {
+    let disk = killed();
+    let (files, name) = (disk.files(), &disk.segments()[2]);
+    let bytes = &files[name];
+    // Of the last record there are 40 bytes of header, 30 of its own, and padding.
+    let last = bytes.len() - 72;
+    for length in last + 1..bytes.len() {
+        let mut torn = files.clone();
+        torn.insert(name.clone(), bytes[..length].to_vec());
+        let (store, found, report) = open(&SimDisk::with(torn)).unwrap();
+        let cut = report.cut.unwrap();
+        assert_eq!(
+            (found.len(), &cut.file, cut.offset),
+            (10, name, last as u64),
+            "{length} bytes"
+        );
+        assert_eq!((cut.bytes, cut.records), ((length - last) as u64, 0));
+        store.append(b"goes on").unwrap();
+    }
+}
+
+#[test]
+fn a_gap_in_what_was_synced_is_damage() {
+    let disk = killed();
+    let (files, name) = (disk.files(), &disk.segments()[2]);
+    let bytes = &files[name];
+    // The second record, of 1500 bytes, was not synced: its loss can be that of a power failure, and takes the third along.
+    let second = 40 + 136;
+    let mut lost = bytes.clone();
+    lost[512..1024].fill(0);
+    let mut gap = files.clone();
+    gap.insert(name.clone(), lost);
+    let left = SimDisk::with(gap);
+    let (_, found, report) = open(&left).unwrap();
+    let cut = report.cut.unwrap();
+    assert_eq!((found.len(), cut.offset, cut.records), (9, second as u64, 1));
+    assert_eq!(open(&left.after_kill()).unwrap().2.cut, None);
+    // The first was synced, and the second says so.
+    let mut lost = bytes.clone();
+    lost[40..second].fill(0);
+    let mut gap = files.clone();
+    gap.insert(name.clone(), lost);
+    let refused = open(&SimDisk::with(gap)).err().unwrap().to_string();
+    assert_eq!(
+        refused,
+        format!(
+            "sim/{name} is damaged at byte 40: the checksum of a record's header does not match, and records behind it \
+             were written after it was synced. Nothing was changed; restore the directory from a copy"
+        )
+    );
+}

@@ -1,0 +1,183 @@
+//! Every failure of a disk at every operation of a short history.
+
+use super::disk::{Fault, SimDisk};
+use super::{open, record, snapshot};
+use crate::store::Store;
+
+/// What the application knows.
+#[derive(Default)]
+struct Model {
+    /// Records that were appended, in order.
+    appended: Vec<Vec<u8>>,
+    /// How many of them were reported as synced.
+    synced: usize,
+}
+
+/// Appends, syncs, replaces the log, opens again, and goes on after errors. Returns what an application knows in the end.
+fn history(disk: &SimDisk) -> Model {
+    let mut model = Model::default();
+    for (round, lengths) in [[5, 700, 33, 1300], [0, 90, 2000, 8]].iter().enumerate() {
+        let Ok((store, found, _)) = open(disk) else {
+            continue;
+        };
+        assert_eq!(found, model.appended, "round {round}");
+        model.synced = found.len();
+        for (number, length) in lengths.iter().enumerate() {
+            append(&store, &mut model, record(round * 100 + number, *length));
+            if number % 2 == 1 {
+                sync(&store, &mut model);
+            }
+        }
+        replace_log(&store, &mut model, round * 100 + 10);
+        for number in 20..23 {
+            append(&store, &mut model, record(round * 100 + number, 64));
+        }
+        repair(&store, &mut model);
+        append(&store, &mut model, record(round * 100 + 30, 600));
+        sync(&store, &mut model);
+        append(&store, &mut model, record(round * 100 + 31, 20));
+        if round == 0 {
+            store.close();
+        }
+    }
+    model
+}
+
+fn append(store: &Store, model: &mut Model, record: Vec<u8>) {
+    if store.append(&record).is_ok() {
+        model.appended.push(record);
+    }
+}
+
+fn sync(store: &Store, model: &mut Model) {
+    if store.sync().is_ok() {
+        model.synced = model.appended.len();
+    }
+}
+
+/// Writes a snapshot while records are appended.
+fn replace_log(store: &Store, model: &mut Model, first: usize) {
+    let Ok(Some(mut writer)) = store.begin_snapshot() else {
+        return;
+    };
+    append(store, model, record(first, 300));
+    if writer.start().is_err() {
+        return;
+    }
+    let state = model.appended.clone();
+    for (number, part) in state.iter().enumerate() {
+        if writer.push(part).is_err() {
+            return;
+        }
+        if number == 2 {
+            append(store, model, record(first + 1, 450));
+        }
+    }
+    append(store, model, record(first + 2, 10));
+    if writer.finish().is_ok() {
+        model.synced = model.synced.max(state.len());
+    }
+}
+
+/// After a failed sync nothing can be appended until a snapshot was written.
+fn repair(store: &Store, model: &mut Model) {
+    if store.failure().is_some() {
+        assert!(store.append(b"x").is_err());
+        if snapshot(store, &model.appended).is_ok() {
+            assert_eq!(store.failure(), None);
+            model.synced = model.appended.len();
+        }
+    }
+}
+
+fn operations() -> u64 {
+    let disk = SimDisk::new();
+    let model = history(&disk);
+    assert_eq!(model.appended.len(), 24, "without a fault nothing fails");
+    disk.operations()
+}
+
+/// What the next process finds is what was acknowledged, without a gap.
+fn found_after_kill(disk: &SimDisk, model: &Model, context: &str) {
+    let (_, found, _) = open(&disk.after_kill()).unwrap_or_else(|error| panic!("{context}: {error}"));
+    assert_eq!(found, model.appended, "{context}");
+}
+
+fn found_after_power_failure(disk: &SimDisk, seed: Option<u64>, model: &Model, context: &str) -> SimDisk {
+    let left = disk.after_power_failure(seed);
+    let again = left.after_kill();
+    let (store, found, _) = open(&left).unwrap_or_else(|error| panic!("{context}: {error}"));
+    assert!(
+        found.len() >= model.synced,
+        "{context}: {} of {}",
+        found.len(),
+        model.synced
+    );
+    assert_eq!(found, model.appended[..found.len()], "{context}");
+    // What is found once is found again, after another power failure too.
+    drop(store);
+    let left = left.after_power_failure(Some(7));
+    assert_eq!(open(&left).unwrap().1, found, "{context}");
+    again
+}
+
+#[test]
+fn a_failing_operation_loses_nothing() {
+    for at in 1..=operations() {
+        for fault in [Fault::Error, Fault::Full, Fault::Torn, Fault::Kill] {
+            let context = format!("{fault:?} at {at}");
+            let disk = SimDisk::new();
+            disk.fail_at(at, fault);
+            let model = history(&disk);
+            let ends = matches!(fault, Fault::Torn | Fault::Kill);
+            assert_eq!(disk.is_dead(), ends, "{context}");
+            assert!(ends || model.appended.len() > 10, "{context}: goes on");
+            found_after_kill(&disk, &model, &context);
+            for seed in [None, Some(at), Some(at * 31), Some(at * 977)] {
+                found_after_power_failure(&disk, seed, &model, &format!("{context}, power failure {seed:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn appends_work_again_once_there_is_space() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(b"before").unwrap();
+    disk.fail_at(disk.operations() + 1, Fault::Full);
+    assert!(store.append(&record(1, 900)).is_err());
+    let mut tries = 0;
+    while store.append(b"after").is_err() {
+        tries += 1;
+        assert!(tries < 9);
+    }
+    drop(store);
+    let (_, found, report) = open(&disk.after_kill()).unwrap();
+    assert_eq!((found, report.cut), (vec![b"before".to_vec(), b"after".to_vec()], None));
+}
+
+#[test]
+fn a_power_failure_during_recovery_loses_nothing() {
+    for at in (1..=operations()).step_by(3) {
+        let disk = SimDisk::new();
+        disk.fail_at(at, Fault::Torn);
+        let model = history(&disk);
+        let left = disk.after_power_failure(Some(at));
+        let context = format!("torn at {at}");
+        let whole = left.after_kill();
+        let (_, found, _) = open(&whole).unwrap_or_else(|error| panic!("{context}: {error}"));
+        for during in 1..=whole.operations() {
+            let recovering = left.after_kill();
+            recovering.fail_at(during, Fault::Kill);
+            let _ = open(&recovering);
+            let context = format!("{context}, recovery ends at {during}");
+            let (_, again, _) = open(&recovering.after_kill()).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(again, found, "{context}");
+            let torn = recovering.after_power_failure(Some(during));
+            let (_, again, _) = open(&torn).unwrap_or_else(|error| panic!("{context}, power failure: {error}"));
+            assert_eq!(again, found, "{context}, power failure");
+        }
+        assert!(found.len() >= model.synced, "{context}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Tests against a simulated disk.
+
+mod damage;
+mod decoder;
+mod disk;
+mod faults;
+mod versions;
+
+use crate::error::OpenError;
+use crate::open::{Entry, Report};
+use crate::store::Store;
+use disk::SimDisk;
+
+/// Opens a store whose snapshots hold the records that they replace: returns all records, oldest first.
+fn open(disk: &SimDisk) -> Result<(Store, Vec<Vec<u8>>, Report), OpenError> {
+    let mut found = Vec::new();
+    let (store, report) = Store::open(
+        disk.clone(),
+        &mut |entry| {
+            let (Entry::Snapshot(record) | Entry::Log { record, .. }) = entry;
+            found.push(record.to_vec());
+            Ok(())
+        },
+        &mut |_| (),
+    )?;
+    Ok((store, found, report))
+}
+
+/// A record of some length, different from those of other numbers.
+fn record(number: usize, length: usize) -> Vec<u8> {
+    let mut state = number as u64 + 1;
+    let byte = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 24) as u8
+    };
+    (0..length).map(byte).collect()
+}
+
+/// Replaces the log by a snapshot of these records.
+fn snapshot(store: &Store, records: &[Vec<u8>]) -> Result<(), crate::AppendError> {
+    let mut writer = store.begin_snapshot()?.expect("no other snapshot");
+    writer.start()?;
+    records.iter().try_for_each(|record| writer.push(record))?;
+    writer.finish()
+}
+
+#[test]
+fn records_are_found_again_in_order() {
+    let disk = SimDisk::new();
+    let (store, found, _) = open(&disk).unwrap();
+    assert!(found.is_empty());
+    let records: Vec<_> = [0, 1, 700, 30, 5000]
+        .into_iter()
+        .enumerate()
+        .map(|(n, l)| record(n, l))
+        .collect();
+    for (sequence, record) in records.iter().enumerate() {
+        assert_eq!(store.append(record), Ok(sequence as u64));
+    }
+    store.close();
+    let (store, found, report) = open(&disk).unwrap();
+    assert_eq!((&found, report.log_records, report.cut), (&records, 5, None));
+    snapshot(&store, &found).unwrap();
+    assert_eq!(store.append(b"later"), Ok(5));
+    drop(store);
+    let (_, found, report) = open(&disk).unwrap();
+    assert_eq!((found.len(), report.snapshot_records, report.log_records), (6, 5, 1));
+    assert_eq!(disk.segments().len(), 2, "the segment that was read, and the new one");
+}
+
+#[test]
+fn one_process_at_a_time() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    let refused = open(&disk).err().unwrap().to_string();
+    assert_eq!(
+        refused,
+        "sim is in use by another process; stop it, or choose another directory"
+    );
+    store.close();
+    assert!(open(&disk).is_ok());
+}
+
+#[test]
+fn a_refused_record_stops_the_opening() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    store.append(b"one").unwrap();
+    store.append(b"two").unwrap();
+    drop(store);
+    let refuse = &mut |entry: Entry<'_>| match entry {
+        Entry::Log { record: b"two", .. } => Err("not a commit".to_owned()),
+        _ => Ok(()),
+    };
+    let refused = Store::open(disk.clone(), refuse, &mut |_| ()).err().unwrap();
+    assert_eq!(
+        refused.to_string(),
+        "sim/000001.wal: the record at byte 88 cannot be applied: not a commit"
+    );
+    assert_eq!(open(&disk).unwrap().1.len(), 2);
+}
+
+#[test]
+fn too_long_records_are_refused() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    let long = vec![0; crate::MAX_RECORD + 1];
+    assert_eq!(store.append(&long), Err(crate::AppendError::TooLong(long.len())));
+    assert_eq!(store.append(b"short"), Ok(0));
+}
+
+#[test]
+fn one_snapshot_at_a_time() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    let first = store.begin_snapshot().unwrap();
+    assert!(store.begin_snapshot().unwrap().is_none());
+    drop(first);
+    assert!(store.begin_snapshot().unwrap().is_some());
+    assert!(disk.files().into_keys().all(|name| !name.contains("snapshot")));
+}
+
+#[test]
+fn waiters_share_a_sync() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| store.sync_continuously(std::time::Duration::from_hours(1), |_| ()));
+        let waiters: Vec<_> = (0..8)
+            .map(|number| {
+                let store = &store;
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        let sequence = store.append(&record(number, 100)).unwrap();
+                        block_on(store.until_synced(sequence)).unwrap();
+                        assert!(disk_has(store, sequence));
+                    }
+                })
+            })
+            .collect();
+        for waiter in waiters {
+            waiter.join().unwrap();
+        }
+        store.shared.waiters.stop();
+    });
+    let disk = disk.after_power_failure(None);
+    assert_eq!(open(&disk).unwrap().1.len(), 400);
+}
+
+fn disk_has(store: &Store, sequence: u64) -> bool {
+    store.shared.synced.load(std::sync::atomic::Ordering::SeqCst) > sequence
+}
+
+/// Runs a future on this thread.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(output) => return output,
+            std::task::Poll::Pending => std::thread::park(),
+        }
+    }
+}
