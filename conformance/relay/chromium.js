@@ -36,7 +36,7 @@ const context = await chromium.launchPersistentContext(profile, { executablePath
 const page = await context.newPage();
 await page.goto(await serve());
 await page.evaluate(async (seed) => {
-  const { Dynatwin, ready } = await import('/browser.js');
+  const { Dynatwin, ready } = await import('/dist/esm/browser.js');
   await ready();
   const twin = new Dynatwin({ seed });
   // Bodies go through the page's door as text of one letter a byte.

@@ -1,5 +1,5 @@
 // The twin's wasm build in this process, behind HTTP. Arguments: the seed, and the clock if it is not the system's.
-import { Dynatwin } from '../../wasm/npm/node.js';
+import { Dynatwin } from '../../wasm/npm/dist/esm/node.js';
 import { listen } from './relay.js';
 
 const twin = new Dynatwin({ seed: Number(process.argv[2]), clock: process.argv[3] });

@@ -1,4 +1,4 @@
-//! An [`Answer`] as a JavaScript object; what its members mean to whoever carries it out stands in `npm/index.d.ts`.
+//! An [`Answer`] as a JavaScript object; what its members mean to whoever carries it out stands in `npm/src/types.ts`.
 
 use dynatwin_engine::answer::{Answer, Delivery};
 use js_sys::{Object, Uint8Array};

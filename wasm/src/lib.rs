@@ -19,7 +19,7 @@ use wasm_bindgen::prelude::*;
 /// What goes wrong here goes out as a JavaScript `Error` with a plain sentence.
 type Outcome<T> = Result<T, JsError>;
 
-/// The twin's engine, as `npm/twin.js` uses it.
+/// The twin's engine, as `npm/src/twin.ts` uses it.
 #[wasm_bindgen(js_name = Engine)]
 pub struct Face {
     engine: Engine,
@@ -28,7 +28,7 @@ pub struct Face {
 
 #[wasm_bindgen(js_class = Engine)]
 impl Face {
-    /// An engine without tables; `clock` is one of the forms that `npm/index.d.ts` describes.
+    /// An engine without tables; `clock` is one of the forms that `npm/src/types.ts` describes.
     #[wasm_bindgen(constructor)]
     pub fn new(seed: u64, conditions: &JsValue, clock: &JsValue, shared_tables: bool) -> Outcome<Face> {
         let settings = Settings {
@@ -303,6 +303,12 @@ impl Face {
             .iter()
             .map(|point| JsValue::from(watch::datapoint(point)))
             .collect()
+    }
+
+    /// The capacity that a caller's tables and their global indexes have spent while requests were recorded.
+    pub fn spent(&self, access_key: &str, region: &str) -> Array {
+        let spent = self.engine.spent(&caller(access_key, region));
+        spent.iter().map(|spent| JsValue::from(watch::spent(spent))).collect()
     }
 
     /// The partition keys of a table that cost most, hottest first; nothing of a table that is not there or not watched.

@@ -97,7 +97,7 @@ pub fn conditions_object(conditions: &Conditions) -> JsValue {
     JSON::parse(&text).unwrap_or_default()
 }
 
-/// A fault rule; its members are described in `npm/index.d.ts`.
+/// A fault rule; its members are described in `npm/src/types.ts`.
 pub fn rule(given: &JsValue) -> Outcome<Rule> {
     control::read_rule(&tree(given, MOST_DEPTH)).map_err(refused)
 }

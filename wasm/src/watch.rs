@@ -2,7 +2,7 @@
 
 use dynatwin_engine::caller::Caller;
 use dynatwin_engine::capacity::Heat;
-use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan, Request, Touch};
+use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan, Request, Spent, Touch};
 use dynatwin_engine::wire::error::exception;
 use js_sys::{Array, Object};
 use wasm_bindgen::JsValue;
@@ -112,6 +112,18 @@ pub fn datapoint(point: &Datapoint) -> Object {
         set(&object, "minimum", samples.minimum);
         set(&object, "maximum", samples.maximum);
     }
+    object
+}
+
+/// The capacity that a table or a global index has spent.
+pub fn spent(spent: &Spent) -> Object {
+    let object = Object::new();
+    set(&object, "table", spent.table.as_str());
+    if let Some(index) = &spent.index {
+        set(&object, "index", index.as_str());
+    }
+    set(&object, "read", spent.read.as_f64());
+    set(&object, "write", spent.write.as_f64());
     object
 }
 

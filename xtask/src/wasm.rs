@@ -1,4 +1,4 @@
-//! `cargo xtask wasm`: the engine for JavaScript, into `wasm/npm/pkg`.
+//! `cargo xtask wasm`: the engine for JavaScript, into `wasm/npm/pkg`, and the npm package around it, into `wasm/npm/dist`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,7 +23,12 @@ pub fn build() -> Outcome<()> {
         .remove_name_section(true)
         .remove_producers_section(true)
         .web(true)
-        .and_then(|bindgen| bindgen.typescript(false).generate(&package))
+        .and_then(|bindgen| {
+            bindgen
+                .omit_default_module_path(true)
+                .typescript(true)
+                .generate(&package)
+        })
         .map_err(|error| format!("wasm-bindgen: {error:#}"))?;
     let module = package.join("dynatwin_bg.wasm");
     run(command("node_modules/.bin/wasm-opt", "wasm/npm")
@@ -31,6 +36,7 @@ pub fn build() -> Outcome<()> {
         .arg(&module)
         .arg("-o")
         .arg(&module))?;
+    run(command("npm", "wasm/npm").args(["run", "build", "--silent"]))?;
     run(command("node", "wasm/npm").arg("size.js"))
 }
 

@@ -1,7 +1,7 @@
 // What can be said to a twin, and what it refuses to hear.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dynatwin } from '../node.js';
+import { Dynatwin } from 'dynatwin';
 
 test('a settable clock stands still until it is moved, and never goes back', () => {
   const { clock } = new Dynatwin({ clock: 'settable' });

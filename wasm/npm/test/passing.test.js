@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { ConfiguredRetryStrategy } from '@smithy/core/retry';
-import { passPauses } from '../node.js';
+import { passPauses } from 'dynatwin';
 
 // Throttles every request but each third, and keeps the header of each.
 async function throttling() {

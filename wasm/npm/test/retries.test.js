@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CreateTableCommand, DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { ConfiguredRetryStrategy, StandardRetryStrategy } from '@smithy/core/retry';
-import { Dynatwin } from '../node.js';
+import { Dynatwin } from 'dynatwin';
 
 const TableName = 'Orders';
 const Item = { PK: { S: 'ORDER#1' } };

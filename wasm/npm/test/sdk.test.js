@@ -7,7 +7,7 @@ import {
 import {
   BatchWriteCommand, DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand, TransactWriteCommand, UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { Dynatwin } from '../node.js';
+import { Dynatwin } from 'dynatwin';
 
 const TableName = 'Tasks';
 const WEEK = 7 * 86_400;

@@ -5,7 +5,7 @@ import { CreateTableCommand, DynamoDBClient, PutItemCommand, UpdateTimeToLiveCom
 import {
   DescribeStreamCommand, DynamoDBStreamsClient, ExpiredIteratorException, GetRecordsCommand, GetShardIteratorCommand, ListStreamsCommand,
 } from '@aws-sdk/client-dynamodb-streams';
-import { Dynatwin } from '../node.js';
+import { Dynatwin } from 'dynatwin';
 
 const TableName = 'Tasks';
 
@@ -52,4 +52,23 @@ test('what happens to a table is read from its stream', async () => {
   }));
   twin.clock.advance(16 * 60);
   await assert.rejects(streams.send(new GetRecordsCommand({ ShardIterator })), ExpiredIteratorException);
+});
+
+test('shards are split on demand', async () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  const client = new DynamoDBClient(twin.clientConfig());
+  const streams = new DynamoDBStreamsClient(twin.clientConfig());
+  const create = (name, more) => client.send(new CreateTableCommand({
+    TableName: name,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [{ AttributeName: 'PK', AttributeType: 'S' }],
+    KeySchema: [{ AttributeName: 'PK', KeyType: 'HASH' }],
+    ...more,
+  }));
+  await create(TableName, { StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } });
+  await create('Streamless');
+  assert.deepEqual([twin.splitShards(TableName), twin.splitShards('Streamless')], [true, false]);
+  const { Streams } = await streams.send(new ListStreamsCommand({ TableName }));
+  const { StreamDescription } = await streams.send(new DescribeStreamCommand({ StreamArn: Streams[0].StreamArn }));
+  assert.equal(StreamDescription.Shards.length, 3);
 });

@@ -1,7 +1,7 @@
 // What was asked of a twin, and what tests can assert about it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dynatwin } from '../node.js';
+import { Dynatwin } from 'dynatwin';
 
 function watched(options) {
   const twin = new Dynatwin({ clock: 'settable', watch: true, ...options });
@@ -141,4 +141,61 @@ test('a reset of all restores clock and conditions', () => {
   twin.reset({ all: true });
   assert.deepEqual(twin.clock.now(), start);
   assert.deepEqual(twin.conditions, before);
+});
+
+test('capacity is metered over a block, also of a twin that is not watched', async () => {
+  const { twin, send, put } = watched({ watch: false });
+  const [result, spent] = await twin.capacitySpentBy(async () => {
+    put('a');
+    const [, inner] = await twin.capacitySpentBy(() => send('GetItem', { Key: { pk: { S: 'a' } }, ConsistentRead: true }));
+    assert.equal(String(inner), 'tab: 1 read, 0 write');
+    return 42;
+  });
+  assert.equal(result, 42);
+  assert.deepEqual([spent.read('tab'), spent.write('tab'), spent.indexWrite('tab', 'by-g')], [1, 1, 1]);
+  assert.deepEqual([spent.indexRead('tab', 'by-g'), spent.totalRead, spent.totalWrite], [0, 1, 2]);
+  assert.deepEqual([spent.read('other'), spent.indexWrite('tab', 'other')], [0, 0]);
+  assert.equal(String(spent), 'tab: 1 read, 1 write; index by-g of tab: 0 read, 1 write');
+  assert.equal(twin.watched, false);
+  const [, nothing] = await twin.capacitySpentBy(() => {});
+  assert.equal(String(nothing), 'nothing');
+  await assert.rejects(twin.capacitySpentBy(() => Promise.reject(new Error('mine'))), /mine/);
+});
+
+test('what a table\'s capacity was spent on is shown by partition and key', () => {
+  const { twin, put } = watched({ watch: false });
+  twin.watchHeat('tab');
+  put('a');
+  put('b');
+  put('b');
+  const { resources, keys } = twin.heat('tab');
+  assert.deepEqual(keys[0], { key: { S: 'b' }, units: 3 });
+  assert.deepEqual(resources.map(({ index }) => index), [undefined, 'by-g']);
+  const [{ write, partitions }] = resources;
+  assert.equal(write.units, 3);
+  assert.deepEqual(write.throttles, { ProvisionedThroughput: 0, KeyRangeThroughput: 0, AccountLimit: 0, MaxOnDemandThroughput: 0 });
+  assert.deepEqual([partitions[0].first, partitions.at(-1).last], ['0000000000000000', 'ffffffffffffffff']);
+  assert.equal(partitions.reduce((sum, partition) => sum + partition.write.units, 0), 3);
+  twin.watchHeat('tab', false);
+  assert.throws(() => twin.heat('none'), /There is no table none/);
+});
+
+test('heat has binary keys as bytes', () => {
+  const { twin, send } = watched({ watch: false });
+  const AttributeDefinitions = [{ AttributeName: 'pk', AttributeType: 'B' }];
+  const KeySchema = [{ AttributeName: 'pk', KeyType: 'HASH' }];
+  send('CreateTable', { TableName: 'bin', BillingMode: 'PAY_PER_REQUEST', AttributeDefinitions, KeySchema });
+  twin.watchHeat('bin');
+  send('PutItem', { TableName: 'bin', Item: { pk: { B: 'AH//' } } });
+  assert.deepEqual(twin.heat('bin').keys, [{ key: { B: new Uint8Array([0, 127, 255]) }, units: 1 }]);
+});
+
+test('the state of an index is shown', () => {
+  const { twin, put } = watched();
+  assert.deepEqual(twin.indexes('tab'), [{ index: 'by-g', paused: false, waiting: 0 }]);
+  twin.pauseIndex('tab', 'by-g');
+  twin.setIndexLag('tab', 'by-g', 2);
+  put('a');
+  assert.deepEqual(twin.indexes('tab'), [{ index: 'by-g', paused: true, waiting: 1, lag: 2 }]);
+  assert.throws(() => twin.indexes('none'), /There is no table none/);
 });

@@ -1,29 +1,30 @@
-// Carrying an answer out: when it says, and how it says. The engine never sleeps and breaks no connection; a door does.
+// Delivery of an answer: when and how the engine decided. The engine itself never waits and breaks no connection.
+import type { Answer, Clock, HttpResponse, Patience } from './types.js';
 
-// The errors are what Node's sockets give, by whose codes the AWS SDK knows what may be tried again.
-const broken = (sentence) => Object.assign(new Error(sentence), { name: 'Error', code: 'ECONNRESET' });
-const patienceOver = (milliseconds) =>
+// The errors have the names and codes of Node's sockets, by which the AWS SDK decides what to retry.
+const broken = (message: string) => Object.assign(new Error(message), { name: 'Error', code: 'ECONNRESET' });
+const timedOut = (milliseconds: number) =>
   Object.assign(new Error(`No answer came within ${milliseconds} ms.`), { name: 'TimeoutError', code: 'ETIMEDOUT' });
 const aborted = () => Object.assign(new Error('Request aborted'), { name: 'AbortError' });
 
-// Resolves to { statusCode, headers, body } when the answer is there, or fails as a connection fails.
-export async function carry(clock, answer, { requestTimeout = 0, abortSignal } = {}) {
+/** Resolves when the answer is delivered, or rejects as a connection fails. */
+export async function deliver(clock: Clock, answer: Answer, { requestTimeout = 0, abortSignal }: Patience = {}): Promise<HttpResponse> {
   if (abortSignal?.aborted) throw aborted();
-  const { kind, bytes } = answer.delivery;
+  const { kind } = answer.delivery;
   const wait = Math.max(0, answer.at - clock.now().getTime());
   const late = requestTimeout > 0 && (kind === 'lost' || wait > requestTimeout);
   if (kind === 'lost' && !late) await untilAborted(abortSignal);
   const length = late ? requestTimeout : wait;
   if (length > 0) await orAborted(clock.sleep(length), abortSignal);
-  if (late) throw patienceOver(requestTimeout);
+  if (late) throw timedOut(requestTimeout);
   if (kind === 'reset') throw broken('The connection was reset.');
-  const body = kind === 'truncated' ? cut(answer.body.subarray(0, bytes)) : answer.body;
+  const body = answer.delivery.kind === 'truncated' ? cut(answer.body.subarray(0, answer.delivery.bytes)) : answer.body;
   const headers = { ...answer.headers, 'content-length': String(answer.body.length) };
   return { statusCode: answer.status, headers, body };
 }
 
 // A body that breaks off.
-function cut(bytes) {
+function cut(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let sent = false;
   return new ReadableStream({
     pull(controller) {
@@ -34,11 +35,11 @@ function cut(bytes) {
   });
 }
 
-function untilAborted(signal) {
-  return orAborted(new Promise(() => {}), signal);
+function untilAborted(signal?: AbortSignal): Promise<never> {
+  return orAborted(new Promise<never>(() => {}), signal);
 }
 
-function orAborted(work, signal) {
+function orAborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
     const stop = () => reject(aborted());

@@ -2,12 +2,16 @@
 
 const HEADER = 'x-dynatwin-advance';
 
-// Sends with each further attempt of `client` the seconds since the last one ended. Concurrent requests each send their own
-// pauses, whose sum moves the clock. The pauses still take their real time. Servers of other kinds ignore the header.
-export function passPauses(client) {
-  const passing = (next) => {
-    let ended;
-    return async (args) => {
+/**
+ * For a client of a server with a settable clock: sends with each further attempt, in the header `X-Dynatwin-Advance`, the
+ * seconds since the last one ended, so that the client's pauses pass on that clock. Concurrent requests each send their own
+ * pauses, whose sum moves the clock. The pauses still take their real time, and other servers ignore the header. Returns the
+ * client.
+ */
+export function passPauses<Client extends { middlewareStack: any }>(client: Client): Client {
+  const passing = (next: (args: any) => Promise<any>) => {
+    let ended: number | undefined;
+    return async (args: any) => {
       const { headers } = args.request;
       delete headers[HEADER];
       const attempt = /attempt=(\d+)/.exec(headers['amz-sdk-request'])?.[1];

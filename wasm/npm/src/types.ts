@@ -1,22 +1,29 @@
-// Types of the package `dynatwin`.
+// The types of options and results.
 
-/** Resolves when the wasm module is loaded. In Node it is from the start; in a browser, await it before `new Dynatwin`. */
-export function ready(): Promise<void>;
+/** What `ready` accepts: the module `dynatwin/dynatwin.wasm`, compiled or as bytes, or where to fetch it. */
+export type ModuleSource = WebAssembly.Module | BufferSource | Response | URL | string;
 
-/** Whose tables: each access key and region has its own. By default `dynatwin` in `us-east-1`. */
+/** The account and region of a request: each has its own tables. The default is `dynatwin` in `us-east-1`. */
 export interface Caller {
   accessKey?: string;
   region?: string;
 }
 
 /**
- * The clock a twin lives by:
- * - `'system'`: the machine's time, which `advance` runs ahead of;
- * - `'settable'`: stands still at 2026-01-01T00:00:00Z until it is moved, or somebody sleeps on it;
+ * The clock of a twin:
+ * - `'system'`: the machine's time; `advance` runs ahead of it;
+ * - `'settable'`: stands still at 2026-01-01T00:00:00Z until it is moved, or a delay passes on it;
+ * - `'polling'`: a settable clock that a client moves by polling, see `Clock.polling`;
  * - a moment: stands still there;
  * - `{ start?, speed? }`: runs from `start` (now), `speed` times as fast as the machine's (1).
  */
-export type ClockOption = 'system' | 'settable' | (string & {}) | Date | { start?: string | Date; speed?: number };
+export type ClockOption =
+  | 'system'
+  | 'settable'
+  | 'polling'
+  | (string & {})
+  | Date
+  | { start?: string | Date; speed?: number };
 
 /**
  * How long after something is due it happens: seconds, or half of all within `typical` and the rest up to `longest`; with
@@ -60,7 +67,7 @@ export interface Enforcement {
   shardReaders: number;
 }
 
-/** What the twin does of what production does. */
+/** How the twin behaves: its delays, limits and failures. */
 export interface Conditions {
   /** Deletion of expired items. */
   timeToLive: 'off' | Lag;
@@ -214,32 +221,38 @@ export type AttributeValue =
   | { BS: Uint8Array[] };
 
 export interface Options {
-  /** What chance is made of: the same seed and the same requests give the same answers. 0 by default. */
+  /** The random seed, 0 by default: the same seed and the same requests give the same answers. */
   seed?: number | bigint;
   conditions?: ConditionsOption;
   clock?: ClockOption;
   /** One set of tables for all access keys and regions. */
   sharedTables?: boolean;
-  /** Whether what is asked of the twin is watched from the beginning, as after `watch()`. */
+  /** Whether requests are recorded from the start, as after `watch()`. */
   watch?: boolean;
 }
 
 export interface Clock {
   now(): Date;
-  /** Moves the clock forward, and does what fell due on the way. */
+  /** Moves the clock forward and applies what became due. */
   advance(seconds: number): void;
-  /** Moves the clock to a moment ahead, and does what fell due on the way. */
+  /** Moves the clock to a later moment and applies what became due. */
   set(moment: string | Date): void;
-  /** Lets time stand, on any clock, until `unfreeze`: only `advance` and `set` move it, and sleepers sleep on. */
+  /** Stops any clock until `unfreeze`: only `advance` and `set` move it, and sleepers keep sleeping. */
   freeze(): void;
   /** Lets time go on from where it stood. */
   unfreeze(): void;
-  /** Whether time stands by `freeze`. */
+  /** Whether the clock is stopped by `freeze`. */
   readonly frozen: boolean;
-  /** Waits; a settable clock that is not frozen is moved instead, and no time is lost. */
+  /** Waits. A settable clock that is not frozen moves forward instead, and no real time passes. */
   sleep(milliseconds: number): Promise<void>;
   /** Whether the clock stands still unless it is moved. */
   readonly settable: boolean;
+  /**
+   * Whether polling moves a settable clock. If a `Describe…` request finds a transition under way (such as `CREATING`,
+   * `DELETING` or `IN_PROGRESS`), the clock moves forward until the transition is over, by an hour at most, and the
+   * request is answered then. An SDK waiter is done with its first request.
+   */
+  polling: boolean;
 }
 
 export interface Faults {
@@ -255,7 +268,7 @@ export interface Faults {
   neverFired(): FaultReport[];
 }
 
-/** A request that was answered while the twin was watched. */
+/** A request that was answered while requests were recorded. */
 export interface SeenRequest {
   /** Counted from 1. */
   number: number;
@@ -337,6 +350,45 @@ export interface HotKey {
   units: number;
 }
 
+/** A global index, and what is on its way to it. */
+export interface IndexState {
+  index: string;
+  paused: boolean;
+  /** The number of changes that have not arrived yet. */
+  waiting: number;
+  /** The lag set by `setIndexLag`. */
+  lag?: Lag;
+}
+
+/** Units spent, and entries of requests throttled. */
+export interface Spending {
+  units: number;
+  throttles: number;
+}
+
+/** Units spent, units left at this moment, and entries throttled by reason. */
+export interface ResourceSpending {
+  units: number;
+  left: number;
+  throttles: Record<ThrottleReason, number>;
+}
+
+/** What the capacity of a table and its indexes was spent on. */
+export interface Heat {
+  /** The table, then its global indexes. */
+  resources: {
+    /** The index; missing for the table. */
+    index?: string;
+    read: ResourceSpending;
+    write: ResourceSpending;
+    /** Partitions in the order of their tokens, which are 16 hexadecimal digits. */
+    partitions: { first: string; last: string; bytes: number; read: Spending; write: Spending }[];
+  }[];
+  /** The partition keys that cost most, hottest first, while requests are recorded or `watchHeat` is on. */
+  keys: HotKey[];
+}
+
+/** What a client sends to `handle`, and what an HTTP request of the SDK looks like. */
 export interface HttpRequest {
   method: string;
   path: string;
@@ -349,6 +401,13 @@ export interface HttpResponse {
   statusCode: number;
   headers: Record<string, string>;
   body: Uint8Array | ReadableStream<Uint8Array>;
+}
+
+/** How long a client waits for an answer. */
+export interface Patience {
+  /** Milliseconds by the twin's clock after which a lost or late answer is a `TimeoutError`; 0 waits for ever. */
+  requestTimeout?: number;
+  abortSignal?: AbortSignal;
 }
 
 export interface Exchange {
@@ -376,6 +435,14 @@ export interface RequestHandler {
   destroy(): void;
 }
 
+/** The settings of an SDK client that talks to a twin. */
+export interface ClientConfig {
+  region: string;
+  credentials: { accessKeyId: string; secretAccessKey: string };
+  requestHandler: RequestHandler;
+  extensions: Pauses[];
+}
+
 /** Decides whether to try again, and after what pause: what an AWS SDK v3 client takes as its `retryStrategy`. */
 export interface RetryStrategy {
   // The SDK has types of its own for tokens and errors.
@@ -389,95 +456,3 @@ export interface Pauses {
   configure(client: any): void;
 }
 
-/**
- * For a client of a server with a settable clock: sends with each further attempt, in the header `X-Dynatwin-Advance`, the
- * seconds since the last one ended, so that the client's pauses pass on that clock. Returns the client.
- */
-export function passPauses<Client extends { middlewareStack: any }>(client: Client): Client;
-
-export class Dynatwin {
-  constructor(options?: Options);
-
-  readonly seed: bigint;
-  readonly clock: Clock;
-  readonly faults: Faults;
-
-  /** The conditions of all tables without their own; assign a name or an object. */
-  get conditions(): Conditions;
-  set conditions(conditions: ConditionsOption);
-  /** The conditions of one table; `undefined` lets it follow the others again. */
-  setTableConditions(table: string, conditions: ConditionsOption | undefined, caller?: Caller): void;
-
-  /** Lets no write reach a global index from now on, until `resumeIndex`. */
-  pauseIndex(table: string, index: string, caller?: Caller): void;
-  /** Lets a paused index catch up. */
-  resumeIndex(table: string, index: string, caller?: Caller): void;
-  /** How long writes from now on take to reach one global index; `undefined` lets it follow the conditions again. */
-  setIndexLag(table: string, index: string, lag: Lag | undefined, caller?: Caller): void;
-  /** Deletes every item that has expired, as time to live will, but now; returns how many there were. */
-  expireNow(table: string, caller?: Caller): number;
-
-  /** `new DynamoDBClient({ requestHandler: twin.requestHandler(), region, credentials })` talks to the twin. */
-  requestHandler(options?: RequestHandlerOptions): RequestHandler;
-  /** All that an SDK client needs: `new DynamoDBClient(twin.clientConfig())`. */
-  clientConfig(caller?: Caller): {
-    region: string;
-    credentials: { accessKeyId: string; secretAccessKey: string };
-    requestHandler: RequestHandler;
-    extensions: Pauses[];
-  };
-  /**
-   * For a client's `extensions`: its pauses between two attempts pass by the twin's clock, so that they take no real time if
-   * that is settable. Whether to try again stays the SDK's decision.
-   */
-  pauses(): Pauses;
-  /** The same for one strategy: `retryStrategy: twin.retryStrategy(new ConfiguredRetryStrategy(8, …))`. */
-  retryStrategy<Strategy extends RetryStrategy>(strategy: Strategy): RetryStrategy;
-
-  /** One request below the HTTP envelope: `dispatch('GetItem', '{"TableName": …}')`. */
-  dispatch(target: string, body: string | Uint8Array, caller?: Caller): Answer;
-  /** One request with its HTTP envelope. */
-  handle(method: string, path: string, headers: Record<string, string>, body?: string | Uint8Array): Answer;
-  /** Delivers an answer as and when it says: resolves, or fails as a connection fails. */
-  carry(answer: Answer, patience?: { requestTimeout?: number; abortSignal?: AbortSignal }): Promise<HttpResponse>;
-
-  /** The names of the tables. */
-  tables(caller?: Caller): string[];
-  /** All items of a table, as they are now; `undefined` if there is no such table. */
-  items(table: string, caller?: Caller): Record<string, AttributeValue>[] | undefined;
-
-  /**
-   * Begins, or with `false` ends, to watch what is asked of the twin: `requests`, `scans`, the counters of `metrics`, and
-   * `hottestKeys`. What was seen stays until `reset` or `forgetRequests`.
-   */
-  watch(watches?: boolean): void;
-  readonly watched: boolean;
-  /** The latest requests of all callers, oldest first; ten thousand at most. Each attempt of an SDK is one. */
-  requests(): SeenRequest[];
-  /** Forgets all requests, scans and counters. */
-  forgetRequests(): void;
-  /**
-   * Who has read all of a table or an index: each operation, table, index and caller once. A SELECT that does not fix the
-   * partition key is one.
-   */
-  scans(): Scan[];
-  /**
-   * The counters and gauges of an account in its region, by the names and dimensions that CloudWatch has for them. Counters
-   * are sums of the time in which the twin was watched; what is zero is not there.
-   */
-  metrics(caller?: Caller): Metric[];
-  /** The counters by the minute, oldest first: what the condition of an alarm looks at. The last 1,440 minutes are kept. */
-  metricsByMinute(caller?: Caller): Datapoint[];
-  /** The partition keys of a watched table that cost most, hottest first: ten, unless told otherwise. */
-  hottestKeys(table: string, most?: number, caller?: Caller): HotKey[];
-
-  /** When something is due next. */
-  nextDue(): Date | undefined;
-  /** Does what is due. */
-  runDue(): void;
-  /**
-   * Removes all tables and rules, and forgets what was asked. With `all`, puts the twin back to what it was made with: its
-   * clock and conditions too. Time goes back then, so no request should run meanwhile.
-   */
-  reset(options?: { all?: boolean }): void;
-}

@@ -1,0 +1,31 @@
+// The wasm module: loaded once, before the first twin.
+import { Engine, initSync } from '../pkg/dynatwin.js';
+import type { ModuleSource } from './types.js';
+
+export { Engine };
+
+let loaded = false;
+
+export const isLoaded = (): boolean => loaded;
+
+export function load(module: WebAssembly.Module | BufferSource): void {
+  if (loaded) return;
+  initSync({ module });
+  loaded = true;
+}
+
+/** Fetches, compiles and loads a module. */
+export async function loadFrom(source: ModuleSource): Promise<void> {
+  const given = typeof source === 'string' || source instanceof URL ? await fetch(source) : source;
+  load(isResponse(given) ? await compile(given) : given);
+}
+
+const isResponse = (source: WebAssembly.Module | BufferSource | Response): source is Response =>
+  typeof Response === 'function' && source instanceof Response;
+
+async function compile(response: Response): Promise<WebAssembly.Module> {
+  if (!response.ok) throw new Error(`${response.url} was answered with ${response.status}.`);
+  const isWasm = response.headers.get('content-type')?.startsWith('application/wasm');
+  if (isWasm) return WebAssembly.compileStreaming(response);
+  return WebAssembly.compile(await response.arrayBuffer());
+}

@@ -1,0 +1,115 @@
+// Lets the pauses between an AWS SDK client's attempts pass on the twin's clock. Whether to retry stays the SDK's decision.
+import type { Clock, Pauses, RetryStrategy } from './types.js';
+
+const LONGEST = 20_000;
+
+/** The computation of a pause, as the SDK's standard strategy has it. */
+interface RetryBackoff {
+  computeNextBackoffDelay(attempt: number): number;
+  setDelayBase?(base: number): void;
+}
+
+/** The SDK's strategies: the adaptive one keeps a standard one. */
+type SdkStrategy = RetryStrategy & {
+  mode?: string;
+  standardRetryStrategy?: SdkStrategy;
+  retryBackoffStrategy?: RetryBackoff;
+};
+
+/** A client's `extensions`: whichever strategy its settings or the SDK's defaults choose pauses by this clock. */
+export function pauses(clock: Clock): Pauses {
+  return {
+    configure(client) {
+      const strategy = client.retryStrategy();
+      let paced: Promise<RetryStrategy>;
+      client.setRetryStrategy(() => (paced ??= Promise.resolve(strategy()).then((found) => retryStrategy(clock, found))));
+    },
+  };
+}
+
+/**
+ * A strategy that decides as `strategy` does and pauses by this clock. Versions of the SDK differ in who waits: the client, as
+ * long as the token says, or the strategy itself before it returns one.
+ */
+export function retryStrategy(clock: Clock, strategy: SdkStrategy): RetryStrategy {
+  if (strategy instanceof Paced) return new Paced(clock, strategy.strategy, strategy.backoff);
+  if (typeof strategy.refreshRetryTokenForRetry !== 'function') return strategy;
+  const standard = strategy.standardRetryStrategy ?? strategy;
+  const own = standard.retryBackoffStrategy;
+  if (own === undefined) return new Paced(clock, strategy, undefined);
+  // One for all clients that share the strategy.
+  const backoff = own instanceof Backoff ? own : new Backoff(own);
+  standard.retryBackoffStrategy = backoff;
+  return new Paced(clock, strategy, backoff);
+}
+
+class Paced implements RetryStrategy {
+  readonly mode: string | undefined;
+
+  constructor(
+    readonly clock: Clock,
+    readonly strategy: SdkStrategy,
+    readonly backoff: Backoff | undefined,
+  ) {
+    this.mode = strategy.mode;
+  }
+
+  acquireInitialRetryToken(scope: string) {
+    return this.strategy.acquireInitialRetryToken(scope);
+  }
+
+  async refreshRetryTokenForRetry(token: any, error: any) {
+    const ask = () => this.strategy.refreshRetryTokenForRetry(token, error);
+    const [next, left] = this.backoff ? await this.backoff.during(ask, this.clock.settable) : [await ask(), 0];
+    const pause = left + next.getRetryDelay();
+    next.getRetryDelay = () => 0;
+    if (next.$retryLog) next.$retryLog.acquisitionDelay = pause;
+    await this.clock.sleep(pause);
+    return next;
+  }
+
+  recordSuccess(token: any) {
+    this.strategy.recordSuccess(token);
+  }
+}
+
+// Takes the place of a strategy's own backoff: while the strategy computes a token, it waits for nothing, and the pause that
+// is left to be made is returned instead.
+class Backoff implements RetryBackoff {
+  #turn: Promise<unknown> = Promise.resolve();
+  #asked: { settable: boolean; pause: number } | undefined;
+  #base: number | undefined;
+
+  constructor(readonly own: RetryBackoff) {}
+
+  // One token at a time: the computed pause belongs to the one that is being computed.
+  during(ask: () => Promise<any>, settable: boolean): Promise<[any, number]> {
+    const answer = this.#turn.then(async (): Promise<[any, number]> => {
+      const asked = { settable, pause: 0 };
+      this.#asked = asked;
+      try {
+        return [await ask(), asked.pause];
+      } finally {
+        this.#asked = undefined;
+      }
+    });
+    this.#turn = answer.catch(() => {});
+    return answer;
+  }
+
+  setDelayBase(base: number) {
+    this.#base = base;
+    this.own.setDelayBase?.(base);
+  }
+
+  computeNextBackoffDelay(attempt: number): number {
+    const asked = this.#asked;
+    if (asked === undefined) return this.own.computeNextBackoffDelay(attempt);
+    // On a clock that stands still the SDK's default goes without jitter, so that the same seed gives the same times. A custom
+    // backoff stays as it is.
+    const isDefault = 'x' in this.own && !Object.hasOwn(this.own, 'computeNextBackoffDelay');
+    const isSteady = asked.settable && isDefault && this.#base !== undefined;
+    asked.pause = isSteady ? Math.min(LONGEST, this.#base! * 2 ** attempt) : this.own.computeNextBackoffDelay(attempt);
+    return 0;
+  }
+}

@@ -1,0 +1,381 @@
+// The twin: the engine from the wasm module with defaults, dates and connections to the AWS SDK.
+import { attach, type Attachment } from './attach.js';
+import { iso, TwinClock } from './clock.js';
+import { deliver } from './delivery.js';
+import { dispose } from './dispose.js';
+import { Engine, isLoaded } from './engine.js';
+import { TwinFaults } from './faults.js';
+import { requestHandler } from './handler.js';
+import { isDescription, settled } from './polling.js';
+import { pauses, retryStrategy } from './retries.js';
+import { CapacitySpent } from './spent.js';
+import type {
+  Answer,
+  AttributeValue,
+  Caller,
+  ClientConfig,
+  Clock,
+  Conditions,
+  ConditionsOption,
+  Datapoint,
+  Faults,
+  Heat,
+  HotKey,
+  HttpResponse,
+  IndexState,
+  Lag,
+  Metric,
+  Options,
+  Patience,
+  Pauses,
+  RequestHandler,
+  RequestHandlerOptions,
+  RetryStrategy,
+  Scan,
+  SeenRequest,
+} from './types.js';
+
+const CALLER = { accessKey: 'dynatwin', region: 'us-east-1' };
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const bytesOf = (body?: string | Uint8Array) => (typeof body === 'string' ? encoder.encode(body) : (body ?? new Uint8Array()));
+const of = (caller?: Caller): [accessKey: string, region: string] => {
+  const { accessKey, region } = { ...CALLER, ...caller };
+  return [accessKey, region];
+};
+
+/** A DynamoDB in this process, with a clock, faults and conditions. */
+export class Dynatwin {
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly #engine: Engine;
+  readonly #polling: boolean;
+  readonly #attachments = new Set<Attachment>();
+  #records = false;
+  #meters = 0;
+
+  constructor({ seed = 0, conditions, clock, sharedTables = false, watch = false, ...others }: Options = {}) {
+    refuseOthers(others);
+    if (!isLoaded()) throw new Error('The wasm module is not loaded: await ready() before the first new Dynatwin().');
+    this.#polling = clock === 'polling';
+    this.#engine = new Engine(seedOf(seed), conditions, engineClock(clock), Boolean(sharedTables));
+    this.clock = new TwinClock(this.#engine, this.#polling);
+    this.faults = new TwinFaults(this.#engine);
+    if (watch) this.watch();
+  }
+
+  get seed(): bigint {
+    return this.#engine.seed();
+  }
+
+  /** One request below the HTTP envelope: `dispatch('GetItem', '{"TableName": …}')`. */
+  dispatch(target: string, body: string | Uint8Array, caller?: Caller): Answer {
+    const full = target.includes('.') ? target : `DynamoDB_20120810.${target}`;
+    const ask = () => sound(() => this.#engine.dispatch(full, bytesOf(body), ...of(caller)) as Answer);
+    return this.#polled(ask, full);
+  }
+
+  /**
+   * One request with its HTTP envelope. This is the lowest entry point: requests of the API, `GET /` and the controls under
+   * `/_dynatwin/` go through it. It takes and returns plain values that `postMessage` can clone, so a twin can live in a Worker.
+   */
+  handle(method: string, path: string, headers?: Record<string, unknown>, body?: string | Uint8Array): Answer {
+    const words = Object.entries(headers ?? {}).flatMap(([name, value]) => [name, String(value)]);
+    const ask = () => sound(() => this.#engine.handle(method, path, words, bytesOf(body)) as Answer);
+    return this.clock.polling ? this.#polled(ask, targetOf(headers)) : ask();
+  }
+
+  #polled(ask: () => Answer, target: string | undefined): Answer {
+    const answer = ask();
+    const { polling, settable, frozen } = this.clock;
+    if (!polling || !settable || frozen || !isDescription(target)) return answer;
+    // The client has asked once: what is asked here is not recorded.
+    return this.#unwatched(() => settled(answer, (seconds) => this.clock.advance(seconds), ask));
+  }
+
+  #unwatched<T>(block: () => T): T {
+    if (!this.#engine.isWatched()) return block();
+    this.#engine.watch(false);
+    try {
+      return block();
+    } finally {
+      this.#engine.watch(true);
+    }
+  }
+
+  /** Delivers an answer when and how it says: resolves, or rejects as a connection fails. */
+  carry(answer: Answer, patience?: Patience): Promise<HttpResponse> {
+    return deliver(this.clock, answer, patience);
+  }
+
+  /** `new DynamoDBClient({ requestHandler: twin.requestHandler(), region, credentials })` talks to the twin. */
+  requestHandler(options?: RequestHandlerOptions): RequestHandler {
+    return requestHandler(this, options);
+  }
+
+  /** All that an SDK client needs: `new DynamoDBClient(twin.clientConfig())`. */
+  clientConfig(caller?: Caller): ClientConfig {
+    const [accessKey, region] = of(caller);
+    const credentials = { accessKeyId: accessKey, secretAccessKey: 'not checked' };
+    return { region, credentials, requestHandler: this.requestHandler(), extensions: [this.pauses()] };
+  }
+
+  /**
+   * Answers the requests of a client that exists already, such as one of an application's module scope, or of a
+   * `DynamoDBDocumentClient`: of both at once, since they share their settings. The client sends them as `caller`, by default
+   * `dynatwin` in `us-east-1`, whatever its own region and credentials are, until the attachment is detached or disposed, or
+   * the twin is disposed. Of several attachments of a client the latest counts.
+   */
+  attach(client: { config: object }, caller?: Caller): Attachment {
+    const { region, credentials, requestHandler } = this.clientConfig(caller);
+    const inner = attach(client, ({ retryStrategy: own }) => {
+      let paced: Promise<RetryStrategy> | undefined;
+      return {
+        requestHandler,
+        credentials,
+        region: async () => region,
+        signingRegion: region,
+        systemClockOffset: 0,
+        useFipsEndpoint: async () => false,
+        cacheMiddleware: false,
+        retryStrategy: own && (() => (paced ??= Promise.resolve(own()).then((found) => this.retryStrategy(found)))),
+      };
+    });
+    const detach = () => {
+      this.#attachments.delete(attachment);
+      inner.detach();
+    };
+    const attachment = { detach, [dispose]: detach } as Attachment;
+    this.#attachments.add(attachment);
+    return attachment;
+  }
+
+  /**
+   * For a client's `extensions`: its pauses between two attempts pass on the twin's clock, so that they take no real time if
+   * that is settable. Whether to retry stays the SDK's decision.
+   */
+  pauses(): Pauses {
+    return pauses(this.clock);
+  }
+
+  /** One strategy with its pauses on the twin's clock: `retryStrategy: twin.retryStrategy(new ConfiguredRetryStrategy(8, …))`. */
+  retryStrategy<Strategy extends RetryStrategy>(strategy: Strategy): RetryStrategy {
+    return retryStrategy(this.clock, strategy);
+  }
+
+  /** The conditions of all tables without their own; assign a name or an object. */
+  get conditions(): Conditions {
+    return this.#engine.conditions();
+  }
+
+  set conditions(conditions: ConditionsOption) {
+    this.#engine.setConditions(conditions);
+  }
+
+  /** Sets the conditions of one table; `undefined` lets it follow the others again. */
+  setTableConditions(table: string, conditions: ConditionsOption | undefined, caller?: Caller): void {
+    this.#engine.setTableConditions(...of(caller), table, conditions);
+  }
+
+  /** Stops the propagation of writes to a global index until `resumeIndex`. */
+  pauseIndex(table: string, index: string, caller?: Caller): void {
+    this.#engine.pauseIndex(...of(caller), table, index);
+  }
+
+  /** Lets a paused index catch up. */
+  resumeIndex(table: string, index: string, caller?: Caller): void {
+    this.#engine.resumeIndex(...of(caller), table, index);
+  }
+
+  /** Sets how long writes take to reach one global index from now on; `undefined` lets it follow the conditions again. */
+  setIndexLag(table: string, index: string, lag: Lag | undefined, caller?: Caller): void {
+    this.#engine.setIndexLag(...of(caller), table, index, lag);
+  }
+
+  /** The global indexes of a table, and what is on its way to them. */
+  indexes(table: string, caller?: Caller): IndexState[] {
+    return this.#control('GET', `tables/${encodeURIComponent(table)}/indexes`, caller);
+  }
+
+  /** Deletes every expired item now, as time to live will; returns how many there were. */
+  expireNow(table: string, caller?: Caller): number {
+    return this.#engine.expireNow(...of(caller), table);
+  }
+
+  /** Splits each open shard of a table's stream in two, as the service does with hot partitions. Returns whether there is a stream. */
+  splitShards(table: string, caller?: Caller): boolean {
+    return this.#control<{ split: boolean }>('POST', `tables/${encodeURIComponent(table)}/split-shards`, caller).split;
+  }
+
+  /** The names of the tables. */
+  tables(caller?: Caller): string[] {
+    return this.#engine.tables(...of(caller));
+  }
+
+  /** All items of a table as they are now; `undefined` if there is no such table. */
+  items(table: string, caller?: Caller): Record<string, AttributeValue>[] | undefined {
+    return this.#engine.items(...of(caller), table);
+  }
+
+  /**
+   * Starts, or with `false` stops, recording requests for `requests`, `scans`, the counters of `metrics`, and `hottestKeys`.
+   * What was recorded stays until `reset` or `forgetRequests`.
+   */
+  watch(watches = true): void {
+    this.#records = Boolean(watches);
+    this.#engine.watch(this.#records || this.#meters > 0);
+  }
+
+  /** Whether requests are recorded. */
+  get watched(): boolean {
+    return this.#records;
+  }
+
+  /** The latest requests of all callers, oldest first; ten thousand at most. Each attempt of an SDK is one. */
+  requests(): SeenRequest[] {
+    return this.#engine.requests().map((request) => ({ ...request, at: new Date(request.at) }));
+  }
+
+  /** Forgets all requests, scans and counters. */
+  forgetRequests(): void {
+    this.#engine.forgetRequests();
+  }
+
+  /**
+   * The scans of tables and indexes: each operation, table, index and caller once. A SELECT that does not fix the partition
+   * key is one.
+   */
+  scans(): Scan[] {
+    return this.#engine.scans().map((scan) => ({ ...scan, first: new Date(scan.first) }));
+  }
+
+  /**
+   * The counters and gauges of an account in its region, by CloudWatch's names and dimensions. Counters are sums over the time
+   * in which requests were recorded; zeros are left out.
+   */
+  metrics(caller?: Caller): Metric[] {
+    return this.#engine.metrics(...of(caller));
+  }
+
+  /** The counters by the minute, oldest first, as the condition of an alarm sees them. The last 1,440 minutes are kept. */
+  metricsByMinute(caller?: Caller): Datapoint[] {
+    const points = this.#engine.metricsByMinute(...of(caller));
+    return points.map(({ value: _, start, ...point }) => ({ start: new Date(start), ...point }));
+  }
+
+  /** The partition keys of a recorded table that cost most, hottest first: `most` of them. */
+  hottestKeys(table: string, most = 10, caller?: Caller): HotKey[] {
+    return this.#engine.hottestKeys(...of(caller), table, most);
+  }
+
+  /** What a table's capacity was spent on, by partition: since `watchHeat`, or always where capacity is enforced. */
+  heat(table: string, caller?: Caller): Heat {
+    return heatOf(this.#control('GET', `tables/${encodeURIComponent(table)}/heat`, caller));
+  }
+
+  /** Starts, or with `false` stops, counting what the capacity of one table is spent on. */
+  watchHeat(table: string, watches = true, caller?: Caller): void {
+    this.#control('POST', `tables/${encodeURIComponent(table)}/heat/${watches ? 'watch' : 'unwatch'}`, caller);
+  }
+
+  /** The result of `block`, and the capacity that the tables of a caller spend until it settles, whoever sends the requests. */
+  async capacitySpentBy<T>(block: () => T | Promise<T>, caller?: Caller): Promise<[result: T, spent: CapacitySpent]> {
+    this.#meters += 1;
+    this.#engine.watch(true);
+    const before = this.#engine.spent(...of(caller));
+    try {
+      const result = await block();
+      return [result, new CapacitySpent(before, this.#engine.spent(...of(caller)))];
+    } finally {
+      this.#meters -= 1;
+      if (!this.#records && this.#meters === 0) this.#engine.watch(false);
+    }
+  }
+
+  /** When something is due next. */
+  nextDue(): Date | undefined {
+    const due = this.#engine.nextDue();
+    return due === undefined ? undefined : new Date(due);
+  }
+
+  /** Applies what is due. */
+  runDue(): void {
+    this.#engine.runDue();
+  }
+
+  /**
+   * Removes all tables and rules, and forgets all requests. With `all`, restores the clock and the conditions that the twin was
+   * made with, too. Time goes back then, so no request should be running.
+   */
+  reset({ all = false }: { all?: boolean } = {}): void {
+    if (!all) return this.#engine.reset();
+    this.#engine.resetAll();
+    this.clock.polling = this.#polling;
+  }
+
+  /** Detaches all clients and frees the twin's memory at once. A twin that is not disposed is freed with its last reference. */
+  [dispose](): void {
+    for (const attachment of this.#attachments) attachment.detach();
+    this.#engine.free();
+  }
+
+  // A control, as over HTTP.
+  #control<T>(method: string, path: string, caller?: Caller): T {
+    const [accessKey, region] = of(caller);
+    const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/20260101/${region}/dynamodb/aws4_request`;
+    const headers = ['host', 'localhost', 'content-type', 'application/json', 'authorization', authorization];
+    const { status, body } = sound(() => this.#engine.handle(method, `/_dynatwin/${path}`, headers, new Uint8Array()) as Answer);
+    const answer = JSON.parse(decoder.decode(body));
+    if (status !== 200) throw new Error(answer.message ?? answer.error ?? `${method} ${path}: ${status}`);
+    return answer;
+  }
+}
+
+function engineClock(clock: Options['clock']): unknown {
+  if (clock === 'polling') return 'settable';
+  if (typeof clock !== 'object' || clock === null || clock instanceof Date) return iso(clock);
+  return clock.start === undefined ? clock : { ...clock, start: iso(clock.start) };
+}
+
+function refuseOthers(others: object): void {
+  const [name] = Object.keys(others);
+  if (name !== undefined) throw new TypeError(`Dynatwin has no option "${name}".`);
+}
+
+function seedOf(seed: number | bigint): bigint {
+  const whole = typeof seed === 'bigint' ? seed : Number.isSafeInteger(seed) ? BigInt(seed) : -1n;
+  if (whole < 0n || whole >= 1n << 64n) throw new RangeError('seed is a whole number from 0 to 2^64 - 1.');
+  return whole;
+}
+
+function targetOf(headers: Record<string, unknown> = {}): string | undefined {
+  const name = Object.keys(headers).find((name) => name.toLowerCase() === 'x-amz-target');
+  return name === undefined ? undefined : String(headers[name]);
+}
+
+// Binary keys come as base64 over HTTP.
+function heatOf(heat: Heat): Heat {
+  const key = ({ key, units }: HotKey): HotKey => {
+    const binary = 'B' in key ? (key.B as unknown as string) : undefined;
+    return binary === undefined ? { key, units } : { key: { B: Uint8Array.from(atob(binary), (byte) => byte.charCodeAt(0)) }, units };
+  };
+  return { ...heat, keys: heat.keys.map(key) };
+}
+
+// A bug in one request is a 500 for that request. In wasm a panic is a trap, which is a RuntimeError in JavaScript.
+function sound(request: () => Answer): Answer {
+  try {
+    return request();
+  } catch (error) {
+    if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+    const body = '{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}';
+    return {
+      status: 500,
+      headers: { 'content-type': 'application/x-amz-json-1.0' },
+      body: encoder.encode(body),
+      at: 0,
+      delivery: { kind: 'whole' },
+      note: `the engine failed: ${error.message}`,
+    };
+  }
+}

@@ -1,0 +1,85 @@
+// SDK waiters on a clock that polling moves.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  CreateTableCommand, DeleteTableCommand, DescribeTableCommand, DynamoDBClient, UpdateTableCommand, waitUntilTableExists,
+  waitUntilTableNotExists,
+} from '@aws-sdk/client-dynamodb';
+import { Dynatwin } from 'dynatwin';
+
+const TableName = 'Tasks';
+const create = new CreateTableCommand({
+  TableName,
+  BillingMode: 'PAY_PER_REQUEST',
+  AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' }],
+  KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+});
+const index = new UpdateTableCommand({
+  TableName,
+  GlobalSecondaryIndexUpdates: [
+    { Create: { IndexName: 'by-day', KeySchema: [{ AttributeName: 'day', KeyType: 'HASH' }], Projection: { ProjectionType: 'ALL' } } },
+  ],
+  AttributeDefinitions: [{ AttributeName: 'day', AttributeType: 'S' }],
+});
+const start = (options) => {
+  const twin = new Dynatwin({ clock: 'polling', conditions: 'aws', ...options });
+  return { twin, client: new DynamoDBClient(twin.clientConfig()) };
+};
+const describe = async (client) => (await client.send(new DescribeTableCommand({ TableName }))).Table;
+
+test('waiters are done with their first request', { timeout: 15_000 }, async () => {
+  const { twin, client } = start();
+  const { TableDescription } = await client.send(create);
+  assert.equal(TableDescription.TableStatus, 'CREATING');
+  await waitUntilTableExists({ client, maxWaitTime: 600 }, { TableName });
+  assert.ok(twin.clock.now() > new Date('2026-01-01T00:00:01Z'));
+  await client.send(new DeleteTableCommand({ TableName }));
+  await waitUntilTableNotExists({ client, maxWaitTime: 600 }, { TableName });
+  assert.deepEqual(twin.tables(), []);
+});
+
+test('an index is there when its table is described', async () => {
+  const { client } = start();
+  await client.send(create);
+  await describe(client);
+  await client.send(index);
+  const table = await describe(client);
+  assert.deepEqual([table.TableStatus, table.GlobalSecondaryIndexes[0].IndexStatus], ['ACTIVE', 'ACTIVE']);
+});
+
+test('one request is recorded, however long the transition takes', async () => {
+  const { twin, client } = start({ watch: true });
+  await client.send(create);
+  await describe(client);
+  assert.deepEqual(twin.requests().map(({ operation }) => operation), ['CreateTable', 'DescribeTable']);
+  assert.equal(twin.watched, true);
+});
+
+test('what never ends is answered as it is', async () => {
+  const { twin, client } = start({ conditions: { tableStatus: 86_400 } });
+  await client.send(create);
+  assert.equal((await describe(client)).TableStatus, 'CREATING');
+  assert.equal(twin.clock.now().toISOString(), '2026-01-01T01:00:00.000Z');
+});
+
+test('a frozen clock, and one that polling does not move, stand still', async () => {
+  const { twin, client } = start({ conditions: { tableStatus: 5 } });
+  await client.send(create);
+  twin.clock.freeze();
+  assert.equal((await describe(client)).TableStatus, 'CREATING');
+  twin.clock.unfreeze();
+  twin.clock.polling = false;
+  assert.equal((await describe(client)).TableStatus, 'CREATING');
+  assert.equal(twin.clock.now().toISOString(), '2026-01-01T00:00:00.000Z');
+  twin.reset({ all: true });
+  assert.equal(twin.clock.polling, true);
+});
+
+test('a settable clock starts without polling, and takes it on', async () => {
+  const { twin, client } = start({ clock: new Date('2030-01-01T00:00:00Z') });
+  assert.equal(twin.clock.polling, false);
+  await client.send(create);
+  assert.equal((await describe(client)).TableStatus, 'CREATING');
+  twin.clock.polling = true;
+  assert.equal((await describe(client)).TableStatus, 'ACTIVE');
+});
