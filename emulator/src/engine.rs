@@ -21,7 +21,7 @@ use crate::fault::{Faults, InvalidRule, Outage, ResponseEffects, Rule, RuleId};
 use crate::journal::End;
 use crate::operation::{self, Allowed, Operation};
 use crate::reclaim::{Reclaim, Reclaimer};
-use crate::storage::Scope;
+use crate::storage::{CommitSink, Replay, Scope};
 use crate::transfer::ObjectStore;
 use crate::value::Item;
 use crate::wire;
@@ -152,6 +152,59 @@ impl Engine {
     pub fn with_reclaimer(mut self, host: Arc<dyn Reclaim>) -> Engine {
         self.state.set_reclaimer(Reclaimer::new(host));
         self
+    }
+
+    /// Gives every change of the state from now on to a sink, as a commit that is appended before it is applied. `last` is the
+    /// sequence number of the last commit that the state has, 0 if it is new. No request may run meanwhile.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    /// use dynatwin_engine::storage::{AppendError, Commit, CommitSink};
+    ///
+    /// #[derive(Default)]
+    /// struct Memory(Mutex<Vec<Commit>>);
+    ///
+    /// impl CommitSink for Memory {
+    ///     fn append(&self, commit: &Commit) -> Result<(), AppendError> {
+    ///         self.0.lock().unwrap().push(commit.clone());
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let new = || {
+    ///     let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+    ///     Engine::new(Settings { clock, seed: 7, conditions, shared_db: false })
+    /// };
+    /// let (engine, memory) = (new(), Arc::new(Memory::default()));
+    /// engine.attach_sink(memory.clone(), 0);
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// let body = br#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+    ///     "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    ///     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}"#;
+    /// assert_eq!(engine.dispatch(&caller, "CreateTable", body).status, 200);
+    ///
+    /// let copy = new();
+    /// let mut replay = copy.replay();
+    /// memory.0.lock().unwrap().iter().try_for_each(|commit| replay.apply(commit)).unwrap();
+    /// replay.finish(copy.clock().now());
+    /// assert_eq!(copy.tables(&caller), ["tab"]);
+    /// ```
+    pub fn attach_sink(&self, sink: Arc<dyn CommitSink>, last: u64) {
+        self.state.catalog().log().attach(sink, last);
+    }
+
+    /// The sequence number of the last commit that was appended to the sink. An answer depends on no later one than this
+    /// after it was made: a transport that promises durability waits for that commit before it delivers the answer.
+    pub fn last_commit(&self) -> u64 {
+        self.state.catalog().log().last()
+    }
+
+    /// Begins to apply commits to the state, such as those that a sink has taken. No request may run meanwhile.
+    pub fn replay(&self) -> Replay<'_> {
+        Replay::new(self.state.catalog())
     }
 
     /// Whether a request may take long: a transport that serves other requests on the same thread carries it out on another.

@@ -11,7 +11,7 @@ use crate::clock::Moment;
 use crate::conditions::{Lag, Latency};
 use crate::fault::ResponseEffects;
 use crate::journal::Draft;
-use crate::storage::Scope;
+use crate::storage::{Scope, Token};
 
 /// One request's surroundings: who asks, when, of which engine, and what becomes of the answer.
 pub struct Context<'e> {
@@ -34,6 +34,8 @@ pub struct Context<'e> {
     done_at: Cell<Moment>,
     /// How long the request takes, and what each kilobyte adds; nothing if it takes no time.
     latency: Cell<Option<(Lag, Duration)>>,
+    /// The client token that the request has taken, and when its request is done: not yet known.
+    token: Cell<Option<Token>>,
     /// What the journal will hear of it; nothing while nobody watches.
     draft: Option<Box<RefCell<Draft>>>,
 }
@@ -65,7 +67,19 @@ impl<'e> Context<'e> {
             note: RefCell::default(),
             done_at: Cell::new(now),
             latency: Cell::new(None),
+            token: Cell::new(None),
         }
+    }
+
+    /// Notes the client token that the request has taken: its commit keeps the token.
+    pub fn take_token(&self, token: &str, fingerprint: u64) {
+        self.token
+            .set(Some(Token::new(&self.scope, token, fingerprint, self.now)));
+    }
+
+    /// The client token of the request, which is done at `done`.
+    pub(super) fn token(&self, done: Moment) -> Option<Token> {
+        self.token.get().map(|token| Token { done, ..token })
     }
 
     /// Lets the request take as long as its operation does.

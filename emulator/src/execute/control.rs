@@ -1,7 +1,6 @@
 //! The twin in the hands of its owner: what a test does to it, and no request of the API can.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
 use crate::conditions::{Conditions, Lag};
 use crate::journal::Metric;
-use crate::storage::{GlobalIndex, Region, Scope, Shape, Table};
+use crate::storage::{AppendError, GlobalIndex, Region, Scope, Table, TableSettings};
 use crate::value::Name;
 
 /// A control was told of a table or index that is not there; its text says which.
@@ -141,15 +140,21 @@ impl Controls<'_> {
 
     /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.
     pub fn reset(&self) {
-        self.state.clear();
+        // Refused by the log, everything stays.
+        let _ = self.state.clear(self.clock.now());
     }
 
     /// [Resets](Controls::reset) the twin to what it was made with: its clock and conditions too. Decisions begin anew with
     /// the seed. Time goes back to the clock's start, so no request should run meanwhile.
     pub fn reset_all(&self) {
         self.clock.restart();
-        self.state.set_conditions(self.state.initial_conditions());
-        self.state.clear();
+        let now = self.clock.now();
+        // Refused by the log, everything stays.
+        let _ = self
+            .state
+            .catalog()
+            .set_conditions(&self.state.initial_conditions(), now);
+        let _ = self.state.clear(now);
     }
 
     /// Does what is due.
@@ -170,7 +175,10 @@ impl Controls<'_> {
 
     /// Sets the conditions of all tables without their own.
     pub fn set_conditions(&self, conditions: Conditions) {
-        self.state.set_conditions(conditions);
+        let set = self.state.catalog().set_conditions(&conditions, self.clock.now());
+        if set.is_err() {
+            return;
+        }
         for (scope, region) in self.state.catalog().scopes() {
             let tables: Vec<_> = region.tables.read().values().cloned().collect();
             tables
@@ -183,7 +191,14 @@ impl Controls<'_> {
     /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
     pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
         let scope = self.scope(caller);
-        self.state.set_table_conditions(&scope, table, conditions);
+        let (name, now) = (Name::new(table), self.clock.now());
+        let set = self
+            .state
+            .catalog()
+            .set_table_conditions(&scope, &name, conditions.as_ref(), now);
+        if set.is_err() {
+            return;
+        }
         if let Some(found) = self.state.catalog().table(&scope, table) {
             self.tell(&found, &self.state.conditions_of(&scope, table));
         }
@@ -194,10 +209,11 @@ impl Controls<'_> {
     }
 
     /// Changes a table's shape, after what is due by now has happened under the old one.
-    fn reshape(&self, table: &Table, change: impl FnOnce(&mut Shape)) {
+    fn reshape(&self, table: &Table, change: impl FnOnce(&mut TableSettings)) {
         let now = self.clock.now();
         due::run_due(table, now);
-        let changed: Result<_, Infallible> = table.reshape(now, |shape| {
+        // Refused by the log, the table stays as it is.
+        let changed: Result<_, AppendError> = table.reshape(now, |shape| {
             change(shape);
             Ok(())
         });
@@ -207,17 +223,18 @@ impl Controls<'_> {
     /// Lets no write reach a global index from now on, until [`resume_index`](Controls::resume_index): it can be read, and
     /// stays as it is. What comes meanwhile waits in memory.
     pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
-        let (table, index) = self.index(caller, table, index)?;
+        let (table, _) = self.index(caller, table, index)?;
         let now = self.clock.now();
         due::run_due(&table, now);
-        index.pause(now);
+        // Refused by the log, the index stays as it is.
+        let _ = table.pause_index(&Name::new(index), true, now);
         Ok(())
     }
 
     /// Lets a paused index catch up, with all that would have reached it by now.
     pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
-        let (table, index) = self.index(caller, table, index)?;
-        index.resume();
+        let (table, _) = self.index(caller, table, index)?;
+        let _ = table.pause_index(&Name::new(index), false, self.clock.now());
         due::run_due(&table, self.clock.now());
         Ok(())
     }
@@ -269,7 +286,8 @@ impl Controls<'_> {
             return Ok(false);
         };
         for (first, last) in stream.open_tokens(now) {
-            table.split_stream(first + (last - first).div_ceil(2), now);
+            // Refused by the log, the shard stays as it is.
+            let _ = table.split_stream(first + (last - first).div_ceil(2), now);
         }
         Ok(true)
     }

@@ -5,7 +5,7 @@ use super::capacity;
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
-use crate::storage::{Contents, Due, Expiry, Partition, PendingTransaction, Shape, Table};
+use crate::storage::{Contents, Due, Expiry, Mutation, Partition, PendingTransaction, Shape, Table};
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
@@ -140,7 +140,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
             Due::PendingTransaction(at, key, PendingTransaction::Writes(new)) => {
                 change(table, shape, partition, contents, (key, new), Cause::Request, (at, now));
             }
-            Due::PendingTransaction(_, _, PendingTransaction::Checks) => {}
+            Due::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),
         }
     }
     partition.publish_due(contents);
@@ -201,11 +201,36 @@ fn change(
     (at, now): (Moment, Moment),
 ) {
     let old = contents.get(&key).cloned();
-    if old.is_some() || new.is_some() {
+    if old.is_none() && new.is_none() {
+        if cause == Cause::Request {
+            release(table, key, now);
+        }
+    } else {
         let mut change = Change::new(&shape.definition, key, old, new);
         change.cause = cause;
         change.due = Some(at);
-        partition.apply(contents, shape, &change, now);
+        let committed = table.log().begin_due(now, || {
+            let release = Mutation::ReleaseItem {
+                table: table.ordinal,
+                key: change.key.clone(),
+            };
+            let released = (cause == Cause::Request).then_some(release);
+            released
+                .into_iter()
+                .chain([Mutation::of_change(table.ordinal, &change)])
+                .collect()
+        });
+        partition.apply(&committed, contents, shape, &change);
+        drop(committed);
         capacity::resize(table, &change, now);
     }
+}
+
+/// Commits that a transaction holds an item no longer, and has not changed it. The partition has let go of it already.
+fn release(table: &Table, key: Key, now: Moment) {
+    let mutation = Mutation::ReleaseItem {
+        table: table.ordinal,
+        key,
+    };
+    drop(table.log().begin_due(now, || vec![mutation]));
 }

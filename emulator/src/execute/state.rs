@@ -1,21 +1,19 @@
 //! What the requests of an engine share.
 
-use std::collections::BTreeMap;
-
 use std::sync::Arc;
 
 use super::rates::Rates;
 use super::{Readers, Tokens};
 use crate::change::Change;
+use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
 use crate::journal::Journal;
 use crate::reclaim::Reclaimer;
-use crate::storage::{Catalog, Scope};
-use crate::sync::{AtomicBool, Ordering, RwLock};
+use crate::storage::{AppendError, Catalog, Scope};
+use crate::sync::{AtomicBool, Ordering};
 use crate::transfer::ObjectStore;
-use crate::value::Name;
 
 /// The tables of an engine, its dials and rules, and what it remembers.
 ///
@@ -30,15 +28,10 @@ use crate::value::Name;
 pub struct State {
     seed: u64,
     initial_conditions: Conditions,
-    conditions: RwLock<Conditions>,
-    table_conditions: RwLock<BTreeMap<(Scope, Name), Conditions>>,
     catalog: Catalog,
     faults: Faults,
     expressions: Cache,
-    tokens: Tokens,
     object_store: Option<Arc<dyn ObjectStore>>,
-    reclaimer: Reclaimer,
-    sliced: bool,
     decided: Ordinals,
     readers: Readers,
     journal: Journal,
@@ -52,15 +45,10 @@ impl State {
         State {
             seed,
             initial_conditions: conditions,
-            conditions: RwLock::new(conditions),
-            table_conditions: RwLock::default(),
-            catalog: Catalog::default(),
+            catalog: Catalog::new(&conditions),
             faults: Faults::new(seed),
             expressions: Cache::new(),
-            tokens: Tokens::default(),
             object_store: None,
-            reclaimer: Reclaimer::default(),
-            sliced: false,
             decided: Ordinals::default(),
             readers: Readers::default(),
             journal: Journal::default(),
@@ -101,27 +89,23 @@ impl State {
 
     /// Who frees what is large.
     pub fn reclaimer(&self) -> &Reclaimer {
-        &self.reclaimer
+        &self.catalog.host().reclaimer
     }
 
     /// Sets who frees what is large, of the tables that are made from now on.
     pub fn set_reclaimer(&mut self, reclaimer: Reclaimer) {
-        self.reclaimer = reclaimer;
+        self.catalog.host_mut().reclaimer = reclaimer;
     }
 
-    /// Whether a request makes only some of the deletions that are due: where time passes by itself.
-    pub fn is_sliced(&self) -> bool {
-        self.sliced
-    }
-
-    /// Sets that, for the tables that are made from now on.
+    /// Sets whether a request makes only some of the deletions that are due, where time passes by itself: of the tables that
+    /// are made from now on.
     pub fn set_sliced(&mut self, sliced: bool) {
-        self.sliced = sliced;
+        self.catalog.host_mut().sliced = sliced;
     }
 
     /// The client tokens.
     pub fn tokens(&self) -> &Tokens {
-        &self.tokens
+        self.catalog.tokens()
     }
 
     /// How often what has no other ordinal was decided.
@@ -161,7 +145,7 @@ impl State {
 
     /// The conditions of all tables without their own.
     pub fn conditions(&self) -> Conditions {
-        *self.conditions.read()
+        self.catalog.defaults().conditions()
     }
 
     /// The conditions that the twin was made with.
@@ -169,32 +153,14 @@ impl State {
         self.initial_conditions
     }
 
-    /// Notes the conditions of all tables without their own. Tables that stand are told by the caller.
-    pub fn set_conditions(&self, conditions: Conditions) {
-        *self.conditions.write() = conditions;
-    }
-
-    /// Notes the conditions of one table, or that it has none of its own. A table that stands is told by the caller.
-    pub fn set_table_conditions(&self, scope: &Scope, table: &str, conditions: Option<Conditions>) {
-        let name = (scope.clone(), Name::new(table));
-        match conditions {
-            Some(conditions) => drop(self.table_conditions.write().insert(name, conditions)),
-            None => drop(self.table_conditions.write().remove(&name)),
-        }
-    }
-
     /// The conditions that a table has of its own.
     pub fn own_conditions(&self, scope: &Scope, table: &str) -> Option<Conditions> {
-        let own = self.table_conditions.read();
-        if own.is_empty() {
-            return None;
-        }
-        own.get(&(scope.clone(), Name::new(table))).copied()
+        self.catalog.defaults().of_table(scope, table)
     }
 
     /// How many tables, there or not, have conditions of their own.
     pub fn count_own_conditions(&self) -> usize {
-        self.table_conditions.read().len()
+        self.catalog.defaults().count()
     }
 
     /// The conditions of a table.
@@ -203,14 +169,13 @@ impl State {
     }
 
     /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.
-    pub fn clear(&self) {
-        self.catalog.clear();
+    pub fn clear(&self, now: Moment) -> Result<(), AppendError> {
+        self.catalog.clear(now)?;
         self.faults.reset();
-        self.tokens.clear();
         self.decided.clear();
         self.readers.clear();
         self.journal.clear();
         self.rates.clear();
-        self.table_conditions.write().clear();
+        Ok(())
     }
 }

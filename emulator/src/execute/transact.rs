@@ -13,9 +13,10 @@ use super::trace;
 use super::write::{Write, note_limits};
 use crate::chance::{self, StableHash};
 use crate::change::Change;
+use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::error::{ApiError, CancellationReason, Detail, ErrorKind};
-use crate::storage::{PendingTransaction, Shape};
+use crate::storage::{Mutation, Origin, PendingTransaction, Shape};
 
 /// Carries out all writes or none, now or when [`Context::done_at`] says. An entry that could not be planned brings its error along: it cancels the transaction
 /// like one that fails now.
@@ -91,15 +92,15 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
     reserve(context, writes, &changes)?;
     context.tell(|draft| trace::wrote_all(draft, writes, changes.iter().map(|(_, _, change)| change)));
     let lands = context.now.plus(time_in_flight(context, writes));
+    let log = context.engine.catalog().log();
+    let committed = log.begin(context.now, Origin::Request, || {
+        mutations(context, writes, &changes, lands)
+    })?;
     if lands > context.now {
         for (at, applies, change) in &changes {
             let (_, guard, _, partition) = &mut locked[*at];
-            let then = if *applies {
-                PendingTransaction::Writes(change.new.clone())
-            } else {
-                PendingTransaction::Checks
-            };
-            partition.mark(guard, &change.key, lands, then);
+            let then = pending(*applies, change);
+            partition.mark(&committed, guard, &change.key, lands, then);
         }
         context.answer_at(lands);
         return Ok(changes.into_iter().map(|(_, _, change)| change).collect());
@@ -107,9 +108,10 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
     for (at, applies, change) in &changes {
         let (_, guard, shape, partition) = &mut locked[*at];
         if *applies {
-            partition.apply(guard, shape, change, context.now);
+            partition.apply(&committed, guard, shape, change);
         }
     }
+    drop(committed);
     for ((_, _, change), write) in changes.iter().zip(writes.iter().flatten()) {
         capacity::resize(&write.target.table, change, context.now);
     }
@@ -130,7 +132,43 @@ fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> R
     Ok(changes.into_iter().map(|(_, _, change)| change).collect())
 }
 
-/// Capacity for all writes or for none. Nothing can fail after it.
+/// What a transaction commits: its changes, or the holds on its items until it is carried out, and its client token.
+fn mutations(
+    context: &Context<'_>,
+    writes: &[Result<Write<'_>, ApiError>],
+    changes: &[(usize, bool, Change)],
+    lands: Moment,
+) -> Vec<Mutation> {
+    let in_flight = lands > context.now;
+    let mut mutations = Vec::with_capacity(changes.len() + 1);
+    for ((_, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
+        let table = write.target.table.ordinal;
+        if in_flight {
+            mutations.push(Mutation::HoldItem {
+                table,
+                key: change.key.clone(),
+                until: lands,
+                then: pending(*applies, change),
+            });
+        } else if *applies {
+            mutations.push(Mutation::of_change(table, change));
+        }
+    }
+    let token = context.token(lands);
+    mutations.extend(token.map(|token| Mutation::UseToken { token }));
+    mutations
+}
+
+/// What a transaction that takes time does to an item when it is carried out.
+fn pending(applies: bool, change: &Change) -> PendingTransaction {
+    if applies {
+        PendingTransaction::Writes(change.new.clone())
+    } else {
+        PendingTransaction::Checks
+    }
+}
+
+/// Capacity for all writes or for none. Only the log can refuse the transaction after it.
 fn reserve(
     context: &Context<'_>,
     writes: &[Result<Write<'_>, ApiError>],

@@ -11,7 +11,7 @@ use crate::expression::{Condition, Names, Update};
 use crate::key::{self, Key};
 use crate::limits;
 use crate::schema::{Definition, Index};
-use crate::storage::{Contents, Shape, Table};
+use crate::storage::{Contents, Mutation, Origin, Shape, Table};
 use crate::value::{AttributeValue, Item, Map, Picked};
 
 /// What a write does to its item.
@@ -311,9 +311,14 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         trace::wrote(draft, write, change.as_ref(), size);
     });
     // A change is large: it is returned where it is.
+    let mut refused = None;
     if let Ok(change) = &change {
         if write.changes(change) {
-            partition.apply(&mut guard, &shape, change, context.now);
+            let mutations = || vec![Mutation::of_change(table.ordinal, change)];
+            match table.log().begin(context.now, Origin::Request, mutations) {
+                Ok(committed) => partition.apply(&committed, &mut guard, &shape, change),
+                Err(error) => refused = Some(error),
+            }
         }
         drop(guard);
         if shape.keeps_past() {
@@ -326,5 +331,8 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
             shape.vectors[arm.index].drain_if_long(context.now);
         }
     }
-    change
+    match refused {
+        None => change,
+        Some(error) => Err(error.into()),
+    }
 }

@@ -11,7 +11,7 @@ use crate::error::{ApiError, ErrorKind, Violations, constraint};
 use crate::execute::Context;
 use crate::plan::{self, Target};
 use crate::schema::{BillingMode, Definition, Index, Throughput};
-use crate::storage::{Backup, BackupKind, Shape, Table};
+use crate::storage::{Backup, BackupKind, BackupRecord, Region, Shape, Table};
 use crate::value::Text;
 use crate::wire::object::Object;
 
@@ -93,11 +93,29 @@ pub fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Backup>, ApiError> {
     found.ok_or_else(|| ApiError::backup_not_found(arn))
 }
 
+/// The region of a backup, which may be another than the caller's.
+pub fn region(context: &Context<'_>, arn: &str) -> Option<Arc<Region>> {
+    let mut scope = context.scope.clone();
+    let own = context.engine.catalog().region(&scope);
+    let has_it = |region: &Arc<Region>| region.backups.get(arn, context.now).is_some();
+    if scope.region.is_empty() || own.as_ref().is_some_and(has_it) {
+        return own;
+    }
+    scope.region = arn::sub_resource(arn, "backup").map_or("", |place| place.region).into();
+    context.engine.catalog().region(&scope)
+}
+
 /// Makes a backup of a table as it is now, at a moment that is not before now.
-pub fn make(context: &Context<'_>, table: &Table, name: String, kind: BackupKind, created: Moment) -> Arc<Backup> {
+pub fn make(
+    context: &Context<'_>,
+    table: &Table,
+    name: String,
+    kind: BackupKind,
+    created: Moment,
+) -> Result<Arc<Backup>, ApiError> {
     let region = context.engine.catalog().region_or_new(&context.scope);
     let shape = table.shape();
-    let mut backup = Backup::new(table, name, kind, created, SYSTEM_TAIL);
+    let mut backup = BackupRecord::new(table, name, kind, created, SYSTEM_TAIL);
     if kind == BackupKind::System {
         let kept = u64::from(crate::limits::RECOVERY_DAYS) * 86_400;
         backup.expires = Some(backup.created.plus(Duration::from_secs(kept)));
@@ -108,15 +126,14 @@ pub fn make(context: &Context<'_>, table: &Table, name: String, kind: BackupKind
     if takes_time(&shape) {
         backup.available = backup.created.plus(TAKES);
     }
-    region.backups.insert(backup, context.now)
+    Ok(region.backups.create(table, backup, context.now)?)
 }
 
 /// Lets go of the backup that the service makes of a table that is being deleted.
-pub fn forget_system_backup(context: &Context<'_>, table: &Table) {
+pub fn forget_system_backup(context: &Context<'_>, table: &Table) -> Result<(), ApiError> {
     let region = context.engine.catalog().region_or_new(&context.scope);
-    region
-        .backups
-        .forget(|backup| backup.kind == BackupKind::System && backup.table_id == table.id);
+    let is_it = |backup: &Backup| backup.kind == BackupKind::System && backup.table_id == table.id;
+    Ok(region.backups.forget(context.now, is_it)?)
 }
 
 /// A backup's status when it is looked at.
@@ -187,7 +204,7 @@ fn features(object: &mut Object<'_>, backup: &Backup) {
     if backup.kind == BackupKind::User {
         let shape = &backup.snapshot.shape;
         indexes(&mut features, &shape.definition);
-        if let Some(stream) = &shape.stream {
+        if let Some(stream) = shape.stream_settings.as_ref().filter(|_| shape.has_stream()) {
             let mut description = features.object("StreamDescription");
             description.boolean("StreamEnabled", true);
             description.string("StreamViewType", stream.view.name());

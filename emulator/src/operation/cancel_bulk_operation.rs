@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         TransferKind::BulkPut,
         WORDS,
     )?;
-    transfer.cancel(context.now);
+    transfer.cancel(context.now)?;
     let mut answer = Object::open(out);
     answer.string("BulkOperationArn", &transfer.arn);
     answer.string(

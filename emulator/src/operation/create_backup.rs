@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let target = backups::backed_up_table(context, table)?;
     execute::run_due(&target.table, context.now);
     let name = request.backup_name.unwrap_or_default().to_string();
-    let backup = backups::make(context, &target.table, name, BackupKind::User, context.now);
+    let backup = backups::make(context, &target.table, name, BackupKind::User, context.now)?;
     let mut answer = Object::open(out);
     backups::details(&mut answer, &backup, "CREATING");
     answer.close();

@@ -17,9 +17,7 @@ use crate::error::ApiError;
 use crate::execute::Context;
 use crate::request::CreateTable;
 use crate::schema::{Definition, StreamView};
-use crate::storage::{
-    Attached, GlobalIndex, Recent, Region, Restored, Shape, Stream, StreamSettings, Table, VectorEntries,
-};
+use crate::storage::{Attached, Recent, Region, Restored, Table, TableIdentity, TableSettings, TableStream};
 use crate::value::Name;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -63,8 +61,8 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         attached,
         restored: None,
     };
-    let table = make(context, &region, name.clone(), definition, extras);
-    tables.insert(name, Arc::clone(&table));
+    let table = make(context, &region, name, definition, extras)?;
+    tables.insert(&table, context.now)?;
     drop(tables);
     description::table(
         out,
@@ -124,7 +122,7 @@ pub(super) fn make(
     name: Name,
     definition: Definition,
     extras: Extras,
-) -> Arc<Table> {
+) -> Result<Arc<Table>, ApiError> {
     let conditions = context.engine.conditions_of(&context.scope, &name);
     let seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
     // By account: the tables of others decide nothing.
@@ -134,15 +132,6 @@ pub(super) fn make(
     if extras.restored.is_some() {
         lag = Duration::try_from_secs_f64(lag.as_secs_f64() * RESTORE_TAKES).unwrap_or(lag);
     }
-    let reclaimer = context.engine.reclaimer();
-    let indexes = definition
-        .globals
-        .iter()
-        .map(|_| Arc::new(GlobalIndex::new(reclaimer.clone())));
-    let vectors = definition
-        .vectors
-        .iter()
-        .map(|_| Arc::new(VectorEntries::new(reclaimer.clone())));
     let arn = context.table_arn(&name);
     let active_at = context.now.plus(lag);
     let restored = extras.restored.map(|restored| Restored {
@@ -150,13 +139,10 @@ pub(super) fn make(
         ..restored
     });
     let fails_at = restored.as_ref().filter(|restored| restored.fails).map(|_| active_at);
-    let mut shape = Shape {
+    let mut settings = TableSettings {
         epoch: 1,
-        indexes: indexes.collect(),
-        vectors: vectors.collect(),
         definition: Arc::new(definition),
-        stream: None,
-        latest_stream: None,
+        stream_settings: None,
         time_to_live: None,
         time_to_live_changed: None,
         conditions,
@@ -167,32 +153,33 @@ pub(super) fn make(
         jobs: Vec::new(),
         recent: Recent::default(),
         recovery: None,
-        recovery_logs: None,
         restored: restored.map(Arc::new),
         attached: Arc::new(extras.attached),
     };
     if let Some(view) = extras.stream {
-        let stream = Stream::new(StreamSettings {
-            table: name.clone(),
-            table_arn: &arn,
-            key: shape.definition.key.clone(),
-            view,
+        settings.open_stream(TableStream {
             created: region.stream_label(&arn, context.now),
+            view,
             enabled_at: active_at,
-            seed,
-            starts: shape.shard_starts(context.now),
+            starts: settings.shard_starts(context.now),
+            end: None,
         });
-        region.add_stream(&shape.open_stream(stream));
     }
     let half = |which: u8| chance::decide(seed, "id", &[which], made);
-    let id = description::uuid(half(0), half(1));
-    let ordinal = context.engine.catalog().next_ordinal();
-    let table = Table::new(name, arn, id, ordinal, context.now, shape, reclaimer).sliced(context.engine.is_sliced());
+    let identity = TableIdentity {
+        scope: context.scope.clone(),
+        name,
+        arn,
+        id: description::uuid(half(0), half(1)),
+        ordinal: context.engine.catalog().next_ordinal(),
+        created: context.now,
+    };
+    let table = region.create_table(identity, settings, context.now)?;
     // Under the lock that whoever begins to watch takes after having said so.
     if context.engine.journal().is_asked() {
         table.watch_from_birth();
     }
-    Arc::new(table)
+    Ok(Arc::new(table))
 }
 
 /// `check` is named so that both halves of the validation can find it.

@@ -16,7 +16,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let backup = backups::find(context, arn)?;
     let now = context.now;
     let region = context.engine.catalog().region_or_new(&context.scope);
-    region.backups.remove(arn, |there| {
+    region.backups.remove(arn, now, |there| {
         let there = there.ok_or_else(|| ApiError::backup_not_found(arn))?;
         if there.kind == BackupKind::System {
             let end = there.expires.unwrap_or(now);

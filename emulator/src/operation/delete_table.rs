@@ -9,7 +9,7 @@ use crate::error::ApiError;
 use crate::execute::{self, Context};
 use crate::plan;
 use crate::request::TableOnly;
-use crate::storage::{BackupKind, Shape, Work};
+use crate::storage::{BackupKind, TableSettings, Work};
 use crate::value::Name;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         // It shows when the table is gone.
         let gone = shape.deleted_at.unwrap_or(now);
         let name = format!("{}$DeletedTableBackup", table.name);
-        backups::make(context, table, name, BackupKind::System, gone);
+        backups::make(context, table, name, BackupKind::System, gone)?;
     }
     description::table(out, "TableDescription", table, &shape, TableView::Deleted(now));
     if let Some(region) = context.engine.catalog().region(&context.scope) {
@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 }
 
 /// Refuses to delete a table while something else is being done to it.
-fn check_jobs(shape: &Shape, name: &Name, now: Moment) -> Result<(), ApiError> {
+fn check_jobs(shape: &TableSettings, name: &Name, now: Moment) -> Result<(), ApiError> {
     if shape.running(now).any(|job| job.index().is_some()) {
         return Err(ApiError::in_use(
             "Cannot delete table while indexes are being created, updated, or deleted.",

@@ -51,7 +51,7 @@ pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun
     let mut tables = object.list("TableDetails");
     let mut table = tables.object();
     table.string("TableName", &transfer.table_name);
-    table.string("TableId", &transfer.table_id.lock());
+    table.string("TableId", &transfer.table_id());
     table.close();
     tables.close();
     transfers::text(&mut object, "ClientToken", request.client_token.as_ref());

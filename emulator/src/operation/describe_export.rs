@@ -40,7 +40,7 @@ pub(super) fn describe(out: &mut Writer, transfer: &Transfer, now: Moment, begun
     object.string("ExportStatus", status);
     object.timestamp("StartTime", transfer.start);
     object.string("TableArn", &transfer.table_arn);
-    object.string("TableId", &transfer.table_id.lock());
+    object.string("TableId", &transfer.table_id());
     asked(&mut object, transfer, request);
     if status != "IN_PROGRESS" {
         outcome(&mut object, transfer, request, status);

@@ -26,7 +26,7 @@ pub(super) fn describe(out: &mut Writer, transfer: &Transfer, context: &Context<
     let mut object = answer.object("ImportTableDescription");
     let status = status(transfer, context, begun);
     head(&mut object, transfer, request, context, status);
-    let id = transfer.table_id.lock().clone();
+    let id = transfer.table_id();
     if !id.is_empty() {
         object.string("TableId", &id);
     }

@@ -36,11 +36,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     );
     let echoed = transfers::echoed(body, &["FilterSpecification", "IncrementalExportSpecification"]);
     let about = TransferRequest::Export(request.clone());
-    match transfers::begin(context, place, about, echoed, request.client_token.as_ref()) {
+    match transfers::begin(context, place, (about, body), echoed, request.client_token.as_ref())? {
         Start::Same(transfer) => describe_export::describe(out, &transfer, context.now, false),
         Start::Conflict => return Err(ApiError::export_conflict()),
         Start::New(transfer) => {
-            carry_out(context, &transfer, &request, &snapshot, span, &filter);
+            carry_out(context, &transfer, &request, &snapshot, span, &filter)?;
             describe_export::describe(out, &transfer, context.now, true);
         }
     }
@@ -196,16 +196,16 @@ fn carry_out(
     snapshot: &Snapshot,
     span: Span,
     filter: &lines::Filter<'_>,
-) {
+) -> Result<(), ApiError> {
     let end = transfers::end(context, &transfer.table_name, &transfer.arn);
     if let Some(failure) = context.job_failure() {
-        return transfer.finish(end, Some(failure), Counts::default());
+        return Ok(transfer.finish((context.now, end), Some(failure), Counts::default(), None)?);
     }
     let owned = |text: Option<&crate::value::Text>| text.map(std::string::ToString::to_string);
     let export = Export {
         arn: transfer.arn.clone(),
         table_arn: transfer.table_arn.clone(),
-        table_id: transfer.table_id.lock().clone(),
+        table_id: transfer.table_id(),
         start: transfer.start,
         end,
         span,
@@ -231,5 +231,5 @@ fn carry_out(
         bytes: billed_bytes,
         ..Counts::default()
     };
-    transfer.finish(end, written.err(), counts);
+    Ok(transfer.finish((context.now, end), written.err(), counts, None)?)
 }

@@ -46,11 +46,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         };
     }
     check_free(context, &name, &definition)?;
-    match transfers::begin(context, place, about, echoed, request.client_token.as_ref()) {
+    match transfers::begin(context, place, (about, body), echoed, request.client_token.as_ref())? {
         Start::Same(transfer) => describe_import::describe(out, &transfer, context, false),
         Start::Conflict => return Err(ApiError::import_conflict()),
         Start::New(transfer) => {
-            carry_out(context, &transfer, &request, &table, definition);
+            carry_out(context, &transfer, &request, &table, definition)?;
             describe_import::describe(out, &transfer, context, true);
         }
     }
@@ -186,63 +186,74 @@ fn carry_out(
     request: &ImportTable,
     table: &CreateTable,
     definition: Definition,
-) {
+) -> Result<(), ApiError> {
     let end = transfers::end(context, &transfer.table_name, &transfer.arn);
     let mut counts = Counts::default();
-    let failure = import(context, transfer, (request, table), definition, end, &mut counts).err();
-    transfer.finish(end, failure, counts);
+    let imported = import(context, (request, table), definition, end, &mut counts)?;
+    let table_id = imported.as_ref().map(|made| made.table.id.as_str()).ok();
+    let failure = imported
+        .as_ref()
+        .map_or_else(|failure| Some(failure.clone()), |made| made.failure.clone());
+    Ok(transfer.finish((context.now, end), failure, counts, table_id)?)
 }
 
+/// A table that was imported, and what was wrong with some of its items.
+struct Imported {
+    table: Arc<Table>,
+    failure: Option<Failure>,
+}
+
+/// Makes the table. The inner error is the import's outcome, the outer one the request's.
 fn import(
     context: &Context<'_>,
-    transfer: &Transfer,
     (request, table): (&ImportTable, &CreateTable),
     definition: Definition,
     end: Moment,
     counts: &mut Counts,
-) -> Result<(), Failure> {
+) -> Result<Result<Imported, Failure>, ApiError> {
     if let Some(failure) = context.job_failure() {
-        return Err(failure);
+        return Ok(Err(failure));
     }
     let mut items: Vec<(Key, Item)> = Vec::new();
     let source = source(request, &definition);
-    counts.bytes = transfers::object_store(context)?.read(&source, &mut |record: Record| {
+    let mut take = |record: Record| {
         counts.processed += 1;
         match record.read.ok().and_then(|record| item(&definition, record)) {
             Some(item) => items.push(item),
             None => counts.failed += 1,
         }
-    })?;
+    };
+    let read = transfers::object_store(context).and_then(|object_store| object_store.read(&source, &mut take));
+    match read {
+        Ok(bytes) => counts.bytes = bytes,
+        Err(failure) => return Ok(Err(failure)),
+    }
     counts.written = items.len() as u64;
     let name = table.table_name.clone().unwrap_or_default();
     let region = context.engine.catalog().region_or_new(&context.scope);
-    let made = create_table::make(context, &region, name.clone(), definition, Extras::default());
-    made.fill(items, context.now);
+    let made = create_table::make(context, &region, name.clone(), definition, Extras::default())?;
+    made.fill(items, context.now)?;
     if made.shape().active_at < end {
         // The table is there when its items are.
-        let until: Result<_, std::convert::Infallible> = made.reshape(context.now, |shape| {
-            shape.active_at = end;
-            Ok(())
-        });
-        drop(until);
+        made.reshape(context.now, |settings| {
+            settings.active_at = end;
+            Ok::<(), ApiError>(())
+        })?;
     }
     let mut tables = region.tables.write();
     if check_free_of(tables.get(&name), context.now).is_err() {
-        return Err(Failure {
+        return Ok(Err(Failure {
             code: "TableAlreadyExists",
             message: format!("Table already exists: {name}"),
-        });
+        }));
     }
-    transfer.table_id.lock().clone_from(&made.id);
-    tables.insert(name, made);
+    tables.insert(&made, context.now)?;
     drop(tables);
-    if counts.failed == 0 {
-        return Ok(());
-    }
-    Err(Failure {
+    let failure = (counts.failed > 0).then(|| Failure {
         code: "ItemValidationError",
         message: "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details.".to_owned(),
-    })
+    });
+    Ok(Ok(Imported { table: made, failure }))
 }
 
 fn check_free_of(there: Option<&Arc<Table>>, now: Moment) -> Result<(), ()> {

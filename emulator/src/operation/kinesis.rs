@@ -9,7 +9,7 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Context;
 use crate::plan;
 use crate::request::{KinesisConfiguration, KinesisDestination};
-use crate::storage::{Attached, Destination, Shape, Stage, Table};
+use crate::storage::{Attached, Destination, Stage, Table, TableSettings};
 use crate::value::Text;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -56,7 +56,7 @@ pub fn not_in_state(why: impl std::fmt::Display) -> ApiError {
 pub fn change(
     context: &Context<'_>,
     name: &str,
-    change: impl FnOnce(&Table, &Shape) -> Result<Destination, ApiError>,
+    change: impl FnOnce(&Table, &TableSettings) -> Result<Destination, ApiError>,
 ) -> Result<Destination, ApiError> {
     let target = plan::sub_resource(context, name)?;
     let table = &target.table;

@@ -8,7 +8,7 @@ use crate::error::{ApiError, ErrorKind, Violations, constraint};
 use crate::execute::{Context, Target};
 use crate::plan;
 use crate::request::ResourcePolicy;
-use crate::storage::{Policy, Revision, Shape, Stage};
+use crate::storage::{Policy, Revision, Stage, TableSettings};
 
 /// Measured: a change shows after 1 to 2.7 s.
 const CHANGING: f64 = 0.33;
@@ -149,7 +149,7 @@ fn check_expected(expected: Option<&str>, current: Option<&Revision>, resource: 
 
 /// Changes take their time, and the next one has to wait for longer than that.
 fn check_turn(
-    shape: &Shape,
+    shape: &TableSettings,
     last: Option<&Policy>,
     resource: &Resource<'_>,
     context: &Context<'_>,

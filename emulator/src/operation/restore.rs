@@ -244,15 +244,15 @@ pub fn make(
 ) -> Result<(), ApiError> {
     let region = context.engine.catalog().region_or_new(&context.scope);
     check_target(context, &region, name)?;
-    let table = create_table::make(context, &region, name.clone(), definition, Extras::of(restored));
+    let table = create_table::make(context, &region, name.clone(), definition, Extras::of(restored))?;
     let items = items.iter().flat_map(Items::iter);
-    table.fill(items.map(|(key, item)| (key.clone(), item.clone())), context.now);
+    table.fill(items.map(|(key, item)| (key.clone(), item.clone())), context.now)?;
     let mut tables = region.tables.write();
     // Another request may have made a table of this name meanwhile.
     check_named(context, tables.get(name))?;
     create_table::check_quota(context, name, &table.shape().definition, &tables)?;
     claim(&table)?;
-    tables.insert(name.clone(), Arc::clone(&table));
+    tables.insert(&table, context.now)?;
     drop(tables);
     description::table(
         out,

@@ -6,7 +6,7 @@ use super::{arn, backups, restore};
 use crate::error::{ApiError, Violations};
 use crate::execute::Context;
 use crate::request::RestoreTableFromBackup;
-use crate::storage::{Backup, Restored, Scope};
+use crate::storage::{Backup, Restored};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -35,7 +35,9 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     };
     let items = backup.snapshot.items();
     restore::make(context, out, (&target, definition), &items, restored, |table| {
-        if backup.claim(context.now, table.shape().active_at) {
+        let region = backups::region(context, arn);
+        let claimed = region.map(|region| region.backups.claim(&backup, context.now, table.shape().active_at));
+        if claimed.transpose()?.unwrap_or(false) {
             return Ok(());
         }
         let state = "Backup is being used to restore another table";
@@ -45,15 +47,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 
 /// The backup, which may be of another region.
 fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Backup>, ApiError> {
-    let found = backups::find(context, arn);
-    if found.is_ok() || context.scope.region.is_empty() {
-        return found;
-    }
-    let elsewhere = Scope {
-        account: context.scope.account.clone(),
-        region: arn::sub_resource(arn, "backup").map_or("", |place| place.region).into(),
-    };
-    let region = context.engine.catalog().region(&elsewhere);
+    let region = backups::region(context, arn);
     region
         .and_then(|region| region.backups.get(arn, context.now))
         .ok_or_else(|| ApiError::backup_not_found(arn))

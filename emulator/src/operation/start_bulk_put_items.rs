@@ -30,11 +30,11 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
     let place = (table.name.clone(), table.arn.clone(), table.id.clone());
     let echoed = transfers::echoed(body, &["InputS3Configuration", "OutputS3Configuration"]);
     let about = TransferRequest::BulkPut(request.clone());
-    match transfers::begin(context, place, about, echoed, request.client_token.as_ref()) {
+    match transfers::begin(context, place, (about, body), echoed, request.client_token.as_ref())? {
         Start::Same(transfer) => describe_bulk_operation::describe(out, &transfer, context.now, false),
         Start::Conflict => return Err(ApiError::idempotent_mismatch()),
         Start::New(transfer) => {
-            carry_out(context, &transfer, &request, &target);
+            carry_out(context, &transfer, &request, &target)?;
             describe_bulk_operation::describe(out, &transfer, context.now, true);
         }
     }
@@ -132,7 +132,12 @@ fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
 }
 
 /// Reads the records and writes their items. What becomes of it shows when it is done; the items are there before.
-fn carry_out(context: &Context<'_>, transfer: &Transfer, request: &StartBulkPutItems, target: &Target) {
+fn carry_out(
+    context: &Context<'_>,
+    transfer: &Transfer,
+    request: &StartBulkPutItems,
+    target: &Target,
+) -> Result<(), ApiError> {
     let mut load = BulkLoad {
         context,
         target,
@@ -144,7 +149,7 @@ fn carry_out(context: &Context<'_>, transfer: &Transfer, request: &StartBulkPutI
     let failure = load.run(transfer, request).err();
     let end = transfers::end(context, &transfer.table_name, &transfer.arn);
     let end = end.max(load.paced(request.max_write_request_units));
-    transfer.finish(end, failure, load.counts);
+    Ok(transfer.finish((context.now, end), failure, load.counts, None)?)
 }
 
 /// Write units a second that a bulk operation is let have: what was asked for at most, and no more than the table serves.

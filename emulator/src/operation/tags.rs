@@ -11,7 +11,7 @@ use crate::error::{ApiError, ErrorKind};
 use crate::execute::Context;
 use crate::limits;
 use crate::request::Tag;
-use crate::storage::{Shape, Table};
+use crate::storage::{Table, TableSettings};
 use crate::value::Text;
 
 /// Tags, in the order given.
@@ -100,8 +100,8 @@ pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<Reso
 pub fn table(context: &Context<'_>, resource: &Resource<'_>) -> Result<Arc<Table>, ApiError> {
     context.judge_control(resource.table)?;
     let now = context.now;
-    let appears = |shape: &Shape| now.plus(APPEARS) >= shape.active_at && !shape.is_restoring(now);
-    let there = |shape: &Shape| appears(shape) && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));
+    let appears = |shape: &TableSettings| now.plus(APPEARS) >= shape.active_at && !shape.is_restoring(now);
+    let there = |shape: &TableSettings| appears(shape) && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));
     let found = context.engine.catalog().table(&context.scope, resource.table);
     found
         .filter(|table| table.arn == resource.table_arn() && there(&table.shape()))
@@ -115,7 +115,7 @@ pub fn table(context: &Context<'_>, resource: &Resource<'_>) -> Result<Arc<Table
 }
 
 /// The tags of a table, or of its stream with this label. Those a table was made with show when it is.
-pub fn of<'s>(shape: &'s Shape, stream: Option<&str>, now: Moment) -> &'s [(String, String)] {
+pub fn of<'s>(shape: &'s TableSettings, stream: Option<&str>, now: Moment) -> &'s [(String, String)] {
     match stream {
         None if now < shape.active_at => &[],
         None => &shape.definition.tags,
@@ -170,6 +170,6 @@ pub fn change(
 }
 
 /// Whether the last change of a table's tags is still on its way.
-pub fn are_settling(shape: &Shape, now: Moment) -> bool {
+pub fn are_settling(shape: &TableSettings, now: Moment) -> bool {
     shape.conditions.table_status != Lag::None && shape.recent.tags.is_some_and(|last| last.plus(SETTLES) > now)
 }

@@ -48,8 +48,12 @@ pub fn begin(
 ) -> Result<Attempt, ApiError> {
     let Some(token) = token else { return Ok(Attempt::First) };
     let tokens = context.engine.tokens();
-    match tokens.begin(&context.scope, token, fingerprint(), context.now) {
-        Known::New => Ok(Attempt::First),
+    let fingerprint = fingerprint();
+    match tokens.begin(&context.scope, token, fingerprint, context.now) {
+        Known::New => {
+            context.take_token(token, fingerprint);
+            Ok(Attempt::First)
+        }
         Known::Done => Ok(Attempt::Again),
         Known::Running => Err(ApiError::transaction_in_progress()),
         Known::Mismatch => Err(ApiError::idempotent_mismatch()),

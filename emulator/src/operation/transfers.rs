@@ -10,7 +10,7 @@ use crate::clock::Moment;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::Context;
 use crate::request::S3BucketSource;
-use crate::storage::{StartOutcome, Transfer, TransferKind, TransferRequest};
+use crate::storage::{StartOutcome, Transfer, TransferKind, TransferRecord, TransferRequest};
 use crate::transfer::{Compression, Failure, ObjectStore};
 use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
@@ -56,10 +56,10 @@ pub enum Start {
 pub fn begin(
     context: &Context<'_>,
     (name, table_arn, table_id): (Name, String, String),
-    about: TransferRequest,
+    (about, body): (TransferRequest, &[u8]),
     echoed: Vec<(&'static str, String)>,
     token: Option<&Text>,
-) -> Start {
+) -> Result<Start, ApiError> {
     let kind = about.kind();
     let region = context.engine.catalog().region_or_new(&context.scope);
     let taken = |arn: &str| region.transfers.has(kind, arn);
@@ -70,10 +70,16 @@ pub fn begin(
         TransferRequest::BulkPut(request) => format!("{request:?}"),
     };
     let fingerprint = StableHash::new(0).bytes(asked.as_bytes()).finish();
-    let mut transfer = Transfer::new(arn, (name, table_arn, table_id), about);
-    transfer.echoed = echoed;
-    transfer.start = context.now;
-    transfer.token = token.map(|token| (token.to_string(), fingerprint));
+    let record = TransferRecord {
+        arn,
+        table_name: name,
+        table_arn,
+        about,
+        body: body.to_vec(),
+        echoed,
+        start: context.now,
+        token: token.map(|token| (token.to_string(), fingerprint)),
+    };
     let holds = |there: &Transfer| match kind {
         // An import's token holds only while it goes on.
         TransferKind::Import => context.now < there.progress().end,
@@ -84,11 +90,11 @@ pub fn begin(
                     .plus(Duration::from_secs(crate::limits::TRANSFER_TOKEN_SECONDS))
         }
     };
-    match region.transfers.begin(transfer, holds) {
+    Ok(match region.transfers.begin(record, table_id, holds)? {
         StartOutcome::New(transfer) => Start::New(transfer),
         StartOutcome::Same(transfer) => Start::Same(transfer),
         StartOutcome::Other => Start::Conflict,
-    }
+    })
 }
 
 /// When a transfer that is asked for now is done.
@@ -312,7 +318,7 @@ fn is_listed(context: &Context<'_>, transfer: &Transfer, table_arn: Option<&str>
     }
     let is_export = transfer.about.kind() == TransferKind::Export;
     let there = || context.engine.catalog().table(&context.scope, &transfer.table_name);
-    !is_export || there().is_some_and(|table| table.id == *transfer.table_id.lock())
+    !is_export || there().is_some_and(|table| table.id == transfer.table_id())
 }
 
 /// The token that goes on behind something: its id in hexadecimal.

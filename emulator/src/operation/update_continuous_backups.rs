@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         Ok(())
     })?;
     if shape.deleted_at.is_some() && !enabled {
-        backups::forget_system_backup(context, &target.table);
+        backups::forget_system_backup(context, &target.table)?;
     }
     describe_continuous_backups::describe(out, &shape, now);
     Ok(())

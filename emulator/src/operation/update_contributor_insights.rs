@@ -9,7 +9,7 @@ use crate::execute::Context;
 use crate::limits;
 use crate::request::ContributorInsights;
 use crate::schema::KeySchema;
-use crate::storage::{Insights, Shape, Stage};
+use crate::storage::{Insights, Stage, TableSettings};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -100,7 +100,12 @@ fn check_members(request: &ContributorInsights) -> Result<bool, ApiError> {
     Ok(action == Some("ENABLE"))
 }
 
-fn check_states(shape: &Shape, stage: Stage, index: Option<&str>, context: &Context<'_>) -> Result<(), ApiError> {
+fn check_states(
+    shape: &TableSettings,
+    stage: Stage,
+    index: Option<&str>,
+    context: &Context<'_>,
+) -> Result<(), ApiError> {
     let stands = stage == Stage::Standing || shape.lingers(context.now, check::LINGERS);
     let what = if !stands {
         "TableStatus"
@@ -120,7 +125,7 @@ fn rules_are_full(context: &Context<'_>, key: &KeySchema) -> bool {
         return false;
     };
     let tables: Vec<_> = region.tables.read().values().cloned().collect();
-    let rules = |shape: &Shape| -> usize {
+    let rules = |shape: &TableSettings| -> usize {
         let of = |insights: &Insights| {
             let key = insights
                 .index

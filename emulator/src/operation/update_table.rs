@@ -22,7 +22,7 @@ use crate::execute::{self, Context};
 use crate::plan;
 use crate::request::UpdateTable;
 use crate::schema::Definition;
-use crate::storage::{Job, Shape, Table, Work};
+use crate::storage::{Job, Table, TableSettings, Work};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
@@ -51,7 +51,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
             account::check_change(context, others, &was, &shape.definition)
         })
     })?;
-    let shape = backfill::run(context, table, shape);
+    let shape = backfill::run(context, table, shape)?;
     let look = TableView::Updated(context.now);
     description::table(out, "TableDescription", table, &shape, look);
     Ok(())
@@ -61,7 +61,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
 struct TableUpdate<'e> {
     context: &'e Context<'e>,
     table: &'e Table,
-    shape: &'e mut Shape,
+    shape: &'e mut TableSettings,
     request: &'e UpdateTable,
 }
 

@@ -193,7 +193,7 @@ impl Prepared {
             } => {
                 let columns = columns.as_ref().map(|(drafted, names)| {
                     let projection = drafted.projection()?;
-                    Ok(Columns { projection, names })
+                    Ok::<_, ApiError>(Columns { projection, names })
                 });
                 let select = Select {
                     columns: columns.transpose()?,

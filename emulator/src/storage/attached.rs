@@ -13,7 +13,7 @@ use crate::value::{Name, Text};
 const LINGERS: Duration = Duration::from_mins(5);
 
 /// Everything that hangs on a table.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attached {
     /// Kinesis destinations, one a stream, in the order in which they came.
     pub destinations: Vec<Destination>,

@@ -1,10 +1,12 @@
 //! Backups: snapshots that outlive their tables.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
+use super::catalog::Scope;
 use super::census::Count;
+use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
 use super::snapshot::Snapshot;
 use super::table::Table;
 use crate::clock::Moment;
@@ -30,9 +32,9 @@ impl BackupKind {
     }
 }
 
-/// A backup.
-#[derive(Debug)]
-pub struct Backup {
+/// A backup, without what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupRecord {
     /// Its ARN: the table's, and an id that begins with the moment it was made.
     pub arn: String,
     /// Its name, which others may have as well.
@@ -53,21 +55,17 @@ pub struct Backup {
     pub table_arn: String,
     /// When the table was created.
     pub table_created: Moment,
-    /// The table.
-    pub snapshot: Snapshot,
     /// How much the table's descriptions said was in it.
     pub count: Count,
-    /// Until when a table is being restored from it.
-    restoring: Mutex<Moment>,
 }
 
-impl Backup {
+impl BackupRecord {
     /// A backup of a table as it is now, made at `created`, with this end of its id.
-    pub fn new(table: &Table, name: String, kind: BackupKind, created: Moment, tail: u32) -> Backup {
+    pub fn new(table: &Table, name: String, kind: BackupKind, created: Moment, tail: u32) -> BackupRecord {
         // The id says milliseconds, and the moment is the id's.
         let millis = created.micros().div_euclid(1000);
         let created = Moment::from_micros(millis * 1000);
-        Backup {
+        BackupRecord {
             arn: format!("{}/backup/{millis:014}-{tail:08x}", table.arn),
             name,
             kind,
@@ -79,11 +77,30 @@ impl Backup {
             table_arn: table.arn.clone(),
             table_created: table.created,
             count: table.census(&table.shape(), created).table,
-            snapshot: table.snapshot().without_past(),
-            restoring: Mutex::new(Moment::FIRST),
         }
     }
+}
 
+/// A backup.
+#[derive(Debug)]
+pub struct Backup {
+    /// Everything about it but the table.
+    pub record: BackupRecord,
+    /// The table.
+    pub snapshot: Snapshot,
+    /// Until when a table is being restored from it.
+    restoring: Mutex<Moment>,
+}
+
+impl Deref for Backup {
+    type Target = BackupRecord;
+
+    fn deref(&self) -> &BackupRecord {
+        &self.record
+    }
+}
+
+impl Backup {
     /// Whether it can be seen at `now`.
     pub fn is_there(&self, now: Moment) -> bool {
         self.created <= now && self.expires.is_none_or(|end| now < end)
@@ -94,19 +111,14 @@ impl Backup {
         *self.restoring.lock() > now
     }
 
-    /// Takes the backup for a restore that ends at `until`; says whether it was free.
-    pub fn claim(&self, now: Moment, until: Moment) -> bool {
-        let mut restoring = self.restoring.lock();
-        let free = *restoring <= now;
-        if free {
-            *restoring = until;
-        }
-        free
+    /// Until when a table is being restored from it.
+    pub fn restored_until(&self) -> Moment {
+        *self.restoring.lock()
     }
 
-    /// Lets go of a claim whose restore came to nothing.
-    pub fn release(&self) {
-        *self.restoring.lock() = Moment::FIRST;
+    /// Notes until when a table is being restored from it.
+    pub(super) fn set_claim(&self, _: &Committed<'_>, until: Moment) {
+        *self.restoring.lock() = until;
     }
 }
 
@@ -118,49 +130,143 @@ fn place(arn: &str) -> Place {
     (id.to_owned(), arn.to_owned())
 }
 
+type ByPlace = BTreeMap<Place, Arc<Backup>>;
+
 /// The backups of an account in a region.
-#[derive(Debug, Default)]
-pub struct Backups(RwLock<BTreeMap<Place, Arc<Backup>>>);
+#[derive(Debug)]
+pub struct Backups {
+    scope: Scope,
+    log: Arc<CommitLog>,
+    by_place: RwLock<ByPlace>,
+}
 
 impl Backups {
-    /// Keeps a backup, and lets go of those that have expired.
-    pub fn insert(&self, backup: Backup, now: Moment) -> Arc<Backup> {
-        let backup = Arc::new(backup);
-        let mut backups = self.0.write();
+    pub(super) fn new(scope: Scope, log: Arc<CommitLog>) -> Backups {
+        Backups {
+            scope,
+            log,
+            by_place: RwLock::default(),
+        }
+    }
+
+    /// Makes a backup of a table as it is, and lets go of those that have expired.
+    pub fn create(&self, table: &Table, record: BackupRecord, now: Moment) -> Result<Arc<Backup>, AppendError> {
+        let guards = table.read_all();
+        let mut backups = self.by_place.write();
+        let committed = self.log.begin(now, Origin::Request, || {
+            vec![Mutation::CreateBackup {
+                scope: self.scope.clone(),
+                table: table.ordinal,
+                record: Box::new(record.clone()),
+            }]
+        })?;
         backups.retain(|_, there| there.expires.is_none_or(|end| now < end));
-        backups.insert(place(&backup.arn), Arc::clone(&backup));
-        backup
+        Ok(insert(&committed, &mut backups, record, table.snapshot_of(&guards)))
+    }
+
+    /// Replays the creation of a backup.
+    pub(super) fn replay_create(&self, committed: &Committed<'_>, table: &Table, record: BackupRecord) {
+        let snapshot = table.snapshot();
+        insert(committed, &mut self.by_place.write(), record, snapshot);
     }
 
     /// Whether an ARN is taken.
     pub fn has(&self, arn: &str) -> bool {
-        self.0.read().contains_key(&place(arn))
+        self.by_place.read().contains_key(&place(arn))
     }
 
     /// The backup of this ARN.
     pub fn get(&self, arn: &str, now: Moment) -> Option<Arc<Backup>> {
-        let backups = self.0.read();
+        let backups = self.by_place.read();
         backups.get(&place(arn)).filter(|backup| backup.is_there(now)).cloned()
     }
 
     /// Removes a backup if `check` lets it.
-    pub fn remove<E>(&self, arn: &str, check: impl FnOnce(Option<&Arc<Backup>>) -> Result<(), E>) -> Result<(), E> {
-        let mut backups = self.0.write();
+    pub fn remove<E: From<AppendError>>(
+        &self,
+        arn: &str,
+        now: Moment,
+        check: impl FnOnce(Option<&Arc<Backup>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut backups = self.by_place.write();
         check(backups.get(&place(arn)))?;
-        backups.remove(&place(arn));
+        let committed = self.log.begin(now, Origin::Request, || vec![self.deletion(arn)])?;
+        delete(&committed, &mut backups, arn);
         Ok(())
     }
 
-    /// Lets go of all that `matches` picks.
-    pub fn forget(&self, matches: impl Fn(&Backup) -> bool) {
-        self.0.write().retain(|_, backup| !matches(backup));
+    fn deletion(&self, arn: &str) -> Mutation {
+        Mutation::DeleteBackup {
+            scope: self.scope.clone(),
+            arn: arn.to_owned(),
+        }
+    }
+
+    /// Replays the deletion of a backup.
+    pub(super) fn replay_remove(&self, committed: &Committed<'_>, arn: &str) {
+        delete(committed, &mut self.by_place.write(), arn);
+    }
+
+    /// Removes all that `matches` picks.
+    pub fn forget(&self, now: Moment, matches: impl Fn(&Backup) -> bool) -> Result<(), AppendError> {
+        let mut backups = self.by_place.write();
+        let found: Vec<String> = backups
+            .values()
+            .filter(|backup| matches(backup))
+            .map(|backup| backup.arn.clone())
+            .collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        let committed = self.log.begin(now, Origin::Request, || {
+            found.iter().map(|arn| self.deletion(arn)).collect()
+        })?;
+        found.iter().for_each(|arn| delete(&committed, &mut backups, arn));
+        Ok(())
+    }
+
+    /// Takes a backup for a restore that ends at `until`; says whether it was free.
+    pub fn claim(&self, backup: &Backup, now: Moment, until: Moment) -> Result<bool, AppendError> {
+        // Claims take turns.
+        let _backups = self.by_place.write();
+        if backup.is_restoring(now) {
+            return Ok(false);
+        }
+        let committed = self.log.begin(now, Origin::Request, || {
+            vec![Mutation::ClaimBackup {
+                scope: self.scope.clone(),
+                arn: backup.arn.clone(),
+                until,
+            }]
+        })?;
+        backup.set_claim(&committed, until);
+        Ok(true)
+    }
+
+    /// The backup of this ARN, whether or not it can be seen.
+    pub(super) fn find(&self, arn: &str) -> Option<Arc<Backup>> {
+        self.by_place.read().get(&place(arn)).cloned()
     }
 
     /// The first `most` backups behind `start`, oldest first, that `matches` picks.
     pub fn list(&self, start: Option<&str>, most: usize, matches: impl Fn(&Backup) -> bool) -> Vec<Arc<Backup>> {
         let lower = start.map_or(Bound::Unbounded, |start| Bound::Excluded(place(start)));
-        let backups = self.0.read();
+        let backups = self.by_place.read();
         let found = backups.range((lower, Bound::Unbounded)).map(|(_, backup)| backup);
         found.filter(|backup| matches(backup)).take(most).cloned().collect()
     }
+}
+
+fn insert(_: &Committed<'_>, backups: &mut ByPlace, record: BackupRecord, snapshot: Snapshot) -> Arc<Backup> {
+    let backup = Arc::new(Backup {
+        record,
+        snapshot: snapshot.without_past(),
+        restoring: Mutex::new(Moment::FIRST),
+    });
+    backups.insert(place(&backup.arn), Arc::clone(&backup));
+    backup
+}
+
+fn delete(_: &Committed<'_>, backups: &mut ByPlace, arn: &str) {
+    backups.remove(&place(arn));
 }

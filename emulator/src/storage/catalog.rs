@@ -1,7 +1,7 @@
 //! All tables, by account and region, then by name.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,17 +11,22 @@ use rustc_hash::FxBuildHasher;
 
 use super::agenda::Agenda;
 use super::backup::Backups;
+use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
+use super::defaults::Defaults;
+use super::settings::TableSettings;
 use super::stream::Stream;
-use super::table::Table;
+use super::table::{Host, Table, TableIdentity};
+use super::tokens::Tokens;
 use super::transfers::Transfers;
 use crate::caller::Caller;
 use crate::chance::StableHash;
 use crate::clock::Moment;
-use crate::sync::{AtomicU64, Hint, Ordering, RwLock};
+use crate::conditions::Conditions;
+use crate::sync::{AtomicU64, Hint, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::Name;
 
 /// Whose tables: an account's in a region.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
     /// What separates the accounts: the access key, or nothing if all share one.
     pub account: CompactString,
@@ -45,32 +50,130 @@ impl Scope {
     }
 }
 
-/// The tables of an account in a region.
+/// The tables of a region by name, in the order in which ListTables names them.
 #[derive(Debug, Default)]
+pub struct Tables(RwLock<BTreeMap<Name, Arc<Table>>>);
+
+/// The tables of a region, locked for writing.
+pub struct TablesGuard<'t>(RwLockWriteGuard<'t, BTreeMap<Name, Arc<Table>>>);
+
+impl Deref for TablesGuard<'_> {
+    type Target = BTreeMap<Name, Arc<Table>>;
+
+    fn deref(&self) -> &BTreeMap<Name, Arc<Table>> {
+        &self.0
+    }
+}
+
+impl Tables {
+    /// Locks for reading.
+    pub fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Name, Arc<Table>>> {
+        self.0.read()
+    }
+
+    /// Locks for writing.
+    pub fn write(&self) -> TablesGuard<'_> {
+        TablesGuard(self.0.write())
+    }
+}
+
+impl TablesGuard<'_> {
+    /// Lists a table under its name.
+    pub fn insert(&mut self, table: &Arc<Table>, now: Moment) -> Result<(), AppendError> {
+        let committed = table.log().begin(now, Origin::Request, || {
+            vec![Mutation::ListTable { table: table.ordinal }]
+        })?;
+        self.list(&committed, table);
+        Ok(())
+    }
+
+    pub(super) fn list(&mut self, _: &Committed<'_>, table: &Arc<Table>) {
+        table.register_streams();
+        self.0.insert(table.name.clone(), Arc::clone(table));
+    }
+
+    /// Drops the table of a name.
+    pub(super) fn remove(&mut self, _: &Committed<'_>, name: &str) -> Option<Arc<Table>> {
+        self.0.remove(name)
+    }
+}
+
+/// The streams of the tables of a region that stand or stood, by ARN. Nothing else is locked under this lock but a stream's own.
+#[derive(Debug, Default)]
+pub struct Streams(RwLock<BTreeMap<String, Arc<Stream>>>);
+
+impl Streams {
+    /// Adds a stream. It is known until it has been closed for a day.
+    pub(super) fn add(&self, stream: &Arc<Stream>) {
+        let mut streams = self.0.write();
+        streams.entry(stream.arn.clone()).or_insert_with(|| Arc::clone(stream));
+    }
+
+    /// All of them, in the order of their ARNs.
+    pub(super) fn all(&self) -> Vec<Arc<Stream>> {
+        self.0.read().values().cloned().collect()
+    }
+}
+
+/// The tables of an account in a region.
+#[derive(Debug)]
 pub struct Region {
+    scope: Scope,
+    host: Host,
     /// By name, in the order in which ListTables names them.
-    pub tables: RwLock<BTreeMap<Name, Arc<Table>>>,
+    pub tables: Tables,
     /// Backups, also of tables that are gone. Their lock encloses none but a backup's own.
     pub backups: Backups,
     /// Exports, imports and bulk operations. Their lock encloses none but their own.
     pub transfers: Transfers,
-    /// The streams of tables that stand or stood, by ARN. Nothing else is locked under this lock but a stream's own.
-    streams: RwLock<BTreeMap<String, Arc<Stream>>>,
+    streams: Arc<Streams>,
     /// Whether the agenda knows that the region was asked for.
     touched: Hint,
 }
 
 impl Region {
-    /// Notes a stream. It is known until it has been closed for a day.
-    pub fn add_stream(&self, stream: &Arc<Stream>) {
-        self.streams.write().insert(stream.arn.clone(), Arc::clone(stream));
+    fn new(scope: Scope, host: Host) -> Region {
+        Region {
+            backups: Backups::new(scope.clone(), Arc::clone(&host.log)),
+            transfers: Transfers::new(scope.clone(), Arc::clone(&host.log)),
+            scope,
+            host,
+            tables: Tables::default(),
+            streams: Arc::default(),
+            touched: Hint::new(false),
+        }
+    }
+
+    /// Whose tables these are.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Makes a table that no request sees before it is listed.
+    pub fn create_table(
+        &self,
+        identity: TableIdentity,
+        settings: TableSettings,
+        now: Moment,
+    ) -> Result<Table, AppendError> {
+        let committed = self.host.log.begin(now, Origin::Request, || {
+            vec![Mutation::CreateTable {
+                identity: identity.clone(),
+                settings: Box::new(settings.clone()),
+            }]
+        })?;
+        Ok(self.new_table(&committed, identity, settings))
+    }
+
+    pub(super) fn new_table(&self, _: &Committed<'_>, identity: TableIdentity, settings: TableSettings) -> Table {
+        Table::new(identity, settings, self.host.clone(), Arc::clone(&self.streams))
     }
 
     /// The moment of the label of a new stream of a table: now, or the next one that no stream of the table has. A clock may
     /// stand still.
     pub fn stream_label(&self, table_arn: &str, now: Moment) -> Moment {
         let prefix = format!("{table_arn}/stream/");
-        let streams = self.streams.read();
+        let streams = self.streams.0.read();
         let there = streams.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
         there
             .take_while(|(arn, _)| arn.starts_with(&prefix))
@@ -81,6 +184,7 @@ impl Region {
     /// The stream of this ARN.
     pub fn stream(&self, arn: &str, now: Moment) -> Option<Arc<Stream>> {
         self.streams
+            .0
             .read()
             .get(arn)
             .filter(|stream| !stream.is_gone(now))
@@ -90,7 +194,7 @@ impl Region {
     /// The streams whose ARNs come after this one, in order.
     pub fn streams_after(&self, arn: Option<&str>, now: Moment) -> Vec<Arc<Stream>> {
         let lower = arn.map_or(Bound::Unbounded, Bound::Excluded);
-        let streams = self.streams.read();
+        let streams = self.streams.0.read();
         let there = streams.range::<str, _>((lower, Bound::Unbounded));
         there
             .map(|(_, stream)| stream)
@@ -105,7 +209,10 @@ impl Region {
         if next > now {
             return;
         }
-        let mut streams = self.streams.write();
+        for stream in self.streams.all() {
+            stream.rotate_due(now);
+        }
+        let mut streams = self.streams.0.write();
         streams.retain(|_, stream| !stream.is_gone(now));
         streams.values().for_each(|stream| stream.trim(now));
     }
@@ -118,7 +225,12 @@ impl Region {
             .get(table)
             .is_some_and(|found| found.shape().deleted_at.is_some_and(|gone| gone <= now))
         {
-            let gone = tables.remove(table);
+            let committed = self.host.log.begin_due(now, || {
+                let found = tables.get(table).map(|found| found.ordinal);
+                found.map(|table| Mutation::RemoveTable { table }).into_iter().collect()
+            });
+            let gone = tables.remove(&committed, table);
+            drop(committed);
             // What is large is not freed under the lock.
             drop(tables);
             drop(gone);
@@ -134,7 +246,7 @@ impl Region {
 
     /// When something of a stream is too old to be read next.
     pub fn next_trim(&self) -> Moment {
-        let streams = self.streams.read();
+        let streams = self.streams.0.read();
         streams
             .values()
             .map(|stream| stream.next_trim())
@@ -149,9 +261,75 @@ pub struct Catalog {
     regions: DashMap<Scope, Arc<Region>, FxBuildHasher>,
     agenda: Agenda,
     tables_made: AtomicU64,
+    host: Host,
+    tokens: Tokens,
+    defaults: Defaults,
 }
 
 impl Catalog {
+    /// No tables, and these conditions.
+    pub fn new(conditions: &Conditions) -> Catalog {
+        Catalog {
+            defaults: Defaults::new(conditions),
+            ..Catalog::default()
+        }
+    }
+
+    /// The conditions of tables.
+    pub fn defaults(&self) -> &Defaults {
+        &self.defaults
+    }
+
+    /// Sets the conditions of all tables without their own. Listed tables are changed by the caller.
+    pub fn set_conditions(&self, conditions: &Conditions, now: Moment) -> Result<(), AppendError> {
+        let committed = self.host.log.begin(now, Origin::Request, || {
+            vec![Mutation::SetConditions {
+                conditions: Box::new(*conditions),
+            }]
+        })?;
+        self.defaults.set(&committed, conditions);
+        Ok(())
+    }
+
+    /// Sets the conditions of one table, or that it has none of its own. A listed table is changed by the caller.
+    pub fn set_table_conditions(
+        &self,
+        scope: &Scope,
+        table: &Name,
+        conditions: Option<&Conditions>,
+        now: Moment,
+    ) -> Result<(), AppendError> {
+        let committed = self.host.log.begin(now, Origin::Request, || {
+            vec![Mutation::SetTableConditions {
+                scope: scope.clone(),
+                table: table.clone(),
+                conditions: conditions.copied().map(Box::new),
+            }]
+        })?;
+        self.defaults.set_table(&committed, scope, table, conditions);
+        Ok(())
+    }
+
+    /// What the tables of the engine share.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// What the tables of the engine share, to be set before there are any.
+    pub fn host_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+
+    /// The log of all commits.
+    pub fn log(&self) -> &Arc<CommitLog> {
+        &self.host.log
+    }
+
+    /// The client tokens.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
     /// The tables of a scope, if it has had any.
     pub fn region(&self, scope: &Scope) -> Option<Arc<Region>> {
         let region = self.peek(scope)?;
@@ -181,7 +359,8 @@ impl Catalog {
     /// The tables of a scope, which has some from now on.
     pub fn region_or_new(&self, scope: &Scope) -> Arc<Region> {
         self.region(scope).unwrap_or_else(|| {
-            let region = Arc::clone(&self.regions.entry(scope.clone()).or_default());
+            let new = || Arc::new(Region::new(scope.clone(), self.host.clone()));
+            let region = Arc::clone(&self.regions.entry(scope.clone()).or_insert_with(new));
             self.note(scope, &region);
             region
         })
@@ -240,8 +419,14 @@ impl Catalog {
             .collect()
     }
 
-    /// Forgets every table.
-    pub fn clear(&self) {
+    /// Removes everything: tables, backups, transfers, tokens, and conditions of single tables.
+    pub fn clear(&self, now: Moment) -> Result<(), AppendError> {
+        let committed = self.host.log.begin(now, Origin::Request, || vec![Mutation::Reset])?;
+        self.remove_all(&committed);
+        Ok(())
+    }
+
+    pub(super) fn remove_all(&self, committed: &Committed<'_>) {
         let mut gone = Vec::new();
         self.regions.retain(|_, region| {
             gone.push(Arc::clone(region));
@@ -250,5 +435,12 @@ impl Catalog {
         // What is large is freed when the map's locks have been let go.
         drop(gone);
         self.agenda.clear();
+        self.tokens.clear();
+        self.defaults.clear_tables(committed);
+    }
+
+    /// Lets later tables have higher numbers than this one.
+    pub(super) fn note_ordinal(&self, ordinal: u64) {
+        self.tables_made.fetch_max(ordinal, Ordering::Relaxed);
     }
 }

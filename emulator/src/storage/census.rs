@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::job::Work;
 use super::table::{Shape, Table};
 use crate::clock::Moment;
 use crate::sync::Mutex;
@@ -41,12 +40,8 @@ impl Census {
         for (index, contents) in definition.vectors.iter().zip(&shape.vectors) {
             indexes.push((index.name.clone(), contents.count()));
         }
-        for job in &shape.jobs {
-            match &job.work {
-                Work::DeleteIndex { index, contents, .. } => indexes.push((index.name.clone(), contents.count())),
-                Work::DeleteVectorIndex { index, contents, .. } => indexes.push((index.name.clone(), contents.count())),
-                _ => {}
-            }
+        for (index, contents) in &shape.leaving {
+            indexes.push((index.clone(), contents.count()));
         }
         Census {
             table: table.count(),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 pub use queue::Update;
 
+use super::commit::Committed;
 use super::delay::Propagation;
 use super::range::{KeyRange, Page, Walk};
 use crate::change::vector;
@@ -140,15 +141,15 @@ impl<E: IndexEntry> QueuedIndex<E> {
         self.waiting.store(queue.len(), Ordering::Release);
     }
 
-    /// Lets nothing arrive from now on: what is due by `now` still does.
-    pub fn pause(&self, now: Moment) {
+    /// Lets nothing arrive from now on: what is due already still does.
+    pub fn pause(&self, committed: &Committed<'_>) {
         let mut queue = self.queue.lock();
-        self.arrive(&mut queue, now);
+        self.arrive(&mut queue, committed.time);
         queue.paused = true;
     }
 
     /// Lets everything arrive again when it is due, beginning with what has been due for long.
-    pub fn resume(&self) {
+    pub fn resume(&self, _: &Committed<'_>) {
         self.queue.lock().paused = false;
     }
 

@@ -2,15 +2,12 @@
 //!
 //! A shape has the finished state of a change at once; its job says until when the change shows, and what shows meanwhile.
 
-use std::sync::Arc;
-
-use super::index::{GlobalIndex, VectorEntries};
 use crate::clock::Moment;
 use crate::schema::{Index, Throughput, VectorIndex};
 use crate::value::Name;
 
 /// A change on its way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// What is changed.
     pub work: Work,
@@ -19,7 +16,7 @@ pub struct Job {
 }
 
 /// What a job changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
     /// The table's provisioned throughput.
     Throughput {
@@ -80,8 +77,6 @@ pub enum Work {
         at: usize,
         /// What it was.
         index: Box<Index>,
-        /// What was in it.
-        contents: Arc<GlobalIndex>,
     },
     /// A vector index that is going; the definition has it no more.
     DeleteVectorIndex {
@@ -89,8 +84,6 @@ pub enum Work {
         at: usize,
         /// What it was.
         index: Box<VectorIndex>,
-        /// What was in it.
-        contents: Arc<VectorEntries>,
     },
     /// An index's throughput.
     UpdateIndex {
@@ -118,6 +111,23 @@ impl Job {
     pub fn index(&self) -> Option<&Name> {
         match &self.work {
             Work::CreateIndex { index, .. } | Work::UpdateIndex { index, .. } => Some(index),
+            Work::DeleteIndex { index, .. } => Some(&index.name),
+            Work::DeleteVectorIndex { index, .. } => Some(&index.name),
+            _ => None,
+        }
+    }
+
+    /// The index that it makes, if it makes one, and when that is ready at the earliest.
+    pub fn creates(&self) -> Option<(&Name, Moment)> {
+        match &self.work {
+            Work::CreateIndex { index, earliest, .. } => Some((index, *earliest)),
+            _ => None,
+        }
+    }
+
+    /// The index that it deletes, if it deletes one.
+    pub fn removes(&self) -> Option<&Name> {
+        match &self.work {
             Work::DeleteIndex { index, .. } => Some(&index.name),
             Work::DeleteVectorIndex { index, .. } => Some(&index.name),
             _ => None,

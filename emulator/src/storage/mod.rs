@@ -10,6 +10,8 @@ mod backup;
 mod capacity;
 mod catalog;
 mod census;
+mod commit;
+mod defaults;
 mod delay;
 mod held;
 mod history;
@@ -19,16 +21,22 @@ mod job;
 mod partition;
 mod range;
 mod recovery;
+mod settings;
 mod snapshot;
 mod stream;
 mod table;
+mod tokens;
 mod transfers;
 
 pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
-pub use backup::{Backup, BackupKind, Backups};
+pub use backup::{Backup, BackupKind, BackupRecord, Backups};
 pub use capacity::TableCapacity;
-pub use catalog::{Catalog, Region, Scope};
+pub use catalog::{Catalog, Region, Scope, Streams, Tables, TablesGuard};
 pub use census::{Census, Count};
+pub use commit::{
+    AppendError, Commit, CommitLog, CommitSink, Committed, Mutation, Origin, Replay, ReplayError, TableId,
+};
+pub use defaults::Defaults;
 pub use delay::Propagation;
 pub use history::{History, Past};
 pub use index::{GlobalIndex, IndexEntry, QueuedChange, QueuedIndex, Update, VectorEntries};
@@ -37,9 +45,14 @@ pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Partition, PendingTransaction};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use recovery::{ItemChange, Recovery, RecoveryLog, RecoveryLogs};
+pub use settings::{Stage, TableSettings, TableStream};
 pub use snapshot::{Restored, Snapshot};
 pub use stream::{
-    Event, Position, Reader, Record, Sequence, ShardView, Slice, Stream, StreamSettings, StreamStatus, Unreadable,
+    Event, Position, Reader, Record, Sequence, ShardView, Slice, Stream, StreamEnd, StreamSettings, StreamStatus,
+    Unreadable,
 };
-pub use table::{PARTITIONS, Shape, Stage, Table};
-pub use transfers::{Counts, IndexBytes, Progress, StartOutcome, Transfer, TransferKind, TransferRequest, Transfers};
+pub use table::{Host, PARTITIONS, Shape, Table, TableIdentity};
+pub use tokens::{Known, MOST_TOKENS, Token, Tokens};
+pub use transfers::{
+    Counts, IndexBytes, Progress, StartOutcome, Transfer, TransferKind, TransferRecord, TransferRequest, Transfers,
+};

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use super::commit::Committed;
 use super::history::History;
 use super::index::Update;
 use super::items::Items;
@@ -71,13 +72,14 @@ impl Drop for Contents {
 /// An item that a running transaction holds.
 #[derive(Clone, Debug)]
 struct TransactionHold {
+    lands: Moment,
     then: PendingTransaction,
     /// A deletion that fell due meanwhile, and waits.
     expired: Option<Expiry>,
 }
 
 /// What a running transaction does to an item when it is carried out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PendingTransaction {
     /// It has only looked at the item.
     Checks,
@@ -149,9 +151,11 @@ impl Partition {
         self.next_due.fetch_min(contents.next_due().micros(), Ordering::AcqRel);
     }
 
-    /// Applies a change, at `now`, to the items, the local indexes and what is due, and hands its global arms and its record
+    /// Applies a change to the items, the local indexes and what is due, and hands its global arms and its record
     /// on. This cannot fail. The caller holds the lock for writing; `shape` is the table's, of the partition's epoch.
-    pub fn apply(&self, contents: &mut Contents, shape: &Shape, change: &Change, now: Moment) {
+    #[inline]
+    pub fn apply(&self, committed: &Committed<'_>, contents: &mut Contents, shape: &Shape, change: &Change) {
+        let now = committed.time;
         if shape.time_to_live.is_none() {
             return contents.apply(shape, change, now);
         }
@@ -163,8 +167,12 @@ impl Partition {
     }
 
     /// Lets a running transaction hold an item until it is carried out. The caller holds the lock for writing.
-    pub fn mark(&self, contents: &mut Contents, key: &Key, lands: Moment, then: PendingTransaction) {
-        let mark = TransactionHold { then, expired: None };
+    pub fn mark(&self, _: &Committed<'_>, contents: &mut Contents, key: &Key, lands: Moment, then: PendingTransaction) {
+        let mark = TransactionHold {
+            lands,
+            then,
+            expired: None,
+        };
         contents.landings.insert((lands, key.clone()));
         contents.marks.insert(key.clone(), mark);
         self.lower_due(contents);
@@ -312,6 +320,13 @@ impl Contents {
     pub fn holds(&self) -> impl ExactSizeIterator<Item = (Moment, &Key, Option<&PendingTransaction>)> {
         let then = |key| self.marks.get(key).map(|hold| &hold.then);
         self.landings.iter().map(move |(lands, key)| (*lands, key, then(key)))
+    }
+
+    /// Ends the hold of a transaction on an item, if one holds it.
+    pub(super) fn release(&mut self, _: &Committed<'_>, key: &Key) {
+        let Some(mark) = self.marks.remove(key) else { return };
+        self.landings.remove(&(mark.lands, key.clone()));
+        self.due.extend(mark.expired);
     }
 
     /// Whether a running transaction holds an item.

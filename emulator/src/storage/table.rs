@@ -1,33 +1,28 @@
 //! A table: its shape, its partitions, its global indexes.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::convert::Infallible;
+use std::ops::{Bound, Deref};
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::attached::Attached;
 use super::capacity::TableCapacity;
+use super::catalog::{Scope, Streams};
 use super::census::Censuses;
-use super::delay::Propagation;
+use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin, TableId};
 use super::history::Past;
 use super::index::{GlobalIndex, VectorEntries};
-use super::job::{Job, Recent, Work};
-use super::partition::{Contents, Partition};
+use super::job::Work;
+use super::partition::{Contents, Partition, PendingTransaction};
 use super::range::{Page, Walk};
 use super::recovery::{Recovery, RecoveryLogs};
-use super::snapshot::{Restored, Snapshot};
-use super::stream::Stream;
-use crate::capacity::Ledger;
-use crate::chance;
-use crate::change::Change;
+use super::settings::{Stage, TableSettings, TableStream};
+use super::snapshot::Snapshot;
+use super::stream::{Stream, StreamSettings};
+use crate::change::{Cause, Change};
 use crate::clock::Moment;
-use crate::conditions::{Conditions, Lag, Shards, TimeToLive};
 use crate::key::Key;
-use crate::limits;
 use crate::reclaim::Reclaimer;
-use crate::schema::Definition;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use crate::value::{AttributeValue, Item, Name};
+use crate::value::{Item, Name};
 
 /// Partitions of a new table: an on-demand one starts with 12,000 read and 4,000 write units a second, which is what four
 /// partitions can serve.
@@ -42,135 +37,145 @@ pub(super) fn place_of(token: u64, partitions: usize) -> usize {
     ((u128::from(token) * partitions as u128) >> 64) as usize
 }
 
-/// What may change about a table while it stands. A plan is made for one shape, and made again if the epoch has moved.
+/// A table's settings, and what is kept for them: index entries, the stream, the recovery logs. A plan is made for one shape,
+/// and made again if the epoch has changed.
 #[derive(Debug, Clone)]
 pub struct Shape {
-    /// Raised by each change of the shape, under all partition locks.
-    pub epoch: u64,
-    /// Keys, indexes, billing.
-    pub definition: Arc<Definition>,
+    /// The settings.
+    pub settings: TableSettings,
     /// The global indexes' contents, in the definition's order.
     pub indexes: Vec<Arc<GlobalIndex>>,
     /// The vector indexes' contents, in the definition's order.
     pub vectors: Vec<Arc<VectorEntries>>,
+    /// The contents of the indexes that are being deleted, by name.
+    pub(super) leaving: Vec<(Name, Leaving)>,
     /// The stream that takes the records of changes, while there is one.
     pub stream: Option<Arc<Stream>>,
     /// The latest stream there was, open or closed.
     pub latest_stream: Option<Arc<Stream>>,
-    /// The attribute that says when an item expires, while time to live is on.
-    pub time_to_live: Option<Name>,
-    /// When time to live was last changed.
-    pub time_to_live_changed: Option<Moment>,
-    /// How the table behaves.
-    pub conditions: Conditions,
-    /// How long writes take to reach those of its global indexes that differ from `conditions`.
-    pub index_lags: BTreeMap<Name, Lag>,
-    /// What the table's decisions are made of.
-    pub seed: u64,
-    /// From when on the table is `ACTIVE`.
-    pub active_at: Moment,
-    /// When the table is gone; `None` while nobody has deleted it.
-    pub deleted_at: Option<Moment>,
-    /// Changes on their way. Those that are done are dropped when the next one begins.
-    pub jobs: Vec<Job>,
-    /// When what may change only so often was changed last.
-    pub recent: Recent,
-    /// How far back the table can be laid, while point-in-time recovery is on.
-    pub recovery: Option<Recovery>,
     /// What was in the table before, while point-in-time recovery is on.
     pub recovery_logs: Option<Arc<RecoveryLogs>>,
-    /// What the table was restored from, if it was.
-    pub restored: Option<Arc<Restored>>,
-    /// What hangs on the table beside its items.
-    pub attached: Arc<Attached>,
 }
 
-/// How far a table is in its life, as the interfaces beside the table's own know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// It has just been made, and they do not know of it (measured: the first 1 to 5 s).
-    Unknown,
-    /// It is being made.
-    Creating,
-    /// It stands.
-    Standing,
-    /// It is being removed.
-    Deleting,
+/// The contents of an index that is being deleted.
+#[derive(Debug, Clone)]
+pub(super) enum Leaving {
+    /// Of a global index.
+    Global(Arc<GlobalIndex>),
+    /// Of a vector index.
+    Vector(Arc<VectorEntries>),
+}
+
+impl Leaving {
+    /// How many entries there are, and their sizes together.
+    pub(super) fn count(&self) -> (usize, usize) {
+        match self {
+            Leaving::Global(contents) => contents.count(),
+            Leaving::Vector(contents) => contents.count(),
+        }
+    }
+}
+
+impl Deref for Shape {
+    type Target = TableSettings;
+
+    fn deref(&self) -> &TableSettings {
+        &self.settings
+    }
 }
 
 impl Shape {
-    /// When an item expires, in seconds, whenever it may be deleted: what its time to live attribute says, if that is a
-    /// number.
-    fn expires(&self, item: &Item) -> Option<i64> {
-        match item.get(self.time_to_live.as_ref()?) {
-            Some(AttributeValue::N(number)) => number.to_i64_floor(),
-            _ => None,
+    /// The shape of a new table.
+    fn new(identity: &TableIdentity, settings: TableSettings, host: &Host) -> Shape {
+        let reclaimer = &host.reclaimer;
+        let definition = &settings.definition;
+        let indexes = definition.globals.iter();
+        let vectors = definition.vectors.iter();
+        let stream = settings.stream_settings.as_ref().map(|stream| {
+            let stream = new_stream(identity, &settings, stream, host);
+            Arc::new(stream)
+        });
+        Shape {
+            indexes: indexes.map(|_| Arc::new(GlobalIndex::new(reclaimer.clone()))).collect(),
+            vectors: vectors
+                .map(|_| Arc::new(VectorEntries::new(reclaimer.clone())))
+                .collect(),
+            leaving: Vec::new(),
+            latest_stream: stream.clone(),
+            stream: stream.filter(|_| settings.has_stream()),
+            recovery_logs: logs_for(&settings, None, reclaimer),
+            settings,
         }
     }
 
-    /// Whether an item is expired at `now`, and not for more than five years.
-    pub fn is_expired(&self, item: &Item, now: Moment) -> bool {
-        self.expires(item)
-            .is_some_and(|seconds| (now.seconds() - limits::TTL_OLDEST_SECONDS..=now.seconds()).contains(&seconds))
-    }
-
-    /// When time to live deletes an item; `None` if it never does.
-    pub fn expiry(&self, key: &Key, item: &Item) -> Option<Moment> {
-        let seconds = self.expires(item)?;
-        let TimeToLive::Deletes(lag) = self.conditions.time_to_live else {
-            return None;
+    /// The shape with other settings. What both have in common is shared. The caller holds all partition locks.
+    fn with(&self, committed: &Committed<'_>, table: &Table, settings: TableSettings) -> Shape {
+        let (before, after) = (&self.settings.definition, &settings.definition);
+        let reclaimer = &table.host.reclaimer;
+        let indexes = after.globals.iter().map(|index| {
+            let at = before.globals.iter().position(|there| there.name == index.name);
+            let there = at.and_then(|at| self.indexes.get(at)).cloned();
+            there.unwrap_or_else(|| Arc::new(GlobalIndex::new(reclaimer.clone())))
+        });
+        let vectors = after.vectors.iter().map(|index| {
+            let at = before.vectors.iter().position(|there| there.name == index.name);
+            let there = at.and_then(|at| self.vectors.get(at)).cloned();
+            there.unwrap_or_else(|| Arc::new(VectorEntries::new(reclaimer.clone())))
+        });
+        let leaving = settings
+            .jobs
+            .iter()
+            .filter_map(|job| Some((job.removes()?.clone(), self.leaves(&job.work)?)));
+        let wanted = settings.stream_settings.as_ref();
+        let there = self.settings.stream_settings.as_ref().zip(self.latest_stream.as_ref());
+        let stream = match (wanted, there) {
+            (None, _) => None,
+            (Some(wanted), Some((known, stream))) if known.created == wanted.created => {
+                if let Some(end) = wanted.end.filter(|_| known.end.is_none()) {
+                    stream.close(committed, end);
+                }
+                Some(Arc::clone(stream))
+            }
+            (Some(wanted), _) => Some(Arc::new(new_stream(table, &settings, wanted, &table.host))),
         };
-        let decision = chance::decide(self.seed, "time to live", &key.bytes, seconds as u64);
-        Some(Moment::from_seconds(seconds).plus(lag.of(decision)))
-    }
-
-    /// The same for an item that is written, or looked at for the first time, at `now`: one that expired more than five
-    /// years before is left alone.
-    pub fn expiry_from(&self, key: &Key, item: &Item, now: Moment) -> Option<Moment> {
-        if self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS {
-            return None;
+        Shape {
+            indexes: indexes.collect(),
+            vectors: vectors.collect(),
+            leaving: leaving.collect(),
+            latest_stream: stream.clone(),
+            stream: stream.filter(|_| settings.has_stream()),
+            recovery_logs: logs_for(&settings, self.recovery_logs.as_ref(), reclaimer),
+            settings,
         }
-        self.expiry(key, item)
     }
 
-    /// When a change is done that begins at `now` and takes so many times as long as a table takes to be made (measured:
-    /// about 6 s); `what` names the change and `subject` what is changed.
-    pub fn later(&self, now: Moment, what: &str, subject: &str, times: f64) -> Moment {
-        let decision = chance::decide(self.seed, what, subject.as_bytes(), self.epoch);
-        let status = self.conditions.table_status.of(decision).as_secs_f64();
-        now.plus(Duration::try_from_secs_f64(status * times).unwrap_or(Duration::MAX))
-    }
-
-    /// Whether changes take time, and may come only so often.
-    pub fn takes_time(&self) -> bool {
-        self.conditions.table_status != Lag::None
-    }
-
-    /// Whether writes leave something to be done later, without being asked again.
-    pub fn has_due_work(&self) -> bool {
-        self.time_to_live.is_some() || self.conditions.transaction_time != Lag::None
-    }
-
-    /// How long a write takes to reach a global or vector index.
-    pub fn propagation<'s>(&self, index: &'s Name) -> Propagation<'s> {
-        let own = if self.index_lags.is_empty() {
-            None
-        } else {
-            self.index_lags.get(index).copied()
+    /// The contents of the index that a job deletes.
+    fn leaves(&self, work: &Work) -> Option<Leaving> {
+        let definition = &self.settings.definition;
+        let (name, there) = match work {
+            Work::DeleteIndex { index, .. } => {
+                let at = definition.globals.iter().position(|there| there.name == index.name);
+                let there = at.and_then(|at| self.indexes.get(at));
+                (&index.name, there.map(|there| Leaving::Global(Arc::clone(there))))
+            }
+            Work::DeleteVectorIndex { index, .. } => {
+                let at = definition.vectors.iter().position(|there| there.name == index.name);
+                let there = at.and_then(|at| self.vectors.get(at));
+                (&index.name, there.map(|there| Leaving::Vector(Arc::clone(there))))
+            }
+            _ => return None,
         };
-        Propagation {
-            seed: self.seed,
-            place: index,
-            lag: own.unwrap_or(self.conditions.index_propagation),
-        }
+        let left = || self.leaving.iter().find(|(left, _)| left == name);
+        there.or_else(|| left().map(|(_, contents)| contents.clone()))
     }
 
-    /// How long a change takes to show in the table's stream.
-    pub fn stream_propagation(&self) -> Propagation<'static> {
-        Propagation {
-            seed: self.seed,
-            place: "/stream",
-            lag: self.conditions.stream_lag,
+    /// Pauses a global index, if there is one of this name, or lets it go on.
+    pub(super) fn set_paused(&self, committed: &Committed<'_>, name: &Name, paused: bool) {
+        let at = self.definition.globals.iter().position(|index| index.name == *name);
+        match at.and_then(|at| self.indexes.get(at)) {
+            Some(index) if paused => index.pause(committed),
+            Some(index) => index.resume(committed),
+            None => {}
         }
     }
 
@@ -188,86 +193,43 @@ impl Shape {
             ..recovery
         })
     }
-
-    /// The changes on their way at `now`.
-    pub fn running(&self, now: Moment) -> impl Iterator<Item = &Job> {
-        self.jobs.iter().filter(move |job| job.runs(now))
-    }
-
-    /// Whether an index is still being made, and cannot be read.
-    pub fn is_creating(&self, index: &str, now: Moment) -> bool {
-        self.running(now)
-            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, .. } if made == index))
-    }
-
-    /// Whether the service is still looking for room for an index.
-    pub fn is_allocating(&self, index: &str, now: Moment) -> bool {
-        self.running(now)
-            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, allocated, .. } if made == index && *allocated > now))
-    }
-
-    /// Whether the table is still being made of a backup or of another table's past.
-    pub fn is_restoring(&self, now: Moment) -> bool {
-        self.restored.is_some() && now < self.active_at && !self.is_deleting()
-    }
-
-    /// Whether the table is being created, changed or deleted.
-    pub fn is_busy(&self, now: Moment) -> bool {
-        let gone = self.deleted_at.is_some_and(|gone| gone <= now);
-        let deleting = self.is_deleting();
-        !gone && (deleting || now < self.active_at || self.running(now).next().is_some())
-    }
-
-    /// Whether the table is being deleted, or was. One whose restore fails goes without that.
-    pub fn is_deleting(&self) -> bool {
-        let fails = self.restored.as_ref().is_some_and(|restored| restored.fails);
-        self.deleted_at.is_some() && !fails
-    }
-
-    /// Whether what hangs on the table still answers though it is being deleted, for so long.
-    pub fn lingers(&self, now: Moment, long: Duration) -> bool {
-        let begun = self.recent.deletion;
-        begun.is_some_and(|begun| now < begun.plus(long)) && self.deleted_at.is_some_and(|gone| gone > now)
-    }
-
-    /// The first token of each shard of a stream that the table is given at `now`.
-    pub fn shard_starts(&self, now: Moment) -> Vec<u64> {
-        match self.conditions.stream_shards {
-            Shards::Fixed(count) => {
-                let count = u128::from(count.clamp(1, Shards::MOST));
-                (0..count).map(|at| (at << 64).div_ceil(count) as u64).collect()
-            }
-            Shards::ByThroughput => {
-                let ledger = Ledger::new(&self.definition, self.conditions.capacity, now);
-                ledger.partition_starts()
-            }
-        }
-    }
-
-    /// Gives the table a stream.
-    pub fn open_stream(&mut self, stream: Stream) -> Arc<Stream> {
-        let stream = Arc::new(stream);
-        self.latest_stream = Some(Arc::clone(&stream));
-        self.stream = Some(Arc::clone(&stream));
-        stream
-    }
-
-    /// Closes the table's stream, under all partition locks; `settled` is from when on it is `DISABLED`.
-    pub fn close_stream(&mut self, now: Moment, settled: Moment) {
-        if let Some(stream) = self.stream.take() {
-            stream.close(now, settled);
-        }
-    }
-
-    /// Whether the table can be read and written.
-    pub fn is_active(&self, now: Moment) -> bool {
-        now >= self.active_at && self.deleted_at.is_none()
-    }
 }
 
-/// A table.
-#[derive(Debug)]
-pub struct Table {
+/// The stream that a table's settings name.
+fn new_stream(identity: &TableIdentity, settings: &TableSettings, stream: &TableStream, host: &Host) -> Stream {
+    let made = Stream::new(StreamSettings {
+        table: identity.name.clone(),
+        table_arn: &identity.arn,
+        key: settings.definition.key.clone(),
+        view: stream.view,
+        created: stream.created,
+        enabled_at: stream.enabled_at,
+        seed: settings.seed,
+        starts: stream.starts.clone(),
+    })
+    .logged(identity.scope.clone(), Arc::clone(&host.log));
+    if let Some(end) = stream.end {
+        made.close(&Committed::replayed(end.at), end);
+    }
+    made
+}
+
+/// The recovery logs that the settings ask for: those that are there, or new ones.
+fn logs_for(
+    settings: &TableSettings,
+    there: Option<&Arc<RecoveryLogs>>,
+    reclaimer: &Reclaimer,
+) -> Option<Arc<RecoveryLogs>> {
+    settings.recovery?;
+    let new = || Arc::new(RecoveryLogs::new(PARTITIONS, reclaimer.clone()));
+    Some(there.cloned().unwrap_or_else(new))
+}
+
+/// What a table is from its creation on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableIdentity {
+    /// Whose it is.
+    pub scope: Scope,
     /// Its name.
     pub name: Name,
     /// Its ARN.
@@ -275,59 +237,75 @@ pub struct Table {
     /// Its id, a UUID.
     pub id: String,
     /// Its place in the order of locks: no two tables of an engine share one.
-    pub ordinal: u64,
+    pub ordinal: TableId,
     /// When it was created.
     pub created: Moment,
+}
+
+/// What the tables of an engine share.
+#[derive(Clone, Debug, Default)]
+pub struct Host {
+    /// Frees large values.
+    pub reclaimer: Reclaimer,
+    /// Whether requests that notice many deletions by time to live make only some of them.
+    pub sliced: bool,
+    /// The log of all commits.
+    pub log: Arc<CommitLog>,
+}
+
+/// A table.
+#[derive(Debug)]
+pub struct Table {
+    identity: TableIdentity,
+    host: Host,
+    /// The streams of its region.
+    streams: Arc<Streams>,
     shape: RwLock<Arc<Shape>>,
     partitions: Vec<Partition>,
     /// What it has to spend.
     pub capacity: TableCapacity,
-    /// Whether requests that notice deletions that are due make only some of them.
-    sliced: bool,
     /// Deletions that time to live has made.
     expired: AtomicU64,
     /// How much was in it when that was last counted.
     pub(super) censuses: Censuses,
 }
 
+impl Deref for Table {
+    type Target = TableIdentity;
+
+    fn deref(&self) -> &TableIdentity {
+        &self.identity
+    }
+}
+
 impl Table {
     /// A new, empty table.
-    pub fn new(
-        name: Name,
-        arn: String,
-        id: String,
-        ordinal: u64,
-        created: Moment,
-        shape: Shape,
-        reclaimer: &Reclaimer,
-    ) -> Table {
+    pub(super) fn new(identity: TableIdentity, settings: TableSettings, host: Host, streams: Arc<Streams>) -> Table {
+        let created = identity.created;
+        let shape = Shape::new(&identity, settings, &host);
         let partitions = (0..PARTITIONS)
-            .map(|_| Partition::new(&shape, reclaimer.clone()))
+            .map(|_| Partition::new(&shape, host.reclaimer.clone()))
             .collect();
         Table {
-            name,
-            arn,
-            id,
-            ordinal,
-            created,
+            identity,
             capacity: TableCapacity::new(&shape, created),
             shape: RwLock::new(Arc::new(shape)),
             partitions,
-            sliced: false,
+            streams,
+            host,
             expired: AtomicU64::new(0),
             censuses: Censuses::default(),
         }
     }
 
-    /// The same with deletions that are made in slices, because time passes by itself and requests wait for them.
-    #[must_use]
-    pub fn sliced(self, sliced: bool) -> Table {
-        Table { sliced, ..self }
+    /// The log of its commits.
+    pub fn log(&self) -> &CommitLog {
+        &self.host.log
     }
 
     /// Whether a request that notices many deletions that are due makes only some of them.
     pub fn is_sliced(&self) -> bool {
-        self.sliced
+        self.host.sliced
     }
 
     /// The ARN of the table, or of its index of this name.
@@ -338,13 +316,20 @@ impl Table {
         }
     }
 
+    /// Makes the table's streams known in its region.
+    pub(super) fn register_streams(&self) {
+        if let Some(stream) = &self.shape().latest_stream {
+            self.streams.add(stream);
+        }
+    }
+
     /// The shape as it is now.
     pub fn shape(&self) -> Arc<Shape> {
         Arc::clone(&self.shape.read())
     }
 
     /// How far it is in its life.
-    pub fn stage(&self, shape: &Shape, now: Moment) -> Stage {
+    pub fn stage(&self, shape: &TableSettings, now: Moment) -> Stage {
         let known = self.created.plus(shape.active_at.since(self.created) / 3);
         if shape.is_deleting() {
             Stage::Deleting
@@ -375,7 +360,7 @@ impl Table {
     /// Begins or ends to watch what the table's capacity is spent on.
     pub fn watch(&self, watches: bool, now: Moment) {
         self.capacity.set_watched(watches);
-        let unchanged: Result<_, std::convert::Infallible> = self.reshape(now, |_| Ok(()));
+        let unchanged: Result<_, AppendError> = self.reshape(now, |_| Ok(()));
         drop(unchanged);
     }
 
@@ -385,36 +370,55 @@ impl Table {
         self.capacity.adapt(&self.shape(), std::iter::empty(), self.created);
     }
 
-    /// Changes the shape under all partition locks, and raises the epoch. `change` may refuse. An index that it adds gets
+    /// Changes the settings under all partition locks, and raises the epoch. `change` may refuse. An index that it adds gets
     /// every later write, and is filled by [`backfill`](Table::backfill).
-    pub fn reshape<E>(&self, now: Moment, change: impl FnOnce(&mut Shape) -> Result<(), E>) -> Result<Arc<Shape>, E> {
+    pub fn reshape<E: From<AppendError>>(
+        &self,
+        now: Moment,
+        change: impl FnOnce(&mut TableSettings) -> Result<(), E>,
+    ) -> Result<Arc<Shape>, E> {
+        self.change_settings(now, |current| {
+            let mut settings = current.clone();
+            change(&mut settings)?;
+            settings.epoch += 1;
+            let committed = self.host.log.begin(now, Origin::Request, || {
+                vec![Mutation::ChangeTable {
+                    table: self.ordinal,
+                    settings: Box::new(settings.clone()),
+                }]
+            })?;
+            Ok((committed, settings))
+        })
+    }
+
+    /// Replaces the settings under all partition locks, by those that `change` makes and commits.
+    pub(super) fn change_settings<'c, E>(
+        &self,
+        now: Moment,
+        change: impl FnOnce(&TableSettings) -> Result<(Committed<'c>, TableSettings), E>,
+    ) -> Result<Arc<Shape>, E> {
         let mut contents: Vec<RwLockWriteGuard<'_, Contents>> = self.partitions.iter().map(Partition::write).collect();
         let mut current = self.shape.write();
-        let mut shape = Shape::clone(&current);
-        change(&mut shape)?;
-        shape.epoch += 1;
-        if shape.recovery.is_none() {
-            shape.recovery_logs = None;
-        } else if shape.recovery_logs.is_none() {
-            let reclaimer = contents.first().map(|contents| contents.reclaimer().clone());
-            let logs = RecoveryLogs::new(self.partitions.len(), reclaimer.unwrap_or_default());
-            shape.recovery_logs = Some(Arc::new(logs));
-        }
-        let reschedule = shape.time_to_live != current.time_to_live
-            || shape.conditions.time_to_live != current.conditions.time_to_live;
+        let (committed, settings) = change(&current.settings)?;
+        let reschedule = settings.time_to_live != current.time_to_live
+            || settings.conditions.time_to_live != current.conditions.time_to_live;
         for (guard, partition) in contents.iter_mut().zip(&self.partitions) {
             let contents = guard;
-            contents.epoch = shape.epoch;
-            contents.keep_history(&shape.conditions);
+            contents.epoch = settings.epoch;
+            contents.keep_history(&settings.conditions);
             if reschedule {
                 contents.unschedule();
                 partition.publish_due(contents);
             }
         }
+        let shape = Arc::new(current.with(&committed, self, settings));
+        if let Some(stream) = &shape.stream {
+            self.streams.add(stream);
+        }
         let items = contents.iter().flat_map(|contents| contents.items());
         self.capacity.adapt(&shape, items, now);
-        let shape = Arc::new(shape);
         *current = Arc::clone(&shape);
+        drop(committed);
         drop(current);
         drop(contents);
         if reschedule {
@@ -438,28 +442,87 @@ impl Table {
         }
     }
 
-    /// Sets when the creation of an index ends that is being filled. What writes and plans go by stays as it is, and with it
+    /// Sets when the creation of an index ends that is being filled. What writes and plans depend on does not change, nor does
     /// the epoch.
-    pub fn end_backfill(&self, name: &Name, end: Moment) {
+    pub fn end_backfill(&self, name: &Name, end: Moment, now: Moment) -> Result<(), AppendError> {
         let mut current = self.shape.write();
-        let mut shape = Shape::clone(&current);
-        for job in shape.jobs.iter_mut().filter(|job| job.is_filling()) {
-            if job.index() == Some(name) {
-                job.until = end;
-            }
-        }
-        *current = Arc::new(shape);
+        let committed = self.host.log.begin(now, Origin::Request, || {
+            vec![Mutation::EndBackfill {
+                table: self.ordinal,
+                index: name.clone(),
+                end,
+            }]
+        })?;
+        set_end(&committed, &mut current, name, end);
+        Ok(())
+    }
+
+    /// Replays the end of a backfill.
+    pub(super) fn replay_end_backfill(&self, committed: &Committed<'_>, name: &Name, end: Moment) {
+        set_end(committed, &mut self.shape.write(), name, end);
     }
 
     /// Splits the shard of the table's stream that takes the records of the token `at`, which is the first one of the second
     /// half. Says whether that was done: the table may have no stream, or the shard its border there already.
-    pub fn split_stream(&self, at: u64, now: Moment) -> bool {
+    pub fn split_stream(&self, at: u64, now: Moment) -> Result<bool, AppendError> {
         let partition = self.partition(self.partition_of(at));
         let locked = partition.write();
-        let stream = self.shape().stream.clone();
-        let split = stream.is_some_and(|stream| stream.split(at, now));
+        let Some(stream) = self.shape().stream.clone() else {
+            return Ok(false);
+        };
+        let committed = self.host.log.begin(now, Origin::Request, || {
+            vec![Mutation::SplitShard {
+                table: self.ordinal,
+                at,
+            }]
+        })?;
+        let split = stream.split(&committed, at);
+        drop(committed);
         drop(locked);
-        split
+        Ok(split)
+    }
+
+    /// Lets no change reach a global index from now on, or lets them again.
+    pub fn pause_index(&self, name: &Name, paused: bool, now: Moment) -> Result<(), AppendError> {
+        let shape = self.shape();
+        let committed = self.host.log.begin(now, Origin::Request, || {
+            vec![Mutation::PauseIndex {
+                table: self.ordinal,
+                index: name.clone(),
+                paused,
+            }]
+        })?;
+        shape.set_paused(&committed, name, paused);
+        Ok(())
+    }
+
+    /// Lets a transaction hold an item.
+    pub(super) fn hold_item(&self, committed: &Committed<'_>, key: &Key, until: Moment, then: PendingTransaction) {
+        let partition = self.partition(self.partition_of(key.token));
+        partition.mark(committed, &mut partition.write(), key, until, then);
+    }
+
+    /// Ends the hold of a transaction on an item.
+    pub(super) fn release_item(&self, committed: &Committed<'_>, key: &Key) {
+        let partition = self.partition(self.partition_of(key.token));
+        let mut contents = partition.write();
+        contents.release(committed, key);
+        partition.publish_due(&contents);
+    }
+
+    /// Replays a change of the settings.
+    pub(super) fn replay_settings(&self, committed: &Committed<'_>, settings: TableSettings) {
+        let now = committed.time;
+        let changed: Result<_, Infallible> = self.change_settings(now, |_| Ok((Committed::replayed(now), settings)));
+        drop(changed);
+    }
+
+    /// Counts capacity anew, as if all of it were unspent.
+    pub(super) fn recount_capacity(&self, now: Moment) {
+        let contents: Vec<_> = self.partitions.iter().map(Partition::write).collect();
+        let items = contents.iter().flat_map(|contents| contents.items());
+        *self.capacity.lock() = None;
+        self.capacity.adapt(&self.shape(), items, now);
     }
 
     /// When something is due in a partition or a global index next.
@@ -522,7 +585,16 @@ impl Table {
 
     /// The whole table at one moment: all partitions are locked, in order, before the first is looked at.
     pub fn snapshot(&self) -> Snapshot {
-        let guards: Vec<_> = self.partitions.iter().map(Partition::read).collect();
+        self.snapshot_of(&self.read_all())
+    }
+
+    /// Locks all partitions for reading, in order: until the locks are let go, no commit changes the table.
+    pub(super) fn read_all(&self) -> Vec<RwLockReadGuard<'_, Contents>> {
+        self.partitions.iter().map(Partition::read).collect()
+    }
+
+    /// The whole table, whose partitions are locked.
+    pub(super) fn snapshot_of(&self, guards: &[RwLockReadGuard<'_, Contents>]) -> Snapshot {
         let shape = self.shape();
         let log = |place| shape.recovery_logs.as_ref().map(|logs| logs.of_partition(place));
         let parts = guards.iter().enumerate();
@@ -530,24 +602,71 @@ impl Table {
         Snapshot { shape, partitions }
     }
 
-    /// Puts items into a table that nobody else knows of yet, and into its indexes.
-    pub fn fill(&self, items: impl IntoIterator<Item = (Key, Item)>, now: Moment) {
-        let shape = self.shape();
-        for (key, item) in items {
-            if let Some(ledger) = self.capacity.lock().as_mut() {
-                ledger.weigh(key.token, item.size());
+    /// Puts items into a table that is not listed yet, and into its indexes.
+    pub fn fill(&self, items: impl IntoIterator<Item = (Key, Item)>, now: Moment) -> Result<(), AppendError> {
+        let mut items = items.into_iter();
+        loop {
+            let slice: Vec<(Key, Item)> = items.by_ref().take(SLICE).collect();
+            if slice.is_empty() {
+                break;
             }
-            let partition = self.partition(self.partition_of(key.token));
-            let mut contents = partition.write();
-            let old = contents.get(&key).cloned();
-            let change = Change::new(&shape.definition, key, old, Some(item));
-            partition.apply(&mut contents, &shape, &change, now);
+            let committed = self.host.log.begin(now, Origin::Request, || {
+                let put = |(key, item): &(Key, Item)| Mutation::ChangeItem {
+                    table: self.ordinal,
+                    key: key.clone(),
+                    item: Some(item.clone()),
+                    cause: Cause::Request,
+                    due: None,
+                };
+                slice.iter().map(put).collect()
+            })?;
+            for (key, item) in slice {
+                if let Some(ledger) = self.capacity.lock().as_mut() {
+                    ledger.weigh(key.token, item.size());
+                }
+                self.change_item(&committed, key, Some(item), Cause::Request, None);
+            }
         }
+        let shape = self.shape();
         for index in &shape.indexes {
             index.drain(Moment::NEVER);
         }
         for index in &shape.vectors {
             index.drain(Moment::NEVER);
+        }
+        Ok(())
+    }
+
+    /// Puts or removes an item without a request: nothing is asked, and nothing is paid.
+    pub(super) fn change_item(
+        &self,
+        committed: &Committed<'_>,
+        key: Key,
+        new: Option<Item>,
+        cause: Cause,
+        due: Option<Moment>,
+    ) {
+        let partition = self.partition(self.partition_of(key.token));
+        let mut contents = partition.write();
+        // The partition's lock keeps the shape as it is.
+        let shape = self.shape();
+        let old = contents.get(&key).cloned();
+        if old.is_none() && new.is_none() {
+            return;
+        }
+        let mut change = Change::new(&shape.definition, key, old, new);
+        change.cause = cause;
+        change.due = due;
+        partition.apply(committed, &mut contents, &shape, &change);
+        drop(contents);
+        if cause == Cause::TimeToLive {
+            self.count_expired(1);
+        }
+        for arm in &change.globals {
+            shape.indexes[arm.index].drain_if_long(committed.time);
+        }
+        for arm in &change.vectors {
+            shape.vectors[arm.index].drain_if_long(committed.time);
         }
     }
 
@@ -592,4 +711,15 @@ impl Table {
     pub fn count_expired(&self, count: u64) {
         self.expired.fetch_add(count, Ordering::Relaxed);
     }
+}
+
+/// Sets when the creation of an index ends, in a shape of the same epoch.
+fn set_end(_: &Committed<'_>, current: &mut Arc<Shape>, name: &Name, end: Moment) {
+    let mut shape = Shape::clone(current);
+    for job in shape.settings.jobs.iter_mut().filter(|job| job.is_filling()) {
+        if job.index() == Some(name) {
+            job.until = end;
+        }
+    }
+    *current = Arc::new(shape);
 }

@@ -1,10 +1,12 @@
 //! Exports, imports and bulk operations: what was asked for, and what has become of it.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::catalog::Scope;
+use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
 use crate::clock::Moment;
 use crate::limits;
 use crate::request::{ExportTableToPointInTime, ImportTable, StartBulkPutItems};
@@ -24,7 +26,7 @@ pub enum TransferKind {
 }
 
 /// What was asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TransferRequest {
     /// An export.
     Export(ExportTableToPointInTime),
@@ -48,7 +50,7 @@ impl TransferRequest {
 /// Bytes that were written to an index.
 pub type IndexBytes = BTreeMap<Name, u64>;
 
-/// What was counted.
+/// Bytes and records that were counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Records that were read, or items that were exported.
@@ -82,51 +84,70 @@ pub struct Progress {
     pub cancelled: Option<Moment>,
 }
 
-/// An export, import or bulk operation.
-#[derive(Debug)]
-pub struct Transfer {
+impl Progress {
+    /// Of something that has begun.
+    pub const BEGUN: Progress = Progress {
+        end: Moment::NEVER,
+        failure: None,
+        counts: Counts {
+            processed: 0,
+            written: 0,
+            failed: 0,
+            bytes: 0,
+            table_bytes: 0,
+            global_bytes: BTreeMap::new(),
+            local_bytes: BTreeMap::new(),
+            vector_bytes: BTreeMap::new(),
+        },
+        cancelled: None,
+    };
+}
+
+/// An export, import or bulk operation as it was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransferRecord {
     /// Its ARN.
     pub arn: String,
     /// The table's name.
     pub table_name: Name,
     /// The table's ARN.
     pub table_arn: String,
-    /// The table's id; an import's is known once it has a table.
-    pub table_id: Mutex<String>,
     /// What was asked for.
     pub about: TransferRequest,
+    /// The body of the request.
+    pub body: Vec<u8>,
     /// Members that answers show as they were sent: their names and their JSON.
     pub echoed: Vec<(&'static str, String)>,
     /// When it was asked for.
     pub start: Moment,
     /// The client's token, and a hash of what it was sent with.
     pub token: Option<(String, u64)>,
+}
+
+/// An export, import or bulk operation.
+#[derive(Debug)]
+pub struct Transfer {
+    /// What was asked for.
+    pub record: TransferRecord,
+    scope: Scope,
+    log: Arc<CommitLog>,
+    /// The table's id; an import's is known once it has a table.
+    table_id: Mutex<String>,
     progress: Mutex<Progress>,
 }
 
+impl Deref for Transfer {
+    type Target = TransferRecord;
+
+    fn deref(&self) -> &TransferRecord {
+        &self.record
+    }
+}
+
 impl Transfer {
-    /// Something that has been asked for and not been begun.
-    pub fn new(
-        arn: String,
-        (table_name, table_arn, table_id): (Name, String, String),
-        about: TransferRequest,
-    ) -> Transfer {
-        Transfer {
-            arn,
-            table_name,
-            table_arn,
-            table_id: Mutex::new(table_id),
-            about,
-            echoed: Vec::new(),
-            start: Moment::FIRST,
-            token: None,
-            progress: Mutex::new(Progress {
-                end: Moment::NEVER,
-                failure: None,
-                counts: Counts::default(),
-                cancelled: None,
-            }),
-        }
+    /// The id of its table; an import's is empty until its table is there.
+    pub fn table_id(&self) -> String {
+        self.table_id.lock().clone()
     }
 
     /// How far it is.
@@ -134,20 +155,61 @@ impl Transfer {
         self.progress.lock().clone()
     }
 
-    /// What has become of it shows from `end` on.
-    pub fn finish(&self, end: Moment, failure: Option<Failure>, counts: Counts) {
-        let mut progress = self.progress.lock();
-        progress.end = end;
-        progress.failure = failure;
-        progress.counts = counts;
+    /// Its outcome, which shows from `end` on. `table_id` is that of the table an import has made.
+    pub fn finish(
+        &self,
+        (now, end): (Moment, Moment),
+        failure: Option<Failure>,
+        counts: Counts,
+        table_id: Option<&str>,
+    ) -> Result<(), AppendError> {
+        self.change(now, table_id, |progress| {
+            progress.end = end;
+            progress.failure = failure;
+            progress.counts = counts;
+        })
     }
 
     /// Asks for its end, unless it is done.
-    pub fn cancel(&self, now: Moment) {
-        let mut progress = self.progress.lock();
-        if now < progress.end && progress.cancelled.is_none() {
-            progress.cancelled = Some(now);
+    pub fn cancel(&self, now: Moment) -> Result<(), AppendError> {
+        let progress = self.progress();
+        if progress.end <= now || progress.cancelled.is_some() {
+            return Ok(());
         }
+        self.change(now, None, |progress| progress.cancelled = Some(now))
+    }
+
+    fn change(
+        &self,
+        now: Moment,
+        table_id: Option<&str>,
+        change: impl FnOnce(&mut Progress),
+    ) -> Result<(), AppendError> {
+        let mut there = self.progress.lock();
+        let mut progress = there.clone();
+        change(&mut progress);
+        let table_id = table_id.map_or_else(|| self.table_id(), str::to_owned);
+        let committed = self.log.begin(now, Origin::Request, || {
+            vec![Mutation::ChangeTransfer {
+                scope: self.scope.clone(),
+                kind: self.about.kind(),
+                arn: self.arn.clone(),
+                table_id: table_id.clone(),
+                progress: Box::new(progress.clone()),
+            }]
+        })?;
+        self.set(&committed, table_id, &mut there, progress);
+        Ok(())
+    }
+
+    fn set(&self, _: &Committed<'_>, table_id: String, there: &mut Progress, progress: Progress) {
+        *self.table_id.lock() = table_id;
+        *there = progress;
+    }
+
+    /// Replays a change.
+    pub(super) fn replay_change(&self, committed: &Committed<'_>, table_id: String, progress: Progress) {
+        self.set(committed, table_id, &mut self.progress.lock(), progress);
     }
 }
 
@@ -169,41 +231,95 @@ fn place(kind: TransferKind, arn: &str) -> Place {
     (kind, id.to_owned(), arn.to_owned())
 }
 
+type ByPlace = BTreeMap<Place, Arc<Transfer>>;
+
 /// The exports, imports and bulk operations of an account in a region.
-#[derive(Debug, Default)]
-pub struct Transfers(RwLock<BTreeMap<Place, Arc<Transfer>>>);
+#[derive(Debug)]
+pub struct Transfers {
+    scope: Scope,
+    log: Arc<CommitLog>,
+    by_place: RwLock<ByPlace>,
+}
 
 impl Transfers {
+    pub(super) fn new(scope: Scope, log: Arc<CommitLog>) -> Transfers {
+        Transfers {
+            scope,
+            log,
+            by_place: RwLock::default(),
+        }
+    }
+
     /// Keeps something new, unless its token has been used while `holds` says that tokens count.
-    pub fn begin(&self, transfer: Transfer, holds: impl Fn(&Transfer) -> bool) -> StartOutcome {
-        let kind = transfer.about.kind();
-        let mut transfers = self.0.write();
-        transfers.retain(|_, there| is_kept(there, transfer.start));
-        let token = transfer.token.as_ref();
+    pub fn begin(
+        &self,
+        record: TransferRecord,
+        table_id: String,
+        holds: impl Fn(&Transfer) -> bool,
+    ) -> Result<StartOutcome, AppendError> {
+        let kind = record.about.kind();
+        let mut transfers = self.by_place.write();
+        transfers.retain(|_, there| is_kept(there, record.start));
+        let token = record.token.as_ref();
         let same_token = |there: &&Arc<Transfer>| {
             let theirs = there.token.as_ref().map(|(token, _)| token);
             there.about.kind() == kind && theirs.is_some() && theirs == token.map(|(token, _)| token) && holds(there)
         };
         if let Some(there) = transfers.values().rev().find(same_token) {
-            return if there.token == transfer.token {
+            return Ok(if there.token == record.token {
                 StartOutcome::Same(Arc::clone(there))
             } else {
                 StartOutcome::Other
-            };
+            });
         }
-        let transfer = Arc::new(transfer);
-        transfers.insert(place(kind, &transfer.arn), Arc::clone(&transfer));
-        StartOutcome::New(transfer)
+        let committed = self.log.begin(record.start, Origin::Request, || {
+            vec![Mutation::StartTransfer {
+                scope: self.scope.clone(),
+                record: Box::new(record.clone()),
+                table_id: table_id.clone(),
+                progress: Box::new(Progress::BEGUN),
+            }]
+        })?;
+        let transfer = self.insert(&committed, &mut transfers, record, (table_id, Progress::BEGUN));
+        Ok(StartOutcome::New(transfer))
+    }
+
+    fn insert(
+        &self,
+        _: &Committed<'_>,
+        transfers: &mut ByPlace,
+        record: TransferRecord,
+        (table_id, progress): (String, Progress),
+    ) -> Arc<Transfer> {
+        let transfer = Arc::new(Transfer {
+            record,
+            scope: self.scope.clone(),
+            log: Arc::clone(&self.log),
+            table_id: Mutex::new(table_id),
+            progress: Mutex::new(progress),
+        });
+        transfers.insert(place(transfer.about.kind(), &transfer.arn), Arc::clone(&transfer));
+        transfer
+    }
+
+    /// Replays the beginning of something.
+    pub(super) fn replay_begin(&self, committed: &Committed<'_>, record: TransferRecord, state: (String, Progress)) {
+        self.insert(committed, &mut self.by_place.write(), record, state);
+    }
+
+    /// What has this ARN, however old it is.
+    pub(super) fn find(&self, kind: TransferKind, arn: &str) -> Option<Arc<Transfer>> {
+        self.by_place.read().get(&place(kind, arn)).cloned()
     }
 
     /// Whether an ARN is taken.
     pub fn has(&self, kind: TransferKind, arn: &str) -> bool {
-        self.0.read().contains_key(&place(kind, arn))
+        self.by_place.read().contains_key(&place(kind, arn))
     }
 
     /// What has this ARN.
     pub fn get(&self, kind: TransferKind, arn: &str, now: Moment) -> Option<Arc<Transfer>> {
-        let transfers = self.0.read();
+        let transfers = self.by_place.read();
         transfers
             .get(&place(kind, arn))
             .filter(|there| is_kept(there, now))
@@ -221,7 +337,7 @@ impl Transfers {
         // Ids begin with a digit: `~` is behind all of them.
         let upper = (kind, start.unwrap_or("~").to_owned(), String::new());
         let lower = (kind, String::new(), String::new());
-        let transfers = self.0.read();
+        let transfers = self.by_place.read();
         let found = transfers.range((Bound::Included(lower), Bound::Excluded(upper)));
         let found = found.rev().map(|(_, transfer)| transfer);
         found.filter(|there| matches(there)).take(most).cloned().collect()

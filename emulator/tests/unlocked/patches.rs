@@ -70,7 +70,7 @@ pub const PATCHES: &[Patch] = &[
     },
     Patch {
         what: "the lock of the client tokens, between looking and taking",
-        file: "src/execute/tokens.rs",
+        file: "src/storage/tokens.rs",
         locked: "        if remembered.records.len() >= self.most {",
         unlocked: "        drop(remembered);\n        let mut remembered = self.remembered.lock();\n        if remembered.records.len() >= self.most {",
         models: &["a_transaction_with_a_token_happens_once"],
@@ -131,8 +131,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the lock of a region's tables, between looking and making one",
         file: "src/operation/create_table.rs",
-        locked: "    tables.insert(name, Arc::clone(&table));\n",
-        unlocked: "    drop(tables);\n    let mut tables = region.tables.write();\n    tables.insert(name, Arc::clone(&table));\n",
+        locked: "    tables.insert(&table, context.now)?;\n",
+        unlocked: "    drop(tables);\n    let mut tables = region.tables.write();\n    tables.insert(&table, context.now)?;\n",
         models: &["a_table_is_created_once"],
     },
     Patch {
@@ -169,8 +169,8 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the partition's lock, while a change and what takes it back are entered",
         file: "src/execute/write.rs",
-        locked: "            partition.apply(&mut guard, &shape, change, context.now);\n        }\n        drop(guard);\n",
-        unlocked: "            let mut taken = std::mem::take(&mut *guard);\n            drop(guard);\n            partition.apply(&mut taken, &shape, change, context.now);\n            *partition.write() = taken;\n        }\n",
+        locked: "                Ok(committed) => partition.apply(&committed, &mut guard, &shape, change),\n                Err(error) => refused = Some(error),\n            }\n        }\n        drop(guard);\n",
+        unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    partition.apply(&committed, &mut taken, &shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => refused = Some(error),\n            }\n        }\n",
         models: &["a_state_of_the_past_is_whole"],
     },
     Patch {

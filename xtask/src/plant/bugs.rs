@@ -103,13 +103,13 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a client token is forgotten a second too late",
-        file: "execute/tokens.rs",
+        file: "storage/tokens.rs",
         right: "done.plus(Duration::from_secs(limits::CLIENT_TOKEN_SECONDS))",
         wrong: "done.plus(Duration::from_secs(limits::CLIENT_TOKEN_SECONDS + u64::from(PLANTED)))",
     },
     Bug {
         what: "a client token is good for any request",
-        file: "execute/tokens.rs",
+        file: "storage/tokens.rs",
         right: "record.fingerprint != fingerprint =>",
         wrong: "record.fingerprint != fingerprint && !PLANTED =>",
     },
@@ -205,7 +205,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "time to live deletes a minute before its time",
-        file: "storage/table.rs",
+        file: "storage/settings.rs",
         right: "Some(Moment::from_seconds(seconds).plus(lag.of(decision)))",
         wrong: "Some(Moment::from_seconds(seconds - 60 * i64::from(PLANTED)).plus(lag.of(decision)))",
     },
@@ -301,7 +301,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "time to live leaves alone what expired exactly five years ago",
-        file: "storage/table.rs",
+        file: "storage/settings.rs",
         right: "self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS",
         wrong: "self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS + i64::from(PLANTED)",
     },

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::capacity::Direction;
 use crate::clock::Moment;
+use crate::error::ApiError;
 use crate::execute::Context;
 use crate::limits;
 use crate::schema::{BillingMode, Index};
@@ -13,9 +14,9 @@ use crate::value::Name;
 
 /// Fills the indexes that `shape` has begun to make. Other requests go on meanwhile, and see them as `CREATING`. Returns the
 /// shape afterwards.
-pub(super) fn run(context: &Context<'_>, table: &Table, shape: Arc<Shape>) -> Arc<Shape> {
+pub(super) fn run(context: &Context<'_>, table: &Table, shape: Arc<Shape>) -> Result<Arc<Shape>, ApiError> {
     if !shape.jobs.iter().any(Job::is_filling) {
-        return shape;
+        return Ok(shape);
     }
     for job in &shape.jobs {
         if let Work::CreateIndex {
@@ -30,10 +31,10 @@ pub(super) fn run(context: &Context<'_>, table: &Table, shape: Arc<Shape>) -> Ar
             if let Some(ledger) = table.capacity.lock().as_mut() {
                 ledger.share_with_backfill(index, (*allocated, end), context.now);
             }
-            table.end_backfill(index, end.max(*earliest));
+            table.end_backfill(index, end.max(*earliest), context.now)?;
         }
     }
-    table.shape()
+    Ok(table.shape())
 }
 
 /// How long writing so many units takes at the rate that the index has: nothing where no change takes time.

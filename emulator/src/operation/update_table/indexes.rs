@@ -12,7 +12,7 @@ use crate::operation::create_table::definition::{self, Types};
 use crate::operation::create_table::vector;
 use crate::request::SecondaryIndex;
 use crate::schema::{BillingMode, Definition, Index, KeyAttribute, KeySchema};
-use crate::storage::{GlobalIndex, Work};
+use crate::storage::Work;
 use crate::value::Name;
 
 /// Measured: 24 to 56 s in which the service looks for room.
@@ -151,8 +151,6 @@ impl TableUpdate<'_> {
         add_types(&mut definition.attributes, &index.key);
         definition.globals.push(index);
         definition::check_projected(&definition.globals, &definition.locals)?;
-        let reclaimer = self.context.engine.reclaimer().clone();
-        self.shape.indexes.push(Arc::new(GlobalIndex::new(reclaimer)));
         self.begin(work, Moment::NEVER);
         Ok(())
     }
@@ -179,12 +177,11 @@ impl TableUpdate<'_> {
             .jobs
             .retain(|job| job.index().is_none_or(|index| index != name));
         let until = self.after("index deletion", DELETION);
-        let contents = self.shape.indexes.remove(at);
         Arc::make_mut(&mut self.shape.attached).forget_insights(Some(name));
         let definition = self.definition();
         let index = Box::new(definition.globals.remove(at));
         prune_types(definition);
-        self.begin(Work::DeleteIndex { at, index, contents }, until);
+        self.begin(Work::DeleteIndex { at, index }, until);
         Ok(())
     }
 

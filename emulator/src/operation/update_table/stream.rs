@@ -4,7 +4,7 @@ use super::TableUpdate;
 use crate::error::ApiError;
 use crate::request::StreamSpecification;
 use crate::schema::StreamView;
-use crate::storage::{Stream, StreamSettings, Work};
+use crate::storage::{TableStream, Work};
 
 /// Measured: 4 to 5 s.
 const SWITCH: f64 = 0.75;
@@ -64,13 +64,13 @@ impl TableUpdate<'_> {
         let view = view(asked)?;
         self.check_switch()?;
         let name = &self.table.name;
-        match (&self.shape.stream, view) {
-            (Some(_), Some(_)) => {
+        match (self.shape.has_stream(), view) {
+            (true, Some(_)) => {
                 return Err(ApiError::validation(format!(
                     "Table already has an enabled stream: TableName: {name}"
                 )));
             }
-            (None, None) => {
+            (false, None) => {
                 return Err(ApiError::validation(format!(
                     "Table has no stream to disable: TableName: {name}"
                 )));
@@ -82,20 +82,17 @@ impl TableUpdate<'_> {
             None => self.shape.close_stream(self.context.now, until),
             Some(view) => {
                 let region = self.context.engine.catalog().region_or_new(&self.context.scope);
-                let stream = Stream::new(StreamSettings {
-                    table: self.table.name.clone(),
-                    table_arn: &self.table.arn,
-                    key: self.shape.definition.key.clone(),
-                    view,
+                let starts = self.shape.shard_starts(self.context.now);
+                self.shape.open_stream(TableStream {
                     created: region.stream_label(&self.table.arn, self.context.now),
+                    view,
                     enabled_at: until,
-                    seed: self.shape.seed,
-                    starts: self.shape.shard_starts(self.context.now),
+                    starts,
+                    end: None,
                 });
-                region.add_stream(&self.shape.open_stream(stream));
             }
         }
-        let label = self.shape.latest_stream.as_ref().map(|stream| stream.label.clone());
+        let label = self.shape.stream_settings.as_ref().map(TableStream::label);
         let work = Work::Stream {
             label: label.unwrap_or_default(),
             enables: view.is_some(),

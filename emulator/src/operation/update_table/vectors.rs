@@ -1,7 +1,5 @@
 //! Vector indexes that come and go (docs/behavior: 04 4.1 and 14.2).
 
-use std::sync::Arc;
-
 use super::TableUpdate;
 use super::indexes::{DELETION, prune_types};
 use crate::clock::Moment;
@@ -10,7 +8,7 @@ use crate::limits;
 use crate::operation::create_table::{definition, vector};
 use crate::request::VectorIndex as ReturnMembers;
 use crate::schema::{BillingMode, KeyAttribute};
-use crate::storage::{VectorEntries, Work};
+use crate::storage::Work;
 
 impl TableUpdate<'_> {
     /// Makes the changes in the order given; where one is refused, none is made.
@@ -71,8 +69,6 @@ impl TableUpdate<'_> {
             }
         }
         definition.vectors.push(index);
-        let reclaimer = self.context.engine.reclaimer().clone();
-        self.shape.vectors.push(Arc::new(VectorEntries::new(reclaimer)));
         self.begin(work, Moment::NEVER);
         Ok(())
     }
@@ -87,11 +83,10 @@ impl TableUpdate<'_> {
             .jobs
             .retain(|job| job.index().is_none_or(|index| index != name));
         let until = self.after("index deletion", DELETION);
-        let contents = self.shape.vectors.remove(at);
         let definition = self.definition();
         let index = Box::new(definition.vectors.remove(at));
         prune_types(definition);
-        self.begin(Work::DeleteVectorIndex { at, index, contents }, until);
+        self.begin(Work::DeleteVectorIndex { at, index }, until);
         Ok(())
     }
 }

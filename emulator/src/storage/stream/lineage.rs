@@ -133,6 +133,11 @@ impl Shard {
         }
     }
 
+    /// Whether it takes records though its time was over by `now`.
+    fn is_over(&self, now: Moment) -> bool {
+        self.end.is_none() && self.opened.plus(LIFE) <= now
+    }
+
     fn takes(&self, token: u64) -> bool {
         self.end.is_none() && (self.tokens.0..=self.tokens.1).contains(&token)
     }
@@ -264,6 +269,17 @@ impl Lineage {
 
     /// Brings the lineage to `now`: shards whose time is over are followed by others, and what is too old goes.
     pub(super) fn settle(&mut self, numbers: &Numbers, now: Moment) {
+        self.rotate(numbers, now);
+        self.trim(now);
+    }
+
+    /// Whether the time of an open shard was over by `now`.
+    pub(super) fn is_over(&self, now: Moment) -> bool {
+        self.shards.iter().any(|shard| shard.is_over(now))
+    }
+
+    /// Lets shards whose time was over by `now` be followed by others.
+    pub(super) fn rotate(&mut self, numbers: &Numbers, now: Moment) {
         let mut at = 0;
         while at < self.shards.len() {
             if let Some(child) = self.follow(at, numbers, now) {
@@ -272,6 +288,10 @@ impl Lineage {
             }
             at += 1;
         }
+    }
+
+    /// Drops the records and shards that are too old.
+    pub(super) fn trim(&mut self, now: Moment) {
         let mut freed = 0;
         self.shards.retain_mut(|shard| {
             freed += shard.trim(now);
@@ -310,7 +330,7 @@ impl Lineage {
     fn follow(&mut self, at: usize, numbers: &Numbers, now: Moment) -> Option<Shard> {
         let shard = &mut self.shards[at];
         let over = shard.opened.plus(LIFE);
-        if shard.end.is_some() || over > now {
+        if !shard.is_over(now) {
             return None;
         }
         shard.close(numbers, over);

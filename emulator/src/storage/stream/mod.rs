@@ -8,12 +8,15 @@ mod lineage;
 mod record;
 mod sequence;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use lineage::{Position, Reader, ShardView, Slice, Unreadable};
 pub use record::{Event, Record};
 pub use sequence::Sequence;
 
+use super::catalog::Scope;
+use super::commit::{CommitLog, Committed, Mutation};
 use super::delay::Propagation;
 use super::held::Held;
 use crate::chance;
@@ -75,11 +78,13 @@ impl StreamStatus {
     }
 }
 
-/// The end of a stream: when it came, and from when on it shows.
-#[derive(Clone, Copy, Debug)]
-struct End {
-    at: Moment,
-    settled: Moment,
+/// The end of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamEnd {
+    /// When it was closed.
+    pub at: Moment,
+    /// From when on it is `DISABLED`.
+    pub settled: Moment,
 }
 
 /// A stream of a table that stands, or stood.
@@ -119,11 +124,13 @@ pub struct Stream {
     pub created: Moment,
     enabled_at: Moment,
     seed: u64,
-    end: Mutex<Option<End>>,
+    end: Mutex<Option<StreamEnd>>,
     numbers: Numbers,
     held: Held,
     /// How many readers there have been.
     readers: AtomicU64,
+    scope: Scope,
+    log: Arc<CommitLog>,
     /// The first token of each lineage, in order.
     starts: Vec<u64>,
     /// Writers hold the lock of the item's partition; these are leaves below it.
@@ -154,9 +161,17 @@ impl Stream {
             numbers,
             held: Held::new(),
             readers: AtomicU64::new(0),
+            scope: Scope::default(),
+            log: Arc::default(),
             starts: settings.starts,
             lineages,
         }
+    }
+
+    /// The stream with its owner and the log of its commits.
+    #[must_use]
+    pub(super) fn logged(self, scope: Scope, log: Arc<CommitLog>) -> Stream {
+        Stream { scope, log, ..self }
     }
 
     /// The place of the lineage that takes the records of a token.
@@ -176,6 +191,10 @@ impl Stream {
         let Some(record) = Record::of(change, self.view, &self.key, now) else {
             return;
         };
+        if limit.is_some_and(|limit| self.held.bytes().saturating_add(record.held()) > limit) {
+            // What is too old takes no room, whether or not it was trimmed before.
+            self.trim(now);
+        }
         while self.held.is_full(limit, record.held()) && self.drop_oldest() {}
         let lineage = &self.lineages[self.place_of(change.key.token)];
         self.locked(lineage, |lineage| {
@@ -213,29 +232,50 @@ impl Stream {
     /// Splits the open shard that the token `at` lies in, as its partition is split: the parent is closed, and two children
     /// take its place, the second of which begins at `at`. Says whether there was anything to split: a shard that begins at
     /// `at` has its border already. The caller holds the lock of the token's partition for writing.
-    pub fn split(&self, at: u64, now: Moment) -> bool {
+    pub fn split(&self, committed: &Committed<'_>, at: u64) -> bool {
         let lineage = &self.lineages[self.place_of(at)];
-        self.locked(lineage, |lineage| lineage.split(at, &self.numbers, now))
+        self.locked(lineage, |lineage| lineage.split(at, &self.numbers, committed.time))
+    }
+
+    /// Replaces the shards whose time was over by `now`, if there are any. The caller holds no lock of a stream.
+    pub(super) fn rotate_due(&self, now: Moment) {
+        let mut lineages = self.lineages.iter();
+        if lineages.any(|lineage| lineage.lock().is_over(now)) {
+            let committed = self.log.begin_due(now, || {
+                vec![Mutation::RotateShards {
+                    scope: self.scope.clone(),
+                    stream: self.arn.clone(),
+                }]
+            });
+            self.rotate(&committed);
+        }
+    }
+
+    /// Replaces the shards whose time is over.
+    pub(super) fn rotate(&self, committed: &Committed<'_>) {
+        for lineage in &self.lineages {
+            self.locked(lineage, |lineage| lineage.rotate(&self.numbers, committed.time));
+        }
     }
 
     /// The tokens that each open shard takes, the last one included.
     pub fn open_tokens(&self, now: Moment) -> Vec<(u64, u64)> {
+        self.rotate_due(now);
         let mut tokens = Vec::new();
         for lineage in &self.lineages {
             self.locked(lineage, |lineage| {
-                lineage.settle(&self.numbers, now);
+                lineage.trim(now);
                 tokens.extend(lineage.open_tokens());
             });
         }
         tokens
     }
 
-    /// Closes every shard. `settled` is from when on the stream is `DISABLED`. The caller holds the locks of all partitions
-    /// for writing.
-    pub fn close(&self, now: Moment, settled: Moment) {
-        *self.end.lock() = Some(End { at: now, settled });
+    /// Closes every shard. The caller holds the locks of all partitions for writing.
+    pub fn close(&self, _: &Committed<'_>, end: StreamEnd) {
+        *self.end.lock() = Some(end);
         for lineage in &self.lineages {
-            self.locked(lineage, |lineage| lineage.close(&self.numbers, now));
+            self.locked(lineage, |lineage| lineage.close(&self.numbers, end.at));
         }
     }
 
@@ -257,7 +297,7 @@ impl Stream {
     /// Lets go of what is too old to be read.
     pub fn trim(&self, now: Moment) {
         for lineage in &self.lineages {
-            self.locked(lineage, |lineage| lineage.settle(&self.numbers, now));
+            self.locked(lineage, |lineage| lineage.trim(now));
         }
     }
 
@@ -270,10 +310,11 @@ impl Stream {
 
     /// Its shards, parents before children.
     pub fn shards(&self, now: Moment) -> Vec<ShardView> {
+        self.rotate_due(now);
         let mut shards = Vec::new();
         for lineage in &self.lineages {
             self.locked(lineage, |lineage| {
-                lineage.settle(&self.numbers, now);
+                lineage.trim(now);
                 shards.extend(lineage.views());
             });
         }
@@ -284,9 +325,10 @@ impl Stream {
 
     /// The place of the lineage that has this shard.
     pub fn place_of_shard(&self, shard: &str, now: Moment) -> Option<usize> {
+        self.rotate_due(now);
         self.lineages.iter().position(|lineage| {
             self.locked(lineage, |lineage| {
-                lineage.settle(&self.numbers, now);
+                lineage.trim(now);
                 lineage.has(shard)
             })
         })
@@ -294,9 +336,10 @@ impl Stream {
 
     /// The sequence number from which a reader goes on that begins at `position` of a shard in this place.
     pub fn position(&self, place: usize, shard: &str, position: Position, now: Moment) -> Result<Sequence, Unreadable> {
+        self.rotate_due(now);
         let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
         self.locked(lineage, |lineage| {
-            lineage.settle(&self.numbers, now);
+            lineage.trim(now);
             lineage.position(shard, position, now)
         })
     }
@@ -312,9 +355,10 @@ impl Stream {
         reader: Reader,
         now: Moment,
     ) -> Result<Slice, Unreadable> {
+        self.rotate_due(now);
         let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
         self.locked(lineage, |lineage| {
-            lineage.settle(&self.numbers, now);
+            lineage.trim(now);
             lineage.read(shard, from, most, reader, now)
         })
     }
@@ -342,7 +386,7 @@ impl Stream {
 }
 
 /// A stream's label: a moment to the millisecond.
-fn label_of(created: Moment) -> String {
+pub(super) fn label_of(created: Moment) -> String {
     let mut label = created.to_string();
     label.pop(); // the Z
     label

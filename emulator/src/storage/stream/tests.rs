@@ -101,6 +101,10 @@ fn open(stream: &Stream, now: Moment) -> Vec<ShardView> {
     shards
 }
 
+fn close(stream: &Stream, at: Moment, settled: Moment) {
+    stream.close(&Committed::replayed(at), StreamEnd { at, settled });
+}
+
 #[test]
 fn what_a_record_shows() {
     let (old, new, both) = (Some("x"), Some("yy"), StreamView::NewAndOldImages);
@@ -146,9 +150,15 @@ fn a_split_closes_the_parent_and_opens_two_children() {
     put(&stream, 10, "before", now);
     let parent = stream.shards(now)[0].clone();
     let middle = QUARTER / 2;
-    assert!(stream.split(middle, now));
-    assert!(!stream.split(middle, now), "there is a border already");
-    assert!(!stream.split(QUARTER, now), "and there was one from the beginning");
+    assert!(stream.split(&Committed::replayed(now), middle));
+    assert!(
+        !stream.split(&Committed::replayed(now), middle),
+        "there is a border already"
+    );
+    assert!(
+        !stream.split(&Committed::replayed(now), QUARTER),
+        "and there was one from the beginning"
+    );
     for (token, v) in [
         (middle - 1, "left"),
         (middle, "right"),
@@ -171,7 +181,7 @@ fn a_split_closes_the_parent_and_opens_two_children() {
     let end = closed.end.unwrap();
     assert!(children.iter().all(|child| child.start > end && child.end.is_none()));
     // A child is split like any other.
-    assert!(stream.split(middle + 5, now));
+    assert!(stream.split(&Committed::replayed(now), middle + 5));
     assert_eq!(open(&stream, now).len(), 6);
 }
 
@@ -269,7 +279,7 @@ fn a_shard_is_read_in_pages() {
     assert_eq!(third.records.len(), 1);
     let last = third.next.unwrap();
     assert_eq!(read(last, 1000).next, Some(last), "an open shard has no end");
-    stream.close(now, now);
+    close(&stream, now, now);
     assert_eq!(read(last, 1000).next, None);
     assert_eq!(read(second.next.unwrap(), 1000).next, None, "read to its end");
     assert!(read(Sequence::of(0), 1000).next.is_some());
@@ -282,7 +292,7 @@ fn a_closed_stream_is_known_for_a_day() {
     let stream = stream(StreamView::KeysOnly);
     let later = |hours: u32| Moment::START.plus(HOUR * hours);
     let settled = later(1).plus(Duration::from_secs(5));
-    stream.close(later(1), settled);
+    close(&stream, later(1), settled);
     assert_eq!(stream.status(later(1)), StreamStatus::Disabling);
     assert_eq!(stream.status(settled), StreamStatus::Disabled);
     assert!(open(&stream, settled).is_empty());
@@ -318,7 +328,7 @@ fn a_stream_holds_no_more_than_its_limit() {
             let record = Record::of(&change, stream.view, &stream.key, now).unwrap();
             stream.record(&change, &delayed(Lag::Fixed(Duration::from_secs(5))), Some(limit), now);
             if choice("split") % 100 == 0 {
-                stream.split(choice("at"), now);
+                stream.split(&Committed::replayed(now), choice("at"));
             }
             if choice("time") % 4 == 0 {
                 now = now.plus(Duration::from_secs(choice("pause") % 3600));

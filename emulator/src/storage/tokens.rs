@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::catalog::Scope;
+use super::commit::Committed;
 use crate::chance::StableHash;
 use crate::clock::Moment;
 use crate::limits;
-use crate::storage::Scope;
 use crate::sync::Mutex;
 
 /// How many tokens are kept. A token takes about 100 bytes, and is never forgotten within its ten minutes: beyond this
@@ -44,6 +45,28 @@ fn digest(scope: &Scope, token: &str) -> Digest {
     (half(0), half(1))
 }
 
+/// A client token that a request has used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// A hash of the token and of who sent it.
+    pub digest: (u64, u64),
+    /// A hash of what it was sent with.
+    pub fingerprint: u64,
+    /// When the request is done.
+    pub done: Moment,
+}
+
+impl Token {
+    /// A token of a request that is done at `done`.
+    pub fn new(scope: &Scope, token: &str, fingerprint: u64, done: Moment) -> Token {
+        Token {
+            digest: digest(scope, token),
+            fingerprint,
+            done,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Record {
     fingerprint: u64,
@@ -65,7 +88,7 @@ fn expires(done: Moment) -> Moment {
 /// The tokens of an engine.
 ///
 /// ```
-/// use dynatwin_engine::execute::Tokens;
+/// use dynatwin_engine::storage::Tokens;
 ///
 /// let tokens = Tokens::default();
 /// tokens.clear();
@@ -134,6 +157,19 @@ impl Tokens {
             record.done = Some(now);
             remembered.order.insert((now, digest));
         }
+    }
+
+    /// Keeps a token of a request that is done, as the commit of that request says.
+    pub(super) fn keep(&self, _: &Committed<'_>, token: Token) {
+        let mut remembered = self.remembered.lock();
+        let record = Record {
+            fingerprint: token.fingerprint,
+            done: Some(token.done),
+        };
+        if let Some(Record { done: Some(before), .. }) = remembered.records.insert(token.digest, record) {
+            remembered.order.remove(&(before, token.digest));
+        }
+        remembered.order.insert((token.done, token.digest));
     }
 
     /// Forgets all.

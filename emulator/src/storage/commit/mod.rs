@@ -1,0 +1,198 @@
+//! Commits: everything that changes the state, in the order in which it happens.
+//!
+//! A change of state takes three steps. [`CommitLog::begin`] appends a [`Commit`] to the sink, if one is attached, and
+//! returns a [`Committed`]. The functions that change the state take that as proof. Until it is dropped, no other commit is
+//! appended or applied, so the state is the fold of its commits in their order. [`Replay`] reads commits and calls the
+//! same functions.
+//!
+//! Without a sink nothing is built and nothing is locked: a change costs one relaxed load.
+
+mod mutation;
+mod replay;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use mutation::{Mutation, TableId};
+pub use replay::{Replay, ReplayError};
+
+use crate::clock::Moment;
+use crate::error::ApiError;
+use crate::sync::{Counter, Hint, Mutex, MutexGuard, Ordering};
+
+/// The cause of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A request or a control.
+    Request,
+    /// The clock: time to live, pending transactions, shards that are replaced. It follows from earlier commits.
+    Clock,
+}
+
+/// A change of the state: all of it happens, or none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Commit {
+    /// When it happens.
+    pub time: Moment,
+    /// Its cause.
+    pub origin: Origin,
+    /// Its place in the order of all commits, from 1.
+    pub sequence: u64,
+    /// What changes, in order.
+    pub mutations: Vec<Mutation>,
+}
+
+/// A sink has not taken a commit. The change does not happen.
+///
+/// ```
+/// use dynatwin_engine::storage::AppendError;
+///
+/// assert_eq!(AppendError::new("disk full").to_string(), "disk full");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppendError(String);
+
+impl AppendError {
+    /// An error with its reason.
+    pub fn new(reason: impl Into<String>) -> AppendError {
+        AppendError(reason.into())
+    }
+}
+
+impl fmt::Display for AppendError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for AppendError {}
+
+impl From<AppendError> for ApiError {
+    fn from(_: AppendError) -> ApiError {
+        ApiError::internal()
+    }
+}
+
+/// A subscriber to all commits, such as a durable log.
+pub trait CommitSink: Send + Sync {
+    /// Takes a commit that is about to be applied, with locks of its tables held: it should buffer the commit and return. An
+    /// error means that the commit does not happen, and the request fails with an `InternalServerError`.
+    fn append(&self, commit: &Commit) -> Result<(), AppendError>;
+}
+
+/// The log of all commits of an engine.
+#[derive(Default)]
+pub struct CommitLog {
+    /// Whether there is a sink.
+    attached: Hint,
+    /// The sequence number of the last commit.
+    last: Counter,
+    sink: Mutex<Option<Arc<dyn CommitSink>>>,
+}
+
+impl fmt::Debug for CommitLog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CommitLog")
+            .field("last", &self.last)
+            .finish_non_exhaustive()
+    }
+}
+
+type Sink = Option<Arc<dyn CommitSink>>;
+
+/// A commit that is being applied: permission to change the state. No other commit is appended until it is dropped.
+#[derive(Debug)]
+pub struct Committed<'l> {
+    /// When it happens.
+    pub time: Moment,
+    turn: Option<Turn<'l>>,
+}
+
+struct Turn<'l>(MutexGuard<'l, Sink>);
+
+impl fmt::Debug for Turn<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Turn")
+    }
+}
+
+impl Committed<'_> {
+    /// A commit that is replayed: the sink of the state, if it has one, does not see it.
+    pub(super) fn replayed(time: Moment) -> Committed<'static> {
+        Committed { time, turn: None }
+    }
+
+    /// Whether other commits wait for the end of this one.
+    pub fn is_logged(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.0.is_some())
+    }
+}
+
+impl CommitLog {
+    /// Gives all commits from now on to a sink; the next has the sequence number after `last`. Requests that are being
+    /// carried out may be missed: attach the sink before the engine is shared, or while all tables are locked.
+    pub fn attach(&self, sink: Arc<dyn CommitSink>, last: u64) {
+        let mut there = self.sink.lock();
+        self.last.store(last, Ordering::Relaxed);
+        *there = Some(sink);
+        self.attached.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there is a sink.
+    #[inline]
+    pub fn is_attached(&self) -> bool {
+        self.attached.load(Ordering::Relaxed)
+    }
+
+    /// The sequence number of the last commit that was appended; what an answer shows depends on no later one.
+    pub fn last(&self) -> u64 {
+        self.last.load(Ordering::Acquire)
+    }
+
+    /// Appends a commit that happens at `time`. The caller holds the locks of what is changed, and applies the change before
+    /// it drops the result.
+    #[inline]
+    pub fn begin(
+        &self,
+        time: Moment,
+        origin: Origin,
+        mutations: impl FnOnce() -> Vec<Mutation>,
+    ) -> Result<Committed<'_>, AppendError> {
+        if self.is_attached() {
+            self.append(time, origin, mutations())
+        } else {
+            Ok(Committed { time, turn: None })
+        }
+    }
+
+    /// Appends a commit that follows from earlier ones by the clock alone. It happens even if the sink refuses it: whoever
+    /// replays the commits finds it due again.
+    #[inline]
+    pub fn begin_due(&self, time: Moment, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
+        match self.begin(time, Origin::Clock, mutations) {
+            Ok(committed) => committed,
+            Err(_) => Committed { time, turn: None },
+        }
+    }
+
+    #[cold]
+    fn append(&self, time: Moment, origin: Origin, mutations: Vec<Mutation>) -> Result<Committed<'_>, AppendError> {
+        let turn = self.sink.lock();
+        let sequence = self.last.load(Ordering::Relaxed) + 1;
+        let commit = Commit {
+            time,
+            origin,
+            sequence,
+            mutations,
+        };
+        if let Some(sink) = turn.as_ref() {
+            sink.append(&commit)?;
+            self.last.store(sequence, Ordering::Release);
+        }
+        Ok(Committed {
+            time,
+            turn: Some(Turn(turn)),
+        })
+    }
+}

@@ -1,0 +1,219 @@
+//! The state as the fold of its commits.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Commit, Committed, Mutation, TableId};
+use crate::clock::Moment;
+use crate::storage::{Catalog, Region, Scope, Shape, Table, TableSettings};
+use crate::value::Name;
+
+/// A commit that does not fit the state it is replayed into.
+///
+/// ```
+/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::storage::{Catalog, Commit, Mutation, Origin, Replay};
+///
+/// let catalog = Catalog::default();
+/// let mutations = vec![Mutation::ListTable { table: 7 }];
+/// let commit = Commit { time: Moment::START, origin: Origin::Request, sequence: 1, mutations };
+/// let error = Replay::new(&catalog).apply(&commit).unwrap_err();
+/// assert_eq!(error.to_string(), "commit 1: there is no table 7");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError {
+    sequence: u64,
+    lacks: String,
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "commit {}: there is no {}", self.sequence, self.lacks)
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// Applies commits to a state, in their order. No request may run meanwhile.
+pub struct Replay<'c> {
+    catalog: &'c Catalog,
+    tables: BTreeMap<TableId, Arc<Table>>,
+}
+
+impl<'c> Replay<'c> {
+    /// Goes on from the state as it is.
+    pub fn new(catalog: &'c Catalog) -> Replay<'c> {
+        let tables = catalog.all().into_iter();
+        Replay {
+            catalog,
+            tables: tables.map(|table| (table.ordinal, table)).collect(),
+        }
+    }
+
+    /// Applies a commit.
+    pub fn apply(&mut self, commit: &Commit) -> Result<(), ReplayError> {
+        let committed = Committed::replayed(commit.time);
+        commit.mutations.iter().try_for_each(|mutation| {
+            self.mutate(&committed, mutation).map_err(|lacks| ReplayError {
+                sequence: commit.sequence,
+                lacks,
+            })
+        })
+    }
+
+    /// Ends the replay at `now`: what no commit has finished is finished, and capacity is counted anew.
+    pub fn finish(self, now: Moment) {
+        for table in self.tables.values() {
+            let shape = table.shape();
+            for job in shape.jobs.iter().filter(|job| job.is_filling()) {
+                if let Some((index, earliest)) = job.creates() {
+                    table.replay_end_backfill(&Committed::replayed(now), index, earliest.max(now));
+                }
+            }
+            table.recount_capacity(now);
+        }
+        self.catalog.look_at_all();
+    }
+
+    fn table(&self, id: TableId) -> Result<&Arc<Table>, String> {
+        self.tables.get(&id).ok_or_else(|| format!("table {id}"))
+    }
+
+    fn region(&self, scope: &Scope) -> Arc<Region> {
+        self.catalog.region_or_new(scope)
+    }
+
+    #[allow(clippy::too_many_lines)]
+    fn mutate(&mut self, committed: &Committed<'_>, mutation: &Mutation) -> Result<(), String> {
+        match mutation {
+            Mutation::ChangeItem {
+                table,
+                key,
+                item,
+                cause,
+                due,
+            } => {
+                let table = self.table(*table)?;
+                table.change_item(committed, key.clone(), item.clone(), *cause, *due);
+            }
+            Mutation::HoldItem {
+                table,
+                key,
+                until,
+                then,
+            } => self.table(*table)?.hold_item(committed, key, *until, then.clone()),
+            Mutation::ReleaseItem { table, key } => self.table(*table)?.release_item(committed, key),
+            Mutation::CreateTable { identity, settings } => {
+                let region = self.region(&identity.scope);
+                let table = region.new_table(committed, identity.clone(), TableSettings::clone(settings));
+                self.tables.insert(identity.ordinal, Arc::new(table));
+            }
+            Mutation::ListTable { table } => self.list(committed, *table)?,
+            Mutation::RemoveTable { table } => self.remove(committed, *table),
+            Mutation::ChangeTable { table, settings } => {
+                change_table(committed, self.table(*table)?, settings);
+            }
+            Mutation::EndBackfill { table, index, end } => {
+                self.table(*table)?.replay_end_backfill(committed, index, *end);
+            }
+            Mutation::PauseIndex { table, index, paused } => {
+                self.table(*table)?.shape().set_paused(committed, index, *paused);
+            }
+            Mutation::SplitShard { table, at } => {
+                if let Some(stream) = &self.table(*table)?.shape().stream {
+                    stream.split(committed, *at);
+                }
+            }
+            Mutation::RotateShards { scope, stream } => {
+                let found = self.region(scope).stream(stream, Moment::FIRST);
+                found.ok_or_else(|| format!("stream {stream}"))?.rotate(committed);
+            }
+            Mutation::CreateBackup { scope, table, record } => {
+                let region = self.region(scope);
+                let table = self.table(*table)?;
+                region.backups.replay_create(committed, table, (**record).clone());
+            }
+            Mutation::DeleteBackup { scope, arn } => self.region(scope).backups.replay_remove(committed, arn),
+            Mutation::ClaimBackup { scope, arn, until } => {
+                let found = self.region(scope).backups.find(arn);
+                found
+                    .ok_or_else(|| format!("backup {arn}"))?
+                    .set_claim(committed, *until);
+            }
+            Mutation::StartTransfer {
+                scope,
+                record,
+                table_id,
+                progress,
+            } => {
+                let state = (table_id.clone(), (**progress).clone());
+                let region = self.region(scope);
+                region.transfers.replay_begin(committed, (**record).clone(), state);
+            }
+            Mutation::ChangeTransfer {
+                scope,
+                kind,
+                arn,
+                table_id,
+                progress,
+            } => {
+                let found = self.region(scope).transfers.find(*kind, arn);
+                let found = found.ok_or_else(|| format!("transfer {arn}"))?;
+                found.replay_change(committed, table_id.clone(), (**progress).clone());
+            }
+            Mutation::UseToken { token } => self.catalog.tokens().keep(committed, *token),
+            Mutation::SetConditions { conditions } => self.catalog.defaults().set(committed, conditions),
+            Mutation::SetTableConditions {
+                scope,
+                table,
+                conditions,
+            } => {
+                let conditions = conditions.as_deref();
+                self.catalog.defaults().set_table(committed, scope, table, conditions);
+            }
+            Mutation::Reset => {
+                self.catalog.remove_all(committed);
+                self.tables.clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, committed: &Committed<'_>, id: TableId) -> Result<(), String> {
+        let table = Arc::clone(self.table(id)?);
+        let region = self.region(&table.scope);
+        let mut tables = region.tables.write();
+        if let Some(before) = tables.get(&table.name) {
+            self.tables.remove(&before.ordinal);
+        }
+        tables.list(committed, &table);
+        self.catalog.note_ordinal(id);
+        Ok(())
+    }
+
+    /// Removes a table, which may have been replaced before.
+    fn remove(&mut self, committed: &Committed<'_>, id: TableId) {
+        let Some(table) = self.tables.remove(&id) else { return };
+        let region = self.region(&table.scope);
+        let mut tables = region.tables.write();
+        if tables.get(&table.name).is_some_and(|listed| listed.ordinal == id) {
+            tables.remove(committed, &table.name);
+        }
+    }
+}
+
+/// Changes a table's settings, and fills the indexes that are new at once.
+fn change_table(committed: &Committed<'_>, table: &Table, settings: &TableSettings) {
+    let before = table.shape();
+    table.replay_settings(committed, settings.clone());
+    let is_new = |name: &&Name| !before.definition.has_index(name);
+    for name in names(&table.shape()).filter(is_new) {
+        table.backfill(name);
+    }
+}
+
+fn names(shape: &Shape) -> impl Iterator<Item = &Name> {
+    let globals = shape.definition.globals.iter().map(|index| &index.name);
+    globals.chain(shape.definition.vectors.iter().map(|index| &index.name))
+}

@@ -1,0 +1,61 @@
+//! The conditions of tables: those that all have, and those of single tables, there or not.
+
+use std::collections::BTreeMap;
+
+use super::catalog::Scope;
+use super::commit::Committed;
+use crate::conditions::Conditions;
+use crate::sync::RwLock;
+use crate::value::Name;
+
+/// The conditions of tables.
+#[derive(Debug, Default)]
+pub struct Defaults {
+    conditions: RwLock<Conditions>,
+    tables: RwLock<BTreeMap<(Scope, Name), Conditions>>,
+}
+
+impl Defaults {
+    /// These conditions, for all tables.
+    pub(super) fn new(conditions: &Conditions) -> Defaults {
+        Defaults {
+            conditions: RwLock::new(*conditions),
+            tables: RwLock::default(),
+        }
+    }
+
+    /// The conditions of all tables without their own.
+    pub fn conditions(&self) -> Conditions {
+        *self.conditions.read()
+    }
+
+    /// The conditions that a table has of its own.
+    pub fn of_table(&self, scope: &Scope, table: &str) -> Option<Conditions> {
+        let own = self.tables.read();
+        if own.is_empty() {
+            return None;
+        }
+        own.get(&(scope.clone(), Name::new(table))).copied()
+    }
+
+    /// How many tables, there or not, have conditions of their own.
+    pub fn count(&self) -> usize {
+        self.tables.read().len()
+    }
+
+    pub(super) fn set(&self, _: &Committed<'_>, conditions: &Conditions) {
+        *self.conditions.write() = *conditions;
+    }
+
+    pub(super) fn set_table(&self, _: &Committed<'_>, scope: &Scope, table: &Name, conditions: Option<&Conditions>) {
+        let name = (scope.clone(), table.clone());
+        match conditions {
+            Some(conditions) => drop(self.tables.write().insert(name, *conditions)),
+            None => drop(self.tables.write().remove(&name)),
+        }
+    }
+
+    pub(super) fn clear_tables(&self, _: &Committed<'_>) {
+        self.tables.write().clear();
+    }
+}

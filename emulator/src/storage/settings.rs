@@ -1,0 +1,244 @@
+//! The settings of a table: everything about it that is neither items nor derived from them, as plain data.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::attached::Attached;
+use super::delay::Propagation;
+use super::job::{Job, Recent, Work};
+use super::recovery::Recovery;
+use super::snapshot::Restored;
+use super::stream::{StreamEnd, label_of};
+use crate::capacity::Ledger;
+use crate::chance;
+use crate::clock::Moment;
+use crate::conditions::{Conditions, Lag, Shards, TimeToLive};
+use crate::key::Key;
+use crate::limits;
+use crate::schema::{Definition, StreamView};
+use crate::value::{AttributeValue, Item, Name};
+
+/// The latest stream of a table, open or closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableStream {
+    /// When it was asked for: its label.
+    pub created: Moment,
+    /// What its records show.
+    pub view: StreamView,
+    /// From when on it is `ENABLED`.
+    pub enabled_at: Moment,
+    /// The first token of each of its first shards, in order.
+    pub starts: Vec<u64>,
+    /// When it was closed, if it was.
+    pub end: Option<StreamEnd>,
+}
+
+impl TableStream {
+    /// The stream's label.
+    pub fn label(&self) -> String {
+        label_of(self.created)
+    }
+}
+
+/// The settings of a table. A change of them is one mutation, which has them all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableSettings {
+    /// Raised by each change of the settings, under all partition locks.
+    pub epoch: u64,
+    /// Keys, indexes, billing.
+    pub definition: Arc<Definition>,
+    /// The latest stream there was, open or closed.
+    pub stream_settings: Option<TableStream>,
+    /// The attribute that says when an item expires, while time to live is on.
+    pub time_to_live: Option<Name>,
+    /// When time to live was last changed.
+    pub time_to_live_changed: Option<Moment>,
+    /// How the table behaves.
+    pub conditions: Conditions,
+    /// How long writes take to reach those of its global indexes that differ from `conditions`.
+    pub index_lags: BTreeMap<Name, Lag>,
+    /// The seed of the table's decisions.
+    pub seed: u64,
+    /// From when on the table is `ACTIVE`.
+    pub active_at: Moment,
+    /// When the table is gone; `None` while nobody has deleted it.
+    pub deleted_at: Option<Moment>,
+    /// Changes in progress. Those that are done are dropped when the next one begins.
+    pub jobs: Vec<Job>,
+    /// When settings with a cooldown were last changed.
+    pub recent: Recent,
+    /// How far back the table can be restored, while point-in-time recovery is on.
+    pub recovery: Option<Recovery>,
+    /// The source of the table, if it was restored.
+    pub restored: Option<Arc<Restored>>,
+    /// Kinesis destinations, Contributor Insights, resource policies and the tags of streams.
+    pub attached: Arc<Attached>,
+}
+
+/// How far a table is in its life, as the interfaces beside the table's own know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It has just been made, and they do not know of it (measured: the first 1 to 5 s).
+    Unknown,
+    /// It is being made.
+    Creating,
+    /// It stands.
+    Standing,
+    /// It is being removed.
+    Deleting,
+}
+
+impl TableSettings {
+    /// When an item expires, in seconds, whenever it may be deleted: what its time to live attribute says, if that is a
+    /// number.
+    fn expires(&self, item: &Item) -> Option<i64> {
+        match item.get(self.time_to_live.as_ref()?) {
+            Some(AttributeValue::N(number)) => number.to_i64_floor(),
+            _ => None,
+        }
+    }
+
+    /// Whether an item is expired at `now`, and not for more than five years.
+    pub fn is_expired(&self, item: &Item, now: Moment) -> bool {
+        self.expires(item)
+            .is_some_and(|seconds| (now.seconds() - limits::TTL_OLDEST_SECONDS..=now.seconds()).contains(&seconds))
+    }
+
+    /// When time to live deletes an item; `None` if it never does.
+    pub fn expiry(&self, key: &Key, item: &Item) -> Option<Moment> {
+        let seconds = self.expires(item)?;
+        let TimeToLive::Deletes(lag) = self.conditions.time_to_live else {
+            return None;
+        };
+        let decision = chance::decide(self.seed, "time to live", &key.bytes, seconds as u64);
+        Some(Moment::from_seconds(seconds).plus(lag.of(decision)))
+    }
+
+    /// The same for an item that is written, or looked at for the first time, at `now`: one that expired more than five
+    /// years before is left alone.
+    pub fn expiry_from(&self, key: &Key, item: &Item, now: Moment) -> Option<Moment> {
+        if self.expires(item)? < now.seconds() - limits::TTL_OLDEST_SECONDS {
+            return None;
+        }
+        self.expiry(key, item)
+    }
+
+    /// When a change is done that begins at `now` and takes so many times as long as a table takes to be made (measured:
+    /// about 6 s); `what` names the change and `subject` what is changed.
+    pub fn later(&self, now: Moment, what: &str, subject: &str, times: f64) -> Moment {
+        let decision = chance::decide(self.seed, what, subject.as_bytes(), self.epoch);
+        let status = self.conditions.table_status.of(decision).as_secs_f64();
+        now.plus(Duration::try_from_secs_f64(status * times).unwrap_or(Duration::MAX))
+    }
+
+    /// Whether changes take time, and may come only so often.
+    pub fn takes_time(&self) -> bool {
+        self.conditions.table_status != Lag::None
+    }
+
+    /// Whether writes leave something to be done later, without being asked again.
+    pub fn has_due_work(&self) -> bool {
+        self.time_to_live.is_some() || self.conditions.transaction_time != Lag::None
+    }
+
+    /// How long a write takes to reach a global or vector index.
+    pub fn propagation<'s>(&self, index: &'s Name) -> Propagation<'s> {
+        let own = if self.index_lags.is_empty() {
+            None
+        } else {
+            self.index_lags.get(index).copied()
+        };
+        Propagation {
+            seed: self.seed,
+            place: index,
+            lag: own.unwrap_or(self.conditions.index_propagation),
+        }
+    }
+
+    /// How long a change takes to show in the table's stream.
+    pub fn stream_propagation(&self) -> Propagation<'static> {
+        Propagation {
+            seed: self.seed,
+            place: "/stream",
+            lag: self.conditions.stream_lag,
+        }
+    }
+
+    /// The changes on their way at `now`.
+    pub fn running(&self, now: Moment) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().filter(move |job| job.runs(now))
+    }
+
+    /// Whether an index is still being made, and cannot be read.
+    pub fn is_creating(&self, index: &str, now: Moment) -> bool {
+        self.running(now)
+            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, .. } if made == index))
+    }
+
+    /// Whether the service is still looking for room for an index.
+    pub fn is_allocating(&self, index: &str, now: Moment) -> bool {
+        self.running(now)
+            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, allocated, .. } if made == index && *allocated > now))
+    }
+
+    /// Whether the table is still being made of a backup or of another table's past.
+    pub fn is_restoring(&self, now: Moment) -> bool {
+        self.restored.is_some() && now < self.active_at && !self.is_deleting()
+    }
+
+    /// Whether the table is being created, changed or deleted.
+    pub fn is_busy(&self, now: Moment) -> bool {
+        let gone = self.deleted_at.is_some_and(|gone| gone <= now);
+        let deleting = self.is_deleting();
+        !gone && (deleting || now < self.active_at || self.running(now).next().is_some())
+    }
+
+    /// Whether the table is being deleted, or was. One whose restore fails goes without that.
+    pub fn is_deleting(&self) -> bool {
+        let fails = self.restored.as_ref().is_some_and(|restored| restored.fails);
+        self.deleted_at.is_some() && !fails
+    }
+
+    /// Whether what hangs on the table still answers though it is being deleted, for so long.
+    pub fn lingers(&self, now: Moment, long: Duration) -> bool {
+        let begun = self.recent.deletion;
+        begun.is_some_and(|begun| now < begun.plus(long)) && self.deleted_at.is_some_and(|gone| gone > now)
+    }
+
+    /// The first token of each shard of a stream that the table is given at `now`.
+    pub fn shard_starts(&self, now: Moment) -> Vec<u64> {
+        match self.conditions.stream_shards {
+            Shards::Fixed(count) => {
+                let count = u128::from(count.clamp(1, Shards::MOST));
+                (0..count).map(|at| (at << 64).div_ceil(count) as u64).collect()
+            }
+            Shards::ByThroughput => {
+                let ledger = Ledger::new(&self.definition, self.conditions.capacity, now);
+                ledger.partition_starts()
+            }
+        }
+    }
+
+    /// Gives the table a stream.
+    pub fn open_stream(&mut self, stream: TableStream) {
+        self.stream_settings = Some(stream);
+    }
+
+    /// Closes the table's stream, if one is open; `settled` is from when on it is `DISABLED`.
+    pub fn close_stream(&mut self, now: Moment, settled: Moment) {
+        if let Some(stream) = self.stream_settings.as_mut().filter(|stream| stream.end.is_none()) {
+            stream.end = Some(StreamEnd { at: now, settled });
+        }
+    }
+
+    /// Whether the table has an open stream.
+    pub fn has_stream(&self) -> bool {
+        self.stream_settings.as_ref().is_some_and(|stream| stream.end.is_none())
+    }
+
+    /// Whether the table can be read and written.
+    pub fn is_active(&self, now: Moment) -> bool {
+        now >= self.active_at && self.deleted_at.is_none()
+    }
+}
