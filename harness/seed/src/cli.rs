@@ -1,0 +1,333 @@
+//! The command lines `dynatwin copy` and `dynatwin import`.
+
+use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::copy::{CopyEvent, CopyOptions, copy};
+use crate::database::Database;
+use crate::endpoint::Endpoint;
+use crate::export::export;
+use crate::load;
+use crate::seed::Seed;
+
+/// How often the line of progress is written, on a terminal and elsewhere.
+const TERMINAL_INTERVAL: Duration = Duration::from_millis(200);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
+
+const HELP: &str = "\
+dynatwin copy --from A --to B [OPTION…]
+dynatwin import FILE… --to B [OPTION…]
+
+A and B are endpoints (http://localhost:8000, https://dynamodb.eu-west-1.amazonaws.com) or directories with
+exports; A may also be a file, as FILE: JSON, YAML, CSV, templates, DynamoDB Local's databases.
+Credentials are those of the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
+
+  --table NAME       copy this table; may be given again (all tables)
+  --segments N       segments of the parallel Scan of each table (4)
+  --rate N           write at most N items a second (no limit)
+  --resume FILE      keep how far the copy is in FILE, and go on from there if it exists
+  --no-verify        do not read both sides again and compare them
+  --caller KEY/REGION  the access key and region that a destination on this machine sees
+  --yes              write to a destination that is not on this machine without asking
+  --help             print this";
+
+/// A command line that was understood.
+#[derive(Debug)]
+struct Command {
+    sources: Vec<String>,
+    to: String,
+    options: CopyOptions,
+    caller: Option<(String, String)>,
+    yes: bool,
+}
+
+/// Runs `copy` or `import` with its arguments. Progress goes to standard error; an error is a sentence.
+pub fn run(name: &str, arguments: impl IntoIterator<Item = String>) -> Result<(), String> {
+    let Some(command) = parse(name, arguments)? else {
+        println!("{HELP}");
+        return Ok(());
+    };
+    command.run()
+}
+
+fn parse(name: &str, arguments: impl IntoIterator<Item = String>) -> Result<Option<Command>, String> {
+    let mut arguments = arguments.into_iter();
+    let mut sources = Vec::new();
+    let mut to = None;
+    let mut options = CopyOptions::default();
+    let mut caller = None;
+    let mut yes = false;
+    while let Some(argument) = arguments.next() {
+        let (flag, inline) = match argument.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => (flag.to_owned(), Some(value.to_owned())),
+            _ => (argument, None),
+        };
+        let mut value = || {
+            let value = inline.clone().or_else(|| arguments.next());
+            value.ok_or_else(|| format!("{flag} needs a value"))
+        };
+        let number = |text: String| {
+            let number = text
+                .parse::<f64>()
+                .ok()
+                .filter(|number| *number > 0.0 && number.is_finite());
+            number.ok_or_else(|| format!("{flag} needs a positive number, not {text}"))
+        };
+        match flag.as_str() {
+            "--help" | "-h" => return Ok(None),
+            "--from" => sources.push(value()?),
+            "--to" => to = Some(value()?),
+            "--table" => options.tables.push(value()?),
+            "--segments" => {
+                let segments = number(value()?)? as usize;
+                options.segments = segments.clamp(1, 256);
+            }
+            "--rate" => options.rate = Some(number(value()?)?),
+            "--resume" => options.state = Some(PathBuf::from(value()?)),
+            "--no-verify" => options.verify = false,
+            "--yes" => yes = true,
+            "--caller" => {
+                let text = value()?;
+                let (key, region) = text.split_once('/').ok_or("--caller has the form KEY/REGION")?;
+                caller = Some((key.to_owned(), region.to_owned()));
+            }
+            _ if !flag.starts_with('-') && name == "import" => sources.push(flag),
+            _ => return Err(format!("{flag} is not known; dynatwin {name} --help prints what is")),
+        }
+    }
+    if sources.is_empty() {
+        let missing = if name == "import" { "a file to import" } else { "--from" };
+        return Err(format!(
+            "{missing} is missing; dynatwin {name} --help prints what is needed"
+        ));
+    }
+    if name == "copy" && sources.len() > 1 {
+        return Err("--from can be given once".into());
+    }
+    let to = to.ok_or_else(|| format!("--to is missing; dynatwin {name} --help prints what is needed"))?;
+    Ok(Some(Command {
+        sources,
+        to,
+        options,
+        caller,
+        yes,
+    }))
+}
+
+fn is_url(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+impl Command {
+    fn run(&self) -> Result<(), String> {
+        let progress = Progress::new();
+        let report = |event: CopyEvent<'_>| progress.report(&event);
+        let from = match self.sources.as_slice() {
+            [url] if is_url(url) => Some(Endpoint::from_env(url)?),
+            _ => None,
+        };
+        let copied = match (from, is_url(&self.to)) {
+            (Some(from), true) => copy(&from, &self.destination()?, &self.options, &report)?,
+            (Some(from), false) => export(&from, &self.options.tables, Path::new(&self.to), &report)?,
+            (None, true) => self.load(&self.destination()?)?,
+            (None, false) => return Err(format!("files can be copied to an endpoint, and {} is none", self.to)),
+        };
+        progress.finish(copied);
+        Ok(())
+    }
+
+    fn load(&self, to: &dyn Database) -> Result<u64, String> {
+        let mut seed = Seed::default();
+        for source in &self.sources {
+            seed.append(Seed::read(source).map_err(|error| error.to_string())?);
+        }
+        let tables = &self.options.tables;
+        if !tables.is_empty() {
+            seed.tables.retain(|table| tables.contains(&table.name));
+            seed.items.retain(|items| tables.contains(&items.table));
+        }
+        let loaded = load::load(to, seed).map_err(|error| error.to_string())?;
+        Ok(loaded.items as u64)
+    }
+
+    /// The endpoint to write to, once the user has agreed to write to one of another machine.
+    fn destination(&self) -> Result<Endpoint, String> {
+        let endpoint = Endpoint::from_env(&self.to)?;
+        let endpoint = match &self.caller {
+            Some(_) if !endpoint.is_loopback() => return Err("--caller is for destinations on this machine".into()),
+            Some((key, region)) => endpoint.with_caller(key, region),
+            None => endpoint,
+        };
+        if !endpoint.is_loopback() && !self.yes {
+            confirm(&endpoint)?;
+        }
+        Ok(endpoint)
+    }
+}
+
+fn confirm(endpoint: &Endpoint) -> Result<(), String> {
+    let refused = || format!("not written to {}: --yes was not given", endpoint.url());
+    if !stdin().is_terminal() {
+        return Err(refused());
+    }
+    let _ = write!(
+        stderr(),
+        "Create tables and write items at {} (region {})? [yes/no] ",
+        endpoint.url(),
+        endpoint.region()
+    );
+    let mut answer = String::new();
+    let _ = stdin().lock().read_line(&mut answer);
+    if answer.trim() == "yes" { Ok(()) } else { Err(refused()) }
+}
+
+/// A line on standard error that says how far the copy is.
+struct Progress {
+    table: Mutex<(String, u64)>,
+    items: AtomicU64,
+    written: Mutex<Instant>,
+    begin: Instant,
+    is_terminal: bool,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        Progress {
+            table: Mutex::default(),
+            items: AtomicU64::new(0),
+            written: Mutex::new(Instant::now()),
+            begin: Instant::now(),
+            is_terminal: stderr().is_terminal(),
+        }
+    }
+
+    fn report(&self, event: &CopyEvent<'_>) {
+        match event {
+            CopyEvent::Begins { table, about } => {
+                self.items.store(0, Ordering::Relaxed);
+                if let Ok(mut current) = self.table.lock() {
+                    *current = ((*table).to_owned(), *about);
+                }
+            }
+            CopyEvent::Copied { items } => {
+                let items = self.items.fetch_add(*items, Ordering::Relaxed) + items;
+                self.advance(items);
+            }
+            CopyEvent::Note { text } => self.line(text),
+            CopyEvent::Done { table, items, checksum } => {
+                let copied = self.items.load(Ordering::Relaxed);
+                match checksum {
+                    Some(checksum) => self.line(&format!(
+                        "{table}: {copied} items copied; both sides have {items} items with checksum {checksum:016x}"
+                    )),
+                    None => self.line(&format!("{table}: {copied} items copied")),
+                }
+            }
+        }
+    }
+
+    fn advance(&self, items: u64) {
+        let interval = if self.is_terminal {
+            TERMINAL_INTERVAL
+        } else {
+            LOG_INTERVAL
+        };
+        let Ok(mut written) = self.written.try_lock() else {
+            return;
+        };
+        if written.elapsed() < interval {
+            return;
+        }
+        *written = Instant::now();
+        let Ok(current) = self.table.lock() else { return };
+        let (table, about) = &*current;
+        let percent = (*about > 0).then(|| items * 100 / about.max(&items));
+        let bar = percent.map_or(String::new(), |percent| {
+            let done = percent as usize / 5;
+            format!(
+                " [{}{}] {percent}% of about {about}",
+                "#".repeat(done),
+                ".".repeat(20 - done)
+            )
+        });
+        let text = format!("{table}: {items} items{bar}");
+        if self.is_terminal {
+            let _ = write!(stderr(), "\r\x1b[K{text}");
+        } else {
+            let _ = writeln!(stderr(), "{text}");
+        }
+    }
+
+    fn line(&self, text: &str) {
+        let clear = if self.is_terminal { "\r\x1b[K" } else { "" };
+        let _ = writeln!(stderr(), "{clear}{text}");
+    }
+
+    fn finish(&self, items: u64) {
+        let seconds = self.begin.elapsed().as_secs_f64();
+        self.line(&format!("{items} items in {seconds:.1} s"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(name: &str, line: &str) -> Result<Option<Command>, String> {
+        parse(name, line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn command_lines_that_are_understood() {
+        let line =
+            "--from http://localhost:1 --to=http://localhost:2 --table A --table B --segments 8 --rate 100 --no-verify";
+        let command = parsed("copy", line).unwrap().unwrap();
+        assert_eq!(
+            (command.sources, command.to.as_str()),
+            (vec!["http://localhost:1".into()], "http://localhost:2")
+        );
+        assert_eq!(command.options.tables, ["A", "B"]);
+        assert_eq!((command.options.segments, command.options.rate), (8, Some(100.0)));
+        assert!(!command.options.verify && !command.yes);
+        let command = parsed("import", "a.db T=b.csv --to http://localhost:2 --caller me/eu-west-1")
+            .unwrap()
+            .unwrap();
+        assert_eq!(command.sources, ["a.db", "T=b.csv"]);
+        assert_eq!(command.caller, Some(("me".into(), "eu-west-1".into())));
+        assert!(parsed("copy", "--help").unwrap().is_none());
+    }
+
+    #[test]
+    fn command_lines_that_are_refused() {
+        for (name, line, message) in [
+            ("copy", "", "--from is missing"),
+            ("copy", "--from a", "--to is missing"),
+            ("copy", "--from a --from b --to c", "--from can be given once"),
+            ("copy", "a --to b", "a is not known"),
+            ("import", "--to b", "a file to import is missing"),
+            ("import", "a --to", "--to needs a value"),
+            ("copy", "--from a --to b --rate 0", "--rate needs a positive number"),
+            ("copy", "--from a --to b --rate inf", "--rate needs a positive number"),
+            ("copy", "--from a --to b --caller x", "--caller has the form"),
+        ] {
+            let error = parsed(name, line).unwrap_err();
+            assert!(error.starts_with(message), "{name} {line}: {error}");
+        }
+    }
+
+    #[test]
+    fn other_machines_are_not_written_to_without_a_yes() {
+        let command = parsed("import", "a.json --to https://dynamodb.eu-west-1.amazonaws.com")
+            .unwrap()
+            .unwrap();
+        // Without credentials, or without a terminal to ask at.
+        let refused = command.destination().unwrap_err();
+        assert!(
+            refused.contains("--yes was not given") || refused.contains("AWS_ACCESS_KEY_ID"),
+            "{refused}"
+        );
+    }
+}

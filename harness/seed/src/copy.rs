@@ -1,0 +1,462 @@
+//! Copies tables from one database to another.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use dynatwin_engine::chance::StableHash;
+use dynatwin_engine::request::ItemRecord;
+use dynatwin_engine::value;
+use dynatwin_engine::wire::decode::Decode;
+use serde_json::{Map, Value as Json, json};
+
+use crate::database::{CallError, Database};
+use crate::document;
+use crate::load::{self, Keys, send};
+use crate::seed::{Item, Table};
+
+/// Items of a BatchWriteItem request.
+const BATCH: usize = 25;
+
+/// How often the state of a copy is saved.
+const SAVE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How a copy is made.
+#[derive(Clone, Debug)]
+pub struct CopyOptions {
+    /// The tables to copy; all if there are none.
+    pub tables: Vec<String>,
+    /// Segments of the parallel Scan of a table.
+    pub segments: usize,
+    /// The most items that are written in a second.
+    pub rate: Option<f64>,
+    /// The file that says how far the copy is, so that one that was interrupted goes on from there.
+    pub state: Option<PathBuf>,
+    /// Whether both sides are read again and compared.
+    pub verify: bool,
+}
+
+impl Default for CopyOptions {
+    fn default() -> CopyOptions {
+        CopyOptions {
+            tables: Vec::new(),
+            segments: 4,
+            rate: None,
+            state: None,
+            verify: true,
+        }
+    }
+}
+
+/// What happens while tables are copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CopyEvent<'a> {
+    /// A table's items begin to be copied; `about` is how many it has by its description, which may be six hours old.
+    Begins {
+        /// The table.
+        table: &'a str,
+        /// Items by the table's description.
+        about: u64,
+    },
+    /// So many items more have been written.
+    Copied {
+        /// Their number.
+        items: u64,
+    },
+    /// Something of a table could not be copied, or was left as it is.
+    Note {
+        /// What.
+        text: &'a str,
+    },
+    /// A table is copied, and compared if that was asked for.
+    Done {
+        /// The table.
+        table: &'a str,
+        /// How many items it has.
+        items: u64,
+        /// The checksum of its items, which both sides have.
+        checksum: Option<u64>,
+    },
+}
+
+/// Copies tables with their indexes, streams, time to live, tags and recovery settings, then their items by a parallel Scan and
+/// BatchWriteItem. Returns the number of items.
+pub fn copy(
+    from: &dyn Database,
+    to: &dyn Database,
+    options: &CopyOptions,
+    report: &(dyn Fn(CopyEvent<'_>) + Sync),
+) -> Result<u64, String> {
+    let tables = if options.tables.is_empty() {
+        names(from).map_err(|error| error.to_string())?
+    } else {
+        options.tables.clone()
+    };
+    let state = Progress::open(options.state.as_deref())?;
+    let mut copied = 0;
+    for table in &tables {
+        let of_table = |error: CallError| format!("{table}: {error}");
+        let description = send(from, "DescribeTable", &json!({"TableName": table})).map_err(of_table)?;
+        define(from, to, table, &description, report)?;
+        let about = description["Table"]["ItemCount"].as_u64().unwrap_or_default();
+        report(CopyEvent::Begins { table, about });
+        let keys = Keys::of_description(table, &description["Table"]);
+        copied += copy_items(from, to, &keys, options, &state, report)?;
+        let (mut items, mut checksum) = (0, None);
+        if options.verify {
+            let (source, copy) = (sum(from, &keys, options)?, sum(to, &keys, options)?);
+            if source != copy {
+                return Err(format!(
+                    "{table}: the copy has {} items with checksum {:016x}, the source {} with {:016x}; it may have been written to meanwhile",
+                    copy.items, copy.checksum, source.items, source.checksum
+                ));
+            }
+            (items, checksum) = (source.items, Some(source.checksum));
+        }
+        report(CopyEvent::Done { table, items, checksum });
+    }
+    state.finish()?;
+    Ok(copied)
+}
+
+/// The names of all tables.
+pub(crate) fn names(database: &dyn Database) -> Result<Vec<String>, CallError> {
+    let mut names = Vec::new();
+    let mut body = json!({});
+    loop {
+        let page = send(database, "ListTables", &body)?;
+        let listed = page["TableNames"].as_array().into_iter().flatten();
+        names.extend(listed.filter_map(Json::as_str).map(str::to_owned));
+        match &page["LastEvaluatedTableName"] {
+            Json::String(last) => body = json!({"ExclusiveStartTableName": last}),
+            _ => return Ok(names),
+        }
+    }
+}
+
+/// Creates a table as its source is, unless it is there with the same key.
+fn define(
+    from: &dyn Database,
+    to: &dyn Database,
+    name: &str,
+    description: &Json,
+    report: &(dyn Fn(CopyEvent<'_>) + Sync),
+) -> Result<(), String> {
+    let of_table = |error: CallError| format!("{name}: {error}");
+    match send(to, "DescribeTable", &json!({"TableName": name})) {
+        Ok(there) => {
+            if there["Table"]["KeySchema"] != description["Table"]["KeySchema"] {
+                return Err(format!(
+                    "{name}: the destination has a table of this name with another key"
+                ));
+            }
+            report(CopyEvent::Note {
+                text: &format!("{name} is there already; its definition is left as it is"),
+            });
+            return Ok(());
+        }
+        Err(error) if error.code == "ResourceNotFoundException" => {}
+        Err(error) => return Err(of_table(error)),
+    }
+    let node =
+        document::json(&description["Table"].to_string()).map_err(|problem| format!("{name}: {}", problem.message))?;
+    let mut table = Table::of_description(name, &node).map_err(|problem| format!("{name}: {}", problem.message))?;
+    let optional = |operation: &str, body: Json, what: &str| match send(from, operation, &body) {
+        Ok(answer) => Some(answer),
+        Err(error) => {
+            report(CopyEvent::Note {
+                text: &format!("{name}: {what} are not copied: {error}"),
+            });
+            None
+        }
+    };
+    let body = json!({"TableName": name});
+    if let Some(answer) = optional("DescribeTimeToLive", body.clone(), "the settings of time to live") {
+        let setting = &answer["TimeToLiveDescription"];
+        let is_on = setting["TimeToLiveStatus"] == "ENABLED" || setting["TimeToLiveStatus"] == "ENABLING";
+        table.time_to_live = setting["AttributeName"].as_str().filter(|_| is_on).map(str::to_owned);
+    }
+    if let Some(answer) = optional("DescribeContinuousBackups", body, "the settings of recovery") {
+        let setting = &answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        if setting["PointInTimeRecoveryStatus"] == "ENABLED" {
+            let mut specification = json!({"PointInTimeRecoveryEnabled": true});
+            if let Some(days) = setting["RecoveryPeriodInDays"].as_u64() {
+                specification["RecoveryPeriodInDays"] = days.into();
+            }
+            table.recovery = Some(specification);
+        }
+    }
+    let arn = description["Table"]["TableArn"].clone();
+    let mut tags = Vec::new();
+    let mut body = json!({"ResourceArn": arn});
+    while let Some(answer) = optional("ListTagsOfResource", body.clone(), "tags") {
+        tags.extend(answer["Tags"].as_array().cloned().unwrap_or_default());
+        match &answer["NextToken"] {
+            Json::String(token) => body["NextToken"] = token.as_str().into(),
+            _ => break,
+        }
+    }
+    if !tags.is_empty() {
+        table.create.insert("Tags".into(), Json::Array(tags));
+    }
+    load::create(to, &table).map_err(of_table)
+}
+
+/// How far each segment of each table is.
+struct Progress {
+    file: Option<PathBuf>,
+    tables: Mutex<(BTreeMap<String, Vec<Segment>>, Instant)>,
+}
+
+/// How far a segment is.
+#[derive(Clone)]
+enum Segment {
+    /// Behind this key, or before the first.
+    After(Option<Json>),
+    Done,
+}
+
+impl Progress {
+    fn open(file: Option<&Path>) -> Result<Progress, String> {
+        let mut tables = BTreeMap::new();
+        if let Some(path) = file.filter(|path| path.exists()) {
+            let of_path = |error: String| format!("{}: {error}", path.display());
+            let bytes = fs::read(path).map_err(|error| of_path(error.to_string()))?;
+            let saved: Map<String, Json> =
+                serde_json::from_slice(&bytes).map_err(|error| of_path(error.to_string()))?;
+            for (table, segments) in saved {
+                let segments = segments
+                    .as_array()
+                    .ok_or_else(|| of_path("not the state of a copy".into()))?;
+                let read = segments.iter().map(|segment| match segment {
+                    Json::String(_) => Segment::Done,
+                    Json::Null => Segment::After(None),
+                    key => Segment::After(Some(key.clone())),
+                });
+                tables.insert(table, read.collect());
+            }
+        }
+        Ok(Progress {
+            file: file.map(Path::to_owned),
+            tables: Mutex::new((tables, Instant::now())),
+        })
+    }
+
+    /// The segments of a table; as many as there were when the copy began.
+    fn segments(&self, table: &str, count: usize) -> Vec<Segment> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = || vec![Segment::After(None); count.max(1)];
+        tables.0.entry(table.to_owned()).or_insert_with(fresh).clone()
+    }
+
+    fn set(&self, table: &str, segment: usize, to: Segment) -> Result<(), String> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = matches!(to, Segment::Done);
+        if let Some(segments) = tables.0.get_mut(table) {
+            segments[segment] = to;
+        }
+        if done || tables.1.elapsed() >= SAVE_INTERVAL {
+            tables.1 = Instant::now();
+            return self.save(&tables.0);
+        }
+        Ok(())
+    }
+
+    fn save(&self, tables: &BTreeMap<String, Vec<Segment>>) -> Result<(), String> {
+        let Some(path) = &self.file else { return Ok(()) };
+        let segment = |segment: &Segment| match segment {
+            Segment::Done => json!("done"),
+            Segment::After(key) => key.clone().unwrap_or(Json::Null),
+        };
+        let tables = tables
+            .iter()
+            .map(|(table, segments)| (table.clone(), Json::Array(segments.iter().map(segment).collect())));
+        let text = Json::Object(tables.collect()).to_string();
+        let new = path.with_extension("new");
+        let written = fs::File::create(&new)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .and_then(|()| fs::rename(&new, path));
+        written.map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Removes the file: there is nothing to go on with.
+    fn finish(&self) -> Result<(), String> {
+        match &self.file {
+            Some(path) if path.exists() => {
+                fs::remove_file(path).map_err(|error| format!("{}: {error}", path.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Delays writers so that they write no more than so many items in a second.
+struct Pace {
+    interval: Duration,
+    next: Mutex<Instant>,
+}
+
+impl Pace {
+    fn new(rate: f64) -> Pace {
+        Pace {
+            interval: Duration::try_from_secs_f64(1.0 / rate).unwrap_or(Duration::ZERO),
+            next: Mutex::new(Instant::now()),
+        }
+    }
+
+    fn wait(&self, items: usize) {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let begin = (*next).max(Instant::now());
+        *next = begin + self.interval * items as u32;
+        drop(next);
+        thread::sleep(begin.saturating_duration_since(Instant::now()));
+    }
+}
+
+fn copy_items(
+    from: &dyn Database,
+    to: &dyn Database,
+    keys: &Keys,
+    options: &CopyOptions,
+    state: &Progress,
+    report: &(dyn Fn(CopyEvent<'_>) + Sync),
+) -> Result<u64, String> {
+    let segments = state.segments(&keys.table, options.segments);
+    let pace = options.rate.map(Pace::new);
+    let counts = each_segment(segments.len(), |segment, stop| {
+        let Segment::After(mut key) = segments[segment].clone() else {
+            return Ok(0);
+        };
+        let mut copied = 0;
+        loop {
+            let page = page(from, keys, segment, segments.len(), key.as_ref())?;
+            for batch in page.items.chunks(BATCH) {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(copied);
+                }
+                if let Some(pace) = &pace {
+                    pace.wait(batch.len());
+                }
+                load::put(to, &keys.table, batch.to_vec()).map_err(|error| format!("{}: {error}", keys.table))?;
+                copied += batch.len() as u64;
+                report(CopyEvent::Copied {
+                    items: batch.len() as u64,
+                });
+            }
+            key = page.last;
+            if key.is_none() {
+                state.set(&keys.table, segment, Segment::Done)?;
+                return Ok(copied);
+            }
+            state.set(&keys.table, segment, Segment::After(key.clone()))?;
+        }
+    })?;
+    Ok(counts.iter().sum())
+}
+
+/// Runs a function for each segment on a thread of its own. The flag is set once one of them has failed.
+fn each_segment<T: Send>(
+    count: usize,
+    run: impl Fn(usize, &AtomicBool) -> Result<T, String> + Sync,
+) -> Result<Vec<T>, String> {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (run, stop) = (&run, &stop);
+        let spawn = |segment| {
+            scope.spawn(move || {
+                let done = run(segment, stop);
+                if done.is_err() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                done
+            })
+        };
+        let threads: Vec<_> = (0..count).map(spawn).collect();
+        let results = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err("a thread of the copy panicked".into()))
+        });
+        results.collect()
+    })
+}
+
+pub(crate) struct Page {
+    pub items: Vec<Item>,
+    pub last: Option<Json>,
+}
+
+pub(crate) fn page(
+    database: &dyn Database,
+    keys: &Keys,
+    segment: usize,
+    of: usize,
+    after: Option<&Json>,
+) -> Result<Page, String> {
+    let mut body = json!({"TableName": keys.table, "ConsistentRead": true});
+    if of > 1 {
+        body["Segment"] = segment.into();
+        body["TotalSegments"] = of.into();
+    }
+    if let Some(key) = after {
+        body["ExclusiveStartKey"] = key.clone();
+    }
+    let mut answer = send(database, "Scan", &body).map_err(|error| format!("{}: {error}", keys.table))?;
+    let items = match answer["Items"].take() {
+        Json::Array(items) => items,
+        _ => Vec::new(),
+    };
+    let objects = items.into_iter().filter_map(|item| match item {
+        Json::Object(item) => Some(item),
+        _ => None,
+    });
+    let last = answer["LastEvaluatedKey"].take();
+    Ok(Page {
+        items: objects.collect(),
+        last: (!last.is_null()).then_some(last),
+    })
+}
+
+/// A table's items: their number, and the sum of their hashes, which does not depend on their order.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Sum {
+    items: u64,
+    checksum: u64,
+}
+
+fn sum(database: &dyn Database, keys: &Keys, options: &CopyOptions) -> Result<Sum, String> {
+    let segments = options.segments.max(1);
+    let sums = each_segment(segments, |segment, _| {
+        let (mut sum, mut key) = (Sum::default(), None);
+        loop {
+            let page = page(database, keys, segment, segments, key.as_ref())?;
+            for item in page.items {
+                sum.items += 1;
+                sum.checksum = sum.checksum.wrapping_add(hash(item)?);
+            }
+            key = page.last;
+            if key.is_none() {
+                return Ok(sum);
+            }
+        }
+    })?;
+    Ok(sums.iter().fold(Sum::default(), |total, sum| Sum {
+        items: total.items + sum.items,
+        checksum: total.checksum.wrapping_add(sum.checksum),
+    }))
+}
+
+/// The hash of an item's canonical form: equal items have the same, however their numbers and sets are written.
+fn hash(item: Item) -> Result<u64, String> {
+    let record = json!({"Item": item}).to_string();
+    let record = ItemRecord::decode(record.as_bytes()).map_err(|error| {
+        let message = error.message().unwrap_or("no message");
+        format!("an item cannot be compared: {message}")
+    })?;
+    let attributes = record.item.unwrap_or_default();
+    Ok(StableHash::new(0).bytes(value::Item::new(&attributes).json()).finish())
+}

@@ -1,0 +1,92 @@
+//! What requests are sent to.
+
+use std::fmt;
+use std::time::Duration;
+
+use dynatwin_engine::engine::{Caller, Engine};
+use serde_json::Value as Json;
+
+/// Something that answers the API of DynamoDB.
+pub trait Database: Sync {
+    /// Sends a request and returns the answer's body.
+    fn call(&self, operation: &str, body: &Json) -> Result<Json, CallError>;
+
+    /// Waits before a request is sent again.
+    fn pause(&self, time: Duration);
+}
+
+/// Why a request failed: an exception of the service, or no answer at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallError {
+    /// The exception's name, such as `ResourceNotFoundException`; empty if there was no answer.
+    pub code: String,
+    /// Its message, or what went wrong.
+    pub message: String,
+}
+
+impl CallError {
+    /// Whether the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self.code.as_str(),
+            "" | "InternalServerError"
+                | "LimitExceededException"
+                | "ProvisionedThroughputExceededException"
+                | "RequestLimitExceeded"
+                | "ServiceUnavailable"
+                | "ThrottlingException"
+        )
+    }
+
+    /// An exception from an answer's status and body.
+    pub(crate) fn of_answer(status: u16, body: &[u8]) -> CallError {
+        let body: Json = serde_json::from_slice(body).unwrap_or_default();
+        let code = body["__type"].as_str().unwrap_or_default();
+        let message = body["message"].as_str().or_else(|| body["Message"].as_str());
+        CallError {
+            code: code.rsplit('#').next().unwrap_or_default().to_owned(),
+            message: message.map_or_else(|| format!("the answer has status {status}"), str::to_owned),
+        }
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.code.is_empty() {
+            formatter.write_str(&self.message)
+        } else {
+            write!(formatter, "{}: {}", self.code, self.message)
+        }
+    }
+}
+
+impl std::error::Error for CallError {}
+
+/// An engine of this process, as one of its callers sees it.
+#[derive(Clone, Copy)]
+pub struct InProcess<'e> {
+    engine: &'e Engine,
+    caller: &'e Caller,
+}
+
+impl<'e> InProcess<'e> {
+    /// The tables of `caller`.
+    pub fn new(engine: &'e Engine, caller: &'e Caller) -> InProcess<'e> {
+        InProcess { engine, caller }
+    }
+}
+
+impl Database for InProcess<'_> {
+    fn call(&self, operation: &str, body: &Json) -> Result<Json, CallError> {
+        let answer = self
+            .engine
+            .dispatch(self.caller, operation, body.to_string().as_bytes());
+        if answer.status == 200 {
+            Ok(serde_json::from_slice(&answer.body).unwrap_or_default())
+        } else {
+            Err(CallError::of_answer(answer.status, &answer.body))
+        }
+    }
+
+    fn pause(&self, _: Duration) {}
+}

@@ -1,0 +1,241 @@
+//! DynamoDB Local's database files: `shared-local-instance.db`, and `KEY_region.db` without `-sharedDb`.
+//!
+//! Each is a SQLite database (seen in files of versions 1.25 and 2.x). The table `dm` has a row for each DynamoDB table:
+//! `TableName`, `BillingMode` (1 is on-demand), the throughput, and `TableInfo`, a JSON document with definitions, keys, indexes
+//! and the attribute of time to live. `sm` has the streams. Each DynamoDB table has a SQL table of its name, whose column
+//! `ObjectJSON` is the item in DynamoDB's form. Tags are not in the file.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use rusqlite::{Connection, OpenFlags};
+use serde_json::{Map, Value as Json, json};
+
+use crate::document::{self, Node, Value};
+use crate::error::Error;
+use crate::seed::{Attributes, Items, Seed, SeedItem, Table};
+
+/// The first bytes of a SQLite database.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Items that are read ahead of their use.
+const AHEAD: usize = 100;
+
+/// Whether a file begins as a SQLite database does.
+pub(crate) fn is_database(begin: &[u8]) -> bool {
+    begin.starts_with(MAGIC)
+}
+
+/// The files of DynamoDB Local in a directory.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// let none = dynatwin_seed::dynamodb_local_files(std::env::temp_dir().join("empty").as_path());
+/// assert!(none.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+pub fn dynamodb_local_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "db"))
+        .filter(|path| read_begin(path).is_some_and(|begin| is_database(&begin)))
+        .collect();
+    files.sort();
+    files
+}
+
+fn read_begin(path: &Path) -> Option<[u8; 16]> {
+    use std::io::Read;
+    let mut begin = [0; 16];
+    std::fs::File::open(path).ok()?.read_exact(&mut begin).ok()?;
+    Some(begin)
+}
+
+/// The tables and items of a file.
+pub(crate) fn read(path: &Path) -> Result<Seed, Error> {
+    let file = path.display().to_string();
+    let database = open(path)?;
+    let of_sql = |error: rusqlite::Error| Error::new(&file, error.to_string());
+    let mut rows = database
+        .prepare(
+            "SELECT TableName, TableInfo, BillingMode, ReadCapacityUnits, WriteCapacityUnits, \
+             (SELECT StreamInfo FROM sm WHERE sm.TableName = dm.TableName AND sm.StreamStatus = 'ENABLED' LIMIT 1), \
+             COALESCE(DeletionProtectionEnabled, '') FROM dm ORDER BY TableName",
+        )
+        .map_err(|error| Error::new(&file, format!("not a database of DynamoDB Local: {error}")))?;
+    let rows = rows
+        .query_map([], |row| {
+            Ok(Row {
+                name: row.get(0)?,
+                info: row.get(1)?,
+                on_demand: row.get::<_, Option<i64>>(2)? == Some(1),
+                read_units: row.get::<_, Option<i64>>(3)?.unwrap_or(1),
+                write_units: row.get::<_, Option<i64>>(4)?.unwrap_or(1),
+                stream: row.get(5)?,
+                protected: row.get_ref(6)?.as_str().is_ok_and(|text| text == "true"),
+            })
+        })
+        .map_err(of_sql)?;
+    let mut seed = Seed::default();
+    for row in rows {
+        let row = row.map_err(of_sql)?;
+        let problem = |message: String| Error::new(&file, format!("table {}: {message}", row.name));
+        let info = std::str::from_utf8(&row.info).map_err(|error| problem(error.to_string()))?;
+        let info = document::json(info).map_err(|error| problem(error.message))?;
+        let table = row.table(&file, &info).map_err(problem)?;
+        seed.items.push(items(path, &file, &table.name));
+        seed.tables.push(table);
+    }
+    Ok(seed)
+}
+
+fn open(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(path, flags).map_err(|error| Error::of_path(path, error))
+}
+
+struct Row {
+    name: String,
+    info: Vec<u8>,
+    on_demand: bool,
+    read_units: i64,
+    write_units: i64,
+    stream: Option<Vec<u8>>,
+    protected: bool,
+}
+
+impl Row {
+    fn table(&self, file: &str, info: &Node) -> Result<Table, String> {
+        let text = |problem: crate::error::Problem| problem.message;
+        let mut members = Map::new();
+        members.insert("TableName".into(), self.name.as_str().into());
+        let mut time_to_live = None;
+        for (name, node) in info.object("TableInfo").map_err(text)? {
+            let json = crate::schema::json(node).map_err(text)?;
+            match name.as_str() {
+                "Attributes" => drop(members.insert("AttributeDefinitions".into(), json)),
+                "LSIList" => drop(members.insert("LocalSecondaryIndexes".into(), json)),
+                "GSIList" => drop(members.insert("GlobalSecondaryIndexes".into(), json)),
+                "SQLiteIndex" => drop(members.insert("KeySchema".into(), keys(&json[""])?)),
+                "TimeToLiveAttributeName" => time_to_live = json.as_str().map(str::to_owned),
+                // What the other members say again, in SQL's terms or as a description.
+                _ => {}
+            }
+        }
+        for indexes in ["LocalSecondaryIndexes", "GlobalSecondaryIndexes"] {
+            if members
+                .get(indexes)
+                .is_some_and(|list| list.as_array().is_none_or(Vec::is_empty))
+            {
+                members.remove(indexes);
+            }
+        }
+        if self.on_demand {
+            members.insert("BillingMode".into(), json!("PAY_PER_REQUEST"));
+            let indexes = members.get_mut("GlobalSecondaryIndexes").and_then(Json::as_array_mut);
+            for index in indexes.into_iter().flatten().filter_map(Json::as_object_mut) {
+                index.remove("ProvisionedThroughput");
+            }
+        } else {
+            let throughput = json!({"ReadCapacityUnits": self.read_units, "WriteCapacityUnits": self.write_units});
+            members.insert("BillingMode".into(), json!("PROVISIONED"));
+            members.insert("ProvisionedThroughput".into(), throughput);
+        }
+        if self.protected {
+            members.insert("DeletionProtectionEnabled".into(), json!(true));
+        }
+        let stream = self
+            .stream
+            .as_deref()
+            .and_then(|info| serde_json::from_slice::<Json>(info).ok());
+        if let Some(view) = stream.as_ref().and_then(|info| info["streamViewType"].as_str()) {
+            let stream = json!({"StreamEnabled": true, "StreamViewType": view});
+            members.insert("StreamSpecification".into(), stream);
+        }
+        let whole = Node::new(0, Value::Null);
+        let mut table = Table::new(file, &whole, members).map_err(text)?;
+        table.time_to_live = time_to_live;
+        Ok(table)
+    }
+}
+
+/// The key schema, of the columns that SQL finds the table's key by.
+fn keys(columns: &Json) -> Result<Json, String> {
+    let columns = columns.as_array().ok_or("TableInfo has no key")?.iter();
+    let keys = columns.map(|column| {
+        let name = &column["DynamoDBAttribute"]["AttributeName"];
+        json!({"AttributeName": name, "KeyType": column["KeyType"]})
+    });
+    Ok(Json::Array(keys.collect()))
+}
+
+/// The items of a table, which a thread of their own reads.
+fn items(path: &Path, file: &str, table: &str) -> Items {
+    let (path, file, name) = (path.to_owned(), file.to_owned(), table.to_owned());
+    Items {
+        table: table.to_owned(),
+        items: Box::new(LazyRows {
+            start: Some(Box::new(move || rows(path, file, name))),
+            rows: None,
+        }),
+    }
+}
+
+type ReadItem = Result<SeedItem, Error>;
+
+/// Items whose thread is started by the first that is asked for.
+struct LazyRows {
+    start: Option<Box<dyn FnOnce() -> Receiver<ReadItem> + Send>>,
+    rows: Option<Receiver<ReadItem>>,
+}
+
+impl Iterator for LazyRows {
+    type Item = ReadItem;
+
+    fn next(&mut self) -> Option<ReadItem> {
+        if let Some(start) = self.start.take() {
+            self.rows = Some(start());
+        }
+        self.rows.as_ref()?.recv().ok()
+    }
+}
+
+fn rows(path: PathBuf, file: String, table: String) -> Receiver<ReadItem> {
+    let (sender, receiver) = sync_channel(AHEAD);
+    thread::spawn(move || {
+        let of_sql = |error: rusqlite::Error| Error::new(&file, format!("table {table}: {error}"));
+        let read = || -> Result<(), Error> {
+            let database = open(&path)?;
+            // A table's name has letters, digits, `_`, `-` and `.` alone.
+            let quoted = table.replace('"', "\"\"");
+            let query = format!("SELECT ObjectJSON FROM \"{quoted}\"");
+            let mut statement = database.prepare(&query).map_err(of_sql)?;
+            let mut rows = statement.query([]).map_err(of_sql)?;
+            while let Some(row) = rows.next().map_err(of_sql)? {
+                let bytes = row.get_ref(0).map_err(of_sql)?;
+                let bytes = bytes.as_bytes().map_err(|error| of_sql(error.into()))?;
+                let item: Json = serde_json::from_slice(bytes)
+                    .map_err(|error| Error::new(&file, format!("table {table}: an item is not JSON: {error}")))?;
+                let Json::Object(attributes) = item else {
+                    return Err(Error::new(&file, format!("table {table}: an item is not an object")));
+                };
+                let item = SeedItem {
+                    file: file.clone(),
+                    line: 0,
+                    attributes: Attributes::Typed(attributes),
+                };
+                if sender.send(Ok(item)).is_err() {
+                    return Ok(());
+                }
+            }
+            Ok(())
+        };
+        if let Err(error) = read() {
+            let _ = sender.send(Err(error));
+        }
+    });
+    receiver
+}

@@ -1,0 +1,196 @@
+//! Endpoints over HTTP, with requests signed as AWS asks for.
+
+use std::env;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use aws_credential_types::Credentials;
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use serde_json::Value as Json;
+use ureq::Agent;
+
+use crate::database::{CallError, Database};
+
+/// How long an answer may take.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The largest answer: a page has at most 1 MB of items, which base64 and JSON make longer.
+const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// An endpoint of DynamoDB's API: the service, or anything that speaks its protocol.
+///
+/// ```
+/// use dynatwin_seed::Endpoint;
+///
+/// let service = Endpoint::new("https://dynamodb.eu-west-1.amazonaws.com", |_variable| None);
+/// assert_eq!(service.unwrap_err(), "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set");
+/// let local = Endpoint::new("http://localhost:8000", |_variable| None).unwrap();
+/// assert!(local.is_loopback());
+/// assert_eq!(local.region(), "us-east-1");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    agent: Agent,
+    url: String,
+    region: String,
+    credentials: Credentials,
+    is_loopback: bool,
+}
+
+impl Endpoint {
+    /// The endpoint at a URL. Credentials and region are those of the environment, `AWS_ACCESS_KEY_ID`,
+    /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` and `AWS_DEFAULT_REGION`; the region of a URL of AWS is
+    /// its own, and a loopback address needs no credentials.
+    pub fn new(url: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Endpoint, String> {
+        let parsed: http::Uri = url.parse().map_err(|error| format!("{url}: {error}"))?;
+        let host = parsed.host().ok_or_else(|| format!("{url} has no host"))?;
+        if !matches!(parsed.scheme_str(), Some("http" | "https")) {
+            return Err(format!("{url} begins with neither http:// nor https://"));
+        }
+        let is_loopback = matches!(host, "localhost" | "[::1]") || host.starts_with("127.");
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let region = region_of(host)
+            .or_else(|| set("AWS_REGION"))
+            .or_else(|| set("AWS_DEFAULT_REGION"));
+        let credentials = match (set("AWS_ACCESS_KEY_ID"), set("AWS_SECRET_ACCESS_KEY")) {
+            (Some(key), Some(secret)) => Credentials::new(key, secret, set("AWS_SESSION_TOKEN"), None, "environment"),
+            _ if is_loopback => Credentials::new("local", "local", None, None, "loopback"),
+            _ => return Err("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set".into()),
+        };
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(TIMEOUT))
+            .max_idle_connections_per_host(64)
+            .build();
+        Ok(Endpoint {
+            agent: config.into(),
+            url: url.trim_end_matches('/').to_owned() + "/",
+            region: region.unwrap_or_else(|| "us-east-1".into()),
+            credentials,
+            is_loopback,
+        })
+    }
+
+    /// The endpoint at a URL, with the environment of the process.
+    pub fn from_env(url: &str) -> Result<Endpoint, String> {
+        Endpoint::new(url, |name| env::var(name).ok())
+    }
+
+    /// The same endpoint as another access key and region see it, for loopback addresses.
+    #[must_use]
+    pub fn with_caller(&self, access_key: &str, region: &str) -> Endpoint {
+        Endpoint {
+            region: region.to_owned(),
+            credentials: Credentials::new(access_key, "local", None, None, "loopback"),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the endpoint is on this machine.
+    pub fn is_loopback(&self) -> bool {
+        self.is_loopback
+    }
+
+    /// The region that requests are signed for.
+    pub fn region(&self) -> &str {
+        &self.region
+    }
+
+    /// The URL.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn signed(&self, operation: &str, body: &str) -> Result<http::Request<String>, String> {
+        let target = format!("DynamoDB_20120810.{operation}");
+        let headers = [
+            ("content-type", "application/x-amz-json-1.0"),
+            ("x-amz-target", target.as_str()),
+        ];
+        let identity = self.credentials.clone().into();
+        let parameters = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(&self.region)
+            .name("dynamodb")
+            .time(SystemTime::now())
+            .settings(SigningSettings::default())
+            .build()
+            .map_err(|error| error.to_string())?
+            .into();
+        let signable = SignableRequest::new(
+            "POST",
+            &self.url,
+            headers.iter().copied(),
+            SignableBody::Bytes(body.as_bytes()),
+        )
+        .map_err(|error| error.to_string())?;
+        let (instructions, _) = sign(signable, &parameters)
+            .map_err(|error| error.to_string())?
+            .into_parts();
+        let mut request = http::Request::builder().method("POST").uri(&self.url);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let mut request = request.body(body.to_owned()).map_err(|error| error.to_string())?;
+        instructions.apply_to_request_http1x(&mut request);
+        Ok(request)
+    }
+
+    fn exchange(&self, operation: &str, body: &str) -> Result<(u16, Vec<u8>), String> {
+        let mut answer = self
+            .agent
+            .run(self.signed(operation, body)?)
+            .map_err(|error| error.to_string())?;
+        let bytes = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec();
+        Ok((answer.status().as_u16(), bytes.map_err(|error| error.to_string())?))
+    }
+}
+
+/// The region in a host name of AWS: `dynamodb.eu-west-1.amazonaws.com`, also with dual-stack and account-based names.
+fn region_of(host: &str) -> Option<String> {
+    let host = host
+        .strip_suffix(".amazonaws.com")
+        .or_else(|| host.strip_suffix(".amazonaws.com.cn"))
+        .or_else(|| host.strip_suffix(".api.aws"))?;
+    let region = host.rsplit('.').next()?;
+    (region.split('-').count() >= 3).then(|| region.to_owned())
+}
+
+impl Database for Endpoint {
+    fn call(&self, operation: &str, body: &Json) -> Result<Json, CallError> {
+        let answered = self.exchange(operation, &body.to_string());
+        let (status, bytes) = answered.map_err(|message| CallError {
+            code: String::new(),
+            message: format!("{}: {message}", self.url),
+        })?;
+        if status == 200 {
+            Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+        } else {
+            Err(CallError::of_answer(status, &bytes))
+        }
+    }
+
+    fn pause(&self, time: Duration) {
+        thread::sleep(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_of_hosts() {
+        for (host, region) in [
+            ("dynamodb.eu-west-1.amazonaws.com", Some("eu-west-1")),
+            ("dynamodb.cn-north-1.amazonaws.com.cn", Some("cn-north-1")),
+            ("123456789012.ddb.us-east-2.amazonaws.com", Some("us-east-2")),
+            ("dynamodb.us-west-2.api.aws", Some("us-west-2")),
+            ("localhost", None),
+            ("scylla.example", None),
+        ] {
+            assert_eq!(region_of(host).as_deref(), region, "{host}");
+        }
+    }
+}

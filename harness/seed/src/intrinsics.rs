@@ -1,0 +1,282 @@
+//! CloudFormation's intrinsic functions, as far as they are known before a stack exists.
+
+use std::collections::HashMap;
+
+use crate::document::{Node, Value};
+use crate::error::Problem;
+
+/// How deeply functions may be nested, and conditions may refer to each other.
+const DEPTH: usize = 32;
+
+/// The account that `AWS::AccountId` stands for, which is that of unsigned requests.
+const ACCOUNT: &str = "000000000000";
+const REGION: &str = "us-east-1";
+
+/// What a template's functions refer to.
+pub(crate) struct Template<'t> {
+    parameters: HashMap<&'t str, &'t Node>,
+    conditions: HashMap<&'t str, &'t Node>,
+    mappings: Option<&'t Node>,
+    /// The names of resources that `Ref` can name: tables by logical id.
+    names: HashMap<&'t str, String>,
+}
+
+impl<'t> Template<'t> {
+    pub fn new(root: &'t Node) -> Result<Template<'t>, Problem> {
+        let section = |name: &str| -> Result<HashMap<&'t str, &'t Node>, Problem> {
+            let Some(section) = root.get(name) else {
+                return Ok(HashMap::new());
+            };
+            let members = section.object(name)?;
+            Ok(members.iter().map(|(name, node)| (name.as_str(), node)).collect())
+        };
+        Ok(Template {
+            parameters: section("Parameters")?,
+            conditions: section("Conditions")?,
+            mappings: root.get("Mappings"),
+            names: HashMap::new(),
+        })
+    }
+
+    /// Says what `Ref` of a resource stands for.
+    pub fn name(&mut self, logical_id: &'t str, name: String) {
+        self.names.insert(logical_id, name);
+    }
+
+    /// A value with its functions replaced by what they stand for; nothing for `AWS::NoValue`.
+    pub fn resolve(&self, node: &Node) -> Result<Option<Node>, Problem> {
+        self.resolve_at(node, 0)
+    }
+
+    /// Whether a condition of the template holds.
+    pub fn holds(&self, name: &str, at: &Node) -> Result<bool, Problem> {
+        self.condition(name, at, 0)
+    }
+
+    fn resolve_at(&self, node: &Node, depth: usize) -> Result<Option<Node>, Problem> {
+        let next = depth + 1;
+        if next > DEPTH * 4 {
+            return Err(node.problem("functions are nested too deeply"));
+        }
+        let value = match &node.value {
+            Value::Array(elements) => {
+                let mut resolved = Vec::with_capacity(elements.len());
+                for element in elements {
+                    resolved.extend(self.resolve_at(element, next)?);
+                }
+                Value::Array(resolved)
+            }
+            Value::Object(members) => {
+                if let [(function, argument)] = members.as_slice()
+                    && (function == "Ref" || function.starts_with("Fn::"))
+                {
+                    return self.call(function, argument, node.line, next);
+                }
+                let mut resolved = Vec::with_capacity(members.len());
+                for (name, member) in members {
+                    if let Some(member) = self.resolve_at(member, next)? {
+                        resolved.push((name.clone(), member));
+                    }
+                }
+                Value::Object(resolved)
+            }
+            other => other.clone(),
+        };
+        Ok(Some(Node::new(node.line, value)))
+    }
+
+    fn call(&self, function: &str, argument: &Node, line: usize, depth: usize) -> Result<Option<Node>, Problem> {
+        let text = |text: String| Ok(Some(Node::new(line, Value::String(text))));
+        match function {
+            "Ref" => self.reference(argument.text("Ref")?, argument),
+            "Fn::Sub" => text(self.substitute(argument, depth)?),
+            "Fn::Join" => {
+                let [separator, parts] = arguments(function, argument)?;
+                let parts = self.required(parts, depth)?;
+                let parts = parts.list("Fn::Join")?.iter().map(scalar);
+                text(parts.collect::<Result<Vec<_>, _>>()?.join(separator.text("Fn::Join")?))
+            }
+            "Fn::Select" => {
+                let [index, list] = arguments(function, argument)?;
+                let index = self.required(index, depth)?.integer("Fn::Select")?;
+                let list = self.required(list, depth)?;
+                let element = usize::try_from(index).ok();
+                let element = element.and_then(|index| list.list("Fn::Select").ok()?.get(index));
+                let element = element.ok_or_else(|| argument.problem("Fn::Select has no such element"))?;
+                Ok(Some(element.clone()))
+            }
+            "Fn::Split" => {
+                let [separator, whole] = arguments(function, argument)?;
+                let whole = scalar(&self.required(whole, depth)?)?;
+                let parts = whole.split(separator.text("Fn::Split")?);
+                let parts = parts.map(|part| Node::new(line, Value::String(part.to_owned())));
+                Ok(Some(Node::new(line, Value::Array(parts.collect()))))
+            }
+            "Fn::If" => {
+                let [condition, then, otherwise] = arguments(function, argument)?;
+                let holds = self.condition(condition.text("Fn::If")?, condition, depth)?;
+                self.resolve_at(if holds { then } else { otherwise }, depth)
+            }
+            "Fn::FindInMap" => {
+                let [map, first, second] = arguments(function, argument)?;
+                let key = |node: &Node| scalar(&self.required(node, depth)?);
+                let (map, first, second) = (key(map)?, key(first)?, key(second)?);
+                let found = self.mappings.and_then(|maps| maps.get(&map)?.get(&first)?.get(&second));
+                let found = found
+                    .ok_or_else(|| argument.problem(format!("the mapping {map} has no value for {first}, {second}")))?;
+                Ok(Some(found.clone()))
+            }
+            "Fn::GetAtt" => {
+                let path = match &argument.value {
+                    Value::Array(parts) => parts.iter().map(scalar).collect::<Result<Vec<_>, _>>()?.join("."),
+                    _ => argument.text(function)?.to_owned(),
+                };
+                match path.split_once('.') {
+                    Some((table, "Arn")) if self.names.contains_key(table) => text(format!(
+                        "arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{}",
+                        self.names[table]
+                    )),
+                    _ => Err(argument.problem(format!("Fn::GetAtt of {path} is not known before the stack exists"))),
+                }
+            }
+            _ => Err(argument.problem(format!("{function} is not supported"))),
+        }
+    }
+
+    fn required(&self, node: &Node, depth: usize) -> Result<Node, Problem> {
+        self.resolve_at(node, depth)?
+            .ok_or_else(|| node.problem("AWS::NoValue cannot be used here"))
+    }
+
+    fn reference(&self, name: &str, at: &Node) -> Result<Option<Node>, Problem> {
+        let text = match name {
+            "AWS::NoValue" => return Ok(None),
+            "AWS::Region" => REGION.to_owned(),
+            "AWS::AccountId" => ACCOUNT.to_owned(),
+            "AWS::Partition" => "aws".to_owned(),
+            "AWS::URLSuffix" => "amazonaws.com".to_owned(),
+            "AWS::StackName" => "stack".to_owned(),
+            _ => {
+                if let Some(name) = self.names.get(name) {
+                    name.clone()
+                } else if let Some(parameter) = self.parameters.get(name) {
+                    return default(name, parameter, at).map(Some);
+                } else {
+                    return Err(at.problem(format!("`{name}` is not known before the stack exists")));
+                }
+            }
+        };
+        Ok(Some(Node::new(at.line, Value::String(text))))
+    }
+
+    fn substitute(&self, argument: &Node, depth: usize) -> Result<String, Problem> {
+        let (template, own) = match &argument.value {
+            Value::Array(_) => {
+                let [template, own] = arguments("Fn::Sub", argument)?;
+                (template, Some(own))
+            }
+            _ => (argument, None),
+        };
+        let mut rest = template.text("Fn::Sub")?;
+        let mut out = String::new();
+        while let Some((before, after)) = rest.split_once("${") {
+            out += before;
+            let (name, behind) = after
+                .split_once('}')
+                .ok_or_else(|| template.problem("`${` is not closed"))?;
+            rest = behind;
+            if let Some(literal) = name.strip_prefix('!') {
+                out.extend(["${", literal, "}"]);
+                continue;
+            }
+            let value = match own.and_then(|own| own.get(name)) {
+                Some(value) => self.required(value, depth)?,
+                None => match name.split_once('.') {
+                    Some(_) => {
+                        let path = Node::new(template.line, Value::String(name.to_owned()));
+                        self.call("Fn::GetAtt", &path, template.line, depth)?.unwrap_or(path)
+                    }
+                    None => self
+                        .reference(name, template)?
+                        .ok_or_else(|| template.problem("AWS::NoValue cannot be used here"))?,
+                },
+            };
+            out += &scalar(&value)?;
+        }
+        Ok(out + rest)
+    }
+
+    fn condition(&self, name: &str, at: &Node, depth: usize) -> Result<bool, Problem> {
+        let condition = self.conditions.get(name);
+        let condition = condition.ok_or_else(|| at.problem(format!("the condition {name} is not defined")))?;
+        self.evaluate(condition, depth)
+    }
+
+    fn evaluate(&self, node: &Node, depth: usize) -> Result<bool, Problem> {
+        let depth = depth + 1;
+        if depth > DEPTH {
+            return Err(node.problem("conditions are nested too deeply"));
+        }
+        let [(function, argument)] = node.object("a condition")? else {
+            return Err(node.problem("a condition is one function"));
+        };
+        match function.as_str() {
+            "Condition" => self.condition(argument.text("Condition")?, argument, depth),
+            "Fn::Equals" => {
+                let [left, right] = arguments(function, argument)?;
+                Ok(scalar(&self.required(left, depth)?)? == scalar(&self.required(right, depth)?)?)
+            }
+            "Fn::Not" => {
+                let [operand] = arguments(function, argument)?;
+                Ok(!self.evaluate(operand, depth)?)
+            }
+            "Fn::And" | "Fn::Or" => {
+                let results = argument
+                    .list(function)?
+                    .iter()
+                    .map(|operand| self.evaluate(operand, depth));
+                let results = results.collect::<Result<Vec<_>, _>>()?;
+                Ok(if function == "Fn::And" {
+                    results.iter().all(|holds| *holds)
+                } else {
+                    results.contains(&true)
+                })
+            }
+            _ => Err(argument.problem(format!("{function} is not supported in a condition"))),
+        }
+    }
+}
+
+/// A parameter's default value.
+fn default(name: &str, parameter: &Node, at: &Node) -> Result<Node, Problem> {
+    let value = parameter
+        .get("Default")
+        .ok_or_else(|| at.problem(format!("the parameter {name} has no default value")))?;
+    let listed = parameter.get("Type").is_some_and(|kind| {
+        let kind = kind.text("Type").unwrap_or_default();
+        kind == "CommaDelimitedList" || kind.starts_with("List<")
+    });
+    if !listed {
+        return Ok(Node::new(at.line, value.value.clone()));
+    }
+    let text = scalar(value)?;
+    let parts = text
+        .split(',')
+        .map(|part| Node::new(at.line, Value::String(part.trim().to_owned())));
+    Ok(Node::new(at.line, Value::Array(parts.collect())))
+}
+
+/// A string, or the text of a number or boolean.
+fn scalar(node: &Node) -> Result<String, Problem> {
+    match &node.value {
+        Value::String(text) | Value::Number(text) => Ok(text.clone()),
+        Value::Bool(flag) => Ok(flag.to_string()),
+        _ => Err(node.problem(format!("{} stands where a string is expected", node.kind()))),
+    }
+}
+
+fn arguments<'n, const N: usize>(function: &str, argument: &'n Node) -> Result<&'n [Node; N], Problem> {
+    let list = argument.list(function)?;
+    list.try_into()
+        .map_err(|_| argument.problem(format!("{function} takes {N} arguments, not {}", list.len())))
+}

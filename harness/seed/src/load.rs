@@ -1,0 +1,271 @@
+//! Creates tables and writes items.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine};
+use serde_json::{Map, Value as Json, json};
+
+use crate::database::{CallError, Database, InProcess};
+use crate::error::Error;
+use crate::seed::{Attributes, Item, Seed, SeedItem, Table};
+
+/// Items of a BatchWriteItem request.
+const BATCH: usize = 25;
+
+/// How often a request is sent again that was throttled or not answered, and how often a table is looked at until it is active.
+const ATTEMPTS: u32 = 10;
+const POLLS: u32 = 600;
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How much was loaded.
+///
+/// ```
+/// use dynatwin_engine::clock::{Clock, Moment};
+/// use dynatwin_engine::conditions::Conditions;
+/// use dynatwin_engine::engine::{Caller, Engine, Settings};
+/// use dynatwin_seed::{Loaded, Seed, load_engine};
+///
+/// let clock = Clock::settable(Moment::START);
+/// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
+/// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// let file = br#"{"tables": [{"TableName": "Users",
+///     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+///     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+///     "Items": [{"id": "a", "age": 30}, {"id": "b"}]}]}"#;
+/// let loaded = load_engine(&engine, &caller, Seed::parse("users.json", file)?)?;
+/// assert_eq!(loaded, Loaded { tables: 1, items: 2 });
+/// # Ok::<(), dynatwin_seed::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// Tables that were created.
+    pub tables: usize,
+    /// Items that were written.
+    pub items: usize,
+}
+
+/// Loads tables and items into an engine. Whatever the engine's conditions are, loading takes no time, and nothing is throttled
+/// or late: for as long as it takes the conditions are those of calm, so load before requests are sent.
+pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed) -> Result<Loaded, Error> {
+    let conditions = engine.conditions();
+    engine.set_conditions(Conditions::CALM);
+    let loaded = load(&InProcess::new(engine, caller), seed);
+    engine.set_conditions(conditions);
+    loaded
+}
+
+/// Creates the tables, waits until they are active, and writes the items.
+pub fn load(database: &dyn Database, seed: Seed) -> Result<Loaded, Error> {
+    let mut loaded = Loaded::default();
+    for table in &seed.tables {
+        create(database, table).map_err(|error| table.refused(&error))?;
+        loaded.tables += 1;
+    }
+    for items in seed.items {
+        let keys = Keys::of(database, &items.table)
+            .map_err(|error| Error::new(format!("table {}", items.table), error.to_string()))?;
+        let mut batch = Vec::with_capacity(BATCH);
+        for item in items.items {
+            batch.push(keys.item(item?));
+            loaded.items += 1;
+            if batch.len() == BATCH {
+                write(database, &keys, std::mem::take(&mut batch))?;
+            }
+        }
+        write(database, &keys, batch)?;
+    }
+    Ok(loaded)
+}
+
+impl Table {
+    fn refused(&self, error: &CallError) -> Error {
+        let described = Error::new(&self.file, format!("table {}: {error}", self.name));
+        if self.line == 0 {
+            described
+        } else {
+            described.at_line(self.line)
+        }
+    }
+}
+
+/// Creates a table with what belongs to it.
+pub(crate) fn create(database: &dyn Database, table: &Table) -> Result<(), CallError> {
+    send(database, "CreateTable", &Json::Object(table.create.clone()))?;
+    wait_until_active(database, &table.name)?;
+    if let Some(attribute) = &table.time_to_live {
+        let specification = json!({"Enabled": true, "AttributeName": attribute});
+        let body = json!({"TableName": table.name, "TimeToLiveSpecification": specification});
+        send(database, "UpdateTimeToLive", &body)?;
+    }
+    if let Some(specification) = &table.recovery {
+        let body = json!({"TableName": table.name, "PointInTimeRecoverySpecification": specification});
+        send(database, "UpdateContinuousBackups", &body)?;
+    }
+    if table.insights {
+        let body = json!({"TableName": table.name, "ContributorInsightsAction": "ENABLE"});
+        send(database, "UpdateContributorInsights", &body)?;
+    }
+    Ok(())
+}
+
+fn wait_until_active(database: &dyn Database, table: &str) -> Result<(), CallError> {
+    for _ in 0..POLLS {
+        let described = send(database, "DescribeTable", &json!({"TableName": table}))?;
+        if described["Table"]["TableStatus"] == "ACTIVE" {
+            return Ok(());
+        }
+        database.pause(POLL_INTERVAL);
+    }
+    Err(CallError {
+        code: String::new(),
+        message: "the table does not become active".into(),
+    })
+}
+
+/// Sends a request, again if it was throttled or not answered.
+pub(crate) fn send(database: &dyn Database, operation: &str, body: &Json) -> Result<Json, CallError> {
+    let mut attempt = 0;
+    loop {
+        match database.call(operation, body) {
+            Err(error) if error.is_transient() && attempt < ATTEMPTS => {
+                database.pause(backoff(attempt));
+                attempt += 1;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// How long to wait before an attempt: 50 ms doubled with each, at most 10 s.
+pub(crate) fn backoff(attempt: u32) -> Duration {
+    Duration::from_millis(50 << attempt.min(8)).min(Duration::from_secs(10))
+}
+
+/// What the attributes of a table's key are.
+pub(crate) struct Keys {
+    pub table: String,
+    names: Vec<String>,
+    types: BTreeMap<String, String>,
+}
+
+impl Keys {
+    /// The keys of a table that is there.
+    pub fn of(database: &dyn Database, table: &str) -> Result<Keys, CallError> {
+        let described = send(database, "DescribeTable", &json!({"TableName": table}))?;
+        Ok(Keys::of_description(table, &described["Table"]))
+    }
+
+    pub fn of_description(table: &str, description: &Json) -> Keys {
+        let each = |list: &str| description[list].as_array().cloned().unwrap_or_default();
+        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        let names = each("KeySchema")
+            .iter()
+            .map(|key| text(&key["AttributeName"]))
+            .collect();
+        let definitions = each("AttributeDefinitions");
+        let types = definitions
+            .iter()
+            .map(|definition| (text(&definition["AttributeName"]), text(&definition["AttributeType"])));
+        Keys {
+            table: table.to_owned(),
+            names,
+            types: types.collect(),
+        }
+    }
+
+    /// The key of an item, for comparison.
+    pub fn key(&self, item: &Item) -> Item {
+        let parts = self
+            .names
+            .iter()
+            .filter_map(|name| Some((name.clone(), item.get(name)?.clone())));
+        parts.collect()
+    }
+
+    fn item(&self, item: SeedItem) -> Line {
+        let attributes = match item.attributes {
+            Attributes::Typed(attributes) => attributes,
+            Attributes::Texts(texts) => texts
+                .into_iter()
+                .map(|(name, text)| {
+                    let kind = self.types.get(&name).map_or("S", String::as_str);
+                    let text = if kind == "B" && STANDARD.decode(&text).is_err() {
+                        STANDARD.encode(&text)
+                    } else {
+                        text
+                    };
+                    (name, json!({ kind: text }))
+                })
+                .collect(),
+        };
+        Line {
+            file: item.file,
+            number: item.line,
+            attributes,
+        }
+    }
+}
+
+/// An item in DynamoDB's form, and where it is from.
+struct Line {
+    file: String,
+    number: usize,
+    attributes: Item,
+}
+
+/// Writes items by BatchWriteItem, and one by one if the batch is refused, so that the item at fault is named.
+fn write(database: &dyn Database, keys: &Keys, lines: Vec<Line>) -> Result<(), Error> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut seen = HashSet::new();
+    let distinct = lines
+        .iter()
+        .all(|line| seen.insert(Json::Object(keys.key(&line.attributes)).to_string()));
+    let items = lines.iter().map(|line| line.attributes.clone());
+    if distinct && put(database, &keys.table, items.collect()).is_ok() {
+        return Ok(());
+    }
+    for line in lines {
+        let body = json!({"TableName": keys.table, "Item": line.attributes});
+        send(database, "PutItem", &body).map_err(|error| {
+            let described = Error::new(line.file, error.to_string());
+            if line.number == 0 {
+                described
+            } else {
+                described.at_line(line.number)
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Puts up to 25 items with different keys, and sends what was not processed again.
+pub(crate) fn put(database: &dyn Database, table: &str, items: Vec<Item>) -> Result<(), CallError> {
+    let requests = items.into_iter().map(|item| json!({"PutRequest": {"Item": item}}));
+    let mut requests = Json::Array(requests.collect());
+    for attempt in 0.. {
+        let mut by_table = Map::new();
+        by_table.insert(table.to_owned(), requests);
+        let answer = send(database, "BatchWriteItem", &json!({"RequestItems": by_table}))?;
+        let left = answer["UnprocessedItems"]
+            .as_object()
+            .and_then(|left| left.values().next());
+        match left {
+            Some(left) if left.as_array().is_some_and(|left| !left.is_empty()) => requests = left.clone(),
+            _ => break,
+        }
+        if attempt == ATTEMPTS {
+            return Err(CallError {
+                code: "ProvisionedThroughputExceededException".into(),
+                message: "items stay unprocessed".into(),
+            });
+        }
+        database.pause(backoff(attempt));
+    }
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! What files say: tables, and the items of tables.
+
+use std::fmt;
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::document::Node;
+use crate::error::{Error, Problem};
+use crate::schema;
+
+/// An item as JSON, in DynamoDB's form: `{"id": {"S": "a"}}`.
+pub type Item = Map<String, Json>;
+
+/// A table to create, and what belongs to it beside CreateTable.
+///
+/// ```
+/// use dynatwin_seed::Seed;
+///
+/// let file = r#"{"TableName": "Sessions", "BillingMode": "PAY_PER_REQUEST",
+///     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+///     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+///     "TimeToLiveSpecification": {"AttributeName": "expiresAt", "Enabled": true}}"#;
+/// let seed = Seed::parse("sessions.json", file.as_bytes()).unwrap();
+/// assert_eq!(seed.tables[0].name, "Sessions");
+/// assert_eq!(seed.tables[0].time_to_live.as_deref(), Some("expiresAt"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The file that it is from.
+    pub file: String,
+    /// The line at which it begins there, counted from 1.
+    pub line: usize,
+    /// Its name.
+    pub name: String,
+    /// CreateTable's request.
+    pub create: Map<String, Json>,
+    /// The attribute of its time to live, if that is on.
+    pub time_to_live: Option<String>,
+    /// UpdateContinuousBackups' `PointInTimeRecoverySpecification`, if recovery is on.
+    pub recovery: Option<Json>,
+    /// Whether Contributor Insights are on.
+    pub insights: bool,
+}
+
+/// Items of one table, read as they are asked for.
+pub struct Items {
+    /// The table's name.
+    pub table: String,
+    /// The items; an error ends them.
+    pub items: Box<dyn Iterator<Item = Result<SeedItem, Error>> + Send>,
+}
+
+/// An item as its file gives it, and the line it begins at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeedItem {
+    /// The file.
+    pub file: String,
+    /// The line, counted from 1; 0 if the file has none.
+    pub line: usize,
+    /// Its attributes.
+    pub attributes: Attributes,
+}
+
+/// An item's attributes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Attributes {
+    /// In DynamoDB's form.
+    Typed(Item),
+    /// Texts, which key attributes turn into their declared types, and others leave strings.
+    Texts(Vec<(String, String)>),
+}
+
+impl fmt::Debug for Items {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Items")
+            .field("table", &self.table)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The tables and items of one or more files.
+#[derive(Debug, Default)]
+pub struct Seed {
+    /// Tables, in the order of the files.
+    pub tables: Vec<Table>,
+    /// Items, in the order of the files.
+    pub items: Vec<Items>,
+}
+
+impl Seed {
+    /// Adds another file's tables and items.
+    pub fn append(&mut self, mut other: Seed) {
+        self.tables.append(&mut other.tables);
+        self.items.append(&mut other.items);
+    }
+
+    /// Adds items that are all there.
+    pub(crate) fn add_items(&mut self, table: &str, items: Vec<SeedItem>) {
+        if !items.is_empty() {
+            self.items.push(Items {
+                table: table.to_owned(),
+                items: Box::new(items.into_iter().map(Ok)),
+            });
+        }
+    }
+}
+
+impl Table {
+    /// A table of CreateTable's members and those of neighbouring operations.
+    pub(crate) fn new(file: &str, node: &Node, mut members: Map<String, Json>) -> Result<Table, Problem> {
+        let name = match members.get("TableName") {
+            Some(Json::String(name)) => name.clone(),
+            _ => return Err(node.problem("the table has no TableName")),
+        };
+        for required in ["KeySchema", "AttributeDefinitions"] {
+            if !members.contains_key(required) {
+                return Err(node.problem(format!("the table {name} has no {required}")));
+            }
+        }
+        let time_to_live = members
+            .remove("TimeToLiveSpecification")
+            .filter(|specification| specification["Enabled"] != Json::Bool(false))
+            .map(|specification| match &specification["AttributeName"] {
+                Json::String(attribute) => Ok(attribute.clone()),
+                _ => Err(node.problem(format!("TimeToLiveSpecification of {name} has no AttributeName"))),
+            })
+            .transpose()?;
+        let recovery = members
+            .remove("PointInTimeRecoverySpecification")
+            .filter(|specification| specification["PointInTimeRecoveryEnabled"] == Json::Bool(true));
+        default_billing(&mut members);
+        Ok(Table {
+            file: file.to_owned(),
+            line: node.line,
+            name,
+            create: members,
+            time_to_live,
+            recovery,
+            insights: false,
+        })
+    }
+
+    /// A table in CreateTable's form, under its own members and those of `beside`, which the caller reads.
+    pub(crate) fn of_create_table(file: &str, node: &Node, beside: &[&str]) -> Result<Table, Problem> {
+        let own = Node {
+            line: node.line,
+            value: crate::document::Value::Object(
+                node.object("a table")?
+                    .iter()
+                    .filter(|(name, _)| !beside.contains(&name.as_str()))
+                    .cloned()
+                    .collect(),
+            ),
+        };
+        Table::new(file, node, schema::members(&own, schema::CREATE_TABLE, "a table")?)
+    }
+
+    /// A table in the form of DescribeTable's answer.
+    pub(crate) fn of_description(file: &str, node: &Node) -> Result<Table, Problem> {
+        let mut members = schema::members(node, schema::TABLE_DESCRIPTION, "a table description")?;
+        let summary = members.remove("BillingModeSummary");
+        let on_demand = summary.is_some_and(|summary| summary["BillingMode"] == "PAY_PER_REQUEST");
+        let mode = if on_demand { "PAY_PER_REQUEST" } else { "PROVISIONED" };
+        members.insert("BillingMode".into(), mode.into());
+        if let Some(class) = members.remove("TableClassSummary") {
+            members.insert("TableClass".into(), class["TableClass"].clone());
+        }
+        let indexes = members.get_mut("GlobalSecondaryIndexes").and_then(Json::as_array_mut);
+        for index in indexes.into_iter().flatten().filter_map(Json::as_object_mut) {
+            drop_description(index, on_demand);
+        }
+        drop_description(&mut members, on_demand);
+        Table::new(file, node, members)
+    }
+}
+
+/// Removes what a description has and a request cannot: throughput of 0 units in on-demand mode, unlimited throughput as -1,
+/// and warm throughput, which is the service's own choice.
+fn drop_description(members: &mut Map<String, Json>, on_demand: bool) {
+    if on_demand {
+        members.remove("ProvisionedThroughput");
+    }
+    members.remove("WarmThroughput");
+    let unlimited = |limits: &Json| {
+        let limits = limits.as_object();
+        limits.is_none_or(|limits| {
+            limits
+                .values()
+                .all(|limit| limit.as_i64().is_none_or(|limit| limit < 0))
+        })
+    };
+    if members.get("OnDemandThroughput").is_some_and(unlimited) {
+        members.remove("OnDemandThroughput");
+    }
+}
+
+/// A table without a billing mode or throughput is made for on-demand capacity.
+fn default_billing(members: &mut Map<String, Json>) {
+    if !members.contains_key("BillingMode") && !members.contains_key("ProvisionedThroughput") {
+        members.insert("BillingMode".into(), json!("PAY_PER_REQUEST"));
+    }
+}

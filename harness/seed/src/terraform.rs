@@ -1,0 +1,319 @@
+//! Tables and items in what `terraform show -json` writes of a plan or state.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::document::{self, Node, Value};
+use crate::error::Problem;
+use crate::items;
+use crate::seed::{Attributes, Seed, SeedItem, Table};
+
+/// How deeply modules may be nested.
+const DEPTH: usize = 32;
+
+/// The tables of a plan or state, and the items of `aws_dynamodb_table_item`.
+pub(crate) fn read(file: &str, root: &Node) -> Result<Seed, Problem> {
+    let values = root.get("planned_values").or_else(|| root.get("values"));
+    let module = values.and_then(|values| values.get("root_module"));
+    let module = module.ok_or_else(|| root.problem("the plan has no planned_values.root_module"))?;
+    let mut seed = Seed::default();
+    read_module(file, module, &mut seed, 0)?;
+    Ok(seed)
+}
+
+fn read_module(file: &str, module: &Node, seed: &mut Seed, depth: usize) -> Result<(), Problem> {
+    if depth > DEPTH {
+        return Err(module.problem("modules are nested too deeply"));
+    }
+    for resource in optional_list(module, "resources")? {
+        let kind = resource.get("type").map_or(Ok(""), |kind| kind.text("type"))?;
+        let values = || {
+            resource
+                .get("values")
+                .ok_or_else(|| resource.problem("the resource has no values"))
+        };
+        match kind {
+            "aws_dynamodb_table" => seed.tables.push(table(file, values()?)?),
+            "aws_dynamodb_table_item" => {
+                let (table, item) = item(file, values()?)?;
+                seed.add_items(&table, vec![item]);
+            }
+            _ => {}
+        }
+    }
+    for child in optional_list(module, "child_modules")? {
+        read_module(file, child, seed, depth + 1)?;
+    }
+    Ok(())
+}
+
+fn optional_list<'n>(node: &'n Node, name: &str) -> Result<&'n [Node], Problem> {
+    match node.get(name) {
+        None => Ok(&[]),
+        Some(list) if list.value == Value::Null => Ok(&[]),
+        Some(list) => list.list(name),
+    }
+}
+
+fn item(file: &str, values: &Node) -> Result<(String, SeedItem), Problem> {
+    let text = |name: &str| {
+        let node = values
+            .get(name)
+            .ok_or_else(|| values.problem(format!("the item has no {name}")))?;
+        node.text(name)
+    };
+    let item = document::json(text("item")?).map_err(|problem| values.problem(problem.message))?;
+    let attributes = Attributes::Typed(items::typed(&item)?);
+    let item = SeedItem {
+        file: file.to_owned(),
+        line: values.line,
+        attributes,
+    };
+    Ok((text("table_name")?.to_owned(), item))
+}
+
+/// A table of the provider's resource, in CreateTable's form.
+fn table(file: &str, values: &Node) -> Result<Table, Problem> {
+    let mut members = Map::new();
+    let mut keys = Vec::new();
+    let mut throughput = Map::new();
+    let mut stream = Map::new();
+    for (name, node) in values.object("aws_dynamodb_table")? {
+        if is_empty(node) {
+            continue;
+        }
+        let mut put = |member: &str, value: Json| {
+            members.insert(member.to_owned(), value);
+        };
+        match name.as_str() {
+            "name" => put("TableName", node.text(name)?.into()),
+            "billing_mode" => put("BillingMode", node.text(name)?.into()),
+            "hash_key" => keys.insert(0, key(node.text(name)?, "HASH")),
+            "range_key" => keys.push(key(node.text(name)?, "RANGE")),
+            "attribute" => put("AttributeDefinitions", each(node, attribute)?),
+            "global_secondary_index" => put("GlobalSecondaryIndexes", each(node, index)?),
+            "local_secondary_index" => put("LocalSecondaryIndexes", each(node, index)?),
+            "read_capacity" => drop(throughput.insert("ReadCapacityUnits".into(), node.integer(name)?.into())),
+            "write_capacity" => drop(throughput.insert("WriteCapacityUnits".into(), node.integer(name)?.into())),
+            "stream_enabled" => drop(stream.insert("StreamEnabled".into(), node.flag(name)?.into())),
+            "stream_view_type" => drop(stream.insert("StreamViewType".into(), node.text(name)?.into())),
+            "table_class" => put("TableClass", node.text(name)?.into()),
+            "deletion_protection_enabled" => put("DeletionProtectionEnabled", node.flag(name)?.into()),
+            "on_demand_throughput" => put(
+                "OnDemandThroughput",
+                limits(
+                    node,
+                    &[
+                        ("max_read_request_units", "MaxReadRequestUnits"),
+                        ("max_write_request_units", "MaxWriteRequestUnits"),
+                    ],
+                )?,
+            ),
+            "warm_throughput" => put(
+                "WarmThroughput",
+                limits(
+                    node,
+                    &[
+                        ("read_units_per_second", "ReadUnitsPerSecond"),
+                        ("write_units_per_second", "WriteUnitsPerSecond"),
+                    ],
+                )?,
+            ),
+            "ttl" => {
+                let block = block(node)?;
+                let mut specification = Map::new();
+                for (name, node) in block.object("ttl")?.iter().filter(|(_, node)| !is_empty(node)) {
+                    match name.as_str() {
+                        "attribute_name" => specification.insert("AttributeName".into(), node.text(name)?.into()),
+                        "enabled" => specification.insert("Enabled".into(), node.flag(name)?.into()),
+                        _ => return Err(unknown(node, name, "ttl")),
+                    };
+                }
+                // The provider's own default is off.
+                specification.entry("Enabled").or_insert(json!(false));
+                put("TimeToLiveSpecification", Json::Object(specification));
+            }
+            "point_in_time_recovery" => {
+                let mut specification = Map::new();
+                for (name, node) in block(node)?.object(name)?.iter().filter(|(_, node)| !is_empty(node)) {
+                    match name.as_str() {
+                        "enabled" => specification.insert("PointInTimeRecoveryEnabled".into(), node.flag(name)?.into()),
+                        "recovery_period_in_days" => {
+                            specification.insert("RecoveryPeriodInDays".into(), node.integer(name)?.into())
+                        }
+                        _ => return Err(unknown(node, name, "point_in_time_recovery")),
+                    };
+                }
+                put("PointInTimeRecoverySpecification", Json::Object(specification));
+            }
+            "tags" => {
+                let tags = node.object(name)?.iter();
+                let tags = tags.map(|(key, value)| Ok(json!({"Key": key, "Value": value.text("a tag")?})));
+                put("Tags", Json::Array(tags.collect::<Result<_, Problem>>()?));
+            }
+            // What says nothing about the table, belongs to other regions, or is computed.
+            "arn"
+            | "id"
+            | "import_table"
+            | "region"
+            | "replica"
+            | "restore_backup_arn"
+            | "restore_date_time"
+            | "restore_source_name"
+            | "restore_source_table_arn"
+            | "restore_to_latest_time"
+            | "server_side_encryption"
+            | "stream_arn"
+            | "stream_label"
+            | "tags_all"
+            | "timeouts"
+            | "global_table_witness"
+            | "global_table_settings_replication_mode" => {}
+            _ => return Err(unknown(node, name, "aws_dynamodb_table")),
+        }
+    }
+    let on_demand = members.get("BillingMode") == Some(&json!("PAY_PER_REQUEST"));
+    if !on_demand {
+        members.insert("BillingMode".into(), json!("PROVISIONED"));
+        members.insert("ProvisionedThroughput".into(), Json::Object(throughput));
+    }
+    let indexes = members.get_mut("GlobalSecondaryIndexes").and_then(Json::as_array_mut);
+    for index in indexes
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_object_mut)
+        .filter(|_| on_demand)
+    {
+        index.remove("ProvisionedThroughput");
+    }
+    if stream.get("StreamEnabled") == Some(&json!(true)) {
+        members.insert("StreamSpecification".into(), Json::Object(stream));
+    }
+    let partition_key = keys.first().cloned();
+    members.insert("KeySchema".into(), Json::Array(keys));
+    // The key of a local index begins with the table's.
+    let indexes = members.get_mut("LocalSecondaryIndexes").and_then(Json::as_array_mut);
+    for index in indexes.into_iter().flatten() {
+        if let (Some(keys), Some(partition_key)) = (index["KeySchema"].as_array_mut(), &partition_key)
+            && keys.first().is_none_or(|first| first["KeyType"] != "HASH")
+        {
+            keys.insert(0, partition_key.clone());
+        }
+    }
+    Table::new(file, values, members)
+}
+
+fn unknown(node: &Node, name: &str, what: &str) -> Problem {
+    node.problem(format!("`{name}` is not a member of {what}"))
+}
+
+/// Whether Terraform writes the value for an attribute that is not set.
+fn is_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Null => true,
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+fn key(name: &str, kind: &str) -> Json {
+    json!({"AttributeName": name, "KeyType": kind})
+}
+
+fn each(node: &Node, read: fn(&Node) -> Result<Json, Problem>) -> Result<Json, Problem> {
+    let elements = node.list("a block")?.iter().map(read);
+    Ok(Json::Array(elements.collect::<Result<_, _>>()?))
+}
+
+/// The one block of a list of blocks.
+fn block(node: &Node) -> Result<&Node, Problem> {
+    match &node.value {
+        Value::Array(blocks) => blocks.first().ok_or_else(|| node.problem("the block is empty")),
+        _ => Ok(node),
+    }
+}
+
+/// Limits in units under their names in CreateTable; what is not set, or unlimited as -1, is left out.
+fn limits(node: &Node, names: &[(&str, &str)]) -> Result<Json, Problem> {
+    let mut limits = Map::new();
+    for (name, value) in block(node)?
+        .object("a block")?
+        .iter()
+        .filter(|(_, node)| !is_empty(node))
+    {
+        let Some((_, member)) = names.iter().find(|(known, _)| known == name) else {
+            return Err(unknown(value, name, "the block"));
+        };
+        let units = value.integer(name)?;
+        if units > 0 {
+            limits.insert((*member).to_owned(), units.into());
+        }
+    }
+    Ok(Json::Object(limits))
+}
+
+fn attribute(node: &Node) -> Result<Json, Problem> {
+    let mut attribute = Map::new();
+    for (name, value) in node.object("attribute")? {
+        let member = match name.as_str() {
+            "name" => "AttributeName",
+            "type" => "AttributeType",
+            _ => return Err(unknown(value, name, "attribute")),
+        };
+        attribute.insert(member.into(), value.text(name)?.into());
+    }
+    Ok(Json::Object(attribute))
+}
+
+fn index(node: &Node) -> Result<Json, Problem> {
+    let mut index = Map::new();
+    let mut keys = Vec::new();
+    let mut projection = Map::new();
+    let mut throughput = Map::new();
+    for (name, value) in node.object("an index")?.iter().filter(|(_, node)| !is_empty(node)) {
+        match name.as_str() {
+            "name" => drop(index.insert("IndexName".into(), value.text(name)?.into())),
+            "hash_key" => keys.insert(0, key(value.text(name)?, "HASH")),
+            "range_key" => keys.push(key(value.text(name)?, "RANGE")),
+            "key_schema" => {
+                for element in value.list(name)? {
+                    let member = |name: &str| {
+                        let node = element.get(name);
+                        node.ok_or_else(|| element.problem(format!("key_schema has no {name}")))?
+                            .text(name)
+                    };
+                    keys.push(key(member("attribute_name")?, member("key_type")?));
+                }
+            }
+            "projection_type" => drop(projection.insert("ProjectionType".into(), value.text(name)?.into())),
+            "non_key_attributes" => {
+                let names = value.list(name)?.iter().map(|name| Ok(name.text("a name")?.into()));
+                projection.insert(
+                    "NonKeyAttributes".into(),
+                    Json::Array(names.collect::<Result<_, Problem>>()?),
+                );
+            }
+            "read_capacity" => drop(throughput.insert("ReadCapacityUnits".into(), value.integer(name)?.into())),
+            "write_capacity" => drop(throughput.insert("WriteCapacityUnits".into(), value.integer(name)?.into())),
+            "on_demand_throughput" => drop(index.insert(
+                "OnDemandThroughput".into(),
+                limits(
+                    value,
+                    &[
+                        ("max_read_request_units", "MaxReadRequestUnits"),
+                        ("max_write_request_units", "MaxWriteRequestUnits"),
+                    ],
+                )?,
+            )),
+            "warm_throughput" => {}
+            _ => return Err(unknown(value, name, "an index")),
+        }
+    }
+    index.insert("KeySchema".into(), Json::Array(keys));
+    index.insert("Projection".into(), Json::Object(projection));
+    if throughput.values().any(|units| units.as_i64() > Some(0)) {
+        index.insert("ProvisionedThroughput".into(), Json::Object(throughput));
+    }
+    Ok(Json::Object(index))
+}

@@ -1,0 +1,131 @@
+//! Data models of NoSQL Workbench.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::document::{Node, Value};
+use crate::error::Problem;
+use crate::items;
+use crate::schema;
+use crate::seed::{Attributes, Seed, SeedItem, Table};
+
+/// The tables of a model with their sample data.
+pub(crate) fn read(file: &str, root: &Node) -> Result<Seed, Problem> {
+    let mut seed = Seed::default();
+    let models = root
+        .get("DataModel")
+        .ok_or_else(|| root.problem("the model has no DataModel"))?;
+    for model in models.list("DataModel")? {
+        let table = table(file, model)?;
+        let mut rows = Vec::new();
+        let data = model.get("TableData").filter(|data| data.value != Value::Null);
+        for row in data.map_or(Ok(&[][..]), |data| data.list("TableData"))? {
+            rows.push(SeedItem {
+                file: file.to_owned(),
+                line: row.line,
+                attributes: Attributes::Typed(items::typed(row)?),
+            });
+        }
+        seed.add_items(&table.name, rows);
+        seed.tables.push(table);
+    }
+    Ok(seed)
+}
+
+fn table(file: &str, model: &Node) -> Result<Table, Problem> {
+    let mut members = Map::new();
+    let mut definitions: Vec<Json> = Vec::new();
+    let mut throughput = None;
+    for (name, node) in model.object("a table of the model")? {
+        match name.as_str() {
+            "TableName" => drop(members.insert(name.clone(), node.text(name)?.into())),
+            "KeyAttributes" => drop(members.insert("KeySchema".into(), keys(node, &mut definitions)?)),
+            "GlobalSecondaryIndexes" | "LocalSecondaryIndexes" => {
+                let indexes = node.list(name)?.iter().map(|node| index(node, &mut definitions));
+                let indexes = indexes.collect::<Result<Vec<_>, _>>()?;
+                if !indexes.is_empty() {
+                    members.insert(name.clone(), Json::Array(indexes));
+                }
+            }
+            "BillingMode" => drop(members.insert(name.clone(), node.text(name)?.into())),
+            "ProvisionedCapacitySettings" => throughput = units(node)?,
+            // Documentation, sample formats and views of the model.
+            "DataAccess"
+            | "NonKeyAttributes"
+            | "SampleDataFormats"
+            | "TableData"
+            | "TableFacets"
+            | "TableDescription"
+            | "ProvisionedThroughput" => {}
+            _ => return Err(node.problem(format!("`{name}` is not a member of a table of the model"))),
+        }
+    }
+    members.insert("AttributeDefinitions".into(), Json::Array(definitions));
+    match throughput {
+        Some(throughput) if members.get("BillingMode") != Some(&json!("PAY_PER_REQUEST")) => {
+            let indexes = members.get_mut("GlobalSecondaryIndexes").and_then(Json::as_array_mut);
+            for index in indexes.into_iter().flatten().filter_map(Json::as_object_mut) {
+                index
+                    .entry("ProvisionedThroughput")
+                    .or_insert_with(|| throughput.clone());
+            }
+            members.insert("ProvisionedThroughput".into(), throughput);
+        }
+        _ => drop(members.insert("BillingMode".into(), json!("PAY_PER_REQUEST"))),
+    }
+    Table::new(file, model, members)
+}
+
+/// The key of a table or index. Its attributes are added to the definitions.
+fn keys(node: &Node, definitions: &mut Vec<Json>) -> Result<Json, Problem> {
+    let mut keys = Vec::new();
+    for (role, attribute) in node.object("KeyAttributes")? {
+        let kind = match role.as_str() {
+            "PartitionKey" => "HASH",
+            "SortKey" => "RANGE",
+            _ => return Err(attribute.problem(format!("`{role}` is not a member of KeyAttributes"))),
+        };
+        let member = |name: &str| {
+            let node = attribute.get(name);
+            node.ok_or_else(|| attribute.problem(format!("{role} has no {name}")))?
+                .text(name)
+        };
+        let (name, of_type) = (member("AttributeName")?, member("AttributeType")?);
+        keys.push(json!({"AttributeName": name, "KeyType": kind}));
+        if !definitions.iter().any(|there| there["AttributeName"] == name) {
+            definitions.push(json!({"AttributeName": name, "AttributeType": of_type}));
+        }
+    }
+    keys.sort_by_key(|key| key["KeyType"] == "RANGE");
+    Ok(Json::Array(keys))
+}
+
+fn index(node: &Node, definitions: &mut Vec<Json>) -> Result<Json, Problem> {
+    let mut index = Map::new();
+    for (name, member) in node.object("an index")? {
+        match name.as_str() {
+            "KeyAttributes" => drop(index.insert("KeySchema".into(), keys(member, definitions)?)),
+            "IndexName" | "Projection" => {
+                let alone = Node::new(member.line, Value::Object(vec![(name.clone(), member.clone())]));
+                index.extend(schema::members(&alone, schema::INDEX, "an index")?);
+            }
+            "NonKeyAttributes" | "IndexDescription" | "ProvisionedCapacitySettings" => {}
+            _ => return Err(member.problem(format!("`{name}` is not a member of an index"))),
+        }
+    }
+    index
+        .entry("Projection")
+        .or_insert_with(|| json!({"ProjectionType": "ALL"}));
+    Ok(Json::Object(index))
+}
+
+/// The throughput of a table's settings, if they have any.
+fn units(settings: &Node) -> Result<Option<Json>, Problem> {
+    let Some(throughput) = settings.get("ProvisionedThroughput") else {
+        return Ok(None);
+    };
+    let unit = |name: &str| throughput.get(name).map(|units| units.integer(name)).transpose();
+    let (read, write) = (unit("ReadCapacityUnits")?, unit("WriteCapacityUnits")?);
+    Ok(read
+        .zip(write)
+        .map(|(read, write)| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write})))
+}

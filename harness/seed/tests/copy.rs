@@ -1,0 +1,222 @@
+//! Copies between two engines, also ones that fail.
+
+use std::cell::Cell;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_seed::{CallError, CopyEvent, CopyOptions, Database, InProcess, copy};
+use serde_json::{Value, json};
+
+fn engine() -> Engine {
+    let clock = Clock::settable(Moment::START);
+    let conditions = Conditions::CALM;
+    Engine::new(Settings {
+        clock,
+        seed: 7,
+        conditions,
+        shared_db: false,
+    })
+}
+
+fn caller() -> Caller {
+    Caller {
+        access_key: "me".into(),
+        region: "us-east-1".into(),
+    }
+}
+
+const ITEMS: u64 = 100;
+
+fn filled() -> Engine {
+    let engine = engine();
+    let caller = caller();
+    let database = InProcess::new(&engine, &caller);
+    let ask = |operation: &str, body: Value| database.call(operation, &body).unwrap();
+    ask(
+        "CreateTable",
+        json!({"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "n", "AttributeType": "N"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "byN", "KeySchema": [{"AttributeName": "n", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"}}],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"},
+            "Tags": [{"Key": "a", "Value": "b"}]}),
+    );
+    let specification = json!({"Enabled": true, "AttributeName": "ttl"});
+    ask(
+        "UpdateTimeToLive",
+        json!({"TableName": "Orders", "TimeToLiveSpecification": specification}),
+    );
+    let specification = json!({"PointInTimeRecoveryEnabled": true});
+    ask(
+        "UpdateContinuousBackups",
+        json!({"TableName": "Orders", "PointInTimeRecoverySpecification": specification}),
+    );
+    for n in 0..ITEMS {
+        // Large enough for several pages of each segment.
+        let item = json!({"id": {"S": format!("order {n}")}, "n": {"N": n.to_string()}, "text": {"S": "x".repeat(30_000)},
+            "set": {"NS": ["1", "2.50", "1e3"]}});
+        ask("PutItem", json!({"TableName": "Orders", "Item": item}));
+    }
+    engine
+}
+
+fn options() -> CopyOptions {
+    CopyOptions {
+        segments: 2,
+        ..CopyOptions::default()
+    }
+}
+
+#[test]
+fn a_copy_has_all_that_the_table_has() {
+    let (from, to, caller) = (filled(), engine(), caller());
+    let notes = Mutex::new(Vec::new());
+    let report = |event: CopyEvent<'_>| {
+        if let CopyEvent::Done { items, checksum, .. } = event {
+            notes.lock().unwrap().push((items, checksum.is_some()));
+        }
+    };
+    let (from, to) = (InProcess::new(&from, &caller), InProcess::new(&to, &caller));
+    assert_eq!(copy(&from, &to, &options(), &report), Ok(ITEMS));
+    assert_eq!(*notes.lock().unwrap(), [(ITEMS, true)]);
+    let ask = |operation: &str, body: Value| to.call(operation, &body).unwrap();
+    let table = ask("DescribeTable", json!({"TableName": "Orders"}));
+    assert_eq!(table["Table"]["GlobalSecondaryIndexes"][0]["IndexName"], "byN");
+    assert_eq!(table["Table"]["StreamSpecification"]["StreamViewType"], "NEW_IMAGE");
+    let ttl = ask("DescribeTimeToLive", json!({"TableName": "Orders"}));
+    assert_eq!(ttl["TimeToLiveDescription"]["AttributeName"], "ttl");
+    let tags = ask("ListTagsOfResource", json!({"ResourceArn": table["Table"]["TableArn"]}));
+    assert_eq!(tags["Tags"][0]["Key"], "a");
+    let backups = ask("DescribeContinuousBackups", json!({"TableName": "Orders"}));
+    let recovery = &backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+    assert_eq!(recovery["PointInTimeRecoveryStatus"], "ENABLED");
+    // Again: the table is there, and the items are written over.
+    assert_eq!(copy(&from, &to, &options(), &|_| ()), Ok(ITEMS));
+}
+
+/// A database that fails for good after so many writes, or alters an item on its way.
+struct Failing<'d> {
+    inner: InProcess<'d>,
+    writes: AtomicU64,
+    fails_at: u64,
+    alters: bool,
+}
+
+impl Database for Failing<'_> {
+    fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+        if operation != "BatchWriteItem" {
+            return self.inner.call(operation, body);
+        }
+        if self.writes.fetch_add(1, Ordering::Relaxed) >= self.fails_at {
+            return Err(CallError {
+                code: "AccessDeniedException".into(),
+                message: "no more".into(),
+            });
+        }
+        let mut body = body.clone();
+        if self.alters {
+            body["RequestItems"]["Orders"][0]["PutRequest"]["Item"]["text"] = json!({"S": "y"});
+        }
+        self.inner.call(operation, &body)
+    }
+
+    fn pause(&self, _: Duration) {}
+}
+
+#[test]
+fn a_copy_that_was_interrupted_goes_on() {
+    let (from, to, caller) = (filled(), engine(), caller());
+    let from = InProcess::new(&from, &caller);
+    let failing = |fails_at, alters| Failing {
+        inner: InProcess::new(&to, &caller),
+        writes: AtomicU64::new(0),
+        fails_at,
+        alters,
+    };
+    let state = std::env::temp_dir().join(format!("dynatwin-copy-{}.json", std::process::id()));
+    let options = CopyOptions {
+        state: Some(state.clone()),
+        segments: 2,
+        ..CopyOptions::default()
+    };
+    let interrupted = copy(&from, &failing(2, false), &options, &|_| ()).unwrap_err();
+    assert_eq!(interrupted, "Orders: AccessDeniedException: no more");
+    let copied = copy(&from, &InProcess::new(&to, &caller), &options, &|_| ()).unwrap();
+    assert!(copied <= ITEMS, "{copied}");
+    assert!(!state.exists());
+}
+
+#[test]
+fn a_copy_that_differs_is_reported() {
+    let (from, to, caller) = (filled(), engine(), caller());
+    let altering = Failing {
+        inner: InProcess::new(&to, &caller),
+        writes: AtomicU64::new(0),
+        fails_at: u64::MAX,
+        alters: true,
+    };
+    let error = copy(&InProcess::new(&from, &caller), &altering, &options(), &|_| ()).unwrap_err();
+    assert!(
+        error.starts_with("Orders: the copy has 100 items with checksum"),
+        "{error}"
+    );
+    let unchecked = CopyOptions {
+        verify: false,
+        ..options()
+    };
+    assert!(copy(&InProcess::new(&from, &caller), &altering, &unchecked, &|_| ()).is_ok());
+}
+
+/// What is throttled or left unprocessed is written in the end, after pauses that grow.
+#[test]
+fn unprocessed_items_are_sent_again() {
+    struct Throttled<'d> {
+        inner: InProcess<'d>,
+        calls: AtomicU64,
+        longest: Mutex<Cell<Duration>>,
+    }
+    impl Database for Throttled<'_> {
+        fn call(&self, operation: &str, body: &Value) -> Result<Value, CallError> {
+            if operation != "BatchWriteItem" {
+                return self.inner.call(operation, body);
+            }
+            match self.calls.fetch_add(1, Ordering::Relaxed) % 3 {
+                0 => Err(CallError {
+                    code: "ProvisionedThroughputExceededException".into(),
+                    message: "slower".into(),
+                }),
+                1 => {
+                    let mut requests = body["RequestItems"]["Orders"].as_array().unwrap().clone();
+                    let left = requests.split_off(requests.len() / 2);
+                    if !requests.is_empty() {
+                        self.inner
+                            .call(operation, &json!({"RequestItems": {"Orders": requests}}))?;
+                    }
+                    Ok(json!({"UnprocessedItems": {"Orders": left}}))
+                }
+                _ => self.inner.call(operation, body),
+            }
+        }
+
+        fn pause(&self, time: Duration) {
+            let longest = self.longest.lock().unwrap();
+            longest.set(longest.get().max(time));
+        }
+    }
+    let (from, to, caller) = (filled(), engine(), caller());
+    let throttled = Throttled {
+        inner: InProcess::new(&to, &caller),
+        calls: AtomicU64::new(0),
+        longest: Mutex::default(),
+    };
+    assert_eq!(
+        copy(&InProcess::new(&from, &caller), &throttled, &options(), &|_| ()),
+        Ok(ITEMS)
+    );
+    assert!(throttled.longest.lock().unwrap().get() > Duration::ZERO);
+}

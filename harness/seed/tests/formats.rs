@@ -1,0 +1,388 @@
+//! Files of every format, as they are and with what is not known in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_seed::{Database, Error, InProcess, Loaded, Seed, load_engine};
+use serde_json::{Value, json};
+
+/// A twin under the conditions in which everything takes its time, which loading does not wait for.
+fn engine() -> Engine {
+    let clock = Clock::settable(Moment::START);
+    let conditions = Conditions::AWS;
+    Engine::new(Settings {
+        clock,
+        seed: 7,
+        conditions,
+        shared_db: false,
+    })
+}
+
+fn caller() -> Caller {
+    Caller {
+        access_key: "me".into(),
+        region: "us-east-1".into(),
+    }
+}
+
+fn data(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    folder.join(name).display().to_string()
+}
+
+/// An engine that a seed was loaded into.
+struct Filled(Engine, Loaded);
+
+impl Filled {
+    fn with(seed: Result<Seed, Error>) -> Filled {
+        let engine = engine();
+        let loaded = load_engine(&engine, &caller(), seed.unwrap()).unwrap();
+        assert_eq!(engine.conditions(), Conditions::AWS);
+        // Reads of what was loaded are not throttled.
+        engine.set_conditions(Conditions::CALM);
+        Filled(engine, loaded)
+    }
+
+    fn ask(&self, operation: &str, body: Value) -> Value {
+        let caller = caller();
+        InProcess::new(&self.0, &caller).call(operation, &body).unwrap()
+    }
+
+    fn table(&self, name: &str) -> Value {
+        let mut description = self.ask("DescribeTable", json!({"TableName": name}))["Table"].take();
+        assert_eq!(description["TableStatus"], "ACTIVE", "{name}");
+        description.take()
+    }
+
+    fn items(&self, table: &str) -> Vec<Value> {
+        let answer = self.ask("Scan", json!({"TableName": table, "ConsistentRead": true}));
+        let mut items = answer["Items"].as_array().unwrap().clone();
+        items.sort_by_key(ToString::to_string);
+        items
+    }
+
+    fn time_to_live(&self, table: &str) -> Value {
+        self.ask("DescribeTimeToLive", json!({"TableName": table}))["TimeToLiveDescription"].take()
+    }
+}
+
+const SESSIONS: &str = r#"{"TableName": "Sessions",
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "at", "AttributeType": "N"}],
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}, {"AttributeName": "at", "KeyType": "RANGE"}]"#;
+
+#[test]
+fn a_serverless_template() {
+    let filled = Filled::with(Seed::read(&data("sam.yaml")));
+    assert_eq!(filled.1, Loaded { tables: 3, items: 0 });
+    let sessions = filled.table("stack-test-sessions");
+    assert_eq!(sessions["BillingModeSummary"]["BillingMode"], "PAY_PER_REQUEST");
+    assert_eq!(sessions["GlobalSecondaryIndexes"][0]["IndexName"], "bySk");
+    assert_eq!(sessions["StreamSpecification"]["StreamViewType"], "NEW_IMAGE");
+    assert_eq!(filled.time_to_live("stack-test-sessions")["AttributeName"], "expiresAt");
+    let tags = filled.ask("ListTagsOfResource", json!({"ResourceArn": sessions["TableArn"]}));
+    assert_eq!(tags["Tags"], json!([{"Key": "table", "Value": "a-y"}]));
+    let backups = filled.ask("DescribeContinuousBackups", json!({"TableName": "stack-test-sessions"}));
+    let recovery = &backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+    assert_eq!(recovery["PointInTimeRecoveryStatus"], "ENABLED");
+    let simple = filled.table("OnlyInTest");
+    assert_eq!(
+        simple["AttributeDefinitions"][0],
+        json!({"AttributeName": "number", "AttributeType": "N"})
+    );
+    let global = filled.table("Everywhere");
+    assert_eq!(global["ProvisionedThroughput"]["ReadCapacityUnits"], 9);
+    assert_eq!(global["ProvisionedThroughput"]["WriteCapacityUnits"], 7);
+    assert_eq!(global["DeletionProtectionEnabled"], true);
+}
+
+#[test]
+fn a_terraform_plan() {
+    let filled = Filled::with(Seed::read(&data("plan.json")));
+    assert_eq!(filled.1, Loaded { tables: 1, items: 1 });
+    let table = filled.table("GameScores");
+    let keys =
+        json!([{"AttributeName": "UserId", "KeyType": "HASH"}, {"AttributeName": "GameTitle", "KeyType": "RANGE"}]);
+    assert_eq!(table["KeySchema"], keys);
+    let index = &table["GlobalSecondaryIndexes"][0];
+    assert_eq!(index["ProvisionedThroughput"]["WriteCapacityUnits"], 11);
+    assert_eq!(index["Projection"]["NonKeyAttributes"], json!(["UserId"]));
+    assert_eq!(
+        table["LocalSecondaryIndexes"][0]["KeySchema"][0]["AttributeName"],
+        "UserId"
+    );
+    assert_eq!(table["StreamSpecification"]["StreamViewType"], "KEYS_ONLY");
+    assert_eq!(filled.time_to_live("GameScores")["AttributeName"], "TimeToExist");
+    assert_eq!(filled.items("GameScores")[0]["TopScore"], json!({"N": "9"}));
+}
+
+#[test]
+fn a_workbench_model() {
+    let filled = Filled::with(Seed::read(&data("workbench.json")));
+    assert_eq!(filled.1, Loaded { tables: 1, items: 2 });
+    let table = filled.table("Employee");
+    assert_eq!(table["ProvisionedThroughput"]["WriteCapacityUnits"], 6);
+    assert_eq!(
+        table["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]["ReadCapacityUnits"],
+        5
+    );
+    let items = filled.items("Employee");
+    assert_eq!(items.len(), 2);
+}
+
+#[test]
+fn a_database_of_dynamodb_local() {
+    let filled = Filled::with(Seed::read(&data("shared-local-instance.db")));
+    assert_eq!(filled.1, Loaded { tables: 3, items: 8 });
+    let sessions = filled.table("Sessions");
+    assert_eq!(sessions["KeySchema"][1]["AttributeName"], "at");
+    assert_eq!(sessions["DeletionProtectionEnabled"], true);
+    assert_eq!(sessions["GlobalSecondaryIndexes"][0]["IndexName"], "byU");
+    assert_eq!(sessions["LocalSecondaryIndexes"][0]["IndexName"], "lsi");
+    assert_eq!(sessions["StreamSpecification"]["StreamViewType"], "NEW_AND_OLD_IMAGES");
+    assert_eq!(filled.time_to_live("Sessions")["AttributeName"], "expiresAt");
+    assert_eq!(filled.table("Num")["ProvisionedThroughput"]["WriteCapacityUnits"], 4);
+    let item = &filled.items("Sessions")[0];
+    assert_eq!(item["uni"], json!({"S": "é😀\"\\\n"}));
+    assert_eq!(item["x"]["M"]["l"]["L"][4], json!({"NS": ["3", "-1.5"]}));
+    assert_eq!(filled.items("Bin")[0], json!({"n": {"B": "YWJj"}}));
+}
+
+#[test]
+fn definitions_and_items_in_one_document() {
+    let jest = format!(
+        r#"{{"port": 8000, "tables": [{SESSIONS}, "ProvisionedThroughput": {{"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}},
+            "data": [{{"id": "a", "at": 1, "tags": ["x"]}}, {{"id": {{"S": "b"}}, "at": {{"N": "2"}}}}]}}]}}"#
+    );
+    let yaml = "
+tables:
+- TableName: Sessions
+  AttributeDefinitions:
+  - {AttributeName: id, AttributeType: S}
+  - {AttributeName: at, AttributeType: N}
+  KeySchema:
+  - {AttributeName: id, KeyType: HASH}
+  - {AttributeName: at, KeyType: RANGE}
+items:
+  Sessions:
+  - {id: a, at: 1, tags: [x]}
+  - id: {S: b}
+    at: {N: '2'}
+";
+    let list = format!(
+        r#"[{SESSIONS}, "Items": [{{"id": "a", "at": 1, "tags": ["x"]}}, {{"Item": {{"id": {{"S": "b"}}, "at": {{"N": "2"}}}}}}]}}]"#
+    );
+    for (name, text) in [
+        ("jest.json", jest.as_str()),
+        ("seed.yaml", yaml),
+        ("tables.json", &list),
+    ] {
+        let filled = Filled::with(Seed::parse(name, text.as_bytes()));
+        assert_eq!(filled.1, Loaded { tables: 1, items: 2 }, "{name}");
+        let expected = json!([
+            {"id": {"S": "a"}, "at": {"N": "1"}, "tags": {"L": [{"S": "x"}]}},
+            {"id": {"S": "b"}, "at": {"N": "2"}},
+        ]);
+        assert_eq!(Value::Array(filled.items("Sessions")), sorted(expected), "{name}");
+    }
+}
+
+fn sorted(items: Value) -> Value {
+    let mut items = items.as_array().unwrap().clone();
+    items.sort_by_key(ToString::to_string);
+    Value::Array(items)
+}
+
+/// What DescribeTable answers of a table makes the same table.
+#[test]
+fn a_description_makes_the_same_table() {
+    let first = Filled::with(Seed::read(&data("plan.json")));
+    let description = json!({"Table": first.table("GameScores")}).to_string();
+    let second = Filled::with(Seed::parse("described.json", description.as_bytes()));
+    for member in ["KeySchema", "AttributeDefinitions", "StreamSpecification"] {
+        assert_eq!(
+            second.table("GameScores")[member],
+            first.table("GameScores")[member],
+            "{member}"
+        );
+    }
+}
+
+#[test]
+fn files_that_only_have_items() {
+    let record = r#"{"Item":{"id":{"S":"a"},"at":{"N":"1"}}}"#;
+    let files = [
+        (
+            "Sessions.json",
+            r#"{"Items": [{"id": {"S": "a"}, "at": {"N": "1"}}], "Count": 1}"#.to_owned(),
+        ),
+        ("Sessions.json", r#"[{"id": "a", "at": 1}]"#.to_owned()),
+        (
+            "Sessions.json",
+            format!("{record}\n{}\n", record.replace("\"1\"", "\"2\"")),
+        ),
+        ("Sessions.jsonl", record.to_owned()),
+        ("x.json", format!(r#"{{"Sessions": [{{"PutRequest": {record}}}]}}"#)),
+        (
+            "x.json",
+            format!(r#"{{"RequestItems": {{"Sessions": [{{"PutRequest": {record}}}]}}}}"#),
+        ),
+        ("Sessions.csv", "id,at,name\na,1,\nb,2,\"x, y\"\n".to_owned()),
+    ];
+    for (name, text) in files {
+        let table = format!("{SESSIONS}}}");
+        let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
+        seed.append(Seed::parse(name, text.as_bytes()).unwrap_or_else(|error| panic!("{error}")));
+        let filled = Filled::with(Ok(seed));
+        let items = filled.items("Sessions");
+        assert_eq!(items[0], json!({"id": {"S": "a"}, "at": {"N": "1"}}), "{name}: {text}");
+        assert_eq!(filled.1.items, items.len());
+    }
+}
+
+/// Batches with the same key twice are written one item after the other, and the last one stays.
+#[test]
+fn the_last_of_equal_keys_stays() {
+    let text =
+        format!(r#"{{"tables": [{SESSIONS}, "Items": [{{"id": "a", "at": 1}}, {{"id": "a", "at": 1.0, "v": 2}}]}}]}}"#);
+    let filled = Filled::with(Seed::parse("x.json", text.as_bytes()));
+    assert_eq!(filled.items("Sessions").len(), 1);
+    assert_eq!(filled.items("Sessions")[0]["v"], json!({"N": "2"}));
+}
+
+#[test]
+fn what_is_not_known_is_refused_with_its_line() {
+    let cases = [
+        (
+            "x.json",
+            "{\n \"what\": 1}",
+            "x.json:1: the document is not in a format that can be loaded",
+        ),
+        (
+            "x.json",
+            "3",
+            "x.json:1: the document is a number, not an object or a list",
+        ),
+        ("x.txt", "", "x.txt: the extension is not known"),
+        (
+            "jest-dynamodb-config.js",
+            "module.exports = {}",
+            "jest-dynamodb-config.js: JavaScript is not evaluated",
+        ),
+        (
+            "x.json",
+            "{\"TableName\": \"T\",\n\"KeySchema\": [],\n\"AttributeDefinitions\": [],\n\"BillingMod\": \"x\"}",
+            "x.json:4: `BillingMod` is not a member of a table",
+        ),
+        (
+            "x.yaml",
+            "tables:\n- TableName: T\n  KeySchema:\n  - AttributeName: id\n    Type: HASH\n",
+            "x.yaml:5: `Type` is not a member of KeySchema",
+        ),
+        (
+            "x.yaml",
+            "tables: []\nfixtures: []\n",
+            "x.yaml:2: `fixtures` is not known beside",
+        ),
+        (
+            "x.yaml",
+            "Resources:\n  T:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      TableName: !ImportValue x\n",
+            "x.yaml:5: Fn::ImportValue is not supported",
+        ),
+        (
+            "x.yaml",
+            "Resources:\n  T:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      TableName: !Ref Name\n",
+            "x.yaml:5: `Name` is not known before the stack exists",
+        ),
+        (
+            "x.yaml",
+            "Resources:\n  T:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      Sharding: 3\n",
+            "x.yaml:5: `Sharding` is not a member of AWS::DynamoDB::Table",
+        ),
+        (
+            "x.json",
+            "{\"terraform_version\": \"1\", \"planned_values\": {\"root_module\": {\"resources\": [\n{\"type\": \"aws_dynamodb_table\", \"values\": {\"nam\": \"x\"}}]}}}",
+            "x.json:2: `nam` is not a member of aws_dynamodb_table",
+        ),
+        (
+            "x.json",
+            "{\"DataModel\": [\n{\"TableNam\": \"x\"}]}",
+            "x.json:2: `TableNam` is not a member of a table of the model",
+        ),
+        ("x.csv", "", "x.csv:1: the file has no header"),
+    ];
+    for (name, text, message) in cases {
+        let error = Seed::parse(name, text.as_bytes()).map(|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{text}: {error}");
+    }
+}
+
+/// What the service refuses names the file and the line that it is from.
+#[test]
+fn what_the_service_refuses_names_its_line() {
+    let table = format!("{SESSIONS}}}");
+    let cases = [
+        (
+            "bad.json",
+            "{\"tables\": [\n{\"TableName\": \"x\", \"KeySchema\": [], \"AttributeDefinitions\": []}]}".to_owned(),
+            "bad.json:2: table x: ValidationException: ",
+        ),
+        (
+            "Sessions.json",
+            "[{\"id\": \"a\", \"at\": 1},\n{\"id\": \"b\"}]".to_owned(),
+            "Sessions.json:2: ValidationException: One or more parameter values",
+        ),
+        (
+            "Nowhere.json",
+            "[{\"id\": \"a\"}]".to_owned(),
+            "table Nowhere: ResourceNotFoundException: ",
+        ),
+        (
+            "Sessions.csv",
+            "id,at\na,1\nb,x\n".to_owned(),
+            "Sessions.csv:3: ValidationException: ",
+        ),
+        ("Sessions.csv", "id,at\na,1,2\n".to_owned(), "Sessions.csv:2: CSV error"),
+    ];
+    for (name, text, message) in cases {
+        let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
+        seed.append(Seed::parse(name, text.as_bytes()).unwrap());
+        let error = load_engine(&engine(), &caller(), seed).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{text}: {error}");
+    }
+}
+
+/// A folder that is removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("dynatwin-seed-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn an_export_is_loaded_again() {
+    let first = Filled::with(Seed::read(&data("shared-local-instance.db")));
+    let folder = Folder::new("export");
+    let caller = caller();
+    let items = dynatwin_seed::export(&InProcess::new(&first.0, &caller), &[], &folder.0, &|_| ()).unwrap();
+    assert_eq!(items, 8);
+    let again = Filled::with(Seed::read(&folder.0.display().to_string()));
+    assert_eq!(again.1, Loaded { tables: 3, items: 8 });
+    for table in ["Bin", "Num", "Sessions"] {
+        assert_eq!(again.items(table), first.items(table), "{table}");
+    }
+    let refused = dynatwin_seed::export(&InProcess::new(&first.0, &caller), &[], &folder.0, &|_| ());
+    assert!(refused.unwrap_err().contains("there is an export already"));
+}
