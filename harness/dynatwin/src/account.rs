@@ -13,6 +13,7 @@ use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Caller, NotFound};
 use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
+use dynatwin_seed::{Error as SeedError, Existing, Loaded, Seed, load_engine};
 
 use crate::convert;
 use crate::table::TableBuilder;
@@ -97,6 +98,11 @@ impl Account {
     /// readers, which have to follow. Says whether the table has a stream.
     pub fn split_shards(&self, table: &str) -> bool {
         self.twin.engine().split_shards(&self.caller, table)
+    }
+
+    /// Creates the tables and writes the items of a file in this account and region. See [`Twin::load`].
+    pub fn load(&self, file: &str) -> Result<Loaded, SeedError> {
+        load_engine(self.twin.engine(), &self.caller, Seed::read(file)?, Existing::Refuse)
     }
 
     /// A table to be created in this account and region. See [`TableBuilder`].

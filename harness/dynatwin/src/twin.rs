@@ -16,6 +16,7 @@ use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Engine, NotFound, Settings};
 use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
 use dynatwin_files::Buckets;
+use dynatwin_seed::{Error as SeedError, Loaded};
 
 use crate::account::Account;
 use crate::clock::{TwinClock, system_clock};
@@ -426,6 +427,37 @@ impl Twin {
     /// ```
     pub fn table(&self, name: &str) -> TableBuilder {
         self.home().table(name)
+    }
+
+    /// Creates the tables and writes the items of a file, at once whatever the conditions are. Load before requests are sent:
+    /// meanwhile all tables behave as under [`Conditions::CALM`].
+    ///
+    /// The file is JSON, YAML, CSV, a CloudFormation, SAM or Terraform document, a NoSQL Workbench model, a jest-dynamodb
+    /// configuration, or a directory with an export; `TABLE=FILE` names the table of a file that only has items.
+    ///
+    /// # Errors
+    ///
+    /// What is not known in the file, and what the service refuses, with file and line.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// let file = std::env::temp_dir().join("dynatwin-doc-users.yaml");
+    /// std::fs::write(&file, "
+    /// tables:
+    /// - TableName: Users
+    ///   AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+    ///   KeySchema: [{AttributeName: id, KeyType: HASH}]
+    ///   Items: [{id: a, age: 30}, {id: b}]
+    /// ")?;
+    /// let twin = Twin::seeded(7);
+    /// let loaded = twin.load(&file.display().to_string())?;
+    /// assert_eq!((loaded.tables, loaded.items), (1, 2));
+    /// assert_eq!(twin.items("Users").map(|items| items.len()), Some(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load(&self, file: &str) -> Result<Loaded, SeedError> {
+        self.home().load(file)
     }
 
     /// The names of the tables.

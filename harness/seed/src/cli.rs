@@ -10,7 +10,7 @@ use crate::copy::{CopyEvent, CopyOptions, copy};
 use crate::database::Database;
 use crate::endpoint::Endpoint;
 use crate::export::export;
-use crate::load;
+use crate::load::{self, Existing};
 use crate::seed::Seed;
 
 /// How often the line of progress is written, on a terminal and elsewhere.
@@ -149,7 +149,7 @@ impl Command {
             seed.tables.retain(|table| tables.contains(&table.name));
             seed.items.retain(|items| tables.contains(&items.table));
         }
-        let loaded = load::load(to, seed).map_err(|error| error.to_string())?;
+        let loaded = load::load(to, seed, Existing::Fill).map_err(|error| error.to_string())?;
         Ok(loaded.items as u64)
     }
 

@@ -33,5 +33,5 @@ pub use dynamodb_local::dynamodb_local_files;
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use export::export;
-pub use load::{Loaded, load, load_engine};
+pub use load::{Existing, Loaded, load, load_engine};
 pub use seed::{Attributes, Item, Items, Seed, SeedItem, Table};

@@ -27,7 +27,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// use dynatwin_engine::clock::{Clock, Moment};
 /// use dynatwin_engine::conditions::Conditions;
 /// use dynatwin_engine::engine::{Caller, Engine, Settings};
-/// use dynatwin_seed::{Loaded, Seed, load_engine};
+/// use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
 ///
 /// let clock = Clock::settable(Moment::START);
 /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::AWS, shared_db: false });
@@ -36,7 +36,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 ///     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
 ///     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
 ///     "Items": [{"id": "a", "age": 30}, {"id": "b"}]}]}"#;
-/// let loaded = load_engine(&engine, &caller, Seed::parse("users.json", file)?)?;
+/// let loaded = load_engine(&engine, &caller, Seed::parse("users.json", file)?, Existing::Refuse)?;
 /// assert_eq!(loaded, Loaded { tables: 1, items: 2 });
 /// # Ok::<(), dynatwin_seed::Error>(())
 /// ```
@@ -48,24 +48,47 @@ pub struct Loaded {
     pub items: usize,
 }
 
+/// What is done about a table of the seed that exists already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// It is an error: CreateTable's ResourceInUseException.
+    #[default]
+    Refuse,
+    /// The table is left as it is, and gets the seed's items.
+    Fill,
+    /// The table and its items are left as they are.
+    Skip,
+}
+
 /// Loads tables and items into an engine. Whatever the engine's conditions are, loading takes no time, and nothing is throttled
 /// or late: for as long as it takes the conditions are those of calm, so load before requests are sent.
-pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed) -> Result<Loaded, Error> {
+pub fn load_engine(engine: &Engine, caller: &Caller, seed: Seed, existing: Existing) -> Result<Loaded, Error> {
     let conditions = engine.conditions();
     engine.set_conditions(Conditions::CALM);
-    let loaded = load(&InProcess::new(engine, caller), seed);
+    let loaded = load(&InProcess::new(engine, caller), seed, existing);
     engine.set_conditions(conditions);
     loaded
 }
 
 /// Creates the tables, waits until they are active, and writes the items.
-pub fn load(database: &dyn Database, seed: Seed) -> Result<Loaded, Error> {
+pub fn load(database: &dyn Database, seed: Seed, existing: Existing) -> Result<Loaded, Error> {
     let mut loaded = Loaded::default();
+    let mut skipped = HashSet::new();
     for table in &seed.tables {
-        create(database, table).map_err(|error| table.refused(&error))?;
-        loaded.tables += 1;
+        match create(database, table) {
+            Ok(()) => loaded.tables += 1,
+            Err(error) if error.code == "ResourceInUseException" && existing != Existing::Refuse => {
+                if existing == Existing::Skip {
+                    skipped.insert(table.name.clone());
+                }
+            }
+            Err(error) => return Err(table.refused(&error)),
+        }
     }
     for items in seed.items {
+        if skipped.contains(&items.table) {
+            continue;
+        }
         let keys = Keys::of(database, &items.table)
             .map_err(|error| Error::new(format!("table {}", items.table), error.to_string()))?;
         let mut batch = Vec::with_capacity(BATCH);

@@ -1,4 +1,5 @@
 //! Copies between two engines, also ones that fail.
+#![allow(clippy::unwrap_used)] // a test may fail
 
 use std::cell::Cell;
 use std::sync::Mutex;

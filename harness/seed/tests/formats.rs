@@ -1,4 +1,5 @@
 //! Files of every format, as they are and with what is not known in them.
+#![allow(clippy::unwrap_used)] // a test may fail
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
-use dynatwin_seed::{Database, Error, InProcess, Loaded, Seed, load_engine};
+use dynatwin_seed::{Database, Error, Existing, InProcess, Loaded, Seed, load_engine};
 use serde_json::{Value, json};
 
 /// A twin under the conditions in which everything takes its time, which loading does not wait for.
@@ -39,7 +40,7 @@ struct Filled(Engine, Loaded);
 impl Filled {
     fn with(seed: Result<Seed, Error>) -> Filled {
         let engine = engine();
-        let loaded = load_engine(&engine, &caller(), seed.unwrap()).unwrap();
+        let loaded = load_engine(&engine, &caller(), seed.unwrap(), Existing::Refuse).unwrap();
         assert_eq!(engine.conditions(), Conditions::AWS);
         // Reads of what was loaded are not throttled.
         engine.set_conditions(Conditions::CALM);
@@ -242,6 +243,25 @@ fn files_that_only_have_items() {
     }
 }
 
+#[test]
+fn tables_that_exist() {
+    let text = format!(r#"{{"tables": [{SESSIONS}, "Items": [{{"id": "a", "at": 1}}]}}]}}"#);
+    let seed = || Seed::parse("x.json", text.as_bytes()).unwrap();
+    let cases = [
+        (Existing::Refuse, None),
+        (Existing::Fill, Some(Loaded { tables: 0, items: 1 })),
+        (Existing::Skip, Some(Loaded { tables: 0, items: 0 })),
+    ];
+    for (existing, expected) in cases {
+        let filled = Filled::with(Ok(seed()));
+        let loaded = load_engine(&filled.0, &caller(), seed(), existing);
+        match expected {
+            Some(expected) => assert_eq!(loaded.unwrap(), expected, "{existing:?}"),
+            None => assert!(loaded.unwrap_err().message().contains("ResourceInUseException")),
+        }
+    }
+}
+
 /// Batches with the same key twice are written one item after the other, and the last one stays.
 #[test]
 fn the_last_of_equal_keys_stays() {
@@ -349,7 +369,9 @@ fn what_the_service_refuses_names_its_line() {
     for (name, text, message) in cases {
         let mut seed = Seed::parse("table.json", table.as_bytes()).unwrap();
         seed.append(Seed::parse(name, text.as_bytes()).unwrap());
-        let error = load_engine(&engine(), &caller(), seed).unwrap_err().to_string();
+        let error = load_engine(&engine(), &caller(), seed, Existing::Refuse)
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with(message), "{text}: {error}");
     }
 }

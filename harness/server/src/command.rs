@@ -7,7 +7,7 @@ use dynatwin_engine::engine::Engine;
 
 use crate::flags::{Asked, Flags, help, parse};
 use crate::server::{Options, serve};
-use crate::start::{engine, start_line};
+use crate::start::{engine, load, start_line};
 
 const SUCCESS: u8 = 0;
 
@@ -26,12 +26,30 @@ pub type LimitMemory = fn(Arc<Engine>, u64) -> Result<(), String>;
 /// assert_eq!(dynatwin_server::run(version, |_, _| Ok(())), 0);
 /// ```
 pub fn run(arguments: impl IntoIterator<Item = String>, limit_memory: LimitMemory) -> u8 {
+    let mut arguments = arguments.into_iter().peekable();
+    if let Some(name) = arguments.next_if(|word| matches!(word.as_str(), "copy" | "import")) {
+        return transfer(&name, arguments);
+    }
     match parse(arguments, |name| std::env::var(name).ok()) {
         Ok(Asked::Help) => say(&help()),
         Ok(Asked::Version) => say(concat!("dynatwin ", env!("CARGO_PKG_VERSION"))),
         Ok(Asked::Run(flags)) => serve_until_stopped(&flags, limit_memory),
         Err(sentence) => complain(&sentence, USAGE),
     }
+}
+
+/// Runs `dynatwin copy` or `dynatwin import`.
+#[cfg(feature = "copy")]
+fn transfer(name: &str, arguments: impl Iterator<Item = String>) -> u8 {
+    match dynatwin_seed::cli::run(name, arguments) {
+        Ok(()) => SUCCESS,
+        Err(sentence) => complain(&sentence, 1),
+    }
+}
+
+#[cfg(not(feature = "copy"))]
+fn transfer(name: &str, _: impl Iterator<Item = String>) -> u8 {
+    complain(&format!("this build has no `{name}`: the feature `copy` is off"), 1)
 }
 
 /// Prints to standard output. A closed pipe, as after `| head`, is not a failure.
@@ -56,6 +74,10 @@ fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
         allowed_hosts: flags.allowed_hosts.clone(),
         ..Options::port(flags.port)
     };
+    let loaded = match load(flags, &engine) {
+        Ok(loaded) => loaded,
+        Err(error) => return complain(&error.to_string(), 1),
+    };
     // Before the start line, so that who has read it may send a signal.
     let signals = match Signals::listen() {
         Ok(signals) => signals,
@@ -73,6 +95,9 @@ fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
         let _ = complain(&remark, 0);
     }
     say(&start_line(flags, seed, &server));
+    for line in &loaded {
+        say(line);
+    }
     signals.wait();
     server.stop();
     SUCCESS

@@ -74,6 +74,8 @@ pub struct Flags {
     pub no_control: bool,
     /// `--s3-dir`.
     pub s3_dir: Option<String>,
+    /// `--load`, each.
+    pub load: Vec<String>,
 }
 
 impl Default for Flags {
@@ -98,6 +100,7 @@ impl Default for Flags {
             max_memory: None,
             no_control: false,
             s3_dir: None,
+            load: Vec::new(),
         }
     }
 }
@@ -218,6 +221,14 @@ const FLAGS: &[Flag] = &[
             put(&mut flags.s3_dir, Some(Some(value.to_owned())))
         }),
         help: "a folder with a folder for each bucket, for exports and imports (none: no bucket is there)",
+    },
+    Flag {
+        name: "load",
+        does: Does::Value("FILE", |flags, value| {
+            flags.load.push(value.to_owned());
+            (!value.is_empty()).then_some(())
+        }),
+        help: "create the tables and write the items of a file at startup: JSON, YAML, CSV, a template, DynamoDB Local's database or an export; TABLE=FILE names the table of items; may be given again",
     },
     Flag {
         name: "acceptInMemory",

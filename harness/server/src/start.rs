@@ -6,9 +6,10 @@ use std::time::SystemTime;
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, TimeToLive};
-use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::operation::Allowed;
 use dynatwin_files::Buckets;
+use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
 
 use crate::flags::{ClockChoice, Flags};
 use crate::free::Freeing;
@@ -51,6 +52,29 @@ pub fn engine(flags: &Flags) -> Engine {
         Some(folder) => engine.with_object_store(Arc::new(Buckets::at(folder))),
         None => engine,
     }
+}
+
+/// Loads the files of `--load`, and says for each what was loaded. Tables that exist already are left as they are, with their
+/// items.
+pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed::Error> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
+    let caller = Caller {
+        access_key: variable("AWS_ACCESS_KEY_ID").unwrap_or_else(|| "local".into()).into(),
+        region: region.unwrap_or_else(|| "us-east-1".into()).into(),
+    };
+    let who = if flags.shared_db {
+        String::new()
+    } else {
+        let Caller { access_key, region } = &caller;
+        format!(" for access key {access_key} in {region} alone (--shared-db shows them to all)")
+    };
+    let read = flags.load.iter().map(|file| {
+        let loaded = load_engine(engine, &caller, Seed::read(file)?, Existing::Skip)?;
+        let Loaded { tables, items } = loaded;
+        Ok(format!("Loaded {tables} tables and {items} items from {file}{who}."))
+    });
+    read.collect()
 }
 
 fn clock(flags: &Flags) -> Clock {

@@ -32,7 +32,11 @@ struct Running(Child, String, u16);
 
 impl Running {
     fn start(words: &[&str]) -> Running {
-        let mut child = dynatwin(words).spawn().unwrap();
+        Running::spawn(dynatwin(words))
+    }
+
+    fn spawn(mut command: Command) -> Running {
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut line)
@@ -89,6 +93,131 @@ fn what_is_not_understood_exits_with_2() {
         err.starts_with("dynatwin: --db-path ./data is refused") && err.lines().count() == 1,
         "{err}"
     );
+}
+
+/// What the server at a port answers an API request of the caller whose tables `--load` makes.
+fn answer(port: u16, operation: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let credential = "Credential=local/20260101/us-east-1/dynamodb/aws4_request";
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.{operation}\r\n\
+         authorization: AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=0\r\nx-amz-date: 20260101T000000Z\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// A file that is removed in the end.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new(name: &str, text: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("dynatwin-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Scratch(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+const USERS: &str = "tables:
+- TableName: Users
+  AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+  KeySchema: [{AttributeName: id, KeyType: HASH}]
+  TimeToLiveSpecification: {AttributeName: expiresAt, Enabled: true}
+  Items: [{id: a, age: 30}, {id: b}]
+";
+
+#[test]
+fn files_are_loaded_and_copied() {
+    let file = Scratch::new("users.yaml", USERS);
+    let without_credentials = |words: &[&str]| {
+        let mut command = dynatwin(words);
+        for name in [
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_REGION",
+            "AWS_DEFAULT_REGION",
+        ] {
+            command.env_remove(name);
+        }
+        command
+    };
+    let from = Running::spawn(without_credentials(&["--port", "0", "--load", file.path()]));
+    let found = answer(
+        from.2,
+        "GetItem",
+        r#"{"TableName": "Users", "Key": {"id": {"S": "a"}}}"#,
+    );
+    assert!(
+        found.ends_with(r#"{"Item":{"age":{"N":"30"},"id":{"S":"a"}}}"#),
+        "{found}"
+    );
+    let to = Running::spawn(without_credentials(&["--port", "0"]));
+    let [from_url, to_url] = [from.2, to.2].map(|port| format!("http://127.0.0.1:{port}"));
+    let copied = without_credentials(&["copy", "--from", &from_url, "--to", &to_url])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(copied.stderr).unwrap();
+    assert!(copied.status.success(), "{said}");
+    assert!(
+        said.contains("Users: 2 items copied; both sides have 2 items with checksum"),
+        "{said}"
+    );
+    let settings = answer(to.2, "DescribeTimeToLive", r#"{"TableName": "Users"}"#);
+    assert!(settings.contains(r#""AttributeName":"expiresAt""#), "{settings}");
+    let more = Scratch::new("Users.json", r#"[{"id": "c"}]"#);
+    let item = format!("Users={}", more.path());
+    let imported = without_credentials(&["import", &item, "--to", &to_url])
+        .output()
+        .unwrap();
+    assert!(imported.status.success());
+    let found = answer(to.2, "Scan", r#"{"TableName": "Users", "Select": "COUNT"}"#);
+    assert!(found.contains(r#""Count":3"#), "{found}");
+}
+
+#[test]
+fn what_cannot_be_loaded_or_copied_exits_with_a_sentence() {
+    let file = Scratch::new("bad.yaml", "tables:\n- TableName: T\n  Keys: []\n");
+    let path = file.path();
+    let cases: [(&[&str], i32, String); 4] = [
+        (
+            &["--port", "0", "--load", path],
+            1,
+            format!("dynatwin: {path}:3: `Keys` is not a member of a table\n"),
+        ),
+        (
+            &["--port", "0", "--load", "/nowhere/x.json"],
+            1,
+            "dynatwin: /nowhere/x.json: No such file or directory (os error 2)\n".into(),
+        ),
+        (
+            &["copy", "--from", "http://localhost:1"],
+            1,
+            "dynatwin: --to is missing; dynatwin copy --help prints what is needed\n".into(),
+        ),
+        (
+            &["import", path, "--to", "http://localhost:1"],
+            1,
+            format!("dynatwin: {path}:3: `Keys` is not a member of a table\n"),
+        ),
+    ];
+    for (words, code, sentence) in cases {
+        let (exit, _, err) = finished(words);
+        assert_eq!((exit, err), (Some(code), sentence), "{words:?}");
+    }
 }
 
 #[test]
