@@ -1,7 +1,10 @@
 //! A change of one item, computed in full before anything is touched: the item before and after, and what follows from it
 //! for every index. Whatever could fail has failed by then.
 
+mod entries;
 pub mod vector;
+
+pub use entries::{check_changed, check_entries, with_local_entries};
 
 use crate::capacity::Consumed;
 use crate::capacity::units::{self, Units};

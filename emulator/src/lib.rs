@@ -10,6 +10,7 @@ pub mod chance;
 pub mod change;
 pub mod clock;
 pub mod conditions;
+pub mod context;
 pub mod digest;
 pub mod engine;
 pub mod error;

@@ -4,6 +4,7 @@ mod item;
 pub mod json;
 pub mod scan;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use compact_str::CompactString;
@@ -284,6 +285,18 @@ impl Map {
 impl FromIterator<(Name, AttributeValue)> for Map {
     fn from_iter<I: IntoIterator<Item = (Name, AttributeValue)>>(entries: I) -> Map {
         Map::from_entries(entries.into_iter().collect())
+    }
+}
+
+impl<'a> From<&'a Map> for Cow<'a, Map> {
+    fn from(map: &'a Map) -> Cow<'a, Map> {
+        Cow::Borrowed(map)
+    }
+}
+
+impl From<Map> for Cow<'_, Map> {
+    fn from(map: Map) -> Self {
+        Cow::Owned(map)
     }
 }
 

@@ -16,9 +16,10 @@ const ROWS: &[&[&str]] = &[
     &["journal"],
     &["change", "wire"],
     &["access", "storage"],
-    &["execute"],
+    &["context"],
     &["plan"],
     &["partiql"],
+    &["execute"],
     &["operation"],
     &["engine"],
 ];

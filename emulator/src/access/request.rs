@@ -13,13 +13,13 @@ use crate::value::{Name, Text};
 /// use dynatwin_engine::access::AccessRequest;
 ///
 /// let resource = "arn:aws:dynamodb:us-east-1:111122223333:table/Orders";
-/// let access = AccessRequest::new("dynamodb:GetItem", resource).on_table("Orders");
-/// assert_eq!((access.action, access.table), ("dynamodb:GetItem", Some("Orders")));
+/// let access = AccessRequest::new("GetItem", resource).on_table("Orders");
+/// assert_eq!((access.action, access.table), ("GetItem", Some("Orders")));
 /// assert!(access.partition_keys.is_none());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessRequest<'a> {
-    /// The IAM action, such as `dynamodb:PutItem`.
+    /// The IAM action without its prefix `dynamodb:`, such as `PutItem`.
     pub action: &'static str,
     /// The ARN of the table, index, stream, backup, export, import or global table; `*` where the action takes no resource.
     pub resource: Cow<'a, str>,
@@ -65,7 +65,7 @@ impl<'a> AccessRequest<'a> {
         }
     }
 
-    /// The same action on what belongs to a table.
+    /// Names the table that the resource is or belongs to.
     #[must_use]
     pub fn on_table(self, table: &'a str) -> AccessRequest<'a> {
         AccessRequest {

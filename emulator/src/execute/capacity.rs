@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use super::{Context, Entry};
 use crate::capacity::units::{self, Units};
-use crate::capacity::{Consumed, Demand, Direction, Shortage};
+use crate::capacity::{Demand, Direction, Shortage};
 use crate::change::Change;
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::{ApiError, Throttle};
 use crate::schema::BillingMode;
 use crate::storage::Table;
@@ -190,7 +190,12 @@ fn reserve(context: &Context<'_>, table: &Table, demands: &[Demand<'_>]) -> Resu
 
 /// Whether a page can be read that begins at this token: it needs something to be there, and is paid for when it was read.
 #[cold]
-pub fn admit_page(context: &Context<'_>, table: &Table, index: Option<&str>, token: u64) -> Result<(), ApiError> {
+pub(super) fn admit_page(
+    context: &Context<'_>,
+    table: &Table,
+    index: Option<&str>,
+    token: u64,
+) -> Result<(), ApiError> {
     let demand = page_demand(index, token, Units::ZERO, None);
     let admitted = match table.capacity.lock().as_mut() {
         Some(ledger) => ledger.admit(&demand, context.now),
@@ -213,18 +218,19 @@ fn page_demand<'a>(index: Option<&'a str>, token: u64, units: Units, key: Option
     }
 }
 
-/// Spends what a page has cost.
-pub fn spend_page(context: &Context<'_>, entry: &Entry<'_>, (first, last): (u64, u64), consumed: &Consumed) {
-    let mut ledger = entry.table.capacity.lock();
-    let Some(ledger) = ledger.as_mut() else { return };
-    let locals: Units = consumed.locals.iter().map(|(_, units)| *units).sum();
-    let table = consumed.table + locals;
-    let globals = consumed
-        .globals
-        .iter()
-        .map(|(index, units)| (Some(index.as_str()), *units));
-    for (index, units) in globals.chain([(None, table)]).filter(|(_, units)| !units.is_zero()) {
-        ledger.spend_page(&page_demand(index, first, units, entry.partition), last, context.now);
+/// Spends units of a page on the table, or on one of its global indexes.
+pub(super) fn spend_page(
+    context: &Context<'_>,
+    table: &Table,
+    (index, units): (Option<&str>, Units),
+    key: Option<&AttributeValue>,
+    (first, last): (u64, u64),
+) {
+    if units.is_zero() {
+        return;
+    }
+    if let Some(ledger) = table.capacity.lock().as_mut() {
+        ledger.spend_page(&page_demand(index, first, units, key), last, context.now);
     }
 }
 

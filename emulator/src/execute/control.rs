@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use compact_str::CompactString;
 
+use super::due;
 use super::gauges::gauges;
-use super::{State, due};
 use crate::caller::Caller;
 use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
 use crate::conditions::{Conditions, Lag};
+use crate::context::State;
 use crate::journal::Metric;
 use crate::storage::{AppendError, GlobalIndex, Region, Scope, Table, TableSettings};
 use crate::value::Name;
@@ -68,7 +69,8 @@ fn run_region(region: &Region, now: Moment) {
 /// ```
 /// use dynatwin_engine::clock::{Clock, Moment};
 /// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::execute::{Controls, State};
+/// use dynatwin_engine::context::State;
+/// use dynatwin_engine::execute::Controls;
 /// use std::time::Duration;
 ///
 /// let (state, clock) = (State::new(7, Conditions::CALM), Clock::settable(Moment::START));

@@ -1,6 +1,6 @@
 //! The errors that fault rules have requests answered with.
 
-use super::Context;
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
 use crate::fault::{JobFault, KmsFault};
 use crate::transfer::Failure;

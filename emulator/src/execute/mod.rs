@@ -1,43 +1,34 @@
 //! The only mutator: reads, writes and transactions, entry by entry, in one order.
 //!
-//! A write, wherever it comes from, goes through five steps: fault rules; the partition's lock and what is due there, then
-//! the condition; the [`Change`](crate::change::Change) and all its arms; capacity for all arms or for none; apply. Nothing
-//! after the fourth can fail: what could, was computed before.
+//! A write, wherever it comes from, goes through these steps once it is authorized: the partition's lock and what is due
+//! there, then the condition; the [`Change`](crate::change::Change) with what it does to every index; capacity for all of it
+//! or for none; apply. Nothing after capacity can fail: what could, was computed before.
 
+mod authorize;
 mod capacity;
-mod context;
 mod control;
 mod due;
 mod gauges;
 mod injected;
 mod inspect;
-mod judge;
+mod page;
 mod pending;
-mod rates;
 mod read;
 mod search;
 mod stale;
-mod state;
 mod stream;
-mod target;
 mod trace;
 mod transact;
 mod write;
 
-pub use crate::storage::{Known, MOST_TOKENS, Tokens};
-pub use capacity::{admit_page, spend_page};
-pub use context::Context;
+pub use authorize::{Refusal, Verdicts, authorize, is_throttle};
 pub use control::{Controls, IndexState, NotFound};
 pub use due::{expire_now, notice_due, run_due};
 pub use inspect::{ItemsPage, ItemsQuery, Place, StoredItem};
-pub use judge::Entry;
-pub use judge::is_throttle;
+pub use page::{PageCost, PageResult, page};
 pub use pending::{Pending, PendingIndex, Waiting, WaitingItem};
-pub use read::{Get, Source, get, get_within, page, read_again, transact_get};
-pub use search::{Found, Search, search};
-pub use stale::Readers;
-pub use state::State;
+pub use read::{get, get_within, read_again, transact_get};
+pub use search::{Found, search};
 pub use stream::{read_stream, settle_stream};
-pub use target::Target;
 pub use transact::{reason as cancellation_reason, transact_write};
-pub use write::{Action, Write, check_entries, load, write};
+pub use write::{load, write};

@@ -2,25 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::due;
-use super::{Context, Target};
+use super::{due, trace};
 use crate::change::vector::{self, Entry};
-use crate::schema::VectorIndex;
-use crate::storage::KeyRange;
-
-/// What is searched for.
-pub struct Search<'s> {
-    /// The index's place among the vector indexes.
-    pub at: usize,
-    /// The index.
-    pub index: &'s VectorIndex,
-    /// Where in it.
-    pub range: KeyRange,
-    /// Near what.
-    pub vector: &'s [f32],
-    /// How many at most.
-    pub most: usize,
-}
+use crate::context::Context;
+use crate::limits;
+use crate::plan::VectorSearch;
 
 /// An entry that was found.
 #[derive(Clone, Debug)]
@@ -31,29 +17,42 @@ pub struct Found {
     pub entry: Entry,
 }
 
-/// The nearest entries of those that `keep` lets pass, nearest first. Of those that are equally near, the first by key comes
-/// first.
-pub fn search(
-    context: &Context<'_>,
-    target: &Target,
-    search: &Search<'_>,
-    keep: impl Fn(&Entry) -> bool,
-) -> Vec<Found> {
-    let Target { table, shape, .. } = target;
+/// The nearest entries that the condition holds for, nearest first, as many as one answer can hold. Of those that are equally
+/// near, the first by key comes first.
+pub fn search(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<Found> {
+    let mut found = nearest(context, search);
+    found.truncate(within_one_answer(&found));
+    context.tell(|draft| trace::searched(draft, search, Ok(found.len())));
+    found
+}
+
+fn nearest(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<Found> {
+    let (table, shape) = (&search.target.table, &search.target.shape);
     let (index, range, now) = (&shape.vectors[search.at], &search.range, context.now);
     let settled = |is_due: &dyn Fn() -> bool| index.settled_within(range, now, is_due);
     let entries = due::with_nothing_due(table, shape, now, || index.within(range, now), settled);
-    let distance = search.index.distance;
+    let distance = search.index().distance;
     let mut nearest: Vec<Found> = Vec::with_capacity(search.most + 1);
     for entry in entries {
-        if !keep(&entry) {
+        let condition = search.condition.as_ref();
+        if !condition.is_none_or(|condition| condition.matches(entry.item())) {
             continue;
         }
-        let score = vector::score(distance, entry.vector(), search.vector);
+        let score = vector::score(distance, entry.vector(), &search.vector);
         let behind = |found: &Found| vector::nearer(distance, found.score, score) != Ordering::Greater;
         let place = nearest.partition_point(behind);
         nearest.insert(place, Found { score, entry });
         nearest.truncate(search.most);
     }
     nearest
+}
+
+/// How many of the results one answer can hold.
+fn within_one_answer(found: &[Found]) -> usize {
+    let mut size = 0;
+    let fits = |found: &&Found| {
+        size += found.entry.item().size();
+        size <= limits::SEARCH_SIZE
+    };
+    found.iter().take_while(fits).count()
 }

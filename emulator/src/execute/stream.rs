@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Context;
 use super::due;
 use crate::conditions::Capacity;
+use crate::context::Context;
 use crate::storage::{Reader, Sequence, Slice, Stream, Table, Unreadable};
 
 /// The table whose records a stream takes; a closed stream has none.

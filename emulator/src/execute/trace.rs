@@ -1,11 +1,13 @@
 //! What the journal is told of entries. Only while somebody watches does anything here run.
 
-use super::{Action, Context, Entry, Get, Write};
+use super::page::PageCost;
+use crate::capacity::Direction;
 use crate::capacity::units;
-use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
 use crate::journal::{Draft, ItemAction, Touch};
+use crate::plan::{Access, Action, Get, ItemRequest, PageRange, PageRead, Target, VectorSearch, Write};
 use crate::schema::{Definition, KeySchema};
 use crate::storage::Page;
 use crate::value::{Item, Map, Name};
@@ -28,17 +30,29 @@ fn act_of(action: &Action<'_>) -> ItemAction {
     }
 }
 
-fn touch_of(act: ItemAction, entry: &Entry<'_>, attributes: &Map) -> Touch {
+fn touch_of(act: ItemAction, target: &Target, attributes: &Map) -> Touch {
     Touch {
-        key: key_of(&entry.shape.definition.key, attributes),
-        ..Touch::new(act, entry.table.name.clone())
+        key: key_of(&target.definition().key, attributes),
+        ..Touch::new(act, target.table.name.clone())
     }
+}
+
+/// An entry that was refused before it was carried out.
+#[cold]
+pub(super) fn refused(context: &Context<'_>, access: &Access<'_, '_>, error: &ApiError) {
+    let Access::Items(access) = access else { return };
+    context.tell(|draft| match access.request {
+        ItemRequest::Write(write) => wrote(draft, write, Err(error), 0),
+        ItemRequest::Get(get, _) => got(draft, get, Err(error)),
+        ItemRequest::Page(read, range) => paged(draft, read, range, Err(error)),
+        ItemRequest::Search(search) => searched(draft, search, Err(error)),
+    });
 }
 
 /// A read of one item.
 #[cold]
 pub(super) fn got(draft: &mut Draft, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
-    let mut touch = touch_of(ItemAction::Get, &get.entry(), get.attributes);
+    let mut touch = touch_of(ItemAction::Get, &get.target, &get.attributes);
     match read {
         Ok(item) => {
             touch.read = get.units(item);
@@ -57,7 +71,7 @@ pub(super) fn got(draft: &mut Draft, get: &Get<'_>, read: Result<Option<&Item>, 
 /// A write that stands alone. One whose condition has failed costs as much as the item that is there, of so many bytes.
 #[cold]
 pub(super) fn wrote(draft: &mut Draft, write: &Write<'_>, written: Result<&Change, &ApiError>, size: usize) {
-    let mut touch = touch_of(act_of(&write.action), &write.entry(), write.attributes);
+    let mut touch = touch_of(act_of(&write.action), &write.target, &write.attributes);
     match written {
         Ok(change) => {
             let consumed = change.consumed(&touch.table, 1);
@@ -86,7 +100,7 @@ pub(super) fn wrote_all<'c>(
     for (write, change) in writes.iter().flatten().zip(changes) {
         let consumed = change.consumed(&write.target.table.name, 2);
         draft.spend(&consumed, Direction::Write);
-        let touch = touch_of(act_of(&write.action), &write.entry(), write.attributes);
+        let touch = touch_of(act_of(&write.action), &write.target, &write.attributes);
         draft.touch(Touch {
             write: consumed.total(),
             ..touch
@@ -103,7 +117,7 @@ pub(super) fn cancelled_writes(
 ) {
     for (write, failure) in writes.iter().zip(failures) {
         let Ok(write) = write else { continue };
-        let touch = touch_of(act_of(&write.action), &write.entry(), write.attributes);
+        let touch = touch_of(act_of(&write.action), &write.target, &write.attributes);
         cancelled(draft, touch, failure.as_ref());
     }
 }
@@ -114,7 +128,7 @@ pub(super) fn cancelled_gets(draft: &mut Draft, gets: &[Get<'_>], failures: &[Op
     for (get, failure) in gets.iter().zip(failures) {
         cancelled(
             draft,
-            touch_of(ItemAction::Get, &get.entry(), get.attributes),
+            touch_of(ItemAction::Get, &get.target, &get.attributes),
             failure.as_ref(),
         );
     }
@@ -138,55 +152,56 @@ fn partition_keys(definition: &Definition) -> Vec<(Option<Name>, Name)> {
     table.into_iter().chain(indexes).collect()
 }
 
-impl Context<'_> {
-    /// Tells of a page that was read, or refused, and of what it cost.
-    pub fn tell_page(&self, entry: &Entry<'_>, read: Result<(&Page, impl FnOnce() -> Consumed), &ApiError>) {
-        self.tell(|draft| {
-            let definition = &entry.shape.definition;
-            let mut touch = Touch::new(
-                ItemAction::of_range(entry.partition.is_some()),
-                entry.table.name.clone(),
-            );
-            touch.index = entry.index.map(Name::new);
-            let index = entry.index.and_then(|name| definition.index(name));
-            let schema = index.map_or(&definition.key, |(_, index)| &index.key);
-            let partition = schema.hash.first().zip(entry.partition);
-            touch.key = partition
-                .map(|(attribute, value)| (attribute.name.clone(), value.clone()))
-                .into_iter()
-                .collect();
-            match read {
-                Ok((page, consumed)) => {
-                    let consumed = consumed();
-                    touch.read = consumed.total();
-                    touch.scanned = page.items.len() as u64;
-                    draft.spend(&consumed, Direction::Read);
-                }
-                Err(error) => {
-                    touch.error = Some(error.kind());
-                    draft.fail(&touch.table, error, false);
-                }
-            }
-            if touch.act == ItemAction::Scan {
-                draft.scan(&touch, partition_keys(definition));
-            }
-            draft.touch(touch);
-        });
+/// A page that was read, or refused, and what it cost.
+#[cold]
+pub(super) fn paged(
+    draft: &mut Draft,
+    read: &PageRead<'_>,
+    range: &PageRange<'_>,
+    page: Result<(&Page, PageCost), &ApiError>,
+) {
+    let table = &read.target.table.name;
+    let definition = read.target.definition();
+    let partition = range.first_value();
+    let mut touch = Touch::new(ItemAction::of_range(partition.is_some()), table.clone());
+    touch.index = read.index().map(|index| index.name.clone());
+    let schema = read.index().map_or(&definition.key, |index| &index.key);
+    touch.key = schema
+        .hash
+        .first()
+        .zip(partition)
+        .map(|(attribute, value)| (attribute.name.clone(), value.clone()))
+        .into_iter()
+        .collect();
+    match page {
+        Ok((page, cost)) => {
+            let consumed = cost.consumed(read, table);
+            touch.read = consumed.total();
+            touch.scanned = page.items.len() as u64;
+            draft.spend(&consumed, Direction::Read);
+        }
+        Err(error) => {
+            touch.error = Some(error.kind());
+            draft.fail(table, error, false);
+        }
     }
+    if touch.act == ItemAction::Scan {
+        draft.scan(&touch, partition_keys(definition));
+    }
+    draft.touch(touch);
+}
 
-    /// Tells of a search of a vector index that has found so many.
-    pub fn tell_search(&self, entry: &Entry<'_>, found: Result<usize, &ApiError>) {
-        self.tell(|draft| {
-            let mut touch = Touch::new(ItemAction::SearchVectors, entry.table.name.clone());
-            touch.index = entry.index.map(Name::new);
-            match found {
-                Ok(found) => draft.answer(found as u64),
-                Err(error) => {
-                    touch.error = Some(error.kind());
-                    draft.fail(&touch.table, error, false);
-                }
-            }
-            draft.touch(touch);
-        });
+/// A search of a vector index that has found so many.
+#[cold]
+pub(super) fn searched(draft: &mut Draft, search: &VectorSearch<'_>, found: Result<usize, &ApiError>) {
+    let mut touch = Touch::new(ItemAction::SearchVectors, search.target.table.name.clone());
+    touch.index = Some(search.index().name.clone());
+    match found {
+        Ok(found) => draft.answer(found as u64),
+        Err(error) => {
+            touch.error = Some(error.kind());
+            draft.fail(&touch.table, error, false);
+        }
     }
+    draft.touch(touch);
 }

@@ -5,23 +5,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Context;
+use super::authorize::{Verdicts, is_throttle};
 use super::capacity::{self, Basket};
 use super::due;
-use super::judge::is_throttle;
 use super::trace;
-use super::write::{Write, note_limits};
+use super::write::note_limits;
 use crate::chance::{self, StableHash};
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::conditions::Lag;
+use crate::context::Context;
 use crate::error::{ApiError, CancellationReason, Detail, ErrorKind};
+use crate::plan::Write;
 use crate::storage::{Mutation, Origin, PendingTransaction, Shape};
 
 /// Carries out all writes or none, now or when [`Context::done_at`] says. An entry that could not be planned brings its error along: it cancels the transaction
 /// like one that fails now.
-pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Result<Vec<Change>, ApiError> {
-    let written = carry_out(context, writes);
+pub fn transact_write(
+    context: &Context<'_>,
+    writes: &[Result<Write<'_>, ApiError>],
+    verdicts: Verdicts,
+) -> Result<Vec<Change>, ApiError> {
+    let written = carry_out(context, writes, verdicts);
     for write in writes.iter().flatten() {
         if write.target.table.capacity.is_counted() {
             capacity::follow_splits(context, &write.target.table);
@@ -30,16 +35,21 @@ pub fn transact_write(context: &Context<'_>, writes: &[Result<Write<'_>, ApiErro
     written
 }
 
-fn carry_out(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>]) -> Result<Vec<Change>, ApiError> {
+fn carry_out(
+    context: &Context<'_>,
+    writes: &[Result<Write<'_>, ApiError>],
+    mut verdicts: Verdicts,
+) -> Result<Vec<Change>, ApiError> {
     let mut failures: Vec<Option<ApiError>> = Vec::with_capacity(writes.len());
+    let mut planned = 0;
     for write in writes {
-        let judged = match write {
-            Ok(write) => context.judge(&write.entry()),
-            Err(error) => Err(error.clone()),
-        };
-        match judged {
-            Err(error) if !cancels(&error) => return Err(error),
-            judged => failures.push(judged.err()),
+        match write {
+            Ok(_) => {
+                failures.push(verdicts.of(planned).err());
+                planned += 1;
+            }
+            Err(error) if !cancels(error) => return Err(error.clone()),
+            Err(error) => failures.push(Some(error.clone())),
         }
     }
     let place = |write: &Write<'_>| {
@@ -180,7 +190,7 @@ fn reserve(
     }
     let mut basket = Basket::default();
     for (entry, ((write, table), (_, _, change))) in planned().zip(changes).enumerate() {
-        basket.add_write(entry, table, change, write.partition);
+        basket.add_write(entry, table, change, write.partition());
     }
     let reserved = basket.reserve(writes.len(), context.now);
     reserved.map_err(|lacking| cancelled(context, writes, lacking))
@@ -218,7 +228,7 @@ fn time_in_flight(context: &Context<'_>, writes: &[Result<Write<'_>, ApiError>])
 }
 
 /// Whether an entry's error cancels the transaction with a reason, instead of answering for the whole request.
-fn cancels(error: &ApiError) -> bool {
+pub(super) fn cancels(error: &ApiError) -> bool {
     let of_entry = matches!(
         error.kind(),
         ErrorKind::Validation

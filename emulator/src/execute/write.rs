@@ -2,78 +2,24 @@
 
 use std::sync::Arc;
 
-use super::{Context, Entry, Target};
 use super::{capacity, due, trace};
-use crate::change::Change;
-use crate::change::vector;
+use crate::change::{self, Change};
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
-use crate::expression::{Condition, Names, Update};
-use crate::key::{self, Key};
+use crate::expression::{Names, Update};
 use crate::limits;
-use crate::schema::{Definition, Index};
+use crate::plan::{Action, Write};
 use crate::storage::{Contents, Mutation, Origin, Shape, Table};
-use crate::value::{AttributeValue, Item, Map, Picked};
-
-/// What a write does to its item.
-pub enum Action<'r> {
-    /// Replaces it.
-    Put(Item),
-    /// Makes it, if it is not there.
-    Insert(Item),
-    /// Changes it, or makes it of its key.
-    Update {
-        /// The bound expression; without one a missing item is made of its key.
-        update: Option<Update<'r>>,
-        /// The key's attributes.
-        key: &'r Map,
-        /// Whether the gate counts what the expression writes (UpdateItem) or the finished item alone (transactions).
-        charged: bool,
-    },
-    /// Removes it.
-    Delete,
-    /// Leaves it, and only looks (ConditionCheck).
-    Check,
-}
-
-/// One entry of the write plan: everything that can be known about a write before its item is looked at.
-pub struct Write<'r> {
-    /// The table.
-    pub target: Target,
-    /// The item's key.
-    pub key: Key,
-    /// The attributes that the key is among, for the journal.
-    pub attributes: &'r Map,
-    /// The value of its partition key, for the fault rules.
-    pub partition: Option<&'r AttributeValue>,
-    /// What is done.
-    pub action: Action<'r>,
-    /// On which condition.
-    pub condition: Option<Condition<'r>>,
-    /// Whether a failed condition shows the item (`ReturnValuesOnConditionCheckFailure: ALL_OLD`).
-    pub show_item: bool,
-    /// Whether the condition is only asked of an item that is there.
-    pub spare_missing: bool,
-}
+use crate::value::{Item, Map, Picked};
 
 impl Write<'_> {
-    /// The entry as the fault rules see it.
-    pub(super) fn entry(&self) -> Entry<'_> {
-        Entry {
-            table: &self.target.table,
-            shape: &self.target.shape,
-            index: None,
-            partition: self.partition,
-            writes: true,
-        }
-    }
-
     /// Checks the plan against a shape that is newer than the one it was made for.
     fn replan(&self, shape: &Shape) -> Result<(), ApiError> {
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
         }
         if let Action::Put(item) | Action::Insert(item) = &self.action {
-            check_entries(&shape.definition, item)?;
+            change::check_entries(&shape.definition, item)?;
         }
         Ok(())
     }
@@ -101,9 +47,13 @@ impl Write<'_> {
             Action::Put(item) | Action::Insert(item) => Some(item.clone()),
             Action::Delete => None,
             Action::Check => old.cloned(),
-            Action::Update { update, key, charged } => {
-                updated(shape, old.zip(seen.as_ref()), update.as_ref(), key, *charged)?
-            }
+            Action::Update { update, charged } => updated(
+                shape,
+                old.zip(seen.as_ref()),
+                update.as_ref(),
+                &self.attributes,
+                *charged,
+            )?,
         };
         let (key, old) = (self.key.clone(), old.cloned());
         if shape.definition.locals.is_empty() {
@@ -146,50 +96,6 @@ fn weigh(shape: &Shape, contents: &Contents, change: &mut Change, pending: i64) 
     Ok(())
 }
 
-/// Checks what an item that is put has for the indexes of its table.
-pub fn check_entries(definition: &Definition, item: &Item) -> Result<(), ApiError> {
-    definition
-        .indexes()
-        .try_for_each(|index| key::check_entry(index, item, false))?;
-    let mut vectors = definition.vectors.iter();
-    vectors.try_for_each(|index| vector::check(index, item, false))?;
-    if with_local_entries(definition, item) > limits::ITEM_SIZE {
-        return Err(ApiError::item_too_large());
-    }
-    Ok(())
-}
-
-/// The size of an item and its entries in local indexes, which have to keep to the limit together (Developer Guide,
-/// "Quotas", item size). Where they are sure to, only that of the item.
-fn with_local_entries(definition: &Definition, item: &Item) -> usize {
-    let locals = &definition.locals;
-    // An entry is never larger than its item.
-    if item.size() * (1 + locals.len()) <= limits::ITEM_SIZE {
-        return item.size();
-    }
-    let is_in = |index: &&Index| {
-        let mut keys = index.key.attributes();
-        keys.all(|key| item.get(&key.name).is_some_and(|value| key.kind.fits(&value)))
-    };
-    let entry = |index: &Index| index.project(item, &definition.key).size();
-    item.size() + locals.iter().filter(is_in).map(entry).sum::<usize>()
-}
-
-/// Checks what an update has changed for the indexes of its table. A value from before an index was made, which it could
-/// not take, stands in nobody's way.
-fn check_changed(definition: &Definition, old: Option<&Item>, new: &Item) -> Result<(), ApiError> {
-    let changed = |name: &str| old.and_then(|old| old.get(name)) != new.get(name);
-    let mut indexes = definition
-        .indexes()
-        .filter(|index| index.key.attributes().any(|attribute| changed(&attribute.name)));
-    indexes.try_for_each(|index| key::check_entry(index, new, true))?;
-    let mut vectors = definition.vectors.iter().filter(|index| {
-        let mut search = index.search.iter();
-        changed(&index.attribute) || search.any(|attribute| changed(&attribute.name))
-    });
-    vectors.try_for_each(|index| vector::check(index, new, true))
-}
-
 /// The finished item of an update, if there is one and it may be stored. `old` is the item that is there, and those of its
 /// attributes that the update names.
 fn updated(
@@ -215,8 +121,8 @@ fn updated(
         return Err(ApiError::updated_item_too_large());
     }
     if shape.definition.has_indexes() {
-        check_changed(&shape.definition, old.map(|(old, _)| old), &item)?;
-        if with_local_entries(&shape.definition, &item) > limits::ITEM_SIZE {
+        change::check_changed(&shape.definition, old.map(|(old, _)| old), &item)?;
+        if change::with_local_entries(&shape.definition, &item) > limits::ITEM_SIZE {
             return Err(ApiError::updated_item_too_large());
         }
     }
@@ -233,10 +139,10 @@ fn pay(
 ) -> Result<(), ApiError> {
     let table = &write.target.table;
     match change {
-        Ok(change) => capacity::reserve_write(context, table, change, write.partition),
+        Ok(change) => capacity::reserve_write(context, table, change, write.partition()),
         Err(error) if error.kind() == ErrorKind::ConditionalCheckFailed => {
             let size = contents.get(&write.key).map_or(0, Item::size);
-            capacity::reserve_failed(context, table, write.key.token, size, write.partition)
+            capacity::reserve_failed(context, table, write.key.token, size, write.partition())
         }
         Err(_) => Ok(()),
     }
@@ -263,10 +169,6 @@ pub(super) fn note_limits(context: &Context<'_>, table: &Table, shape: &Shape) {
 
 /// Carries out a write of one item. On success the change has happened; otherwise nothing has.
 pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
-    if let Err(error) = context.judge(&write.entry()) {
-        context.tell(|draft| trace::wrote(draft, write, Err(&error), 0));
-        return Err(error);
-    }
     let written = carry_out(context, write, true);
     if write.target.table.capacity.is_counted() {
         capacity::follow_splits(context, &write.target.table);
@@ -274,8 +176,8 @@ pub fn write(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiErro
     written
 }
 
-/// The same for an entry of a bulk operation. That is paid for by the byte, and what is throttled or fails by itself is
-/// tried again by the service: so it costs no units here, and is judged as a whole.
+/// Carries out a write of a bulk operation, which costs no units: the operation is paid for by the byte, and the service
+/// retries what is throttled.
 pub fn load(context: &Context<'_>, write: &Write<'_>) -> Result<Change, ApiError> {
     carry_out(context, write, false)
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::limits;
 use crate::schema::{BillingMode, Definition, Throughput};
 use crate::storage::Table;

@@ -2,8 +2,8 @@
 
 use super::check;
 use crate::chance;
+use crate::context::Context;
 use crate::error::{ApiError, ONE_VALIDATION_ERROR};
-use crate::execute::Context;
 use crate::value::Text;
 
 /// What a `ResourceArn` names.

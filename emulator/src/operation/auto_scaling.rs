@@ -1,8 +1,8 @@
 //! What the operations on the scaling of replicas share: they know global tables alone (docs/behavior: 04 1.1 and
 //! 12.6), and no table has a replica yet.
 
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
-use crate::execute::Context;
 use crate::plan;
 
 /// The answer on a table that is not there, or has no replica.

@@ -1,77 +1,165 @@
 //! [BatchExecuteStatement](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
 
 use super::check::{self, Report};
+use super::drive::Stages;
 use super::transaction::Items;
 use super::{dump, output, statement};
 use crate::capacity::Consumed;
 use crate::capacity::units;
+use crate::context::Context;
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
-use crate::execute::{self, Context, cancellation_reason};
+use crate::execute::{self, Refusal, Verdicts, cancellation_reason};
+use crate::expression::Cache;
 use crate::limits;
-use crate::partiql::{self, Prepared, Statement};
-use crate::plan::{self, Target};
+use crate::partiql::{self, Columns, Prepared, Returning, Statement};
+use crate::plan::{self, Access, Get, ItemAccess, ItemRequest, Target, Write};
 use crate::request::{BatchExecuteStatement, BatchStatement};
-use crate::value::{Item, Map, Name};
+use crate::value::{Map, Name};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// A statement that is ready to run on an item.
-struct Ready<'r> {
-    statement: Statement<'r>,
-    target: Target,
-    returning: Option<partiql::Returning>,
+pub struct Operation;
+
+/// The request, and its statements once they are parsed.
+pub struct Request {
+    members: BatchExecuteStatement,
+    prepared: Vec<Result<Prepared, ApiError>>,
+}
+
+impl Decode for Request {
+    fn decode(body: &[u8]) -> Result<Request, ApiError> {
+        Ok(Request {
+            members: BatchExecuteStatement::decode(body)?,
+            prepared: Vec::new(),
+        })
+    }
+}
+
+pub struct Checked<'r> {
+    sent: &'r [BatchStatement],
+    prepared: &'r [Result<Prepared, ApiError>],
+    report: Report,
+}
+
+pub struct Plan<'r> {
+    entries: Vec<Entry<'r>>,
+    report: Report,
+}
+
+/// A statement that is planned, or its fault.
+struct Entry<'r> {
+    /// The table, if the statement got as far as that.
+    table: Option<Name>,
+    step: Result<Step<'r>, ApiError>,
+}
+
+enum Step<'r> {
+    Get(Get<'r>, Option<Columns<'r>>),
+    Write {
+        write: Write<'r>,
+        returning: Option<Returning>,
+        show_item: bool,
+    },
 }
 
 /// What became of a statement.
 #[derive(Default)]
-struct Outcome {
-    /// The table, if the statement got as far as that.
-    table: Option<Name>,
+pub struct Outcome {
     item: Option<Map>,
     error: Option<ApiError>,
     consumed: Option<Consumed>,
 }
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    out.order_number_sets_by_hash();
-    let mut request = BatchExecuteStatement::decode(body)?;
-    let report = check_members(&request)?;
-    let mut sent = request.statements.take().unwrap_or_default();
-    let prepared: Vec<Result<Prepared, ApiError>> = sent.iter_mut().map(prepare).collect();
-    let reads = |reads: bool| prepared.iter().flatten().any(|prepared| prepared.reads() == reads);
-    if reads(true) && reads(false) {
-        return Err(ApiError::validation(
-            "Read and write requests together in the same batch is not supported.",
-        ));
-    }
-    let mut keys: Vec<Map> = Vec::with_capacity(sent.len());
-    let mut ready: Vec<Result<Ready<'_>, ApiError>> = Vec::with_capacity(sent.len());
-    let mut items = Items::default();
-    for prepared in &prepared {
-        let each = prepared.as_ref().map_err(Clone::clone);
-        let each = each.and_then(|prepared| make_ready(context, prepared));
-        if let Ok((ready, key)) = &each
-            && !items.add(&ready.target, key)
-        {
-            return Err(ApiError::duplicate_keys());
+impl Stages for Operation {
+    type Request = Request;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Vec<Outcome>;
+
+    const REFUSAL: Refusal = Refusal::Entry;
+
+    fn check<'r>(request: &'r mut Request, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let report = check_members(&request.members)?;
+        let sent = request.members.statements.get_or_insert_default();
+        request.prepared = sent.iter_mut().map(prepare).collect();
+        let prepared = &request.prepared;
+        let reads = |reads: bool| prepared.iter().flatten().any(|prepared| prepared.reads() == reads);
+        if reads(true) && reads(false) {
+            return Err(ApiError::validation(
+                "Read and write requests together in the same batch is not supported.",
+            ));
         }
-        let (each, key) = each.map_or_else(|error| (Err(error), Map::new()), |(ready, key)| (Ok(ready), key));
-        ready.push(each);
-        keys.push(key);
+        Ok(Checked { sent, prepared, report })
     }
-    let mut outcomes = Vec::with_capacity(sent.len());
-    for (((sent, ready), key), prepared) in sent.iter().zip(ready).zip(&keys).zip(&prepared) {
-        outcomes.push(match ready {
-            Ok(ready) => ready.run(context, sent, key),
-            Err(error) => {
-                let error = statement::overruled(context, sent.statement.as_deref(), error);
-                Outcome::refused(error, prepared.as_ref().ok())
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+        let mut entries = Vec::with_capacity(checked.sent.len());
+        let mut items = Items::default();
+        for (sent, prepared) in checked.sent.iter().zip(checked.prepared) {
+            let bound = prepared.as_ref().map_err(Clone::clone);
+            let bound = bound.and_then(|prepared| Ok((bind(context, prepared)?, prepared)));
+            entries.push(match bound {
+                Ok((bound, _)) if !items.add(&bound.target, &bound.key) => return Err(ApiError::duplicate_keys()),
+                Ok((bound, prepared)) => Entry {
+                    table: Some(bound.target.table.name.clone()),
+                    step: bound.plan(sent, prepared),
+                },
+                Err(error) => {
+                    let error = statement::overruled(context, sent.statement.as_deref(), error);
+                    Entry::refused(error, prepared.as_ref().ok())
+                }
+            });
+        }
+        Ok(Plan {
+            entries,
+            report: checked.report,
+        })
+    }
+
+    fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        for step in plan.entries.iter().flat_map(|entry| &entry.step) {
+            let request = match step {
+                Step::Get(get, columns) => ItemRequest::Get(get, columns.as_ref().map(|columns| &columns.projection)),
+                Step::Write { write, .. } => ItemRequest::Write(write),
+            };
+            each(Access::Items(ItemAccess {
+                statement: true,
+                return_consumed_capacity: plan.report.name(),
+                ..request.into()
+            }));
+        }
+    }
+
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, mut verdicts: Verdicts) -> Result<Vec<Outcome>, ApiError> {
+        let mut planned = 0;
+        let outcomes = plan.entries.iter().map(|entry| match &entry.step {
+            Ok(step) => {
+                planned += 1;
+                step.run(context, verdicts.of(planned - 1))
             }
+            Err(error) => Outcome::of_error(error.clone()),
         });
+        Ok(outcomes.collect())
     }
-    encode(out, &outcomes, report);
-    Ok(())
+
+    fn encode(plan: &Plan<'_>, outcomes: Vec<Outcome>, out: &mut Writer) {
+        out.order_number_sets_by_hash();
+        let mut answer = Object::open(out);
+        let mut responses = answer.list("Responses");
+        for (entry, outcome) in plan.entries.iter().zip(&outcomes) {
+            outcome.encode(entry.table.as_ref(), &mut responses);
+        }
+        responses.close();
+        if plan.report != Report::None {
+            let mut consumed = Vec::new();
+            for cost in outcomes.into_iter().filter_map(|outcome| outcome.consumed) {
+                output::merge(&mut consumed, cost);
+            }
+            output::consumed_capacities(&mut answer, consumed.iter(), plan.report);
+        }
+        answer.close();
+    }
 }
 
 fn check_members(request: &BatchExecuteStatement) -> Result<Report, ApiError> {
@@ -104,8 +192,15 @@ fn prepare(sent: &mut BatchStatement) -> Result<Prepared, ApiError> {
     Ok(prepared)
 }
 
+/// A statement that is bound to its table, and the key of its item.
+struct Bound<'r> {
+    statement: Statement<'r>,
+    target: Target,
+    key: Map,
+}
+
 /// Binds a statement to its table, and finds out which item it is about.
-fn make_ready<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<(Ready<'r>, Map), ApiError> {
+fn bind<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<Bound<'r>, ApiError> {
     let statement = prepared.bind()?;
     let target = statement::table(context, prepared)?;
     let key = match &statement {
@@ -121,96 +216,101 @@ fn make_ready<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<(Read
         _ => statement::written_key(&statement, &target)?,
     };
     statement::check_key(&statement, &target, &key)?;
-    let ready = Ready {
-        statement,
-        target,
-        returning: prepared.returning(),
-    };
-    Ok((ready, key))
+    Ok(Bound { statement, target, key })
 }
 
-impl<'r> Ready<'r> {
-    fn run(self, context: &Context<'_>, sent: &BatchStatement, key: &'r Map) -> Outcome {
-        let table = self.target.table.name.clone();
-        let outcome = match self.statement {
-            Statement::Select(_) => self.read(context, sent.consistent_read.unwrap_or(false), key),
-            _ => self.write(context, sent, key),
-        };
-        let outcome = outcome.unwrap_or_else(|error| Outcome {
-            error: Some(error),
-            ..Outcome::default()
-        });
-        Outcome {
-            table: Some(table),
-            ..outcome
+impl<'r> Bound<'r> {
+    fn plan(self, sent: &BatchStatement, prepared: &Prepared) -> Result<Step<'r>, ApiError> {
+        if let Statement::Select(select) = self.statement {
+            let mut get = plan::get(self.target, self.key)?;
+            get.consistent = sent.consistent_read.unwrap_or(false);
+            return Ok(Step::Get(get, select.columns));
         }
-    }
-
-    fn read(self, context: &Context<'_>, consistent: bool, key: &Map) -> Result<Outcome, ApiError> {
-        let mut consumed = Consumed::new(self.target.asked_name());
-        let mut get = plan::get(self.target, key)?;
-        get.consistent = consistent;
-        let item = execute::get(context, &get)?;
-        consumed.table = units::read(item.as_ref().map_or(0, Item::size), consistent);
-        let columns = match &self.statement {
-            Statement::Select(select) => select.columns.as_ref(),
-            _ => None,
-        };
-        let shown = item.map(|item| match columns {
-            Some(columns) => columns.apply(&item),
-            None => item.attributes(),
-        });
-        Ok(Outcome {
-            item: shown,
-            consumed: Some(consumed),
-            ..Outcome::default()
+        Ok(Step::Write {
+            // The item of a failed condition is always asked for: its size is what the failure costs.
+            write: statement::write(self.statement, self.target, self.key, true)?,
+            returning: prepared.returning(),
+            show_item: sent.return_values_on_condition_check_failure.as_deref() == Some("ALL_OLD"),
         })
     }
+}
 
-    fn write(self, context: &Context<'_>, sent: &BatchStatement, key: &'r Map) -> Result<Outcome, ApiError> {
-        let show_item = sent.return_values_on_condition_check_failure.as_deref() == Some("ALL_OLD");
-        let table = self.target.asked_name();
-        // The item of a failed condition is always asked for: its size is what the failure costs.
-        let write = statement::write(self.statement, self.target, key, true)?;
-        match execute::write(context, &write) {
-            Ok(change) => Ok(Outcome {
-                item: statement::returned(self.returning, &write, &change),
-                consumed: Some(statement::cost(&write, &change)),
-                ..Outcome::default()
-            }),
-            Err(error) if error.kind() == ErrorKind::ConditionalCheckFailed => {
-                let size = match error.detail() {
-                    Detail::Item(item) => item.size(),
-                    _ => 0,
-                };
-                let mut consumed = Consumed::new(table);
-                consumed.table = units::write(size);
-                let error = if show_item { error } else { error.with(Detail::Nothing) };
+impl Step<'_> {
+    fn run(&self, context: &Context<'_>, verdict: Result<(), ApiError>) -> Outcome {
+        let outcome = verdict.and_then(|()| match self {
+            Step::Get(get, columns) => read(context, get, columns.as_ref()),
+            Step::Write { write, returning, .. } => {
+                let change = execute::write(context, write)?;
                 Ok(Outcome {
-                    error: Some(error),
-                    consumed: Some(consumed),
-                    ..Outcome::default()
+                    item: statement::returned(*returning, write, &change),
+                    consumed: Some(statement::cost(write, &change)),
+                    error: None,
                 })
             }
-            Err(error) => Err(error),
+        });
+        outcome.unwrap_or_else(|error| self.failed(error))
+    }
+
+    /// The outcome of a statement that has failed. A failed condition costs as much as the item that is there.
+    fn failed(&self, error: ApiError) -> Outcome {
+        let Step::Write { write, show_item, .. } = self else {
+            return Outcome::of_error(error);
+        };
+        if error.kind() != ErrorKind::ConditionalCheckFailed {
+            return Outcome::of_error(error);
+        }
+        let size = match error.detail() {
+            Detail::Item(item) => item.size(),
+            _ => 0,
+        };
+        let mut consumed = Consumed::new(write.target.asked_name());
+        consumed.table = units::write(size);
+        let error = if *show_item { error } else { error.with(Detail::Nothing) };
+        Outcome {
+            error: Some(error),
+            consumed: Some(consumed),
+            item: None,
+        }
+    }
+}
+
+fn read(context: &Context<'_>, get: &Get<'_>, columns: Option<&Columns<'_>>) -> Result<Outcome, ApiError> {
+    let item = execute::get(context, get)?;
+    let mut consumed = Consumed::new(get.target.asked_name());
+    consumed.table = get.units(item.as_ref());
+    let shown = item.map(|item| match columns {
+        Some(columns) => columns.apply(&item),
+        None => item.attributes(),
+    });
+    Ok(Outcome {
+        item: shown,
+        consumed: Some(consumed),
+        error: None,
+    })
+}
+
+impl Entry<'_> {
+    fn refused(error: ApiError, prepared: Option<&Prepared>) -> Self {
+        let missing = error.kind() == ErrorKind::ResourceNotFound;
+        let table = prepared
+            .filter(|_| missing)
+            .map(|prepared| Name::new(plan::plain_name(&prepared.table)));
+        Entry {
+            table,
+            step: Err(error),
         }
     }
 }
 
 impl Outcome {
-    fn refused(error: ApiError, prepared: Option<&Prepared>) -> Outcome {
-        let missing = error.kind() == ErrorKind::ResourceNotFound;
-        let table = prepared
-            .filter(|_| missing)
-            .map(|prepared| Name::new(plan::plain_name(&prepared.table)));
+    fn of_error(error: ApiError) -> Outcome {
         Outcome {
-            table,
             error: Some(error),
             ..Outcome::default()
         }
     }
 
-    fn encode(&self, responses: &mut List<'_>) {
+    fn encode(&self, table: Option<&Name>, responses: &mut List<'_>) {
         let mut response = responses.object();
         if let Some(error) = &self.error {
             let reason = cancellation_reason(Some(error.clone()));
@@ -227,7 +327,7 @@ impl Outcome {
         if let Some(item) = &self.item {
             response.map("Item", item);
         }
-        if let Some(table) = &self.table {
+        if let Some(table) = table {
             response.string("TableName", table);
         }
         response.close();
@@ -242,21 +342,4 @@ fn code(kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::AccessDenied => Some("AccessDenied"),
         _ => None,
     }
-}
-
-fn encode(out: &mut Writer, outcomes: &[Outcome], report: Report) {
-    let mut answer = Object::open(out);
-    let mut responses = answer.list("Responses");
-    for outcome in outcomes {
-        outcome.encode(&mut responses);
-    }
-    responses.close();
-    if report != Report::None {
-        let mut consumed = Vec::new();
-        for cost in outcomes.iter().filter_map(|outcome| outcome.consumed.clone()) {
-            output::merge(&mut consumed, cost);
-        }
-        output::consumed_capacities(&mut answer, consumed.iter(), report);
-    }
-    answer.close();
 }

@@ -1,111 +1,192 @@
 //! [BatchWriteItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html).
 
 use super::check::{self, Report};
+use super::drive::Stages;
 use super::output::{self, Collection};
 use super::{dump, single_write};
 use crate::capacity::Consumed;
+use crate::change::Change;
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations};
-use crate::execute::{self, Action, Context, Write, is_throttle};
+use crate::execute::{self, Refusal, Verdicts, is_throttle};
+use crate::expression::Cache;
 use crate::key::Key;
 use crate::limits;
-use crate::plan::{self, Target, WriteCondition};
+use crate::plan::{self, Access, Action, ItemAccess, Target, Write, WriteCondition};
 use crate::request::{BatchWriteItem, WriteRequest};
 use crate::schema::ScalarType;
 use crate::value::{Map, SentItem, Text};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
-use crate::wire::object::Object;
+use crate::wire::object::{List, Object};
 
-/// The writes of one table, as they were asked for and with the items that are put.
-struct TableWrites {
-    name: Text,
-    writes: Vec<ItemWrite>,
+pub struct Operation;
+
+/// The writes of one table.
+struct TableWrites<'r> {
+    name: &'r str,
+    writes: Vec<ItemWrite<'r>>,
 }
 
-enum ItemWrite {
-    Put(SentItem),
-    Delete(Map),
+#[derive(Clone, Copy)]
+enum ItemWrite<'r> {
+    Put(&'r SentItem),
+    Delete(&'r Map),
 }
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = BatchWriteItem::decode(body)?;
-    let (report, metrics) = check_members(&request)?;
-    let tables = read(request)?;
-    let mut planned: Vec<(usize, usize, Write<'_>)> = Vec::new();
-    let mut targets: Vec<Target> = Vec::with_capacity(tables.len());
-    for table in &tables {
-        targets.push(plan::table(context, &table.name)?);
+pub struct Checked<'r> {
+    tables: Vec<TableWrites<'r>>,
+    report: Report,
+    metrics: bool,
+}
+
+pub struct Plan<'r> {
+    tables: Vec<TableWrites<'r>>,
+    targets: Vec<Target>,
+    /// The writes, each with the position of its table, and its own among those of the table.
+    writes: Vec<(usize, usize, Write<'r>)>,
+    report: Report,
+    metrics: bool,
+}
+
+/// What was done, by table.
+pub struct Outcome {
+    consumed: Vec<Option<Consumed>>,
+    unprocessed: Vec<Vec<usize>>,
+    collections: Vec<Vec<Collection>>,
+}
+
+impl Stages for Operation {
+    type Request = BatchWriteItem;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Outcome;
+
+    const REFUSAL: Refusal = Refusal::Throttled;
+
+    fn check<'r>(request: &'r mut BatchWriteItem, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let (report, metrics) = check_members(request)?;
+        let tables = read(request)?;
+        Ok(Checked {
+            tables,
+            report,
+            metrics,
+        })
     }
-    let mut keys = Vec::new();
-    for (at, (table, target)) in tables.iter().zip(&targets).enumerate() {
-        check_keys(&mut keys, target, &table.writes)?;
-        for (number, write) in table.writes.iter().enumerate() {
-            planned.push((at, number, plan_write(target.clone(), write)?));
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+        let Checked {
+            tables,
+            report,
+            metrics,
+        } = checked;
+        let targets = tables.iter().map(|table| plan::table(context, table.name));
+        let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
+        let mut writes = Vec::new();
+        let mut keys = Vec::new();
+        for (at, (table, target)) in tables.iter().zip(&targets).enumerate() {
+            check_keys(&mut keys, target, &table.writes)?;
+            for (number, write) in table.writes.iter().enumerate() {
+                writes.push((at, number, plan_write(target.clone(), *write)?));
+            }
+        }
+        Ok(Plan {
+            tables,
+            targets,
+            writes,
+            report,
+            metrics,
+        })
+    }
+
+    fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        for (_, _, write) in &plan.writes {
+            each(Access::Items(ItemAccess {
+                return_consumed_capacity: plan.report.name(),
+                ..ItemAccess::from(write)
+            }));
         }
     }
-    let mut consumed: Vec<Option<Consumed>> = vec![None; tables.len()];
-    let mut unprocessed: Vec<Vec<usize>> = vec![Vec::new(); tables.len()];
-    let mut collections: Vec<Vec<Collection>> = tables.iter().map(|_| Vec::new()).collect();
-    let mut throttle = None;
-    for (at, number, write) in &planned {
-        match execute::write(context, write) {
-            Err(error) if is_throttle(&error) => {
-                unprocessed[*at].push(*number);
-                throttle = Some(error);
-            }
-            // The operation knows no conflict: an item that a transaction holds is one that could not be processed.
-            Err(error) if error.kind() == ErrorKind::TransactionConflict => unprocessed[*at].push(*number),
-            Err(error) => return Err(error),
-            Ok(change) => {
-                let cost = change.consumed(&write.target.asked_name(), 1);
-                match &mut consumed[*at] {
-                    Some(sum) => sum.merge(cost),
-                    none => *none = Some(cost),
+
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, mut verdicts: Verdicts) -> Result<Outcome, ApiError> {
+        let mut outcome = Outcome {
+            consumed: vec![None; plan.tables.len()],
+            unprocessed: vec![Vec::new(); plan.tables.len()],
+            collections: plan.tables.iter().map(|_| Vec::new()).collect(),
+        };
+        let mut throttle = None;
+        for (entry, (at, number, write)) in plan.writes.iter().enumerate() {
+            match verdicts.of(entry).and_then(|()| execute::write(context, write)) {
+                Err(error) if is_throttle(&error) => {
+                    outcome.unprocessed[*at].push(*number);
+                    throttle = Some(error);
                 }
-                if metrics && !write.target.definition().locals.is_empty() {
-                    let collection = single_write::collection(write, &change);
-                    output::note_collection(&mut collections[*at], collection);
-                }
+                // The operation knows no conflict: an item that a transaction holds is one that could not be processed.
+                Err(error) if error.kind() == ErrorKind::TransactionConflict => outcome.unprocessed[*at].push(*number),
+                Err(error) => return Err(error),
+                Ok(change) => outcome.add(*at, write, &change, plan.metrics),
             }
         }
-    }
-    if let (true, Some(error)) = (consumed.iter().all(Option::is_none), throttle) {
-        return Err(error);
-    }
-    let mut answer = Object::open(out);
-    let mut rest = answer.object("UnprocessedItems");
-    for (table, numbers) in tables
-        .iter()
-        .zip(&unprocessed)
-        .filter(|(_, numbers)| !numbers.is_empty())
-    {
-        let mut list = rest.list(&table.name);
-        for number in numbers {
-            let mut entry = list.object();
-            match &table.writes[*number] {
-                ItemWrite::Put(sent) => {
-                    let mut put = entry.object("PutRequest");
-                    put.item("Item", &sent.item);
-                    put.close();
-                }
-                ItemWrite::Delete(key) => {
-                    let mut delete = entry.object("DeleteRequest");
-                    delete.map("Key", key);
-                    delete.close();
-                }
-            }
-            entry.close();
+        match throttle {
+            Some(error) if outcome.consumed.iter().all(Option::is_none) => Err(error),
+            _ => Ok(outcome),
         }
-        list.close();
     }
-    rest.close();
-    let collections: Vec<(Text, Vec<Collection>)> = targets.iter().map(Target::asked_name).zip(collections).collect();
-    output::batch_collection_metrics(&mut answer, &collections);
-    if report != Report::None {
-        output::consumed_capacities(&mut answer, consumed.iter().flatten(), report);
+
+    fn encode(plan: &Plan<'_>, outcome: Outcome, out: &mut Writer) {
+        let mut answer = Object::open(out);
+        let mut rest = answer.object("UnprocessedItems");
+        let by_table = plan.tables.iter().zip(&outcome.unprocessed);
+        for (table, numbers) in by_table.filter(|(_, numbers)| !numbers.is_empty()) {
+            let mut list = rest.list(table.name);
+            for number in numbers {
+                table.writes[*number].encode(&mut list);
+            }
+            list.close();
+        }
+        rest.close();
+        let names = plan.targets.iter().map(Target::asked_name);
+        let collections: Vec<(Text, Vec<Collection>)> = names.zip(outcome.collections).collect();
+        output::batch_collection_metrics(&mut answer, &collections);
+        if plan.report != Report::None {
+            output::consumed_capacities(&mut answer, outcome.consumed.iter().flatten(), plan.report);
+        }
+        answer.close();
     }
-    answer.close();
-    Ok(())
+}
+
+impl Outcome {
+    /// Adds what a write of a table has done.
+    fn add(&mut self, table: usize, write: &Write<'_>, change: &Change, metrics: bool) {
+        let cost = change.consumed(&write.target.asked_name(), 1);
+        match &mut self.consumed[table] {
+            Some(sum) => sum.merge(cost),
+            none => *none = Some(cost),
+        }
+        if metrics && !write.target.definition().locals.is_empty() {
+            let collection = single_write::collection(write, change);
+            output::note_collection(&mut self.collections[table], collection);
+        }
+    }
+}
+
+impl ItemWrite<'_> {
+    /// Appends the write as it was sent.
+    fn encode(self, list: &mut List<'_>) {
+        let mut entry = list.object();
+        match self {
+            ItemWrite::Put(sent) => {
+                let mut put = entry.object("PutRequest");
+                put.item("Item", &sent.item);
+                put.close();
+            }
+            ItemWrite::Delete(key) => {
+                let mut delete = entry.object("DeleteRequest");
+                delete.map("Key", key);
+                delete.close();
+            }
+        }
+        entry.close();
+    }
 }
 
 /// The framework's checks: those of the model together, then an empty map, then the names of the tables. So an unknown
@@ -165,36 +246,33 @@ fn check_writes(faults: &mut Violations, tables: &[(Text, Vec<WriteRequest>)]) {
 }
 
 /// The writes, each exactly one put or delete, and no item too large.
-fn read(request: BatchWriteItem) -> Result<Vec<TableWrites>, ApiError> {
-    let tables = request.request_items.unwrap_or_default();
-    let one_of = |write: WriteRequest| {
-        if write.put_request.is_some() == write.delete_request.is_some() {
-            // The text is the service's, for both and for neither.
-            return Err(ApiError::validation(ApiError::AMBIGUOUS_VALUE));
-        }
-        write.faults.attributes.map_or(Ok(()), Err)?;
-        match write.put_request {
-            Some(put) => {
-                let sent = put.item.unwrap_or_default();
-                plan::check_item_size(&sent.item)?;
-                Ok(ItemWrite::Put(sent))
-            }
-            None => Ok(ItemWrite::Delete(
-                write.delete_request.and_then(|delete| delete.key).unwrap_or_default(),
-            )),
-        }
-    };
-    tables
-        .into_iter()
-        .map(|(name, writes)| {
-            let writes = writes.into_iter().map(one_of).collect::<Result<Vec<_>, _>>()?;
-            Ok(TableWrites { name, writes })
-        })
-        .collect()
+fn read(request: &BatchWriteItem) -> Result<Vec<TableWrites<'_>>, ApiError> {
+    let tables = request.request_items.as_deref().unwrap_or_default();
+    let tables = tables.iter().map(|(name, writes)| {
+        let writes = writes.iter().map(read_write).collect::<Result<Vec<_>, _>>()?;
+        Ok(TableWrites { name, writes })
+    });
+    tables.collect()
+}
+
+fn read_write(write: &WriteRequest) -> Result<ItemWrite<'_>, ApiError> {
+    if write.put_request.is_some() == write.delete_request.is_some() {
+        // The text is the service's, for both and for neither.
+        return Err(ApiError::validation(ApiError::AMBIGUOUS_VALUE));
+    }
+    write.faults.attributes.clone().map_or(Ok(()), Err)?;
+    if let Some(sent) = write.put_request.as_ref().and_then(|put| put.item.as_ref()) {
+        plan::check_item_size(&sent.item)?;
+        return Ok(ItemWrite::Put(sent));
+    }
+    let delete = write.delete_request.as_ref();
+    Ok(ItemWrite::Delete(check::key(
+        delete.and_then(|delete| delete.key.as_ref()),
+    )))
 }
 
 /// The key of a write. Whatever is wrong about a put's key has the words of a key that does not fit.
-fn key_of(target: &Target, write: &ItemWrite) -> Result<Key, ApiError> {
+fn key_of(target: &Target, write: ItemWrite<'_>) -> Result<Key, ApiError> {
     let schema = &target.definition().key;
     match write {
         ItemWrite::Delete(key) => Key::of_key(schema, key),
@@ -213,10 +291,10 @@ fn key_of(target: &Target, write: &ItemWrite) -> Result<Key, ApiError> {
 
 /// The keys fit, and none comes twice: whichever fault comes first is said. A table may be asked for by its name and by its
 /// ARN, so `keys` has those of all tables.
-fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[ItemWrite]) -> Result<(), ApiError> {
+fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[ItemWrite<'_>]) -> Result<(), ApiError> {
     keys.reserve(writes.len());
     for write in writes {
-        let key = (target.table.ordinal, key_of(target, write)?);
+        let key = (target.table.ordinal, key_of(target, *write)?);
         if keys.contains(&key) {
             return Err(ApiError::duplicate_keys());
         }
@@ -225,7 +303,7 @@ fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[ItemWrite])
     Ok(())
 }
 
-fn plan_write(target: Target, write: &ItemWrite) -> Result<Write<'_>, ApiError> {
+fn plan_write(target: Target, write: ItemWrite<'_>) -> Result<Write<'_>, ApiError> {
     match write {
         ItemWrite::Put(sent) => plan::put(target, sent, WriteCondition::default()),
         ItemWrite::Delete(key) => plan::keyed(target, key, Action::Delete, WriteCondition::default()),

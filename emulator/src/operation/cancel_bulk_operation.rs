@@ -2,8 +2,8 @@
 
 use super::describe_bulk_operation::{self, WORDS};
 use super::transfers;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::BulkOperationOnly;
 use crate::storage::TransferKind;
 use crate::wire::decode::Decode;

@@ -7,7 +7,7 @@ pub use crate::error::is_name;
 use crate::error::{ApiError, Violations, constraint};
 use crate::limits;
 use crate::request::Substitutions;
-use crate::value::{Name, Text};
+use crate::value::{Map, Name, Text};
 
 /// How long a table that is being deleted still answers calls on time to live, backups and insights (measured: 1 to 1.6 s).
 pub const LINGERS: Duration = Duration::from_secs(1);
@@ -92,6 +92,28 @@ pub fn return_item_collection_metrics(faults: &mut Violations, word: Option<&Tex
     }
 }
 
+impl Report {
+    /// The word in the request, if it is not the one that applies when there is none.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Report::None => None,
+            Report::Total => Some("TOTAL"),
+            Report::Indexes => Some("INDEXES"),
+        }
+    }
+}
+
+/// A text, empty if the request has none.
+pub fn text(text: Option<&Text>) -> &str {
+    text.map(Text::as_str).unwrap_or_default()
+}
+
+/// A key, empty if the request has none.
+pub fn key(key: Option<&Map>) -> &Map {
+    static NO_KEY: Map = Map::new();
+    key.unwrap_or(&NO_KEY)
+}
+
 /// What a write gives back of its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the API's own words
@@ -101,6 +123,19 @@ pub enum ReturnValues {
     UpdatedOld,
     AllNew,
     UpdatedNew,
+}
+
+impl ReturnValues {
+    /// The word in the request.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReturnValues::None => "NONE",
+            ReturnValues::AllOld => "ALL_OLD",
+            ReturnValues::UpdatedOld => "UPDATED_OLD",
+            ReturnValues::AllNew => "ALL_NEW",
+            ReturnValues::UpdatedNew => "UPDATED_NEW",
+        }
+    }
 }
 
 /// `ReturnValues`, if the word is one.

@@ -1,8 +1,9 @@
 //! [CreateBackup](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateBackup.html).
 
 use super::{backups, check};
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::request::CreateBackup;
 use crate::storage::BackupKind;
 use crate::wire::decode::Decode;

@@ -1,8 +1,8 @@
 //! [CreateGlobalTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateGlobalTable.html).
 
 use super::legacy_global_tables as legacy;
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::Context;
 use crate::wire::decode::CreateGlobalTable;
 use crate::wire::encode::Writer;
 

@@ -1,8 +1,8 @@
 //! [DeleteBackup](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteBackup.html).
 
 use super::backups;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::BackupOnly;
 use crate::storage::BackupKind;
 use crate::wire::decode::Decode;

@@ -1,8 +1,8 @@
 //! [DeleteResourcePolicy](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteResourcePolicy.html).
 
 use super::policies;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::wire::decode::DeleteResourcePolicy;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;

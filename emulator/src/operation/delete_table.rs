@@ -5,8 +5,9 @@ use super::tags;
 use super::{account, backups, check};
 use crate::chance;
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::plan;
 use crate::request::TableOnly;
 use crate::storage::{BackupKind, TableSettings, Work};
@@ -94,9 +95,11 @@ mod tests {
     use super::*;
     use crate::caller::Caller;
     use crate::conditions::{Conditions, Lag};
+    use crate::context::State;
     use crate::error::ErrorKind;
-    use crate::execute::{Action, State};
+    use crate::execute::Verdicts;
     use crate::operation;
+    use crate::plan::Action;
     use crate::plan::WriteCondition;
     use crate::storage::Scope;
     use crate::value::{AttributeValue, Map, SentItem};
@@ -152,7 +155,7 @@ mod tests {
                 vec![put(&deleted), put(&kept)],
                 vec![put(&kept), keyed(Action::Check)],
             ] {
-                let together = execute::transact_write(&context, &writes).unwrap_err();
+                let together = execute::transact_write(&context, &writes, Verdicts::default()).unwrap_err();
                 assert_eq!(together.kind(), ErrorKind::ResourceNotFound);
             }
             assert!(kept.table.items().is_empty());

@@ -1,8 +1,8 @@
 //! [DescribeBackup](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeBackup.html).
 
 use super::backups;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::BackupOnly;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;

@@ -2,8 +2,8 @@
 
 use super::transfers;
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::BulkOperationOnly;
 use crate::storage::{Counts, IndexBytes, Transfer, TransferKind, TransferRequest};
 use crate::wire::decode::Decode;

@@ -2,8 +2,8 @@
 
 use super::{backups, check};
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::TableOnly;
 use crate::storage::Shape;
 use crate::wire::decode::Decode;

@@ -1,8 +1,8 @@
 //! [DescribeContributorInsights](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeContributorInsights.html).
 
 use super::{check, insights};
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::Context;
 use crate::wire::decode::DescribeContributorInsights;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;

@@ -1,7 +1,7 @@
 //! [DescribeEndpoints](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeEndpoints.html).
 
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::Empty;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;

@@ -1,8 +1,8 @@
 //! [DescribeGlobalTableSettings](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeGlobalTableSettings.html).
 
 use super::legacy_global_tables as legacy;
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::Context;
 use crate::wire::decode::GlobalTableOnly;
 use crate::wire::encode::Writer;
 

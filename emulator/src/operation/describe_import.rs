@@ -1,8 +1,8 @@
 //! [DescribeImport](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeImport.html).
 
 use super::{describe_export, transfers};
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::{DescribeImport, ImportTable, S3BucketSource};
 use crate::storage::{Transfer, TransferKind, TransferRequest};
 use crate::wire::decode::Decode;

@@ -1,8 +1,8 @@
 //! [DescribeKinesisStreamingDestination](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeKinesisStreamingDestination.html).
 
 use super::check;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::plan;
 use crate::request::TableOnly;
 use crate::wire::decode::Decode;

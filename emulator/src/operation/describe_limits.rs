@@ -1,8 +1,8 @@
 //! [DescribeLimits](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeLimits.html): quotas, not what
 //! is left of them.
 
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::limits;
 use crate::request::Empty;
 use crate::wire::decode::Decode;

@@ -2,8 +2,9 @@
 
 use super::description;
 use super::streams;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::limits;
 use crate::request::DescribeStream;
 use crate::storage::ShardView;

@@ -2,8 +2,9 @@
 
 use super::check;
 use super::description::{self, TableView};
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::plan;
 use crate::request::TableOnly;
 use crate::wire::decode::Decode;

@@ -1,8 +1,8 @@
 //! [DescribeTableReplicaAutoScaling](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTableReplicaAutoScaling.html).
 
 use super::{auto_scaling, check};
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::TableOnly;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;

@@ -1,8 +1,8 @@
 //! [DescribeTimeToLive](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTimeToLive.html).
 
 use super::check;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::plan;
 use crate::request::TableOnly;
 use crate::storage::Stage;

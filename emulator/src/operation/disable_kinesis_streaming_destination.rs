@@ -1,8 +1,8 @@
 //! [DisableKinesisStreamingDestination](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DisableKinesisStreamingDestination.html).
 
 use super::kinesis;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::KinesisDestination;
 use crate::storage::{Destination, Phase};
 use crate::wire::decode::Decode;

@@ -1,8 +1,8 @@
 //! [EnableKinesisStreamingDestination](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_EnableKinesisStreamingDestination.html).
 
 use super::{check, kinesis};
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::KinesisDestination;
 use crate::storage::{Destination, Phase};
 use crate::wire::decode::Decode;

@@ -3,16 +3,38 @@
 mod select;
 
 use super::check::{self, Report};
+use super::drive::Stages;
 use super::{output, statement};
+use crate::change::Change;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context};
+use crate::execute::{self, PageResult, Verdicts};
+use crate::expression::Cache;
 use crate::limits;
-use crate::partiql::Prepared;
+use crate::partiql::{Prepared, Returning, Statement};
+use crate::plan::{Access, ItemAccess, Write};
 use crate::request::ExecuteStatement;
-use crate::value::AttributeValue;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
+use select::SelectPlan;
+
+pub struct Operation;
+
+/// The request, and its statement once it is parsed.
+pub struct Request {
+    members: ExecuteStatement,
+    prepared: Option<Prepared>,
+}
+
+impl Decode for Request {
+    fn decode(body: &[u8]) -> Result<Request, ApiError> {
+        Ok(Request {
+            members: ExecuteStatement::decode(body)?,
+            prepared: None,
+        })
+    }
+}
 
 /// What a statement was asked to do besides what it says.
 struct ResponseOptions {
@@ -20,38 +42,132 @@ struct ResponseOptions {
     show_item: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let mut request = ExecuteStatement::decode(body)?;
-    let asked = check_members(&request)?;
-    let parameters = request.parameters.take();
-    carry_out(context, &request, parameters, &asked, out)
-        .map_err(|error| statement::overruled(context, request.statement.as_deref(), error))
+pub struct Checked<'r> {
+    request: &'r ExecuteStatement,
+    options: ResponseOptions,
+    /// The statement, or its fault: that of its table may come first.
+    prepared: Result<&'r Prepared, ApiError>,
 }
 
-fn carry_out(
-    context: &Context<'_>,
-    request: &ExecuteStatement,
-    parameters: Option<Vec<AttributeValue>>,
-    asked: &ResponseOptions,
-    out: &mut Writer,
-) -> Result<(), ApiError> {
-    let text = request.statement.as_deref().unwrap_or_default();
-    let prepared = Prepared::new(text, parameters.unwrap_or_default())?;
+pub enum Plan<'r> {
+    Select(SelectPlan<'r>),
+    Write {
+        write: Write<'r>,
+        returning: Option<Returning>,
+        report: Report,
+    },
+}
+
+pub enum Outcome {
+    Page(PageResult),
+    Written(Change),
+}
+
+impl Stages for Operation {
+    type Request = Request;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Outcome;
+
+    fn check<'r>(request: &'r mut Request, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let Request { members, prepared } = request;
+        let options = check_members(members)?;
+        let parameters = members.parameters.take().unwrap_or_default();
+        let parsed = Prepared::new(check::text(members.statement.as_ref()), parameters);
+        Ok(Checked {
+            request: members,
+            options,
+            prepared: parsed.map(|parsed| &*prepared.insert(parsed)),
+        })
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+        let text = checked.request.statement.as_deref();
+        plan(context, checked).map_err(|error| statement::overruled(context, text, error))
+    }
+
+    fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        match plan {
+            Plan::Select(select) => select.page.access(each),
+            Plan::Write { write, report, .. } => each(Access::Items(ItemAccess {
+                statement: true,
+                return_consumed_capacity: report.name(),
+                ..ItemAccess::from(write)
+            })),
+        }
+    }
+
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Verdicts) -> Result<Outcome, ApiError> {
+        match plan {
+            Plan::Select(select) => execute::page(context, &select.page.read).map(Outcome::Page),
+            Plan::Write { write, .. } => {
+                let change = execute::write(context, write).map_err(ApiError::of_statement)?;
+                Ok(Outcome::Written(change))
+            }
+        }
+    }
+
+    fn encode(plan: &Plan<'_>, outcome: Outcome, out: &mut Writer) {
+        out.order_number_sets_by_hash();
+        match (plan, outcome) {
+            (Plan::Select(select), Outcome::Page(result)) => select.encode(&result, out),
+            (
+                Plan::Write {
+                    write,
+                    returning,
+                    report,
+                },
+                Outcome::Written(change),
+            ) => encode_write(write, *returning, &change, *report, out),
+            _ => {}
+        }
+    }
+}
+
+fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+    let Checked {
+        request,
+        options,
+        prepared,
+    } = checked;
+    let prepared = prepared?;
     if prepared.is_exists() {
         return Err(ApiError::exists_misplaced());
     }
-    out.order_number_sets_by_hash();
-    if !prepared.reads() {
-        return write(context, &prepared, asked, out);
+    let statement = prepared.bind()?;
+    let target = statement::table(context, prepared)?;
+    if let Statement::Select(select) = statement {
+        let page = select::Page {
+            limit: request.limit,
+            consistent: request.consistent_read.unwrap_or(false),
+            statement: check::text(request.statement.as_ref()),
+            token: request.next_token.as_deref(),
+            report: options.report,
+        };
+        return page.plan(context, prepared, target, select).map(Plan::Select);
     }
-    let page = select::Page {
-        limit: request.limit,
-        consistent: request.consistent_read.unwrap_or(false),
-        statement: text,
-        token: request.next_token.as_deref(),
-        report: asked.report,
-    };
-    page.run(context, &prepared, out)
+    // A statement that writes one item. `Limit`, `ConsistentRead` and `NextToken` mean nothing to it.
+    let key = statement::written_key(&statement, &target)?;
+    statement::check_key(&statement, &target, &key)?;
+    Ok(Plan::Write {
+        write: statement::write(statement, target, key, options.show_item)?,
+        returning: prepared.returning(),
+        report: options.report,
+    })
+}
+
+fn encode_write(write: &Write<'_>, returning: Option<Returning>, change: &Change, report: Report, out: &mut Writer) {
+    let mut answer = Object::open(out);
+    let mut items = answer.list("Items");
+    if let Some(item) = statement::returned(returning, write, change) {
+        items.map(&item);
+    }
+    items.close();
+    if report != Report::None {
+        let consumed = statement::cost(write, change);
+        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, report);
+    }
+    answer.close();
 }
 
 fn check_members(request: &ExecuteStatement) -> Result<ResponseOptions, ApiError> {
@@ -73,32 +189,4 @@ fn check_members(request: &ExecuteStatement) -> Result<ResponseOptions, ApiError
     let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
     faults.finish()?;
     Ok(ResponseOptions { report, show_item })
-}
-
-/// A statement that writes one item. `Limit`, `ConsistentRead` and `NextToken` mean nothing to it.
-fn write(
-    context: &Context<'_>,
-    prepared: &Prepared,
-    asked: &ResponseOptions,
-    out: &mut Writer,
-) -> Result<(), ApiError> {
-    let key;
-    let statement = prepared.bind()?;
-    let target = statement::table(context, prepared)?;
-    key = statement::written_key(&statement, &target)?;
-    statement::check_key(&statement, &target, &key)?;
-    let write = statement::write(statement, target, &key, asked.show_item)?;
-    let change = execute::write(context, &write).map_err(ApiError::of_statement)?;
-    let mut answer = Object::open(out);
-    let mut items = answer.list("Items");
-    if let Some(item) = statement::returned(prepared.returning(), &write, &change) {
-        items.map(&item);
-    }
-    items.close();
-    if asked.report != Report::None {
-        let consumed = statement::cost(&write, &change);
-        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, asked.report);
-    }
-    answer.close();
-    Ok(())
 }

@@ -1,17 +1,19 @@
 //! [ExecuteTransaction](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html).
 
 use super::check::{self, Report};
+use super::drive::Stages;
 use super::transaction::{self, Attempt, Items};
 use super::{dump, output, statement};
-use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
-use crate::execute::{self, Context, Get, Write, cancellation_reason};
+use crate::execute::{self, Refusal, Verdicts, cancellation_reason};
+use crate::expression::Cache;
 use crate::limits;
 use crate::partiql::{self, Columns, Prepared, Statement};
-use crate::plan::{self, Target};
+use crate::plan::{self, Access, Get, ItemAccess, ItemRequest, Target, Write};
 use crate::request::{BatchStatement, ExecuteTransaction};
-use crate::value::Map;
+use crate::value::{Item, Map, Text};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -20,42 +22,196 @@ use crate::wire::object::Object;
 struct Step<'r> {
     statement: Statement<'r>,
     target: Result<Target, ApiError>,
+    key: StepKey,
     show_item: bool,
 }
 
 /// The key of a statement's item. A write without a whole key cancels the transaction, like one with a wrong key.
 type StepKey = Result<Map, ApiError>;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    out.order_number_sets_by_hash();
-    let mut request = ExecuteTransaction::decode(body)?;
-    let report = check_members(&request)?;
-    let fingerprint = transaction::fingerprint(&request.transact_statements);
-    let mut sent = request.transact_statements.take().unwrap_or_default();
-    for statement in &mut sent {
-        statement.faults.attributes.take().map_or(Ok(()), Err)?;
+pub struct Operation;
+
+/// The request, and its statements once they are parsed.
+pub struct Request {
+    members: ExecuteTransaction,
+    prepared: Vec<Prepared>,
+}
+
+impl Decode for Request {
+    fn decode(body: &[u8]) -> Result<Request, ApiError> {
+        Ok(Request {
+            members: ExecuteTransaction::decode(body)?,
+            prepared: Vec::new(),
+        })
     }
-    let prepared = prepare(&mut sent)?;
-    let reads = prepared.iter().any(Prepared::reads);
-    if reads && !prepared.iter().all(Prepared::reads) {
-        return Err(ApiError::validation(
-            "ExecuteTransaction API does not support both read and write operations in the same request.",
-        ));
+}
+
+pub struct Checked<'r> {
+    token: Option<&'r Text>,
+    fingerprint: u64,
+    sent: &'r [BatchStatement],
+    prepared: &'r [Prepared],
+    report: Report,
+}
+
+pub struct Plan<'r> {
+    entries: Entries<'r>,
+    attempt: Attempt<'r>,
+    report: Report,
+}
+
+/// What a transaction does.
+enum Entries<'r> {
+    /// Reads, with the columns of each.
+    Reads(Vec<Get<'r>>, Vec<Option<Columns<'r>>>),
+    /// Writes and conditions. One that could not be planned cancels the transaction.
+    Writes(Vec<Result<Write<'r>, ApiError>>),
+    /// Reads of what the same request has written before.
+    Repeated(Vec<Get<'r>>),
+}
+
+pub enum Outcome {
+    Read(Vec<Option<Item>>),
+    Written(Vec<Change>),
+}
+
+impl Stages for Operation {
+    type Request = Request;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Outcome;
+
+    const REFUSAL: Refusal = Refusal::Transaction;
+
+    fn check<'r>(request: &'r mut Request, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let report = check_members(&request.members)?;
+        let fingerprint = transaction::fingerprint(&request.members.transact_statements);
+        let sent = request.members.transact_statements.get_or_insert_default();
+        for statement in &mut *sent {
+            statement.faults.attributes.take().map_or(Ok(()), Err)?;
+        }
+        request.prepared = prepare(sent)?;
+        let prepared = &request.prepared;
+        if prepared.iter().any(Prepared::reads) && !prepared.iter().all(Prepared::reads) {
+            return Err(ApiError::validation(
+                "ExecuteTransaction API does not support both read and write operations in the same request.",
+            ));
+        }
+        Ok(Checked {
+            token: request.members.client_request_token.as_ref(),
+            fingerprint,
+            sent,
+            prepared,
+            report,
+        })
     }
-    let (keys, steps) = steps(context, &sent, &prepared)?;
-    let token = request.client_request_token.as_ref();
-    let again = transaction::begin(context, token, || fingerprint)? == Attempt::Again;
-    let result = if reads {
-        read(context, &steps, &keys, report, out)
-    } else if again {
-        replay(context, &steps, &keys, report, out)
-    } else {
-        write(context, steps, &keys, report, out)
-    };
-    if !again {
-        transaction::end(context, token, result.is_ok());
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+        let steps = steps(context, checked.sent, checked.prepared)?;
+        let attempt = Attempt::begin(context, checked.token, || checked.fingerprint)?;
+        let entries = if checked.prepared.iter().any(Prepared::reads) {
+            plan_reads(steps)?
+        } else if attempt.is_repeated {
+            let mut places = Vec::with_capacity(steps.len());
+            for step in steps {
+                places.push((step.target?, step.key?));
+            }
+            Entries::Repeated(transaction::plan_repeated(places.into_iter())?)
+        } else {
+            let writes = steps
+                .into_iter()
+                .map(|step| statement::write(step.statement, step.target?, step.key?, step.show_item));
+            Entries::Writes(writes.collect())
+        };
+        Ok(Plan {
+            entries,
+            attempt,
+            report: checked.report,
+        })
     }
-    result
+
+    fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        let mut statement = |request: ItemRequest<'_, '_>| {
+            each(Access::Items(ItemAccess {
+                statement: true,
+                ..request.into()
+            }));
+        };
+        match &plan.entries {
+            Entries::Reads(gets, columns) => gets.iter().zip(columns).for_each(|(get, columns)| {
+                statement(ItemRequest::Get(
+                    get,
+                    columns.as_ref().map(|columns| &columns.projection),
+                ));
+            }),
+            Entries::Writes(writes) => writes
+                .iter()
+                .flatten()
+                .for_each(|write| statement(ItemRequest::Write(write))),
+            Entries::Repeated(gets) => gets.iter().for_each(|get| statement(ItemRequest::Get(get, None))),
+        }
+    }
+
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, verdicts: Verdicts) -> Result<Outcome, ApiError> {
+        let outcome = match &plan.entries {
+            Entries::Reads(gets, _) => {
+                let items = execute::transact_get(context, gets, verdicts)?;
+                transaction::check_response(&items)?;
+                Outcome::Read(items)
+            }
+            Entries::Writes(writes) => Outcome::Written(execute::transact_write(context, writes, verdicts)?),
+            Entries::Repeated(gets) => Outcome::Read(execute::read_again(context, gets, verdicts)?),
+        };
+        plan.attempt.succeed();
+        Ok(outcome)
+    }
+
+    fn encode(plan: &Plan<'_>, outcome: Outcome, out: &mut Writer) {
+        out.order_number_sets_by_hash();
+        let mut answer = Object::open(out);
+        let mut responses = answer.list("Responses");
+        if let (Entries::Reads(_, columns), Outcome::Read(items)) = (&plan.entries, &outcome) {
+            for (item, columns) in items.iter().zip(columns) {
+                let mut response = responses.object();
+                match (item, columns) {
+                    (Some(item), None) => response.item("Item", item),
+                    (Some(item), Some(columns)) => response.map("Item", &columns.apply(item)),
+                    (None, _) => {}
+                }
+                response.close();
+            }
+        }
+        responses.close();
+        if plan.report != Report::None {
+            let consumed = match (&plan.entries, &outcome) {
+                (Entries::Writes(writes), Outcome::Written(changes)) => transaction::written(writes, changes),
+                (Entries::Reads(gets, _) | Entries::Repeated(gets), Outcome::Read(items)) => {
+                    transaction::read(gets, items)
+                }
+                _ => Vec::new(),
+            };
+            output::consumed_capacities(&mut answer, consumed.iter(), plan.report);
+        }
+        answer.close();
+    }
+}
+
+/// Plans reads. One that does not fit its table cancels all.
+fn plan_reads(steps: Vec<Step<'_>>) -> Result<Entries<'_>, ApiError> {
+    let mut columns = Vec::with_capacity(steps.len());
+    let planned = steps.into_iter().map(|step| {
+        columns.push(match step.statement {
+            Statement::Select(select) => select.columns,
+            _ => None,
+        });
+        plan::transact_get(step.target?, step.key?)
+    });
+    let planned: Vec<Result<Get<'_>, ApiError>> = planned.collect();
+    if planned.iter().any(Result::is_err) {
+        let reasons = planned.into_iter().map(|each| cancellation_reason(each.err()));
+        return Err(ApiError::transaction_cancelled(reasons.collect()));
+    }
+    Ok(Entries::Reads(planned.into_iter().flatten().collect(), columns))
 }
 
 fn check_members(request: &ExecuteTransaction) -> Result<Report, ApiError> {
@@ -117,10 +273,9 @@ fn steps<'r>(
     context: &Context<'_>,
     sent: &[BatchStatement],
     prepared: &'r [Prepared],
-) -> Result<(Vec<StepKey>, Vec<Step<'r>>), ApiError> {
+) -> Result<Vec<Step<'r>>, ApiError> {
     let mut items = Items::default();
     let mut steps = Vec::with_capacity(prepared.len());
-    let mut keys = Vec::with_capacity(prepared.len());
     for (at, (prepared, sent)) in prepared.iter().zip(sent).enumerate() {
         let statement = prepared.bind().map_err(|error| named(at, error))?;
         let target = match statement::table(context, prepared) {
@@ -140,11 +295,11 @@ fn steps<'r>(
         steps.push(Step {
             statement,
             target,
+            key,
             show_item,
         });
-        keys.push(key);
     }
-    Ok((keys, steps))
+    Ok(steps)
 }
 
 /// The key of a statement's item; a fault of the statement itself is one of the request.
@@ -174,104 +329,4 @@ fn key(statement: &Statement<'_>, target: &Target) -> Result<StepKey, ApiError> 
             }
         }
     }
-}
-
-fn read(
-    context: &Context<'_>,
-    steps: &[Step<'_>],
-    keys: &[StepKey],
-    report: Report,
-    out: &mut Writer,
-) -> Result<(), ApiError> {
-    let planned = steps
-        .iter()
-        .zip(keys)
-        .map(|(step, key)| plan::transact_get(step.target.clone()?, key.as_ref().map_err(Clone::clone)?));
-    let planned: Vec<Result<Get<'_>, ApiError>> = planned.collect();
-    if planned.iter().any(Result::is_err) {
-        let reasons = planned.into_iter().map(|each| cancellation_reason(each.err()));
-        return Err(ApiError::transaction_cancelled(reasons.collect()));
-    }
-    let gets: Vec<Get<'_>> = planned.into_iter().flatten().collect();
-    let items = execute::transact_get(context, &gets)?;
-    transaction::check_response(&items)?;
-    let mut answer = Object::open(out);
-    let mut responses = answer.list("Responses");
-    for (item, step) in items.iter().zip(steps) {
-        let mut response = responses.object();
-        match (item, columns(&step.statement)) {
-            (Some(item), None) => response.item("Item", item),
-            (Some(item), Some(columns)) => response.map("Item", &columns.apply(item)),
-            (None, _) => {}
-        }
-        response.close();
-    }
-    responses.close();
-    if report != Report::None {
-        output::consumed_capacities(&mut answer, transaction::read(&gets, &items).iter(), report);
-    }
-    answer.close();
-    Ok(())
-}
-
-fn columns<'s, 'r>(statement: &'s Statement<'r>) -> Option<&'s Columns<'r>> {
-    match statement {
-        Statement::Select(select) => select.columns.as_ref(),
-        _ => None,
-    }
-}
-
-fn write<'r>(
-    context: &Context<'_>,
-    steps: Vec<Step<'r>>,
-    keys: &'r [StepKey],
-    report: Report,
-    out: &mut Writer,
-) -> Result<(), ApiError> {
-    let planned = steps.into_iter().zip(keys).map(|(step, key)| {
-        let (target, key) = (step.target?, key.as_ref().map_err(Clone::clone)?);
-        statement::write(step.statement, target, key, step.show_item)
-    });
-    let writes: Vec<Result<Write<'_>, ApiError>> = planned.collect();
-    let changes = execute::transact_write(context, &writes)?;
-    let writes: Vec<Write<'_>> = writes.into_iter().flatten().collect();
-    answer(out, report, || consumed(&writes, &changes));
-    Ok(())
-}
-
-fn consumed(writes: &[Write<'_>], changes: &[Change]) -> Vec<Consumed> {
-    let mut consumed = Vec::new();
-    for (write, change) in writes.iter().zip(changes) {
-        let mut cost = change.consumed(&write.target.asked_name(), 2);
-        cost.direction = Some(Direction::Write);
-        output::merge(&mut consumed, cost);
-    }
-    consumed
-}
-
-/// The same statements again: nothing is done, and they are charged as the reads that found that out.
-fn replay(
-    context: &Context<'_>,
-    steps: &[Step<'_>],
-    keys: &[StepKey],
-    report: Report,
-    out: &mut Writer,
-) -> Result<(), ApiError> {
-    let mut places = Vec::with_capacity(steps.len());
-    for (step, key) in steps.iter().zip(keys) {
-        let target = step.target.as_ref().map_err(Clone::clone)?;
-        places.push((target, key.as_ref().map_err(Clone::clone)?));
-    }
-    let consumed = transaction::replayed(context, places.into_iter())?;
-    answer(out, report, || consumed);
-    Ok(())
-}
-
-fn answer(out: &mut Writer, report: Report, consumed: impl FnOnce() -> Vec<Consumed>) {
-    let mut answer = Object::open(out);
-    answer.list("Responses").close();
-    if report != Report::None {
-        output::consumed_capacities(&mut answer, consumed().iter(), report);
-    }
-    answer.close();
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::streams::{self, ShardIterator};
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::journal::{ItemAction, Touch};
 use crate::limits;
 use crate::request::GetRecords;

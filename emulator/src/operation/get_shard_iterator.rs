@@ -2,8 +2,9 @@
 
 use super::streams::{self, ShardIterator};
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::request::GetShardIterator;
 use crate::storage::{Position, Sequence, Unreadable};
 use crate::wire::decode::Decode;

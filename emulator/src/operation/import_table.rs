@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::create_table::{self, Extras, definition, shape};
 use super::transfers::{self, Start};
 use super::{describe_import, one_of, streams};
+use crate::change;
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context};
 use crate::key::Key;
 use crate::limits;
 use crate::plan;
@@ -284,6 +285,6 @@ fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
     let item = Item::new(&attributes);
     plan::check_item_size(&item).ok()?;
     let key = Key::of_item(&definition.key, &attributes).ok()?;
-    execute::check_entries(definition, &item).ok()?;
+    change::check_entries(definition, &item).ok()?;
     Some((key, item))
 }

@@ -3,9 +3,10 @@
 //! Nothing is counted: CloudWatch is another service. The calls, their states and their errors are the service's.
 
 use super::check;
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations};
-use crate::execute::{Context, Target};
 use crate::plan;
+use crate::plan::Target;
 use crate::request::ContributorInsights;
 use crate::schema::{Index, KeySchema};
 

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use super::check::{self, words};
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
 use crate::plan;
 use crate::request::{KinesisConfiguration, KinesisDestination};
 use crate::storage::{Attached, Destination, Stage, Table, TableSettings};

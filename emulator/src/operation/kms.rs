@@ -2,7 +2,7 @@
 
 use super::description;
 use crate::chance::StableHash;
-use crate::execute::Context;
+use crate::context::Context;
 
 /// The alias of the key that the service keeps for every account.
 const SERVICE_KEY: &str = "alias/aws/dynamodb";

@@ -1,8 +1,8 @@
 //! [ListBackups](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html).
 
 use super::{arn, backups, check};
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
 use crate::plan;
 use crate::request::ListBackups;
 use crate::storage::{Backup, BackupKind};

@@ -2,8 +2,8 @@
 
 use super::describe_bulk_operation;
 use super::transfers::{self, Listing};
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::ListBulkOperations;
 use crate::storage::TransferKind;
 use crate::wire::decode::Decode;

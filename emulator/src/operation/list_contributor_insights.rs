@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::check;
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
 use crate::plan;
 use crate::request::ListContributorInsights;
 use crate::storage::{Stage, Table};

@@ -1,8 +1,8 @@
 //! [ListGlobalTables](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListGlobalTables.html).
 
 use super::check;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
 use crate::request::ListGlobalTables;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;

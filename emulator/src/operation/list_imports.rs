@@ -2,8 +2,8 @@
 
 use super::describe_import;
 use super::transfers::{self, Listing};
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::ListImports;
 use crate::storage::{TransferKind, TransferRequest};
 use crate::wire::decode::Decode;

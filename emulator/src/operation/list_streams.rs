@@ -1,8 +1,8 @@
 //! [ListStreams](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_ListStreams.html).
 
 use super::{check, streams};
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
 use crate::limits;
 use crate::request::ListStreams;
 use crate::wire::decode::Decode;

@@ -3,8 +3,8 @@
 use std::ops::Bound;
 
 use super::check;
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::Context;
 use crate::request::ListTables;
 use crate::value::Name;
 use crate::wire::decode::Decode;

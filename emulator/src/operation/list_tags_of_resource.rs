@@ -1,8 +1,8 @@
 //! [ListTagsOfResource](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTagsOfResource.html).
 
 use super::tags;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::ListTagsOfResource;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;

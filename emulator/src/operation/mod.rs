@@ -35,6 +35,7 @@ mod describe_table_replica_auto_scaling;
 mod describe_time_to_live;
 mod description;
 mod disable_kinesis_streaming_destination;
+mod drive;
 mod dump;
 mod enable_kinesis_streaming_destination;
 mod execute_statement;
@@ -92,8 +93,8 @@ mod update_time_to_live;
 
 pub use control::{Allowed, ControlRequest, answer as control_answer};
 
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::wire::control::Refusal;
 use crate::wire::encode::Writer;
 use crate::wire::envelope::Service;
@@ -126,13 +127,15 @@ pub struct Operation {
 macro_rules! operations {
     (@service) => { Service::DynamoDb };
     (@service $service:ident) => { Service::$service };
-    ($($name:literal $access:ident $action:literal => $module:ident $(of $service:ident)?,)*) => {
+    (@run $module:ident) => { $module::run };
+    (@run $module:ident staged) => { drive::drive::<$module::Operation> };
+    ($($name:literal $access:ident $action:literal => $module:ident $([$staged:ident])? $(of $service:ident)?,)*) => {
         &[$(Operation {
             service: operations!(@service $($service)?),
             name: $name,
             access: Access::$access,
             action: $action,
-            run: $module::run,
+            run: operations!(@run $module $($staged)?),
         },)*]
     };
 }
@@ -168,15 +171,15 @@ pub fn may_take_long(target: &[u8]) -> bool {
 /// assert!(OPERATIONS.iter().any(|operation| operation.name == "PutItem"));
 /// ```
 pub static OPERATIONS: &[Operation] = operations! {
-    "BatchExecuteStatement" Write "dynamodb:PartiQLSelect" => batch_execute_statement,
-    "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item,
-    "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item,
+    "BatchExecuteStatement" Write "dynamodb:PartiQLSelect" => batch_execute_statement [staged],
+    "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item [staged],
+    "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item [staged],
     "CancelBulkOperation" Control "dynamodb:CancelBulkOperation" => cancel_bulk_operation,
     "CreateBackup" Control "dynamodb:CreateBackup" => create_backup,
     "CreateGlobalTable" Control "dynamodb:CreateGlobalTable" => create_global_table,
     "CreateTable" Control "dynamodb:CreateTable" => create_table,
     "DeleteBackup" Control "dynamodb:DeleteBackup" => delete_backup,
-    "DeleteItem" Write "dynamodb:DeleteItem" => delete_item,
+    "DeleteItem" Write "dynamodb:DeleteItem" => delete_item [staged],
     "DeleteResourcePolicy" Control "dynamodb:DeleteResourcePolicy" => delete_resource_policy,
     "DeleteTable" Control "dynamodb:DeleteTable" => delete_table,
     "DescribeBackup" Control "dynamodb:DescribeBackup" => describe_backup,
@@ -196,10 +199,10 @@ pub static OPERATIONS: &[Operation] = operations! {
     "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
     "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
     "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
-    "ExecuteStatement" Write "dynamodb:PartiQLSelect" => execute_statement,
-    "ExecuteTransaction" Write "dynamodb:PartiQLSelect" => execute_transaction,
+    "ExecuteStatement" Write "dynamodb:PartiQLSelect" => execute_statement [staged],
+    "ExecuteTransaction" Write "dynamodb:PartiQLSelect" => execute_transaction [staged],
     "ExportTableToPointInTime" Control "dynamodb:ExportTableToPointInTime" => export_table_to_point_in_time,
-    "GetItem" Read "dynamodb:GetItem" => get_item,
+    "GetItem" Read "dynamodb:GetItem" => get_item [staged],
     "GetRecords" Read "dynamodb:GetRecords" => get_records of Streams,
     "GetResourcePolicy" Control "dynamodb:GetResourcePolicy" => get_resource_policy,
     "GetShardIterator" Read "dynamodb:GetShardIterator" => get_shard_iterator of Streams,
@@ -213,23 +216,23 @@ pub static OPERATIONS: &[Operation] = operations! {
     "ListStreams" Control "dynamodb:ListStreams" => list_streams of Streams,
     "ListTables" Control "dynamodb:ListTables" => list_tables,
     "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
-    "PutItem" Write "dynamodb:PutItem" => put_item,
+    "PutItem" Write "dynamodb:PutItem" => put_item [staged],
     "PutResourcePolicy" Control "dynamodb:PutResourcePolicy" => put_resource_policy,
-    "Query" Read "dynamodb:Query" => query,
+    "Query" Read "dynamodb:Query" => query [staged],
     "RestoreTableFromBackup" Control "dynamodb:RestoreTableFromBackup" => restore_table_from_backup,
     "RestoreTableToPointInTime" Control "dynamodb:RestoreTableToPointInTime" => restore_table_to_point_in_time,
-    "Scan" Read "dynamodb:Scan" => scan,
-    "SearchVectors" Read "dynamodb:SearchVectors" => search_vectors,
+    "Scan" Read "dynamodb:Scan" => scan [staged],
+    "SearchVectors" Read "dynamodb:SearchVectors" => search_vectors [staged],
     "StartBulkPutItems" Write "dynamodb:StartBulkPutItems" => start_bulk_put_items,
     "TagResource" Control "dynamodb:TagResource" => tag_resource,
-    "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items,
-    "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items,
+    "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items [staged],
+    "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items [staged],
     "UntagResource" Control "dynamodb:UntagResource" => untag_resource,
     "UpdateContinuousBackups" Control "dynamodb:UpdateContinuousBackups" => update_continuous_backups,
     "UpdateContributorInsights" Control "dynamodb:UpdateContributorInsights" => update_contributor_insights,
     "UpdateGlobalTable" Control "dynamodb:UpdateGlobalTable" => update_global_table,
     "UpdateGlobalTableSettings" Control "dynamodb:UpdateGlobalTableSettings" => update_global_table_settings,
-    "UpdateItem" Write "dynamodb:UpdateItem" => update_item,
+    "UpdateItem" Write "dynamodb:UpdateItem" => update_item [staged],
     "UpdateKinesisStreamingDestination" Control "dynamodb:UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
     "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
     "UpdateTableReplicaAutoScaling" Control "dynamodb:UpdateTableReplicaAutoScaling" => update_table_replica_auto_scaling,

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::arn::{self, Resource};
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
-use crate::execute::{Context, Target};
 use crate::plan;
+use crate::plan::Target;
 use crate::request::ResourcePolicy;
 use crate::storage::{Policy, Revision, Stage, TableSettings};
 

@@ -1,56 +1,87 @@
 //! [PutItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html).
 
 use super::check;
-use super::single_write::{self, ReturnMembers};
+use super::drive::Stages;
+use super::single_write::{self, CheckedWrite, ReturnMembers, WritePlan};
+use crate::change::Change;
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::Context;
-use crate::expression::Scope;
-use crate::plan::{self, WriteCondition};
+use crate::execute::{self, Verdicts};
+use crate::expression::{Cache, Scope};
+use crate::plan::{self, Access, WriteCondition};
 use crate::request::PutItem;
-use crate::wire::decode::Decode;
+use crate::value::SentItem;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let mut request = PutItem::decode(body)?;
-    let item = request.item.take();
-    let mut faults = Violations::new();
-    check::table_name(&mut faults, request.table_name.as_ref())?;
-    if item.is_none() {
-        faults.missing("item");
-    }
-    let asked = ReturnMembers {
-        capacity: request.return_consumed_capacity.as_ref(),
-        values: request.return_values.as_ref(),
-        metrics: request.return_item_collection_metrics.as_ref(),
-        on_failure: request.return_values_on_condition_check_failure.as_ref(),
-    };
-    let wanted = asked.check(&mut faults);
-    faults.finish()?;
-    single_write::check_kinds(
-        request.condition_expression.is_some(),
-        request.expected.is_some(),
-        request.conditional_operator.is_some(),
-        &request.substitutions,
-    )?;
-    let sent = item.unwrap_or_default();
-    let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
-        .map_err(ApiError::enveloped)?;
-    let cache = context.engine.expressions();
-    let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
-    let condition =
-        single_write::condition(&mut scope, request.condition_expression.as_ref()).map_err(ApiError::enveloped)?;
-    let returns_old = single_write::old_or_nothing(request.return_values.as_ref())?;
-    plan::check_item_size(&sent.item)?;
-    scope.check_all_used().map_err(ApiError::enveloped)?;
-    let target = single_write::table(context, request.table_name.as_ref())?;
-    let guard = WriteCondition {
-        condition: condition.or(expected),
-        show_item: wanted.show_item,
-    };
-    let write = plan::put(target, &sent, guard)?;
-    single_write::run(context, &write, wanted, out, |change, answer| {
-        if let Some(old) = change.old.as_ref().filter(|_| returns_old) {
-            answer.item("Attributes", old);
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = PutItem;
+    type Checked<'r> = CheckedWrite<'r, &'r SentItem>;
+    type Plan<'r> = WritePlan<'r>;
+    type Outcome = Change;
+
+    fn check<'r>(request: &'r mut PutItem, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let request = &*request;
+        let mut faults = Violations::new();
+        check::table_name(&mut faults, request.table_name.as_ref())?;
+        if request.item.is_none() {
+            faults.missing("item");
         }
-    })
+        let members = ReturnMembers {
+            capacity: request.return_consumed_capacity.as_ref(),
+            values: request.return_values.as_ref(),
+            metrics: request.return_item_collection_metrics.as_ref(),
+            on_failure: request.return_values_on_condition_check_failure.as_ref(),
+        };
+        let mut returns = members.check(&mut faults);
+        faults.finish()?;
+        let Some(sent) = &request.item else {
+            return Err(ApiError::internal());
+        };
+        single_write::check_kinds(
+            request.condition_expression.is_some(),
+            request.expected.is_some(),
+            request.conditional_operator.is_some(),
+            &request.substitutions,
+        )?;
+        let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
+            .map_err(ApiError::enveloped)?;
+        let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
+        let condition =
+            single_write::condition(&mut scope, request.condition_expression.as_ref()).map_err(ApiError::enveloped)?;
+        returns.values = single_write::old_or_nothing(request.return_values.as_ref())?;
+        plan::check_item_size(&sent.item)?;
+        scope.check_all_used().map_err(ApiError::enveloped)?;
+        Ok(CheckedWrite {
+            table: check::text(request.table_name.as_ref()),
+            condition: WriteCondition {
+                condition: condition.or(expected),
+                show_item: returns.show_item,
+            },
+            returns,
+            action: sent,
+        })
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<WritePlan<'r>, ApiError> {
+        let target = plan::table(context, checked.table)?;
+        let write = plan::put(target, checked.action, checked.condition)?;
+        Ok(WritePlan {
+            write,
+            returns: checked.returns,
+        })
+    }
+
+    fn access(plan: &WritePlan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(plan.access());
+    }
+
+    fn execute(context: &Context<'_>, plan: &WritePlan<'_>, _: Verdicts) -> Result<Change, ApiError> {
+        execute::write(context, &plan.write)
+    }
+
+    fn encode(plan: &WritePlan<'_>, change: Change, out: &mut Writer) {
+        single_write::encode(plan, &change, out);
+    }
 }

@@ -1,8 +1,8 @@
 //! [PutResourcePolicy](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html).
 
 use super::policies;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::ResourcePolicy;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;

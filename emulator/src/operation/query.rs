@@ -1,37 +1,143 @@
 //! [Query](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
 
+use smallvec::{SmallVec, smallvec};
+
 use super::check;
-use super::reading::{self, PageRead};
+use super::drive::Stages;
+use super::reading::{self, PagePlan};
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
-use crate::expression::{Condition, ExpressionKind, KeyCondition, Projection, Scope, legacy};
-use crate::plan::{self, Target};
+use crate::execute::{self, PageResult, Verdicts};
+use crate::expression::{Cache, Condition, ExpressionKind, KeyCondition, Projection, Scope, legacy};
+use crate::plan::{self, Access, PageRange, PageRead, Select, Target};
 use crate::request::Query;
 use crate::schema::{Definition, Index, KeySchema};
 use crate::value::{AttributeValue, Text};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = Query::decode(body)?;
-    let report = check_members(&request)?;
-    let (legacy_filter, legacy_projection) = check_kinds(&request)?;
-    // An unknown ConditionalOperator is found before an unknown Select.
-    let mut faults = Violations::new();
-    let select = reading::known_select(&mut faults, request.select.as_ref());
-    faults.finish()?;
-    let cache = context.engine.expressions();
-    let mut scope = Scope::new(&request.substitutions, cache)?;
-    check_not_empty(&request)?;
-    let filter = match &request.filter_expression {
-        Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
-        None => legacy_filter,
-    };
-    let on_index = request.index_name.is_some();
-    let projects = request.attributes_to_get.is_some();
-    reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)
-        .map_err(ApiError::enveloped)?;
-    let keys = match (&request.key_condition_expression, &request.key_conditions) {
+pub struct Operation;
+
+pub struct Checked<'r> {
+    request: &'r Query,
+    scope: Scope<'r>,
+    keys: KeyCondition<'r>,
+    filter: Option<Condition<'r>>,
+    legacy_projection: Option<Projection<'r>>,
+    select: Option<Select>,
+    report: check::Report,
+}
+
+impl Stages for Operation {
+    type Request = Query;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = PagePlan<'r>;
+    type Outcome = PageResult;
+
+    fn check<'r>(request: &'r mut Query, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let request = &*request;
+        let report = check_members(request)?;
+        let (legacy_filter, legacy_projection) = check_kinds(request)?;
+        // An unknown ConditionalOperator is found before an unknown Select.
+        let mut faults = Violations::new();
+        let select = reading::known_select(&mut faults, request.select.as_ref());
+        faults.finish()?;
+        let mut scope = Scope::new(&request.substitutions, cache)?;
+        check_not_empty(request)?;
+        let filter = match &request.filter_expression {
+            Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
+            None => legacy_filter,
+        };
+        let on_index = request.index_name.is_some();
+        let projects = request.attributes_to_get.is_some();
+        reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)
+            .map_err(ApiError::enveloped)?;
+        let keys = key_condition(request, &mut scope)?;
+        // A table's own key has two attributes at most; how many an index has, only its schema tells.
+        if !on_index && keys.clauses.len() > 2 {
+            return Err(ApiError::too_many_conditions(keys.clauses.len(), 2));
+        }
+        Ok(Checked {
+            request,
+            scope,
+            keys,
+            filter,
+            legacy_projection,
+            select,
+            report,
+        })
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<PagePlan<'r>, ApiError> {
+        let Checked {
+            request,
+            mut scope,
+            keys,
+            filter,
+            legacy_projection,
+            select,
+            report,
+        } = checked;
+        let target = plan::table(context, check::text(request.table_name.as_ref()))?;
+        let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
+        let consistent = request.consistent_read.unwrap_or(false);
+        reading::check_index(index, consistent, select)?;
+        let schema = index.map_or(&target.definition().key, |index| &index.key);
+        let start = request.exclusive_start_key.as_ref();
+        let start = reading::start_key(&target, index, start, ApiError::start_key_invalid)?;
+        let selection = plan::key_selection(schema, &keys)?;
+        if let (Some(start), Some(attributes)) = (&start, &request.exclusive_start_key) {
+            plan::check_start(index, schema, &selection, start, attributes)?;
+        }
+        let forward = request.scan_index_forward.unwrap_or(true);
+        check_filter(&target, index, filter.as_ref(), request.query_filter.is_some())?;
+        let projection = match &request.projection_expression {
+            Some(text) => Some(scope.projection(text)?),
+            None => legacy_projection,
+        };
+        if let (Some(index), Some(projection)) = (index, &projection) {
+            plan::check_projected(target.definition(), index, projection)?;
+        }
+        scope.check_all_used()?;
+        let range = PageRange {
+            keys: match start {
+                Some(key) => selection.range.starting_after(key, forward),
+                None => selection.range,
+            },
+            partition: partition(schema, &keys),
+        };
+        // A partition of a table without a sort key has one item: no page of it is cut.
+        let one_item = index.is_none() && schema.range.is_empty();
+        let read = PageRead {
+            source,
+            ranges: smallvec![range],
+            key_attributes: keys.clauses.len(),
+            forward,
+            limit: request.limit.filter(|_| !one_item),
+            consistent,
+            filter,
+            projection,
+            select,
+            is_statement: false,
+            target,
+        };
+        Ok(PagePlan { read, report })
+    }
+
+    fn access(plan: &PagePlan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        plan.access(each);
+    }
+
+    fn execute(context: &Context<'_>, plan: &PagePlan<'_>, _: Verdicts) -> Result<PageResult, ApiError> {
+        execute::page(context, &plan.read)
+    }
+
+    fn encode(plan: &PagePlan<'_>, result: PageResult, out: &mut Writer) {
+        reading::encode(plan, &result, out);
+    }
+}
+
+fn key_condition<'r>(request: &'r Query, scope: &mut Scope<'r>) -> Result<KeyCondition<'r>, ApiError> {
+    match (&request.key_condition_expression, &request.key_conditions) {
         (Some(text), _) => {
             let keys = scope.key_condition_and_shape(text)?;
             if keys.is_err() {
@@ -41,61 +147,13 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
                 }
                 scope.check_all_used()?;
             }
-            keys?
+            keys
         }
-        (None, Some(conditions)) => legacy::key_conditions(conditions)?,
-        (None, None) => {
-            return Err(ApiError::validation(
-                "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
-            ));
-        }
-    };
-    // A table's own key has two attributes at most; how many an index has, only its schema tells.
-    if !on_index && keys.clauses.len() > 2 {
-        return Err(ApiError::too_many_conditions(keys.clauses.len(), 2));
+        (None, Some(conditions)) => legacy::key_conditions(conditions),
+        (None, None) => Err(ApiError::validation(
+            "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
+        )),
     }
-    let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
-    let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
-    let consistent = request.consistent_read.unwrap_or(false);
-    reading::check_index(index, consistent, select)?;
-    let schema = index.map_or(&target.definition().key, |index| &index.key);
-    let start = request.exclusive_start_key.as_ref();
-    let start = reading::start_key(&target, index, start, ApiError::start_key_invalid)?;
-    let selection = plan::key_selection(schema, &keys)?;
-    if let (Some(start), Some(attributes)) = (&start, &request.exclusive_start_key) {
-        plan::check_start(index, schema, &selection, start, attributes)?;
-    }
-    let forward = request.scan_index_forward.unwrap_or(true);
-    check_filter(&target, index, filter.as_ref(), request.query_filter.is_some())?;
-    let projection = match &request.projection_expression {
-        Some(text) => Some(scope.projection(text)?),
-        None => legacy_projection,
-    };
-    if let (Some(index), Some(projection)) = (index, &projection) {
-        plan::check_projected(target.definition(), index, projection)?;
-    }
-    scope.check_all_used()?;
-    let range = match start {
-        Some(key) => selection.range.starting_after(key, forward),
-        None => selection.range,
-    };
-    // A partition of a table without a sort key has one item: no page of it is cut.
-    let one_item = index.is_none() && schema.range.is_empty();
-    PageRead {
-        target: &target,
-        source,
-        index,
-        range,
-        forward,
-        limit: request.limit.filter(|_| !one_item),
-        consistent,
-        filter,
-        projection,
-        select,
-        report,
-        partition: partition(schema, &keys),
-    }
-    .run(context, out)
 }
 
 /// The framework's checks: an empty table name is reported with the faults of numbers, and before those of other words.
@@ -202,9 +260,12 @@ pub(super) fn check_filter_keys(
     Ok(())
 }
 
-/// The value of the partition key that is queried.
-fn partition<'v>(schema: &KeySchema, keys: &KeyCondition<'v>) -> Option<&'v AttributeValue> {
-    let hash = schema.hash.first()?;
-    let clause = keys.clauses.iter().find(|clause| clause.name == hash.name)?;
-    clause.operator.values().next()
+/// The values of the partition key attributes that are queried.
+fn partition<'v>(schema: &KeySchema, keys: &KeyCondition<'v>) -> SmallVec<[&'v AttributeValue; 1]> {
+    let clause = |name: &str| keys.clauses.iter().find(|clause| clause.name == name);
+    let values = schema
+        .hash
+        .iter()
+        .map_while(|attribute| clause(&attribute.name)?.operator.values().next());
+    values.collect()
 }

@@ -2,16 +2,14 @@
 
 use super::check::{self, Report, words};
 use super::output;
-use crate::capacity::{Consumed, units};
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context, Entry, Source};
+use crate::execute::PageResult;
 use crate::expression::{Cache, Condition, Path, Projection, Scope, legacy};
 use crate::key::{self, Key};
-use crate::plan::{self, Target};
+use crate::plan::{self, Access, ItemAccess, ItemRequest, PageRead, Select, Target};
 use crate::request::{LegacyCondition, Substitutions};
 use crate::schema::{Definition, Index, Projection as IndexProjection};
-use crate::storage::{KeyRange, Page, PageLimit, Walk};
-use crate::value::{AttributeValue, Item, Map, Name, Text};
+use crate::value::{Item, Map, Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -65,16 +63,6 @@ pub fn item(answer: &mut Object<'_>, name: &'static str, item: &Item, projection
         None => answer.item(name, item),
         Some(projection) => answer.map(name, &projection.apply_to(item)),
     }
-}
-
-/// `Select`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the API's own words
-pub enum Select {
-    AllAttributes,
-    AllProjectedAttributes,
-    SpecificAttributes,
-    Count,
 }
 
 /// `Select`, which must be a word it knows.
@@ -177,196 +165,55 @@ pub fn start_key(
     empty.map_or(Ok(Some(found)), Err)
 }
 
-/// A page to be read, planned.
-pub struct PageRead<'t, 'r> {
-    /// The table.
-    pub target: &'t Target,
-    /// Where it is read.
-    pub source: Source,
-    /// The index, if one is read.
-    pub index: Option<&'t Index>,
-    /// Which keys.
-    pub range: KeyRange,
-    /// In which order.
-    pub forward: bool,
-    /// `Limit`.
-    pub limit: Option<i64>,
-    /// Whether it is a consistent read, and costs as one.
-    pub consistent: bool,
-    /// What stays.
-    pub filter: Option<Condition<'r>>,
-    /// What of it.
-    pub projection: Option<Projection<'r>>,
-    /// `Select`.
-    pub select: Option<Select>,
+/// The page that a Query or Scan reads, and what it reports.
+pub struct PagePlan<'r> {
+    /// The read.
+    pub read: PageRead<'r>,
     /// `ReturnConsumedCapacity`.
     pub report: Report,
-    /// The value of the partition key, if one is read.
-    pub partition: Option<&'r AttributeValue>,
 }
 
-impl PageRead<'_, '_> {
-    /// Whether a local index is asked for what it does not project, so that the items are fetched from the table.
-    fn fetches(&self) -> bool {
-        let Some(index) = self.index.filter(|index| index.local) else {
-            return false;
-        };
-        if index.projection == IndexProjection::All {
-            return false;
-        }
-        let table = &self.target.definition().key;
-        match &self.projection {
-            Some(projection) => projection.top_level_names().any(|name| !index.projects(name, table)),
-            None => self.select == Some(Select::AllAttributes),
+impl PagePlan<'_> {
+    /// Hands over what the request does.
+    pub fn access(&self, each: &mut dyn FnMut(Access<'_, '_>)) {
+        for range in &self.read.ranges {
+            each(Access::Items(ItemAccess {
+                statement: self.read.is_statement,
+                return_consumed_capacity: self.report.name(),
+                ..ItemRequest::Page(&self.read, range).into()
+            }));
         }
     }
+}
 
-    /// The page as the fault rules see it, and as it is paid for.
-    fn entry(&self) -> Entry<'_> {
-        Entry {
-            table: &self.target.table,
-            shape: &self.target.shape,
-            index: self.index.map(|index| index.name.as_str()),
-            partition: self.partition,
-            writes: false,
-        }
+/// Appends the answer of a Query or Scan.
+pub fn encode(plan: &PagePlan<'_>, result: &PageResult, out: &mut Writer) {
+    let PagePlan { read, report } = plan;
+    let counts_only = read.select == Some(Select::Count);
+    // The items' JSON is a little longer than their size.
+    if !counts_only && read.projection.is_none() {
+        out.reserve(result.bytes + result.bytes / 4 + 256);
     }
-
-    /// Reads the page and appends the answer.
-    pub fn run(self, context: &Context<'_>, out: &mut Writer) -> Result<(), ApiError> {
-        let limit = PageLimit::new(self.limit.and_then(|limit| usize::try_from(limit).ok()));
-        let table_key = &self.target.definition().key;
-        let fetch = self.fetches().then_some(table_key);
-        let walk = Walk {
-            range: &self.range,
-            forward: self.forward,
-            limit,
-            fetch,
-        };
-        let page = page(
-            context,
-            &self.entry(),
-            self.target,
-            (self.source, self.index),
-            &walk,
-            self.consistent,
-        )?;
-        let last = page.items.last().filter(|_| page.cut).cloned();
-        let consumed = (self.report != Report::None).then(|| {
-            consumed(
-                &self.target.asked_name(),
-                self.index,
-                self.consistent,
-                page.bytes,
-                &page.bases,
-            )
-        });
-        let scanned = page.items.len();
-        let bytes = page.bytes;
-        let shown = if fetch.is_some() { page.bases } else { page.items };
-        // The items' JSON is a little longer than their size.
-        if self.select != Some(Select::Count) && self.projection.is_none() {
-            out.reserve(bytes + bytes / 4 + 256);
-        }
-        let mut answer = Object::open(out);
-        let mut count = 0;
-        if self.select == Some(Select::Count) {
-            count = shown.iter().filter(|item| self.keeps(item)).count();
-        } else {
-            let mut items = answer.list("Items");
-            for item in shown.iter().filter(|item| self.keeps(item)) {
-                count += 1;
-                match &self.projection {
-                    None => items.item(item),
-                    Some(projection) => items.map(&projection.apply_to(item)),
-                }
+    let mut answer = Object::open(out);
+    if !counts_only {
+        let mut items = answer.list("Items");
+        for item in &result.items {
+            match &read.projection {
+                None => items.item(item),
+                Some(projection) => items.map(&projection.apply_to(item)),
             }
-            items.close();
         }
-        context.tell(|draft| draft.answer_of_range(&self.target.table.name, count as u64));
-        answer.integer("Count", count as i64);
-        answer.integer("ScannedCount", scanned as i64);
-        if let Some(last) = last {
-            answer.map("LastEvaluatedKey", &key::key_attributes(&last, table_key, self.index));
-        }
-        if let Some(consumed) = consumed.filter(|_| self.report != Report::None) {
-            output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, self.report);
-        }
-        answer.close();
-        Ok(())
+        items.close();
     }
-
-    fn keeps(&self, item: &Item) -> bool {
-        self.filter.as_ref().is_none_or(|filter| filter.matches_item(item))
+    answer.integer("Count", result.items.len() as i64);
+    answer.integer("ScannedCount", result.scanned as i64);
+    if let Some((_, last)) = &result.next {
+        let key = key::key_attributes(last, &read.target.definition().key, read.index());
+        answer.map("LastEvaluatedKey", &key);
     }
-}
-
-/// Reads a page under the fault rules and, where capacity is enforced, if there is some, and pays for it afterwards.
-pub fn page(
-    context: &Context<'_>,
-    entry: &Entry<'_>,
-    target: &Target,
-    (source, index): (Source, Option<&Index>),
-    walk: &Walk<'_>,
-    consistent: bool,
-) -> Result<Page, ApiError> {
-    let page = paid_page(context, entry, target, (source, index), walk, consistent);
-    let cost = |page: &Page| consumed(&target.table.name, index, consistent, page.bytes, &page.bases);
-    context.tell_page(entry, page.as_ref().map(|page| (page, || cost(page))));
-    page
-}
-
-fn paid_page(
-    context: &Context<'_>,
-    entry: &Entry<'_>,
-    target: &Target,
-    (source, index): (Source, Option<&Index>),
-    walk: &Walk<'_>,
-    consistent: bool,
-) -> Result<Page, ApiError> {
-    context.judge(entry)?;
-    if !target.table.capacity.is_counted() {
-        return Ok(execute::page(context, target, source, walk, consistent));
+    if *report != Report::None {
+        let consumed = result.cost.consumed(read, &read.target.asked_name());
+        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
     }
-    // A local index lives on the table's capacity.
-    let global = index.filter(|index| !index.local);
-    let name = global.map(|index| index.name.as_str());
-    execute::admit_page(context, &target.table, name, walk.range.tokens().0)?;
-    let page = execute::page(context, target, source, walk, consistent);
-    let last = page.items.last().filter(|_| page.cut);
-    let consumed = consumed(&target.table.name, index, consistent, page.bytes, &page.bases);
-    execute::spend_page(
-        context,
-        entry,
-        walked(target.definition(), global, walk.range, last),
-        &consumed,
-    );
-    Ok(page)
-}
-
-/// The tokens that a page has touched: those of its range, or those up to its last item.
-fn walked(definition: &Definition, global: Option<&Index>, range: &KeyRange, last: Option<&Item>) -> (u64, u64) {
-    let token = last.and_then(|item| {
-        let base = Key::read(&definition.key, item)?;
-        match global {
-            None => Some(base.token),
-            Some(index) => Key::of_entry(index, item, &base).map(|key| key.token),
-        }
-    });
-    (range.tokens().0, token.unwrap_or(range.last_token()))
-}
-
-/// What a page of so many bytes cost, with what was fetched from the table for a local index.
-pub fn consumed(table: &Name, index: Option<&Index>, consistent: bool, bytes: usize, fetched: &[Item]) -> Consumed {
-    let mut consumed = Consumed::new(table.clone());
-    let units = units::read(bytes, consistent);
-    match index {
-        None => consumed.table = units,
-        Some(index) if index.local => {
-            consumed.add_local(index.name.clone(), units);
-            consumed.table = fetched.iter().map(|item| units::read(item.size(), consistent)).sum();
-        }
-        Some(index) => consumed.add_global(index.name.clone(), units),
-    }
-    consumed
+    answer.close();
 }

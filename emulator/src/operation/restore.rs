@@ -7,8 +7,8 @@ use super::create_table::quota::Of;
 use super::create_table::{self, Extras, definition, shape, vector};
 use super::description::{self, TableView};
 use super::{check, one_of};
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::Context;
 use crate::limits;
 use crate::request::{
     KeySchemaElement, Overrides, Projection as ProjectionRequest, SecondaryIndex, VectorIndex as VectorIndexRequest,

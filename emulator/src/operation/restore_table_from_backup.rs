@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{arn, backups, restore};
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::Context;
 use crate::request::RestoreTableFromBackup;
 use crate::storage::{Backup, Restored};
 use crate::wire::decode::Decode;

@@ -2,8 +2,9 @@
 
 use super::{arn, backups, check, restore, streams};
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::request::RestoreTableToPointInTime;
 use crate::storage::{Recovery, Restored};
 use crate::wire::decode::Decode;

@@ -1,81 +1,137 @@
 //! [Scan](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html).
 
+use smallvec::{SmallVec, smallvec};
+
 use super::check::{self, Report, words};
-use super::reading::{self, PageRead, Select};
+use super::drive::Stages;
+use super::reading::{self, PagePlan};
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
-use crate::expression::{Condition, ExpressionKind, Projection, Scope, legacy};
-use crate::plan;
+use crate::execute::{self, PageResult, Verdicts};
+use crate::expression::{Cache, Condition, ExpressionKind, Projection, Scope, legacy};
+use crate::plan::{self, Access, PageRange, PageRead, Select};
 use crate::request::Scan;
 use crate::storage::{KeyRange, Segment};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = Scan::decode(body)?;
-    let (report, select) = check_members(&request)?;
-    let (legacy_filter, legacy_projection) = check_kinds(&request)?;
-    let cache = context.engine.expressions();
-    let mut scope = Scope::new(&request.substitutions, cache)?;
-    for (text, kind) in [
-        (&request.filter_expression, ExpressionKind::Filter),
-        (&request.projection_expression, ExpressionKind::Projection),
-    ] {
-        if text.as_deref() == Some("") {
-            Scope::check_not_empty(kind, "")?;
+pub struct Operation;
+
+pub struct Checked<'r> {
+    request: &'r Scan,
+    scope: Scope<'r>,
+    filter: Option<Condition<'r>>,
+    legacy_projection: Option<Projection<'r>>,
+    segment: Segment,
+    select: Option<Select>,
+    report: Report,
+}
+
+impl Stages for Operation {
+    type Request = Scan;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = PagePlan<'r>;
+    type Outcome = PageResult;
+
+    fn check<'r>(request: &'r mut Scan, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let request = &*request;
+        let (report, select) = check_members(request)?;
+        let (legacy_filter, legacy_projection) = check_kinds(request)?;
+        let mut scope = Scope::new(&request.substitutions, cache)?;
+        for (text, kind) in [
+            (&request.filter_expression, ExpressionKind::Filter),
+            (&request.projection_expression, ExpressionKind::Projection),
+        ] {
+            if text.as_deref() == Some("") {
+                Scope::check_not_empty(kind, "")?;
+            }
         }
+        let filter = match &request.filter_expression {
+            Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
+            None => legacy_filter,
+        };
+        let on_index = request.index_name.is_some();
+        let projects = request.attributes_to_get.is_some();
+        reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)?;
+        Ok(Checked {
+            request,
+            scope,
+            filter,
+            legacy_projection,
+            segment: segment(request)?,
+            select,
+            report,
+        })
     }
-    let filter = match &request.filter_expression {
-        Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
-        None => legacy_filter,
-    };
-    let on_index = request.index_name.is_some();
-    let projects = request.attributes_to_get.is_some();
-    reading::check_select(select, request.projection_expression.as_ref(), projects, on_index)?;
-    let segment = segment(&request)?;
-    let target = plan::table(context, request.table_name.as_deref().unwrap_or_default())?;
-    let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
-    let consistent = request.consistent_read.unwrap_or(false);
-    reading::check_index(index, consistent, select)?;
-    let mut range = KeyRange::of_segment(segment);
-    let start = request.exclusive_start_key.as_ref();
-    if let Some(key) = reading::start_key(&target, index, start, ApiError::scan_start_key_invalid)? {
-        if !range.contains(&key) {
-            return Err(ApiError::validation(format!(
-                "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: {} Segment: {}",
-                segment.total, segment.at
-            )));
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<PagePlan<'r>, ApiError> {
+        let Checked {
+            request,
+            mut scope,
+            filter,
+            legacy_projection,
+            segment,
+            select,
+            report,
+        } = checked;
+        let target = plan::table(context, check::text(request.table_name.as_ref()))?;
+        let (source, index) = plan::source(context, &target, request.index_name.as_deref())?;
+        let consistent = request.consistent_read.unwrap_or(false);
+        reading::check_index(index, consistent, select)?;
+        let mut keys = KeyRange::of_segment(segment);
+        let start = request.exclusive_start_key.as_ref();
+        if let Some(key) = reading::start_key(&target, index, start, ApiError::scan_start_key_invalid)? {
+            if !keys.contains(&key) {
+                return Err(ApiError::validation(format!(
+                    "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: {} Segment: {}",
+                    segment.total, segment.at
+                )));
+            }
+            keys = keys.starting_after(key, true);
         }
-        range = range.starting_after(key, true);
+        if let Some(filter) = &filter {
+            let mut paths = filter.paths();
+            paths.try_for_each(|path| reading::check_below_keys(target.definition(), index, path))?;
+        }
+        let projection = match &request.projection_expression {
+            Some(text) => Some(scope.projection(text)?),
+            None => legacy_projection,
+        };
+        if let (Some(index), Some(projection)) = (index, &projection) {
+            plan::check_projected(target.definition(), index, projection)?;
+        }
+        scope.check_all_used()?;
+        let range = PageRange {
+            keys,
+            partition: SmallVec::new(),
+        };
+        let read = PageRead {
+            source,
+            ranges: smallvec![range],
+            key_attributes: 0,
+            forward: true,
+            limit: request.limit,
+            consistent,
+            filter,
+            projection,
+            select,
+            is_statement: false,
+            target,
+        };
+        Ok(PagePlan { read, report })
     }
-    if let Some(filter) = &filter {
-        let mut paths = filter.paths();
-        paths.try_for_each(|path| reading::check_below_keys(target.definition(), index, path))?;
+
+    fn access(plan: &PagePlan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        plan.access(each);
     }
-    let projection = match &request.projection_expression {
-        Some(text) => Some(scope.projection(text)?),
-        None => legacy_projection,
-    };
-    if let (Some(index), Some(projection)) = (index, &projection) {
-        plan::check_projected(target.definition(), index, projection)?;
+
+    fn execute(context: &Context<'_>, plan: &PagePlan<'_>, _: Verdicts) -> Result<PageResult, ApiError> {
+        execute::page(context, &plan.read)
     }
-    scope.check_all_used()?;
-    out.order_number_sets_by_hash();
-    PageRead {
-        target: &target,
-        source,
-        index,
-        range,
-        forward: true,
-        limit: request.limit,
-        consistent,
-        filter,
-        projection,
-        select,
-        report,
-        partition: None,
+
+    fn encode(plan: &PagePlan<'_>, result: PageResult, out: &mut Writer) {
+        out.order_number_sets_by_hash();
+        reading::encode(plan, &result, out);
     }
-    .run(context, out)
 }
 
 /// The framework's checks, all faults at once: us-east-1 has not moved Scan to the newer layer (October 2026).

@@ -1,82 +1,119 @@
 //! [SearchVectors](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SearchVectors.html).
 
 use super::check::{self, Report};
+use super::drive::Stages;
 use crate::capacity::units;
 use crate::change::vector::{self, Entry as VectorEntry};
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context, Entry, Found, Search};
-use crate::expression::{ExpressionKind, Projection, Scope, SearchCondition};
+use crate::execute::{self, Found, Verdicts};
+use crate::expression::{Cache, ExpressionKind, Projection, Scope, SearchCondition};
 use crate::key::{self, Key};
 use crate::limits;
-use crate::plan;
+use crate::plan::{self, Access, ItemRequest, VectorSearch};
 use crate::request::SearchVectors;
 use crate::schema::{SearchAttribute, VectorIndex};
 use crate::storage::{KeyRange, Segment};
 use crate::value::{AttributeValue, Map};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = SearchVectors::decode(body)?;
-    let report = check_members(&request)?;
-    let vector: Option<Vec<f32>> = request.search_vector.iter().copied().collect();
-    let vector = vector.ok_or_else(|| {
-        ApiError::validation(
-            "Search vector contains invalid values. All values in the search vector must be a 32-bit floating-point number attribute",
-        )
-    })?;
-    check_kinds(&request)?;
-    let mut scope = Scope::new(&request.substitutions, context.engine.expressions())?;
-    if let Some(text) = &request.projection_expression {
-        Scope::check_not_empty(ExpressionKind::Projection, text)?;
+pub struct Operation;
+
+pub struct Checked<'r> {
+    request: &'r SearchVectors,
+    vector: Vec<f32>,
+    condition: Option<SearchCondition<'r>>,
+    projection: Option<Projection<'r>>,
+    report: Report,
+}
+
+pub struct Plan<'r> {
+    search: VectorSearch<'r>,
+    report: Report,
+}
+
+impl Stages for Operation {
+    type Request = SearchVectors;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Vec<Found>;
+
+    fn check<'r>(request: &'r mut SearchVectors, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let request = &*request;
+        let report = check_members(request)?;
+        let vector: Option<Vec<f32>> = request.search_vector.iter().copied().collect();
+        let vector = vector.ok_or_else(|| {
+            ApiError::validation(
+                "Search vector contains invalid values. All values in the search vector must be a 32-bit floating-point number attribute",
+            )
+        })?;
+        check_kinds(request)?;
+        let mut scope = Scope::new(&request.substitutions, cache)?;
+        if let Some(text) = &request.projection_expression {
+            Scope::check_not_empty(ExpressionKind::Projection, text)?;
+        }
+        let condition = match &request.search_condition_expression {
+            Some(text) => Some(scope.search_condition(text)?),
+            None => None,
+        };
+        let projection = match &request.projection_expression {
+            Some(text) => Some(scope.projection(text)?),
+            None => None,
+        };
+        scope.check_all_used()?;
+        Ok(Checked {
+            request,
+            vector,
+            condition,
+            projection,
+            report,
+        })
     }
-    let condition = match &request.search_condition_expression {
-        Some(text) => Some(scope.search_condition(text)?),
-        None => None,
-    };
-    let projection = match &request.projection_expression {
-        Some(text) => Some(scope.projection(text)?),
-        None => None,
-    };
-    scope.check_all_used()?;
-    let target = plan::table(context, &request.table_name)?;
-    let (at, index) = plan::vector_index(context, &target, &request.index_name)?;
-    if vector.len() != index.dimensions {
-        return Err(ApiError::validation(format!(
-            "Input search vector dimension {} does not match vector index dimension {}",
-            vector.len(),
-            index.dimensions
-        )));
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+        let Checked {
+            request,
+            vector,
+            condition,
+            projection,
+            report,
+        } = checked;
+        let target = plan::table(context, &request.table_name)?;
+        let (at, index) = plan::vector_index(context, &target, &request.index_name)?;
+        if vector.len() != index.dimensions {
+            return Err(ApiError::validation(format!(
+                "Input search vector dimension {} does not match vector index dimension {}",
+                vector.len(),
+                index.dimensions
+            )));
+        }
+        let partition = check_condition(index, condition.as_ref())?;
+        let search = VectorSearch {
+            at,
+            range: range(index.hash().zip(partition)),
+            vector,
+            most: request.top_k.max(0) as usize,
+            condition,
+            partition,
+            projection,
+            target,
+        };
+        Ok(Plan { search, report })
     }
-    let partition = check_condition(index, condition.as_ref())?;
-    let entry = Entry {
-        table: &target.table,
-        shape: &target.shape,
-        index: Some(&index.name),
-        partition,
-        writes: false,
-    };
-    context
-        .judge(&entry)
-        .inspect_err(|error| context.tell_search(&entry, Err(error)))?;
-    let search = Search {
-        at,
-        index,
-        range: range(index.hash().zip(partition)),
-        vector: &vector,
-        most: request.top_k.max(0) as usize,
-    };
-    let keeps = |entry: &VectorEntry| {
-        condition
-            .as_ref()
-            .is_none_or(|condition| condition.matches(entry.item()))
-    };
-    let mut found = execute::search(context, &target, &search, keeps);
-    found.truncate(within_one_answer(&found));
-    context.tell_search(&entry, Ok(found.len()));
-    write(out, index, &found, projection.as_ref(), report);
-    Ok(())
+
+    fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Items(ItemRequest::Search(&plan.search).into()));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Verdicts) -> Result<Vec<Found>, ApiError> {
+        Ok(execute::search(context, &plan.search))
+    }
+
+    fn encode(plan: &Plan<'_>, found: Vec<Found>, out: &mut Writer) {
+        let search = &plan.search;
+        write(out, search.index(), &found, search.projection.as_ref(), plan.report);
+    }
 }
 
 fn check_members(request: &SearchVectors) -> Result<Report, ApiError> {
@@ -173,16 +210,6 @@ fn range(partition: Option<(&SearchAttribute, &AttributeValue)>) -> KeyRange {
     let Key { token, bytes } = vector::partition(hash, value);
     let upper = key::after_prefix(&bytes);
     KeyRange::of_token(token, bytes, upper)
-}
-
-/// How many of the results one answer can hold.
-fn within_one_answer(found: &[Found]) -> usize {
-    let mut size = 0;
-    let fits = |found: &&Found| {
-        size += found.entry.item().size();
-        size <= limits::SEARCH_SIZE
-    };
-    found.iter().take_while(fits).count()
 }
 
 fn write(out: &mut Writer, index: &VectorIndex, found: &[Found], projection: Option<&Projection<'_>>, report: Report) {

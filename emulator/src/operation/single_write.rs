@@ -4,26 +4,58 @@ use super::check::{self, Report, ReturnValues};
 use super::output::{self, Collection};
 use crate::change::Change;
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Context, Write};
 use crate::expression::{Condition, ExpressionKind, Scope, legacy};
-use crate::plan::Target;
+use crate::plan::{Access, Action, ItemAccess, Write, WriteCondition};
 use crate::request::{Expected, Substitutions};
 use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// What a write was asked to say afterwards.
+/// What a write returns.
 #[derive(Clone, Copy)]
 pub struct ReturnOptions {
     /// `ReturnConsumedCapacity`.
     pub report: Report,
+    /// `ReturnValues`.
+    pub values: ReturnValues,
     /// `ReturnItemCollectionMetrics`.
     pub metrics: bool,
     /// `ReturnValuesOnConditionCheckFailure`.
     pub show_item: bool,
 }
 
-/// The members that ask for it.
+/// A write whose request is checked, before its table is known. `A` is what it does.
+pub struct CheckedWrite<'r, A> {
+    /// `TableName`.
+    pub table: &'r str,
+    /// Its condition.
+    pub condition: WriteCondition<'r>,
+    /// What it returns.
+    pub returns: ReturnOptions,
+    /// What it does.
+    pub action: A,
+}
+
+/// A write that is planned, and what it returns.
+pub struct WritePlan<'r> {
+    /// The write.
+    pub write: Write<'r>,
+    /// What it returns.
+    pub returns: ReturnOptions,
+}
+
+impl<'r> WritePlan<'r> {
+    /// What the request does.
+    pub fn access(&self) -> Access<'_, 'r> {
+        Access::Items(ItemAccess {
+            return_values: Some(self.returns.values.name()),
+            return_consumed_capacity: self.returns.report.name(),
+            ..ItemAccess::from(&self.write)
+        })
+    }
+}
+
+/// The members of a request that say what it returns.
 pub struct ReturnMembers<'r> {
     /// `ReturnConsumedCapacity`.
     pub capacity: Option<&'r Text>,
@@ -47,6 +79,7 @@ impl ReturnMembers<'_> {
         let show_item = check::return_values_on_failure(faults, self.on_failure, path);
         ReturnOptions {
             report,
+            values: ReturnValues::None,
             metrics,
             show_item,
         }
@@ -54,10 +87,10 @@ impl ReturnMembers<'_> {
 }
 
 /// PutItem and DeleteItem return the old item or nothing.
-pub fn old_or_nothing(word: Option<&Text>) -> Result<bool, ApiError> {
+pub fn old_or_nothing(word: Option<&Text>) -> Result<ReturnValues, ApiError> {
     match check::return_values(word) {
-        None | Some(ReturnValues::None) => Ok(false),
-        Some(ReturnValues::AllOld) => Ok(true),
+        None => Ok(ReturnValues::None),
+        Some(values @ (ReturnValues::None | ReturnValues::AllOld)) => Ok(values),
         Some(_) => Err(ApiError::validation("ReturnValues can only be ALL_OLD or NONE").enveloped()),
     }
 }
@@ -93,26 +126,40 @@ pub fn condition<'r>(scope: &mut Scope<'r>, text: Option<&'r Text>) -> Result<Op
         .transpose()
 }
 
-/// Carries out a write and appends its answer; `attributes` picks what it returns of the item.
-pub fn run(
-    context: &Context<'_>,
-    write: &Write<'_>,
-    wanted: ReturnOptions,
-    out: &mut Writer,
-    attributes: impl FnOnce(&Change, &mut Object<'_>),
-) -> Result<(), ApiError> {
-    let change = execute::write(context, write)?;
+/// Appends the answer of a write.
+pub fn encode(plan: &WritePlan<'_>, change: &Change, out: &mut Writer) {
+    let WritePlan { write, returns } = plan;
     let mut answer = Object::open(out);
-    attributes(&change, &mut answer);
-    if wanted.report != Report::None {
+    attributes(write, returns.values, change, &mut answer);
+    if returns.report != Report::None {
         let consumed = change.consumed(&write.target.asked_name(), 1);
-        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, wanted.report);
+        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, returns.report);
     }
-    if wanted.metrics && !write.target.definition().locals.is_empty() {
-        output::item_collection_metrics(answer.member("ItemCollectionMetrics"), &collection(write, &change));
+    if returns.metrics && !write.target.definition().locals.is_empty() {
+        output::item_collection_metrics(answer.member("ItemCollectionMetrics"), &collection(write, change));
     }
     answer.close();
-    Ok(())
+}
+
+/// Appends what `ReturnValues` asks for, if anything of it is there.
+fn attributes(write: &Write<'_>, returns: ReturnValues, change: &Change, answer: &mut Object<'_>) {
+    let side = match returns {
+        ReturnValues::None => return,
+        ReturnValues::AllOld | ReturnValues::UpdatedOld => &change.old,
+        ReturnValues::AllNew | ReturnValues::UpdatedNew => &change.new,
+    };
+    let Some(item) = side else { return };
+    if matches!(returns, ReturnValues::AllOld | ReturnValues::AllNew) {
+        answer.item("Attributes", item);
+    } else if let Action::Update {
+        update: Some(update), ..
+    } = &write.action
+    {
+        let touched = update.touched(item);
+        if !touched.is_empty() {
+            answer.map("Attributes", &touched);
+        }
+    }
 }
 
 /// The item collection that a write is about: its hash key attribute, and its size after the write.
@@ -126,14 +173,9 @@ pub fn collection(write: &Write<'_>, change: &Change) -> Collection {
         .first()
         .map(|attribute| attribute.name.clone());
     Collection {
-        key: name.into_iter().zip(write.partition.cloned()).collect(),
+        key: name.into_iter().zip(write.partition().cloned()).collect(),
         gigabytes: change.collection / gigabyte,
     }
-}
-
-/// The table of a write, and its place in the order of checks: after all that the request alone tells.
-pub fn table(context: &Context<'_>, name: Option<&Text>) -> Result<Target, ApiError> {
-    crate::plan::table(context, name.map(Text::as_str).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -145,7 +187,7 @@ mod tests {
     use crate::chance;
     use crate::clock::Moment;
     use crate::conditions::Conditions;
-    use crate::execute::State;
+    use crate::context::{Context, State};
     use crate::operation;
     use crate::storage::Scope as Place;
     use crate::wire::envelope::Service;

@@ -3,13 +3,13 @@
 use super::check;
 use crate::capacity::Consumed;
 use crate::change::Change;
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
-use crate::execute::{Action, Context, Write};
 use crate::expression::Condition;
 use crate::key;
 use crate::limits;
 use crate::partiql::{self, Prepared, Returning, Statement};
-use crate::plan::{self, Target, WriteCondition};
+use crate::plan::{self, Action, Target, Write, WriteCondition};
 use crate::request::BatchStatement;
 use crate::schema::KeySchema;
 use crate::value::{AttributeValue, Map, Text};
@@ -102,12 +102,7 @@ pub fn check_key(statement: &Statement<'_>, target: &Target, key: &Map) -> Resul
 }
 
 /// Plans a statement that writes. A SELECT writes nothing, and is none.
-pub fn write<'r>(
-    statement: Statement<'r>,
-    target: Target,
-    key: &'r Map,
-    show_item: bool,
-) -> Result<Write<'r>, ApiError> {
+pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: bool) -> Result<Write<'r>, ApiError> {
     let guard = |condition: Option<Condition<'r>>| WriteCondition { condition, show_item };
     match statement {
         Statement::Insert(sent) => {
@@ -115,17 +110,12 @@ pub fn write<'r>(
             plan::insert(target, sent)
         }
         Statement::Update { update, condition, .. } => {
-            let shape = std::sync::Arc::clone(&target.shape);
-            // The clause names the key, so it holds of no item that is not there.
-            let mut write = plan::keyed(target, key, Action::Check, guard(condition))?;
-            plan::check_update_keys(&shape.definition, &update)?;
-            plan::check_update_index_keys(&shape.definition, &update)?;
-            write.action = Action::Update {
+            let action = Action::Update {
                 update: Some(update),
-                key,
                 charged: false,
             };
-            Ok(write)
+            // The clause names the key, so it holds of no item that is not there.
+            plan::keyed(target, key, action, guard(condition))
         }
         Statement::Delete { condition, .. } => {
             let mut write = plan::keyed(target, key, Action::Delete, guard(condition))?;

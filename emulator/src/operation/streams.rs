@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use super::arn::{self, Resource};
 use crate::chance::StableHash;
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
 use crate::storage::{Sequence, Stream, Unreadable};
 use crate::value::Text;
 

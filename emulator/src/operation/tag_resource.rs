@@ -1,8 +1,8 @@
 //! [TagResource](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html).
 
 use super::tags;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::TagResource;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;

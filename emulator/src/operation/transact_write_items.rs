@@ -1,19 +1,19 @@
 //! [TransactWriteItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
 
 use super::check::{self, Report};
+use super::drive::Stages;
 use super::transaction::{self, Attempt, Items};
 use super::{dump, output, single_write};
-use crate::capacity::{Consumed, Direction};
 use crate::change::Change;
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Action, Context, Write};
-use crate::expression::{Condition, Scope, Update};
+use crate::execute::{self, Refusal, Verdicts};
+use crate::expression::{Cache, Condition, Scope, Update};
 use crate::key;
 use crate::limits;
-use crate::plan::{self, Target, WriteCondition};
+use crate::plan::{self, Access, Action, Get, Target, Write, WriteCondition};
 use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
-use crate::value::{Map, SentItem, Text};
-use crate::wire::decode::Decode;
+use crate::value::{Item, Map, SentItem, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -39,33 +39,122 @@ struct Members<'r> {
     on_failure: Option<&'r Text>,
 }
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = TransactWriteItems::decode(body)?;
-    let (report, metrics) = check_members(&request)?;
-    let actions = request.transact_items.as_deref().unwrap_or_default();
-    // Items of their own, so that what is bound can borrow them.
-    let put = |action: &TransactWriteItem| action.put.as_ref().and_then(|put| put.item.clone()).unwrap_or_default();
-    let items: Vec<SentItem> = actions.iter().map(put).collect();
-    let bound = actions
-        .iter()
-        .zip(&items)
-        .map(|(action, item)| bind(context, action, item));
-    let steps = bound.collect::<Result<Vec<_>, _>>()?;
-    let targets = find_targets(context, &steps)?;
-    steps
-        .iter()
-        .zip(&targets)
-        .try_for_each(|(step, target)| check_empty_keys(step, target))?;
-    check_size(&steps)?;
-    let token = request.client_request_token.as_ref();
-    if transaction::begin(context, token, || fingerprint(actions))? == Attempt::Again {
-        return replay(context, &steps, &targets, report, out);
+pub struct Operation;
+
+pub struct Checked<'r> {
+    request: &'r TransactWriteItems,
+    steps: Vec<Step<'r>>,
+    report: Report,
+    metrics: bool,
+}
+
+pub struct Plan<'r> {
+    entries: Entries<'r>,
+    attempt: Attempt<'r>,
+    report: Report,
+    metrics: bool,
+}
+
+/// What a transaction does.
+enum Entries<'r> {
+    /// Its actions. One that could not be planned cancels the transaction.
+    Writes(Vec<Result<Write<'r>, ApiError>>),
+    /// Reads, since the same request has been carried out before.
+    Repeated(Vec<Get<'r>>),
+}
+
+pub enum Outcome {
+    Written(Vec<Change>),
+    Repeated(Vec<Option<Item>>),
+}
+
+impl Stages for Operation {
+    type Request = TransactWriteItems;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Outcome;
+
+    const REFUSAL: Refusal = Refusal::Transaction;
+
+    fn check<'r>(request: &'r mut TransactWriteItems, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let request = &*request;
+        let (report, metrics) = check_members(request)?;
+        let actions = request.transact_items.as_deref().unwrap_or_default();
+        let steps = actions.iter().map(|action| bind(action, cache));
+        Ok(Checked {
+            request,
+            steps: steps.collect::<Result<_, _>>()?,
+            report,
+            metrics,
+        })
     }
-    let result = carry_out(context, steps, &targets);
-    transaction::end(context, token, result.is_ok());
-    let (writes, changes) = result?;
-    answer(out, &writes, &changes, report, metrics);
-    Ok(())
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+        let Checked {
+            request,
+            steps,
+            report,
+            metrics,
+        } = checked;
+        let targets = find_targets(context, &steps)?;
+        let mut placed = steps.iter().zip(&targets);
+        placed.try_for_each(|(step, target)| check_empty_keys(step, target))?;
+        check_size(&steps)?;
+        let actions = || request.transact_items.as_deref().unwrap_or_default();
+        let token = request.client_request_token.as_ref();
+        let attempt = Attempt::begin(context, token, || fingerprint(actions()))?;
+        let placed = steps.into_iter().zip(targets);
+        let entries = if attempt.is_repeated {
+            Entries::Repeated(transaction::plan_repeated(placed.map(key_of))?)
+        } else {
+            Entries::Writes(placed.map(|(step, target)| plan_step(step, target)).collect())
+        };
+        Ok(Plan {
+            entries,
+            attempt,
+            report,
+            metrics,
+        })
+    }
+
+    fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        match &plan.entries {
+            Entries::Writes(writes) => {
+                let writes = writes.iter().flatten();
+                writes.for_each(|write| each(Access::Items(write.into())));
+            }
+            Entries::Repeated(gets) => gets.iter().for_each(|get| each(Access::Items(get.into()))),
+        }
+    }
+
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, verdicts: Verdicts) -> Result<Outcome, ApiError> {
+        let outcome = match &plan.entries {
+            Entries::Writes(writes) => Outcome::Written(execute::transact_write(context, writes, verdicts)?),
+            Entries::Repeated(gets) => Outcome::Repeated(execute::read_again(context, gets, verdicts)?),
+        };
+        plan.attempt.succeed();
+        Ok(outcome)
+    }
+
+    fn encode(plan: &Plan<'_>, outcome: Outcome, out: &mut Writer) {
+        let mut collections = Vec::new();
+        let consumed = match (&plan.entries, &outcome) {
+            (Entries::Writes(writes), Outcome::Written(changes)) => {
+                if plan.metrics {
+                    collections = collections_of(writes, changes);
+                }
+                transaction::written(writes, changes)
+            }
+            (Entries::Repeated(gets), Outcome::Repeated(items)) => transaction::read(gets, items),
+            _ => Vec::new(),
+        };
+        let mut answer = Object::open(out);
+        if plan.report != Report::None {
+            output::consumed_capacities(&mut answer, consumed.iter(), plan.report);
+        }
+        output::batch_collection_metrics(&mut answer, &collections);
+        answer.close();
+    }
 }
 
 fn check_members(request: &TransactWriteItems) -> Result<(Report, bool), ApiError> {
@@ -136,7 +225,7 @@ fn check_action(faults: &mut Violations, action: &TransactWriteItem, path: &str)
 }
 
 /// One action: exactly one kind, and its expressions.
-fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r SentItem) -> Result<Step<'r>, ApiError> {
+fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step<'r>, ApiError> {
     let kinds = [
         action.condition_check.is_some(),
         action.put.is_some(),
@@ -158,7 +247,7 @@ fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Sent
     }
     // Expressions are judged before the item or key, and their values before their text.
     action.faults.substitutions.clone().map_or(Ok(()), Err)?;
-    let step = bind_kind(context, action, item)?;
+    let step = bind_kind(action, cache)?;
     action.faults.attributes.clone().map_or(Ok(()), Err)?;
     if let Kind::Put(item) = step.kind {
         plan::check_item_size(&item.item)?;
@@ -166,21 +255,19 @@ fn bind<'r>(context: &Context<'r>, action: &'r TransactWriteItem, item: &'r Sent
     Ok(step)
 }
 
-fn bind_kind<'r>(
-    context: &Context<'r>,
-    action: &'r TransactWriteItem,
-    item: &'r SentItem,
-) -> Result<Step<'r>, ApiError> {
-    static NO_KEY: Map = Map::new();
-    let key = |key: &'r Option<Map>| key.as_ref().unwrap_or(&NO_KEY);
+fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step<'r>, ApiError> {
+    let key = |key: &'r Option<Map>| check::key(key.as_ref());
     if let Some(put) = &action.put {
+        let Some(item) = &put.item else {
+            return Err(ApiError::internal());
+        };
         let members = Members {
             table: put.table_name.as_ref(),
             condition: put.condition_expression.as_ref(),
             substitutions: &put.substitutions,
             on_failure: put.return_values_on_condition_check_failure.as_ref(),
         };
-        return members.bind(context, None, |_| Kind::Put(item));
+        return members.bind(cache, None, |_| Kind::Put(item));
     }
     if let Some(delete) = &action.delete {
         let members = Members {
@@ -189,7 +276,7 @@ fn bind_kind<'r>(
             substitutions: &delete.substitutions,
             on_failure: delete.return_values_on_condition_check_failure.as_ref(),
         };
-        return members.bind(context, None, |_| Kind::Delete(key(&delete.key)));
+        return members.bind(cache, None, |_| Kind::Delete(key(&delete.key)));
     }
     if let Some(update) = &action.update {
         let members = Members {
@@ -199,7 +286,7 @@ fn bind_kind<'r>(
             on_failure: update.return_values_on_condition_check_failure.as_ref(),
         };
         let kind = |bound: Option<Update<'r>>| Kind::Update(bound, key(&update.key));
-        return members.bind(context, update.update_expression.as_ref(), kind);
+        return members.bind(cache, update.update_expression.as_ref(), kind);
     }
     let Some(check) = &action.condition_check else {
         return Err(ApiError::internal());
@@ -210,19 +297,19 @@ fn bind_kind<'r>(
         substitutions: &check.substitutions,
         on_failure: check.return_values_on_condition_check_failure.as_ref(),
     };
-    members.bind(context, None, |_| Kind::Check(key(&check.key)))
+    members.bind(cache, None, |_| Kind::Check(key(&check.key)))
 }
 
 impl<'r> Members<'r> {
     fn bind(
         &self,
-        context: &Context<'r>,
+        cache: &'r Cache,
         update: Option<&'r Text>,
         kind: impl FnOnce(Option<Update<'r>>) -> Kind<'r>,
     ) -> Result<Step<'r>, ApiError> {
         let has_expression = self.condition.is_some() || update.is_some();
         check::substitutions_need_expression(self.substitutions, has_expression, None)?;
-        let mut scope = Scope::new(self.substitutions, context.engine.expressions())?;
+        let mut scope = Scope::new(self.substitutions, cache)?;
         let update = update.map(|text| scope.update(text)).transpose()?;
         let condition: Option<Condition<'r>> = single_write::condition(&mut scope, self.condition)?;
         scope.check_all_used()?;
@@ -307,19 +394,6 @@ fn check_size(steps: &[Step<'_>]) -> Result<(), ApiError> {
     Ok(())
 }
 
-type Done<'r> = (Vec<Write<'r>>, Vec<Change>);
-
-/// Plans all actions and carries them out together.
-fn carry_out<'r>(context: &Context<'_>, steps: Vec<Step<'r>>, targets: &[Target]) -> Result<Done<'r>, ApiError> {
-    let writes: Vec<Result<Write<'r>, ApiError>> = steps
-        .into_iter()
-        .zip(targets)
-        .map(|(step, target)| plan_step(step, target.clone()))
-        .collect();
-    let changes = execute::transact_write(context, &writes)?;
-    Ok((writes.into_iter().flatten().collect(), changes))
-}
-
 fn plan_step(step: Step<'_>, target: Target) -> Result<Write<'_>, ApiError> {
     let guard = step.guard;
     match step.kind {
@@ -327,69 +401,34 @@ fn plan_step(step: Step<'_>, target: Target) -> Result<Write<'_>, ApiError> {
         Kind::Delete(key) => plan::keyed(target, key, Action::Delete, guard),
         Kind::Check(key) => plan::keyed(target, key, Action::Check, guard),
         Kind::Update(update, key) => {
-            let shape = std::sync::Arc::clone(&target.shape);
-            let mut write = plan::keyed(target, key, Action::Check, guard)?;
-            if let Some(update) = &update {
-                plan::check_update_keys(&shape.definition, update)?;
-                plan::check_update_index_keys(&shape.definition, update)?;
-            }
-            write.action = Action::Update {
-                update,
-                key,
-                charged: false,
-            };
-            Ok(write)
+            let action = Action::Update { update, charged: false };
+            plan::keyed(target, key, action, guard)
         }
     }
 }
 
-fn answer(out: &mut Writer, writes: &[Write<'_>], changes: &[Change], report: Report, metrics: bool) {
-    let mut consumed: Vec<Consumed> = Vec::new();
+/// The table and key of an action's item.
+fn key_of((step, target): (Step<'_>, Target)) -> (Target, Map) {
+    let key = match step.kind {
+        Kind::Put(sent) => key::key_attributes(&sent.item, &target.definition().key, None),
+        Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => Map::clone(key),
+    };
+    (target, key)
+}
+
+/// The item collections that were written to, by table.
+fn collections_of(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Vec<(Text, Vec<output::Collection>)> {
     let mut collections: Vec<(Text, Vec<output::Collection>)> = Vec::new();
-    for (write, change) in writes.iter().zip(changes) {
+    let written = writes.iter().flatten().zip(changes);
+    for (write, change) in written.filter(|(write, _)| !write.target.definition().locals.is_empty()) {
         let name = write.target.asked_name();
-        let mut cost = change.consumed(&name, 2);
-        cost.direction = Some(Direction::Write);
-        output::merge(&mut consumed, cost);
-        if metrics && !write.target.definition().locals.is_empty() {
-            let collection = single_write::collection(write, change);
-            match collections.iter_mut().find(|(table, _)| *table == name) {
-                Some((_, there)) => output::note_collection(there, collection),
-                None => collections.push((name, vec![collection])),
-            }
+        let collection = single_write::collection(write, change);
+        match collections.iter_mut().find(|(table, _)| *table == name) {
+            Some((_, there)) => output::note_collection(there, collection),
+            None => collections.push((name, vec![collection])),
         }
     }
-    let mut answer = Object::open(out);
-    if report != Report::None {
-        output::consumed_capacities(&mut answer, consumed.iter(), report);
-    }
-    output::batch_collection_metrics(&mut answer, &collections);
-    answer.close();
-}
-
-/// The same request again: success, nothing done, and charged as the reads that found that out.
-fn replay(
-    context: &Context<'_>,
-    steps: &[Step<'_>],
-    targets: &[Target],
-    report: Report,
-    out: &mut Writer,
-) -> Result<(), ApiError> {
-    let keys: Vec<Map> = steps
-        .iter()
-        .zip(targets)
-        .map(|(step, target)| match &step.kind {
-            Kind::Put(sent) => key::key_attributes(&sent.item, &target.definition().key, None),
-            Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => Map::clone(key),
-        })
-        .collect();
-    let consumed = transaction::replayed(context, targets.iter().zip(&keys))?;
-    let mut answer = Object::open(out);
-    if report != Report::None {
-        output::consumed_capacities(&mut answer, consumed.iter(), report);
-    }
-    answer.close();
-    Ok(())
+    collections
 }
 
 /// What a token stands for: the actions, whatever the order of their members was.

@@ -1,12 +1,16 @@
 //! What transactions share, whether their actions come as such or as statements.
 
+use std::cell::Cell;
+
 use crate::capacity::{Consumed, Direction};
 use crate::chance::StableHash;
+use crate::change::Change;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context, Get, Known, MOST_TOKENS};
 use crate::key::Key;
 use crate::limits;
-use crate::plan::{self, Target};
+use crate::plan::{self, Get, Target, Write};
+use crate::storage::{Known, MOST_TOKENS};
 use crate::value::{Item, Map, Text};
 
 use super::output;
@@ -31,49 +35,66 @@ pub fn check_count(faults: &mut Violations, count: usize, dump: impl FnOnce() ->
     }
 }
 
-/// Whether a transaction comes for the first time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attempt {
-    /// It is to be carried out; with a token, its end must be told.
-    First,
-    /// It was carried out before.
-    Again,
+/// A transaction's hold on its client token, if it has one. The token is free again unless the transaction succeeds.
+pub struct Attempt<'r> {
+    context: &'r Context<'r>,
+    /// The token, while it is held.
+    held: Cell<Option<&'r Text>>,
+    /// Whether the transaction was carried out before.
+    pub is_repeated: bool,
 }
 
-/// Takes the token of a transaction, if it has one; `fingerprint` says what it stands for.
-pub fn begin(
-    context: &Context<'_>,
-    token: Option<&Text>,
-    fingerprint: impl FnOnce() -> u64,
-) -> Result<Attempt, ApiError> {
-    let Some(token) = token else { return Ok(Attempt::First) };
-    let tokens = context.engine.tokens();
-    let fingerprint = fingerprint();
-    match tokens.begin(&context.scope, token, fingerprint, context.now) {
-        Known::New => {
-            context.take_token(token, fingerprint);
-            Ok(Attempt::First)
+impl<'r> Attempt<'r> {
+    /// Takes the token of a transaction, if it has one; `fingerprint` says what it stands for.
+    pub fn begin(
+        context: &'r Context<'_>,
+        token: Option<&'r Text>,
+        fingerprint: impl FnOnce() -> u64,
+    ) -> Result<Attempt<'r>, ApiError> {
+        let attempt = |held, is_repeated| Attempt {
+            context,
+            held: Cell::new(held),
+            is_repeated,
+        };
+        let Some(text) = token else {
+            return Ok(attempt(None, false));
+        };
+        let tokens = context.engine.tokens();
+        let fingerprint = fingerprint();
+        match tokens.begin(&context.scope, text, fingerprint, context.now) {
+            Known::New => {
+                context.take_token(text, fingerprint);
+                Ok(attempt(token, false))
+            }
+            Known::Done => Ok(attempt(None, true)),
+            Known::Running => Err(ApiError::transaction_in_progress()),
+            Known::Mismatch => Err(ApiError::idempotent_mismatch()),
+            Known::Full => {
+                context.note(format!(
+                    "{}: {MOST_TOKENS} client tokens are remembered, each for ten minutes of the clock. Advance the clock, or reset.",
+                    context.operation
+                ));
+                Err(ApiError::too_many_tokens())
+            }
         }
-        Known::Done => Ok(Attempt::Again),
-        Known::Running => Err(ApiError::transaction_in_progress()),
-        Known::Mismatch => Err(ApiError::idempotent_mismatch()),
-        Known::Full => {
-            context.note(format!(
-                "{}: {MOST_TOKENS} client tokens are remembered, each for ten minutes of the clock. Advance the clock, or reset.",
-                context.operation
-            ));
-            Err(ApiError::too_many_tokens())
+    }
+
+    /// Remembers the token as that of a transaction that was carried out.
+    pub fn succeed(&self) {
+        self.end(true);
+    }
+
+    fn end(&self, succeeded: bool) {
+        if let Some(token) = self.held.take() {
+            let (tokens, done_at) = (self.context.engine.tokens(), self.context.done_at());
+            tokens.end(&self.context.scope, token, succeeded, done_at);
         }
     }
 }
 
-/// The transaction that took the token is done, or has failed.
-pub fn end(context: &Context<'_>, token: Option<&Text>, succeeded: bool) {
-    if let Some(token) = token {
-        context
-            .engine
-            .tokens()
-            .end(&context.scope, token, succeeded, context.done_at());
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        self.end(false);
     }
 }
 
@@ -138,13 +159,18 @@ pub fn read(gets: &[Get<'_>], items: &[Option<Item>]) -> Vec<Consumed> {
     consumed
 }
 
-/// What it costs to find out that items were written before: a read of each.
-pub fn replayed<'k>(
-    context: &Context<'_>,
-    places: impl Iterator<Item = (&'k Target, &'k Map)>,
-) -> Result<Vec<Consumed>, ApiError> {
-    let gets = places.map(|(target, key)| plan::transact_get(target.clone(), key));
-    let gets: Vec<Get<'_>> = gets.collect::<Result<_, _>>()?;
-    let items = execute::read_again(context, &gets)?;
-    Ok(read(&gets, &items))
+/// What writes cost, by table.
+pub fn written(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Vec<Consumed> {
+    let mut consumed = Vec::new();
+    for (write, change) in writes.iter().flatten().zip(changes) {
+        let mut cost = change.consumed(&write.target.asked_name(), 2);
+        cost.direction = Some(Direction::Write);
+        output::merge(&mut consumed, cost);
+    }
+    consumed
+}
+
+/// Plans what it takes to find out that items were written before: a read of each.
+pub fn plan_repeated<'r>(places: impl Iterator<Item = (Target, Map)>) -> Result<Vec<Get<'r>>, ApiError> {
+    places.map(|(target, key)| plan::transact_get(target, key)).collect()
 }

@@ -1,8 +1,8 @@
 //! [UntagResource](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html).
 
 use super::tags;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::UntagResource;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;

@@ -1,8 +1,9 @@
 //! [UpdateContinuousBackups](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContinuousBackups.html).
 
 use super::{backups, check, describe_continuous_backups};
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::limits;
 use crate::request::UpdateContinuousBackups;
 use crate::storage::Recovery;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::check::{self, words};
 use super::insights;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
 use crate::limits;
 use crate::request::ContributorInsights;
 use crate::schema::KeySchema;

@@ -2,8 +2,8 @@
 
 use super::create_table::shape;
 use super::legacy_global_tables as legacy;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::Context;
 use crate::wire::decode::UpdateGlobalTableSettings;
 use crate::wire::encode::Writer;
 

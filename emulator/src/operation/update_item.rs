@@ -1,83 +1,97 @@
 //! [UpdateItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html).
 
-use super::check::{self, ReturnValues, words};
-use super::single_write::{self, ReturnOptions};
+use super::check::{self, words};
+use super::drive::Stages;
+use super::single_write::{self, CheckedWrite, ReturnOptions, WritePlan};
 use crate::change::Change;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{Action, Context};
-use crate::expression::{ExpressionKind, Scope, Update, legacy};
-use crate::plan::{self, WriteCondition};
+use crate::execute::{self, Verdicts};
+use crate::expression::{Cache, ExpressionKind, Scope, Update, legacy};
+use crate::plan::{self, Access, Action, WriteCondition};
 use crate::request::UpdateItem;
-use crate::value::Item;
-use crate::wire::decode::Decode;
+use crate::value::Map;
 use crate::wire::encode::Writer;
-use crate::wire::object::Object;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let mut request = UpdateItem::decode(body)?;
-    let wanted = wanted(&request)?;
-    let key = request.key.take().unwrap_or_default();
-    let returns = check::return_values(request.return_values.as_ref()).unwrap_or(ReturnValues::None);
-    check_kinds(&request).map_err(ApiError::enveloped)?;
-    let cache = context.engine.expressions();
-    let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
-    let legacy_update = request
-        .attribute_updates
-        .as_deref()
-        .map(legacy::attribute_updates)
-        .transpose()?;
-    let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
-        .map_err(ApiError::enveloped)?;
-    if request.condition_expression.as_deref() == Some("") {
-        // An empty condition is found before any fault of the update, an empty one too.
-        scope
-            .condition(ExpressionKind::Condition, "")
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = UpdateItem;
+    type Checked<'r> = CheckedWrite<'r, (Option<Update<'r>>, &'r Map)>;
+    type Plan<'r> = WritePlan<'r>;
+    type Outcome = Change;
+
+    fn check<'r>(request: &'r mut UpdateItem, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let request = &*request;
+        let returns = check_members(request)?;
+        check_kinds(request).map_err(ApiError::enveloped)?;
+        let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
+        let legacy_update = request
+            .attribute_updates
+            .as_deref()
+            .map(legacy::attribute_updates)
+            .transpose()?;
+        let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
             .map_err(ApiError::enveloped)?;
-    }
-    let update = match &request.update_expression {
-        Some(text) => Some(scope.update(text).map_err(ApiError::enveloped)?),
-        None => legacy_update,
-    };
-    let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
-        .and_then(|condition| scope.check_all_used().map(|()| condition))
-        .map_err(ApiError::enveloped)?;
-    let target = single_write::table(context, request.table_name.as_ref())?;
-    let shape = std::sync::Arc::clone(&target.shape);
-    let guard = WriteCondition {
-        condition: condition.or(expected),
-        show_item: wanted.show_item,
-    };
-    // The key is checked before what the update does to key attributes.
-    let mut write = plan::keyed(target, &key, Action::Check, guard)?;
-    if let Some(update) = &update {
-        plan::check_update_keys(&shape.definition, update)?;
-        plan::check_update_index_keys(&shape.definition, update)?;
-    }
-    write.action = Action::Update {
-        update,
-        key: &key,
-        charged: true,
-    };
-    single_write::run(context, &write, wanted, out, |change, answer| {
-        if let Action::Update { update, .. } = &write.action {
-            attributes(returns, update.as_ref(), change, answer);
+        if request.condition_expression.as_deref() == Some("") {
+            // An empty condition is found before any fault of the update, an empty one too.
+            scope
+                .condition(ExpressionKind::Condition, "")
+                .map_err(ApiError::enveloped)?;
         }
-    })
+        let update = match &request.update_expression {
+            Some(text) => Some(scope.update(text).map_err(ApiError::enveloped)?),
+            None => legacy_update,
+        };
+        let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
+            .and_then(|condition| scope.check_all_used().map(|()| condition))
+            .map_err(ApiError::enveloped)?;
+        Ok(CheckedWrite {
+            table: check::text(request.table_name.as_ref()),
+            condition: WriteCondition {
+                condition: condition.or(expected),
+                show_item: returns.show_item,
+            },
+            returns,
+            action: (update, check::key(request.key.as_ref())),
+        })
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<WritePlan<'r>, ApiError> {
+        let target = plan::table(context, checked.table)?;
+        let (update, key) = checked.action;
+        let action = Action::Update { update, charged: true };
+        let write = plan::keyed(target, key, action, checked.condition)?;
+        Ok(WritePlan {
+            write,
+            returns: checked.returns,
+        })
+    }
+
+    fn access(plan: &WritePlan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(plan.access());
+    }
+
+    fn execute(context: &Context<'_>, plan: &WritePlan<'_>, _: Verdicts) -> Result<Change, ApiError> {
+        execute::write(context, &plan.write)
+    }
+
+    fn encode(plan: &WritePlan<'_>, change: Change, out: &mut Writer) {
+        single_write::encode(plan, &change, out);
+    }
 }
 
 /// Without a key the older layer speaks, all faults at once; with one the newer, one fault at a time.
-fn wanted(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
+fn check_members(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
     let capacity = request.return_consumed_capacity.as_ref();
     let on_failure = request.return_values_on_condition_check_failure.as_ref();
     let failure_path = "returnValuesOnConditionCheckFailure";
+    let values = check::return_values(request.return_values.as_ref());
     let mut faults = Violations::new();
     if request.key.is_none() {
         check::return_consumed_capacity(&mut faults, capacity);
         check::echoed_table_name(&mut faults, request.table_name.as_ref(), "tableName");
-        if let (None, Some(word)) = (
-            check::return_values(request.return_values.as_ref()),
-            &request.return_values,
-        ) {
+        if let (None, Some(word)) = (values, &request.return_values) {
             faults.value(word, "returnValues", constraint::one_of(words::RETURN_VALUES_OLDER));
         }
         check::echoed_conditional_operator(&mut faults, request.conditional_operator.as_ref());
@@ -87,9 +101,9 @@ fn wanted(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
     let mut faults = Violations::new();
     check::table_name(&mut faults, request.table_name.as_ref())?;
     faults.finish()?;
-    if check::return_values(request.return_values.as_ref()).is_none() {
+    let Some(values) = values else {
         return Err(ApiError::validation(check::unknown_return_values()).enveloped());
-    }
+    };
     let mut faults = Violations::new();
     let show_item = check::return_values_on_failure(&mut faults, on_failure, failure_path);
     faults.finish()?;
@@ -101,6 +115,7 @@ fn wanted(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
     faults.finish()?;
     Ok(ReturnOptions {
         report,
+        values,
         metrics,
         show_item,
     })
@@ -121,22 +136,4 @@ fn check_kinds(request: &UpdateItem) -> Result<(), ApiError> {
         ],
     )?;
     check::substitutions_need_expression(&request.substitutions, has_expression, None)
-}
-
-/// Appends what `ReturnValues` asked for, if anything of it is there.
-fn attributes(returns: ReturnValues, update: Option<&Update<'_>>, change: &Change, answer: &mut Object<'_>) {
-    let side: &Option<Item> = match returns {
-        ReturnValues::None => return,
-        ReturnValues::AllOld | ReturnValues::UpdatedOld => &change.old,
-        ReturnValues::AllNew | ReturnValues::UpdatedNew => &change.new,
-    };
-    let Some(item) = side else { return };
-    if matches!(returns, ReturnValues::AllOld | ReturnValues::AllNew) {
-        answer.item("Attributes", item);
-        return;
-    }
-    let touched = update.map(|update| update.touched(item)).unwrap_or_default();
-    if !touched.is_empty() {
-        answer.map("Attributes", &touched);
-    }
 }

@@ -1,8 +1,8 @@
 //! [UpdateKinesisStreamingDestination](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateKinesisStreamingDestination.html).
 
 use super::kinesis;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::request::UpdateKinesisDestination;
 use crate::storage::{Destination, Phase};
 use crate::wire::decode::Decode;

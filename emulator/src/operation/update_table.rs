@@ -17,8 +17,9 @@ use compact_str::CompactString;
 use super::description::{self, TableView};
 use super::{account, check};
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::plan;
 use crate::request::UpdateTable;
 use crate::schema::Definition;
@@ -133,11 +134,13 @@ mod tests {
     use super::*;
     use crate::caller::Caller;
     use crate::conditions::Conditions;
+    use crate::context::State;
     use crate::error::ErrorKind;
-    use crate::execute::{Action, State};
+    use crate::execute::Verdicts;
     use crate::expression::Scope as Expressions;
     use crate::key::Key;
     use crate::operation;
+    use crate::plan::Action;
     use crate::plan::WriteCondition;
     use crate::request::Substitutions;
     use crate::storage::Scope;
@@ -189,7 +192,6 @@ mod tests {
             .unwrap();
         let action = Action::Update {
             update: Some(update),
-            key: &key,
             charged: true,
         };
         let refused = [
@@ -201,7 +203,7 @@ mod tests {
         for write in refused {
             let alone = execute::write(&context, &write).unwrap_err();
             assert_eq!(alone.kind(), ErrorKind::Validation);
-            let together = execute::transact_write(&context, &[Ok(write)]).unwrap_err();
+            let together = execute::transact_write(&context, &[Ok(write)], Verdicts::default()).unwrap_err();
             assert_eq!(together.kind(), ErrorKind::TransactionCanceled);
         }
         let change = execute::write(&context, &served).unwrap();

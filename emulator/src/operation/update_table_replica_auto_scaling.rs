@@ -1,8 +1,8 @@
 //! [UpdateTableReplicaAutoScaling](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTableReplicaAutoScaling.html).
 
 use super::{auto_scaling, check};
+use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::Context;
 use crate::request::UpdateReplicaAutoScaling;
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;

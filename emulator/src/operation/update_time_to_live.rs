@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::{account, check};
 use crate::conditions::Lag;
+use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Context};
+use crate::execute;
 use crate::plan;
 use crate::request::UpdateTimeToLive;
 use crate::storage::Stage;

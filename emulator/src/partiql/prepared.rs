@@ -94,18 +94,27 @@ pub struct Columns<'r> {
     names: &'r [Name],
 }
 
-impl Columns<'_> {
+impl<'r> Columns<'r> {
     /// What is shown of an item.
     pub fn apply(&self, item: &Item) -> Map {
-        let mut wanted = Names::new();
-        self.projection.names_as_written().for_each(|name| wanted.add(name));
-        let item = item.pick(&wanted);
-        let names = self.names.iter().cloned();
-        names
-            .zip(self.projection.values(&item))
-            .filter_map(|(name, value)| Some((name, value?.clone())))
-            .collect()
+        shown(&self.projection, self.names, item)
     }
+
+    /// The paths, and the names they are shown under.
+    pub fn into_parts(self) -> (Projection<'r>, &'r [Name]) {
+        (self.projection, self.names)
+    }
+}
+
+/// What is shown of an item: each path under its name.
+pub fn shown(projection: &Projection<'_>, names: &[Name], item: &Item) -> Map {
+    let mut wanted = Names::new();
+    projection.names_as_written().for_each(|name| wanted.add(name));
+    let item = item.pick(&wanted);
+    let values = names.iter().cloned().zip(projection.values(&item));
+    values
+        .filter_map(|(name, value)| Some((name, value?.clone())))
+        .collect()
 }
 
 impl Prepared {

@@ -175,7 +175,7 @@ pub const PATCHES: &[Patch] = &[
     },
     Patch {
         what: "the lock of what callers have seen, between looking and remembering",
-        file: "src/execute/stale.rs",
+        file: "src/context/readers.rs",
         locked: "        let entry = seen.entry(reader).or_insert((state, now));\n        *entry = (entry.0.max(state).min(present), entry.1.max(now));\n        entry.0\n",
         unlocked: "        let (before, _) = *seen.entry(reader).or_insert((state, now));\n        drop(seen);\n        let after = before.max(state).min(present);\n        self.0.lock().insert(reader, (after, now));\n        after\n",
         models: &["what_a_caller_has_seen_stays_seen"],

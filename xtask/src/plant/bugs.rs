@@ -115,7 +115,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a read in a transaction costs as much as one outside",
-        file: "execute/read.rs",
+        file: "plan/read.rs",
         right: ".times(self.factor)",
         wrong: ".times(if PLANTED { 1 } else { self.factor })",
     },
@@ -253,7 +253,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "UPDATED_OLD shows the new values",
-        file: "operation/update_item.rs",
+        file: "operation/single_write.rs",
         right: "        ReturnValues::AllOld | ReturnValues::UpdatedOld => &change.old,\n",
         wrong: "        ReturnValues::UpdatedOld if PLANTED => &change.new,\n        ReturnValues::AllOld | ReturnValues::UpdatedOld => &change.old,\n",
     },
@@ -325,9 +325,9 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a page of a global index is charged by the tokens of the table's keys",
-        file: "operation/reading.rs",
-        right: "walked(target.definition(), global, walk.range, last)",
-        wrong: "walked(target.definition(), global.filter(|_| !PLANTED), walk.range, last)",
+        file: "execute/page.rs",
+        right: "match read.index().filter(|index| !index.local) {",
+        wrong: "match read.index().filter(|index| !index.local && !PLANTED) {",
     },
     Bug {
         what: "a transaction does not notice that a table was deleted",

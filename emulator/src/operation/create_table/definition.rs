@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::quota::{self, Of};
 use super::{one_of, shape, vector};
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::limits;
 use crate::operation::{kms, tags};
 use crate::request::{

@@ -1,7 +1,7 @@
 //! What an account can have of a table or index (docs/behavior: 04 1.3).
 
+use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
-use crate::execute::Context;
 use crate::limits;
 use crate::schema::Throughput;
 

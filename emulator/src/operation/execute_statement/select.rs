@@ -1,17 +1,19 @@
 //! A page of a SELECT: its ranges one after the other, until one of them is cut short.
 
+use smallvec::SmallVec;
+
 use super::super::check::Report;
-use super::super::{output, reading, statement, transaction};
-use crate::capacity::Consumed;
+use super::super::reading::PagePlan;
+use super::super::{output, transaction};
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::{Context, Entry, Source};
+use crate::execute::PageResult;
 use crate::expression::{Condition, Projection};
-use crate::key::{self, Key};
-use crate::partiql::{NextToken, Prepared, Range, Reads, Select, Statement};
-use crate::plan::{self, Target};
+use crate::key;
+use crate::partiql::{self, Columns, NextToken, Prepared, Reads, Select};
+use crate::plan::{self, PageRange, PageRead, Target};
 use crate::schema::Index;
-use crate::storage::{PageLimit, Walk};
-use crate::value::Item;
+use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -29,46 +31,74 @@ pub struct Page<'r> {
     pub report: Report,
 }
 
-/// A SELECT with the table that it reads.
-struct Reading<'t, 'r> {
-    target: &'t Target,
-    source: Source,
-    index: Option<&'t Index>,
-    select: &'t Select<'r>,
-    /// Whether a local index is asked for what only the table has.
-    fetches: bool,
+/// A SELECT that is planned.
+pub struct SelectPlan<'r> {
+    /// What is read.
+    pub page: PagePlan<'r>,
+    /// The names of the columns; none for `*`.
+    names: Option<&'r [Name]>,
+    /// The number of the first range that is read.
+    first: usize,
+    /// What a token belongs to.
+    fingerprint: u64,
 }
 
-/// What has been read.
-#[derive(Default)]
-struct Read {
-    /// The items of the table or index.
-    items: Vec<Item>,
-    /// The table's items that they stand for, where those are fetched.
-    bases: Vec<Item>,
-    bytes: usize,
-    next: Option<NextToken>,
-}
-
-impl Page<'_> {
-    /// Reads the page and appends the answer.
-    pub fn run(&self, context: &Context<'_>, prepared: &Prepared, out: &mut Writer) -> Result<(), ApiError> {
-        let Statement::Select(select) = prepared.bind()? else {
-            return Err(ApiError::internal());
+impl<'r> Page<'r> {
+    /// Plans the page.
+    pub fn plan(
+        &self,
+        context: &Context<'_>,
+        prepared: &'r Prepared,
+        target: Target,
+        select: Select<'r>,
+    ) -> Result<SelectPlan<'r>, ApiError> {
+        let definition = target.definition();
+        if let Some(name) = &prepared.index
+            && definition.index(name).is_none()
+        {
+            return Err(ApiError::validation("The table does not have the specified index"));
+        }
+        let (source, index) = plan::source(context, &target, prepared.index.as_deref())?;
+        self.check(&target, index, &select)?;
+        let reads = Reads::plan(definition, index, &select)?;
+        let fingerprint = self.fingerprint(prepared, &target);
+        let start = self
+            .token
+            .map(|token| NextToken::decode(token, fingerprint))
+            .transpose()?;
+        let first = start.as_ref().map_or(0, |token| token.range);
+        let mut after = start.map(|token| token.key);
+        let ranges = reads.ranges.into_iter().skip(first).map(|range| PageRange {
+            keys: match after.take() {
+                Some(key) => range.keys.starting_after(key, reads.forward),
+                None => range.keys,
+            },
+            partition: range.partition.into_iter().collect(),
+        });
+        let ranges: SmallVec<_> = ranges.collect();
+        let (projection, names) = select.columns.map(Columns::into_parts).unzip();
+        let read = PageRead {
+            source,
+            ranges,
+            key_attributes: 0,
+            forward: reads.forward,
+            limit: self.limit,
+            consistent: self.consistent,
+            filter: select.condition,
+            projection,
+            select: None,
+            is_statement: true,
+            target,
         };
-        let target = statement::table(context, prepared)?;
-        let reading = self.reading(context, prepared, &target, &select)?;
-        let reads = Reads::plan(target.definition(), reading.index, &select)?;
-        let start = match self.token {
-            Some(token) => Some(NextToken::decode(token, self.fingerprint(prepared, &target))?),
-            None => None,
-        };
-        let read = self.read(context, &reading, reads, start)?;
-        let next = read.next.as_ref();
-        let next = next.map(|next| next.encode(self.fingerprint(prepared, &target)));
-        let count = self.answer(&reading, &read, next.as_deref(), out);
-        context.tell(|draft| draft.answer_of_range(&target.table.name, count));
-        Ok(())
+        Ok(SelectPlan {
+            page: PagePlan {
+                read,
+                report: self.report,
+            },
+            names,
+            first,
+            fingerprint,
+        })
     }
 
     /// What a token belongs to: the statement with its values, and the table.
@@ -76,21 +106,9 @@ impl Page<'_> {
         transaction::fingerprint(&(self.statement, prepared.values())) ^ target.table.ordinal
     }
 
-    /// What is read, and that it can give what is asked of it.
-    fn reading<'t, 'r>(
-        &self,
-        context: &Context<'_>,
-        prepared: &Prepared,
-        target: &'t Target,
-        select: &'t Select<'r>,
-    ) -> Result<Reading<'t, 'r>, ApiError> {
+    /// Checks that what is read can give what is asked of it.
+    fn check(&self, target: &Target, index: Option<&Index>, select: &Select<'_>) -> Result<(), ApiError> {
         let definition = target.definition();
-        if let Some(name) = &prepared.index
-            && definition.index(name).is_none()
-        {
-            return Err(ApiError::validation("The table does not have the specified index"));
-        }
-        let (source, index) = plan::source(context, target, prepared.index.as_deref())?;
         if self.consistent && index.is_some_and(|index| !index.local) {
             return Err(ApiError::validation(
                 "Strongly consistent read is not supported on Global Secondary Indexes",
@@ -105,117 +123,51 @@ impl Page<'_> {
                 return Err(ApiError::path_below_key(index.is_some(), path.name()));
             }
         }
-        if let (Some(index), Some(projection)) = (index, projection) {
-            plan::check_projected(definition, index, projection)?;
+        match index.zip(projection) {
+            Some((index, projection)) => plan::check_projected(definition, index, projection),
+            None => Ok(()),
         }
-        let fetches = index.zip(projection).is_some_and(|(index, projection)| {
-            let mut names = projection.top_level_names();
-            index.local && names.any(|name| !index.projects(name, &definition.key))
-        });
-        Ok(Reading {
-            target,
-            source,
-            index,
-            select,
-            fetches,
-        })
-    }
-
-    fn read(
-        &self,
-        context: &Context<'_>,
-        reading: &Reading<'_, '_>,
-        reads: Reads<'_>,
-        start: Option<NextToken>,
-    ) -> Result<Read, ApiError> {
-        let table_key = &reading.target.definition().key;
-        let mut limit = PageLimit::new(self.limit.and_then(|limit| usize::try_from(limit).ok()));
-        let mut read = Read::default();
-        let first = start.as_ref().map_or(0, |token| token.range);
-        let mut after = start.map(|token| token.key);
-        for (at, Range { keys, partition }) in reads.ranges.into_iter().enumerate().skip(first) {
-            let entry = Entry {
-                table: &reading.target.table,
-                shape: &reading.target.shape,
-                index: reading.index.map(|index| index.name.as_str()),
-                partition,
-                writes: false,
-            };
-            let keys = match after.take() {
-                Some(key) => keys.starting_after(key, reads.forward),
-                None => keys,
-            };
-            let walk = Walk {
-                range: &keys,
-                forward: reads.forward,
-                limit,
-                fetch: reading.fetches.then_some(table_key),
-            };
-            let from = (reading.source, reading.index);
-            let page = reading::page(context, &entry, reading.target, from, &walk, self.consistent)?;
-            limit.items -= page.items.len().min(limit.items);
-            limit.bytes -= page.bytes.min(limit.bytes);
-            read.bytes += page.bytes;
-            read.items.extend(page.items);
-            read.bases.extend(page.bases);
-            if page.cut {
-                let key = read.items.last().and_then(|last| reading.key(last));
-                read.next = key.map(|key| NextToken { range: at, key });
-                break;
-            }
-        }
-        Ok(read)
-    }
-
-    /// Appends the answer; says how many items are in it.
-    fn answer(&self, reading: &Reading<'_, '_>, read: &Read, next: Option<&str>, out: &mut Writer) -> u64 {
-        let mut count = 0;
-        if reading.select.columns.is_none() {
-            // The items' JSON is a little longer than their size.
-            out.reserve(read.bytes + read.bytes / 4 + 128);
-        }
-        let mut answer = Object::open(out);
-        let mut items = answer.list("Items");
-        for (at, entry) in read.items.iter().enumerate() {
-            let condition = reading.select.condition.as_ref();
-            if condition.is_some_and(|condition| !condition.matches_item(entry)) {
-                continue;
-            }
-            count += 1;
-            let shown = read.bases.get(at).unwrap_or(entry);
-            match &reading.select.columns {
-                None => items.item(shown),
-                Some(columns) => items.map(&columns.apply(shown)),
-            }
-        }
-        items.close();
-        if let Some(next) = next {
-            answer.string("NextToken", next);
-        }
-        if self.report != Report::None {
-            let consumed = self.consumed(reading, read);
-            output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, self.report);
-        }
-        answer.close();
-        count
-    }
-
-    fn consumed(&self, reading: &Reading<'_, '_>, read: &Read) -> Consumed {
-        reading::consumed(
-            &reading.target.asked_name(),
-            reading.index,
-            self.consistent,
-            read.bytes,
-            &read.bases,
-        )
     }
 }
 
-impl Reading<'_, '_> {
-    /// Where an item stands in what is read.
-    fn key(&self, item: &Item) -> Option<Key> {
-        let definition = self.target.definition();
-        let attributes = key::key_attributes(item, &definition.key, self.index);
-        plan::start_key(definition, self.index, &attributes)
+impl SelectPlan<'_> {
+    /// Appends the answer.
+    pub fn encode(&self, result: &PageResult, out: &mut Writer) {
+        let PagePlan { read, report } = &self.page;
+        let columns = read.projection.as_ref().zip(self.names);
+        if columns.is_none() {
+            // The items' JSON is a little longer than their size.
+            out.reserve(result.bytes + result.bytes / 4 + 128);
+        }
+        let mut answer = Object::open(out);
+        let mut items = answer.list("Items");
+        for item in &result.items {
+            match columns {
+                None => items.item(item),
+                Some((projection, names)) => items.map(&partiql::shown(projection, names, item)),
+            }
+        }
+        items.close();
+        if let Some(next) = self.next(result) {
+            answer.string("NextToken", &next.encode(self.fingerprint));
+        }
+        if *report != Report::None {
+            let consumed = result.cost.consumed(read, &read.target.asked_name());
+            output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
+        }
+        answer.close();
+    }
+
+    /// Where the next page begins.
+    fn next(&self, result: &PageResult) -> Option<NextToken> {
+        let (range, last) = result.next.as_ref()?;
+        let read = &self.page.read;
+        let (definition, index) = (read.target.definition(), read.index());
+        let attributes = key::key_attributes(last, &definition.key, index);
+        let key = plan::start_key(definition, index, &attributes)?;
+        Some(NextToken {
+            range: self.first + range,
+            key,
+        })
     }
 }

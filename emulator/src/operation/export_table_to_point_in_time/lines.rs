@@ -1,7 +1,7 @@
 //! The lines of an export: what a table was at a moment or what changed in a span, as far as the filter lets it.
 
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::expression::{Condition, ExpressionKind, Projection, Scope};
 use crate::key::{self, Key};
 use crate::operation::{query, reading};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::capacity::Direction;
 use crate::clock::Moment;
+use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::Context;
 use crate::limits;
 use crate::schema::{BillingMode, Index};
 use crate::storage::{Job, Shape, Table, Work};

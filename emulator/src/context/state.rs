@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::Readers;
 use super::rates::Rates;
-use super::{Readers, Tokens};
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::conditions::Conditions;
@@ -11,7 +11,7 @@ use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
 use crate::journal::Journal;
 use crate::reclaim::Reclaimer;
-use crate::storage::{AppendError, Catalog, Scope};
+use crate::storage::{AppendError, Catalog, Scope, Tokens};
 use crate::sync::{AtomicBool, Ordering};
 use crate::transfer::ObjectStore;
 
@@ -19,7 +19,7 @@ use crate::transfer::ObjectStore;
 ///
 /// ```
 /// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::execute::State;
+/// use dynatwin_engine::context::State;
 ///
 /// let state = State::new(7, Conditions::STORM);
 /// assert!(state.catalog().all().is_empty());
@@ -139,7 +139,7 @@ impl State {
     }
 
     /// How often accounts have called the control plane.
-    pub(super) fn rates(&self) -> &Rates {
+    pub fn rates(&self) -> &Rates {
         &self.rates
     }
 

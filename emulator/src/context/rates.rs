@@ -19,7 +19,7 @@ struct Rate {
 
 /// Requests that share a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub enum Kind {
     /// An operation that has a rate of its own, by its place in [`OWN`].
     Own(usize),
     /// Those that create, change or delete.
@@ -88,7 +88,7 @@ pub struct Rates(Mutex<BTreeMap<(u64, Kind), Moment>>);
 
 impl Rates {
     /// Takes a request of an account in; gives its kind if there were too many.
-    pub(super) fn admit(&self, owner: u64, operation: &str, now: Moment) -> Result<(), Kind> {
+    pub fn admit(&self, owner: u64, operation: &str, now: Moment) -> Result<(), Kind> {
         let Some(rate) = rate(operation) else { return Ok(()) };
         let each = Duration::from_secs(1) / rate.per_second;
         let mut full = self.0.lock();

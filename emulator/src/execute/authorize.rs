@@ -1,43 +1,123 @@
-//! The first step of every entry: the fault rules and the dials that make requests fail.
+//! Whether a request may proceed: the fault rules and the settings that make requests fail.
 
 use compact_str::CompactString;
 
-use super::Context;
-use super::rates::Kind;
+use super::trace;
+use super::transact::cancels;
 use crate::answer::Delivery;
+use crate::context::{Context, RateKind};
 use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
 use crate::fault::{Decision, Subject, Verdict};
-use crate::schema::{BillingMode, KeySchema};
-use crate::storage::{Shape, Table};
-use crate::value::{AttributeValue, Map};
+use crate::plan::{Access, ItemAccess};
+use crate::schema::BillingMode;
+use crate::value::AttributeValue;
 
-/// What the rules are held against: an entry of a request.
-#[derive(Clone, Copy)]
-pub struct Entry<'a> {
-    /// The table.
-    pub table: &'a Table,
-    /// Its shape.
-    pub shape: &'a Shape,
-    /// The index that is read, if one is.
-    pub index: Option<&'a str>,
-    /// The value of the partition key, if the entry has one.
-    pub partition: Option<&'a AttributeValue>,
-    /// Whether the entry writes.
-    pub writes: bool,
+/// What becomes of the entries of a request when one of them is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The request fails.
+    Request,
+    /// Throttled entries come back unprocessed; any other refusal fails the request when the entry is reached.
+    Throttled,
+    /// Each entry has its own result.
+    Entry,
+    /// All entries are cancelled together, with a reason for each.
+    Transaction,
 }
 
-impl<'a> Entry<'a> {
-    /// The partition key of a key or item, under a schema.
-    pub fn partition_of(schema: &KeySchema, map: &'a Map) -> Option<&'a AttributeValue> {
-        map.get(&schema.hash.first()?.name)
+/// Which entries of a request are refused, by their position. None of them takes no room.
+#[derive(Debug, Default)]
+pub struct Verdicts(Vec<Option<ApiError>>);
+
+impl Verdicts {
+    /// Takes the verdict on an entry.
+    pub fn of(&mut self, entry: usize) -> Result<(), ApiError> {
+        self.0.get_mut(entry).and_then(Option::take).map_or(Ok(()), Err)
+    }
+
+    /// Whether any entry is refused.
+    pub fn any(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
+/// Decides whether a request may proceed, entry by entry: by the settings that make requests fail and by the fault rules.
+/// Every request of every operation passes here once, between its plan and its execution; `each` hands over what the
+/// request does. Without rules, and without settings that concern its tables, an entry costs a look at its table's settings.
+#[inline]
+pub fn authorize(
+    context: &Context<'_>,
+    refusal: Refusal,
+    each: impl Fn(&mut dyn FnMut(Access<'_, '_>)),
+) -> Result<Verdicts, ApiError> {
+    let mut is_quiet = context.engine.faults().is_empty();
+    each(&mut |access| is_quiet &= access.is_quiet());
+    if is_quiet {
+        return Ok(Verdicts::default());
+    }
+    authorize_each(context, refusal, &each)
+}
+
+/// Hands over what a request does, entry by entry.
+type EachAccess<'a> = dyn Fn(&mut dyn FnMut(Access<'_, '_>)) + 'a;
+
+#[cold]
+fn authorize_each(context: &Context<'_>, refusal: Refusal, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
+    let mut verdicts: Vec<Option<ApiError>> = Vec::new();
+    let mut refused = None;
+    let mut entry = 0;
+    each(&mut |access| {
+        if refused.is_some() {
+            return;
+        }
+        let verdict = context.judge(&access);
+        if let Err(error) = verdict {
+            if refusal != Refusal::Transaction {
+                trace::refused(context, &access, &error);
+            }
+            let goes_on = match refusal {
+                Refusal::Request => false,
+                Refusal::Throttled => is_throttle(&error) || error.kind() == ErrorKind::TransactionConflict,
+                Refusal::Entry => true,
+                Refusal::Transaction => cancels(&error),
+            };
+            let fails_at_once = matches!(refusal, Refusal::Request | Refusal::Transaction);
+            if !goes_on {
+                refused = Some(fails_at_once.then(|| error.clone()));
+            }
+            verdicts.resize(entry, None);
+            verdicts.push(Some(error));
+        }
+        entry += 1;
+    });
+    match refused.flatten() {
+        Some(error) => Err(error),
+        None => Ok(Verdicts(verdicts)),
+    }
+}
+
+impl Access<'_, '_> {
+    /// Whether no setting of the table makes requests wait or fail.
+    fn is_quiet(&self) -> bool {
+        let Access::Items(access) = self else { return false };
+        let conditions = &access.shape().conditions;
+        conditions.latency.is_none() && conditions.internal_errors == 0.0 && conditions.throttles == 0.0
     }
 }
 
 impl Context<'_> {
-    /// Holds the rules and dials against an entry of the data plane.
-    pub fn judge(&self, entry: &Entry<'_>) -> Result<(), ApiError> {
+    fn judge(&self, access: &Access<'_, '_>) -> Result<(), ApiError> {
+        match access {
+            Access::Items(access) => self.judge_items(access),
+            Access::Control(access) => self.judge_control(access.table),
+        }
+    }
+
+    /// Applies the rules and settings to an entry of the data plane.
+    fn judge_items(&self, entry: &ItemAccess<'_, '_>) -> Result<(), ApiError> {
         let faults = self.engine.faults();
-        let conditions = &entry.shape.conditions;
+        let (table, shape) = (entry.table(), entry.shape());
+        let conditions = &shape.conditions;
         if let Some(latency) = &conditions.latency {
             self.take(latency);
         }
@@ -45,16 +125,12 @@ impl Context<'_> {
         if faults.is_empty() && !dials {
             return Ok(());
         }
-        let partition = entry.partition.and_then(key_text);
+        let partition = entry.partition().and_then(key_text);
         let subject = Subject {
             operation: self.operation,
-            table: &entry.table.name,
-            index: entry.index,
-            feeds: if entry.writes {
-                &entry.shape.definition.globals
-            } else {
-                &[]
-            },
+            table: &table.name,
+            index: entry.index(),
+            feeds: if entry.writes() { &shape.definition.globals } else { &[] },
             caller: &self.caller.access_key,
             region: &self.caller.region,
             now: self.now,
@@ -62,8 +138,8 @@ impl Context<'_> {
             partition: partition.as_deref(),
         };
         if let Some(decided) = faults.judge(&subject) {
-            let index = decided.index.as_deref().or(entry.index);
-            let key_arn = entry.shape.definition.encryption.as_ref();
+            let index = decided.index.as_deref().or(entry.index());
+            let key_arn = shape.definition.encryption.as_ref();
             let key_arn = key_arn.map(|encryption| encryption.key_arn.as_str());
             let throttle = |throttle| match throttle {
                 Throttled::As(exceeded) => throttled(entry, index, exceeded),
@@ -75,20 +151,20 @@ impl Context<'_> {
                 }
                 Throttled::With(_) => on_demand_throttled(entry, index),
             };
-            return self.carry_out(&decided, (&entry.table.name, key_arn), throttle);
+            return self.carry_out(&decided, (&table.name, key_arn), throttle);
         }
         if dials {
             if faults.decide("internal error", &subject, conditions.internal_errors) {
                 return Err(ApiError::internal());
             }
             if faults.decide("throttle", &subject, conditions.throttles) {
-                return Err(throttled(entry, entry.index, None));
+                return Err(throttled(entry, entry.index(), None));
             }
         }
         Ok(())
     }
 
-    /// Holds the rules against a request of the control plane; `table` is empty where it names none.
+    /// Applies the rules, settings and rates to a request of the control plane; `table` is empty if it names none.
     pub fn judge_control(&self, table: &str) -> Result<(), ApiError> {
         let conditions = self.engine.conditions_of(&self.scope, table);
         if let Some(latency) = &conditions.latency {
@@ -100,8 +176,8 @@ impl Context<'_> {
         if conditions.control_limits {
             let admitted = self.engine.rates().admit(self.scope.hash(), self.operation, self.now);
             admitted.map_err(|kind| match kind {
-                Kind::Changes => ApiError::account_rate_exceeded(),
-                Kind::Own(_) | Kind::Others => ApiError::rate_exceeded(),
+                RateKind::Changes => ApiError::account_rate_exceeded(),
+                RateKind::Own(_) | RateKind::Others => ApiError::rate_exceeded(),
             })?;
         }
         match self.engine.faults().judge(&Subject {
@@ -184,12 +260,12 @@ fn key_text(value: &AttributeValue) -> Option<CompactString> {
 
 /// The service's error for an entry that is throttled: by default for what its table's billing mode runs out of. A global
 /// index has throughput of its own, a local one its table's.
-fn throttled(entry: &Entry<'_>, index: Option<&str>, exceeded: Option<Exceeded>) -> ApiError {
+fn throttled(entry: &ItemAccess<'_, '_>, index: Option<&str>, exceeded: Option<Exceeded>) -> ApiError {
     ApiError::throttled(vec![throttle(entry, index, exceeded)])
 }
 
-fn throttle(entry: &Entry<'_>, index: Option<&str>, exceeded: Option<Exceeded>) -> Throttle {
-    let definition = &entry.shape.definition;
+fn throttle(entry: &ItemAccess<'_, '_>, index: Option<&str>, exceeded: Option<Exceeded>) -> Throttle {
+    let definition = &entry.shape().definition;
     let provisioned = definition.billing == BillingMode::Provisioned;
     let index = index.filter(|name| definition.globals.iter().any(|global| global.name == *name));
     let of_index = index.is_some();
@@ -201,14 +277,14 @@ fn throttle(entry: &Entry<'_>, index: Option<&str>, exceeded: Option<Exceeded>) 
     Throttle {
         exceeded,
         of_index,
-        writes: entry.writes,
+        writes: entry.writes(),
         provisioned,
-        resource: entry.table.resource_arn(index),
+        resource: entry.table().resource_arn(index),
     }
 }
 
 /// `ThrottlingException` on whatever table: its key range is too hot.
-fn on_demand_throttled(entry: &Entry<'_>, index: Option<&str>) -> ApiError {
+fn on_demand_throttled(entry: &ItemAccess<'_, '_>, index: Option<&str>) -> ApiError {
     ApiError::throttled(vec![Throttle {
         provisioned: false,
         ..throttle(entry, index, Some(Exceeded::KeyRangeThroughput))

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::schema::Definition;
+use crate::schema::{Definition, Index};
 use crate::storage::{Shape, Table};
-use crate::value::Name;
+
+use super::Source;
+use crate::value::{AttributeValue, Map, Name};
 
 /// A table and its shape at the time of planning.
 #[derive(Clone, Debug)]
@@ -30,5 +32,19 @@ impl Target {
     /// The table's definition.
     pub fn definition(&self) -> &Definition {
         &self.shape.definition
+    }
+
+    /// The value of the table's partition key in a key or item.
+    pub fn partition_of<'m>(&self, map: &'m Map) -> Option<&'m AttributeValue> {
+        map.get(&self.definition().key.hash.first()?.name)
+    }
+
+    /// The index that is read, if one is.
+    pub fn index_of(&self, source: Source) -> Option<&Index> {
+        match source {
+            Source::Table => None,
+            Source::Local(at) => self.definition().locals.get(at),
+            Source::Global(at) => self.definition().globals.get(at),
+        }
     }
 }

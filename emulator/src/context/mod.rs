@@ -1,9 +1,16 @@
-//! What is known about the request that is being carried out.
+//! The request that is being carried out, and what the requests of an engine share.
+
+mod rates;
+mod readers;
+mod state;
+
+pub use rates::Kind as RateKind;
+pub use readers::Readers;
+pub use state::State;
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use super::State;
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::chance::{self, StableHash};
@@ -78,13 +85,13 @@ impl<'e> Context<'e> {
     }
 
     /// The client token of the request, which is done at `done`.
-    pub(super) fn token(&self, done: Moment) -> Option<Token> {
+    pub fn token(&self, done: Moment) -> Option<Token> {
         self.token.get().map(|token| Token { done, ..token })
     }
 
     /// Lets the request take as long as its operation does.
     #[cold]
-    pub(super) fn take(&self, latency: &Latency) {
+    pub fn take(&self, latency: &Latency) {
         self.latency
             .set(Some((latency.of_operation(self.operation), latency.per_kilobyte)));
     }
@@ -118,7 +125,7 @@ impl<'e> Context<'e> {
     }
 
     /// Delays the answer by a rule's wait, which moves a settable clock that several clients share only if `moves_clock`.
-    pub(super) fn wait_by_rule(&self, by: Duration, moves_clock: bool) {
+    pub fn wait_by_rule(&self, by: Duration, moves_clock: bool) {
         self.wait(by);
         if !moves_clock {
             self.change_effects(|effects| effects.still.held = effects.still.held.saturating_add(by));
@@ -142,7 +149,7 @@ impl<'e> Context<'e> {
     }
 
     /// Changes what becomes of the answer, or of the job that the request starts.
-    pub(super) fn change_effects(&self, change: impl FnOnce(&mut ResponseEffects)) {
+    pub fn change_effects(&self, change: impl FnOnce(&mut ResponseEffects)) {
         let mut effects = self.effects.get();
         change(&mut effects);
         self.effects.set(effects);

@@ -1,14 +1,22 @@
 //! What a request will do, bound to its tables: the first to see a table, and the last before anything is changed.
 
+mod access;
+mod read;
+mod target;
+mod write;
+
+pub use access::{Access, ControlAccess, ItemAccess, ItemRequest, Resource};
+pub use read::{Get, PageRange, PageRead, Select, Source, VectorSearch, get, transact_get};
+pub use target::Target;
+pub use write::{Action, Write, WriteCondition, check_item_size, insert, keyed, put};
+
+use crate::context::Context;
 use crate::error::ApiError;
-pub use crate::execute::Target;
-use crate::execute::{self, Action, Context, Entry, Get, Source, Write};
-use crate::expression::{Condition, KeyCondition, KeyOperator, Projection, Target as UpdateTarget, Update};
+use crate::expression::{KeyCondition, KeyOperator, Projection};
 use crate::key::{self, Key, KeyBytes};
-use crate::limits;
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema, VectorIndex};
 use crate::storage::{KeyRange, Stage};
-use crate::value::{AttributeValue, Item, Map, SentItem};
+use crate::value::{AttributeValue, Map};
 
 /// The name in a `TableName`, which may be an ARN.
 pub fn plain_name(name_or_arn: &str) -> &str {
@@ -93,138 +101,6 @@ fn note_elsewhere(context: &Context<'_>, name: &str) {
             context.scope.region,
             elsewhere.join(" and for "),
         ));
-    }
-}
-
-/// The condition of a write, and whether a failure shows the item.
-#[derive(Default)]
-pub struct WriteCondition<'r> {
-    /// The bound condition.
-    pub condition: Option<Condition<'r>>,
-    /// `ReturnValuesOnConditionCheckFailure: ALL_OLD`.
-    pub show_item: bool,
-}
-
-/// Plans a put: the item's keys, for the table and its indexes.
-pub fn put<'r>(target: Target, sent: &'r SentItem, guard: WriteCondition<'r>) -> Result<Write<'r>, ApiError> {
-    whole(target, sent, Action::Put(sent.item.clone()), guard)
-}
-
-/// Plans a put of an item that may not be there yet.
-pub fn insert(target: Target, sent: &SentItem) -> Result<Write<'_>, ApiError> {
-    whole(
-        target,
-        sent,
-        Action::Insert(sent.item.clone()),
-        WriteCondition::default(),
-    )
-}
-
-#[inline(always)]
-fn whole<'r>(
-    target: Target,
-    sent: &'r SentItem,
-    action: Action<'r>,
-    guard: WriteCondition<'r>,
-) -> Result<Write<'r>, ApiError> {
-    let definition = target.definition();
-    let key = Key::of_item(&definition.key, &sent.attributes)?;
-    execute::check_entries(definition, &sent.item)?;
-    let partition = Entry::partition_of(&definition.key, &sent.attributes);
-    Ok(Write {
-        target,
-        key,
-        attributes: &sent.attributes,
-        partition,
-        action,
-        condition: guard.condition,
-        show_item: guard.show_item,
-        spare_missing: false,
-    })
-}
-
-/// Plans a write that names its item by `Key`.
-pub fn keyed<'r>(
-    target: Target,
-    key: &'r Map,
-    action: Action<'r>,
-    guard: WriteCondition<'r>,
-) -> Result<Write<'r>, ApiError> {
-    let encoded = Key::of_key(&target.definition().key, key)?;
-    let partition = Entry::partition_of(&target.definition().key, key);
-    Ok(Write {
-        target,
-        key: encoded,
-        attributes: key,
-        partition,
-        action,
-        condition: guard.condition,
-        show_item: guard.show_item,
-        spare_missing: false,
-    })
-}
-
-/// Plans a read that names its item by `Key`: a consistent one, unless the caller makes it less.
-pub fn get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
-    let encoded = Key::of_key(&target.definition().key, key)?;
-    let partition = Entry::partition_of(&target.definition().key, key);
-    Ok(Get {
-        target,
-        key: encoded,
-        attributes: key,
-        partition,
-        consistent: true,
-        factor: 1,
-    })
-}
-
-/// The same in a transaction: consistent, and twice the cost.
-pub fn transact_get(target: Target, key: &Map) -> Result<Get<'_>, ApiError> {
-    let mut get = get(target, key)?;
-    get.consistent = true;
-    get.factor = 2;
-    Ok(get)
-}
-
-/// Checks what an update writes against the keys of the table: none may change.
-pub fn check_update_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
-    for target in update.targets() {
-        if definition.key.contains(target.path.name()) {
-            return Err(ApiError::key_update(target.path.name()));
-        }
-    }
-    Ok(())
-}
-
-/// Checks what an update writes against the keys of the indexes, as far as the request alone tells.
-pub fn check_update_index_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
-    for target in update.targets() {
-        definition
-            .indexes()
-            .try_for_each(|index| check_update_index_key(index, &target))?;
-    }
-    Ok(())
-}
-
-fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<(), ApiError> {
-    let Some(attribute) = index
-        .key
-        .attributes()
-        .find(|attribute| attribute.name == target.path.name())
-    else {
-        return Ok(());
-    };
-    if target.path.is_nested() {
-        return Err(ApiError::path_below_key(true, &attribute.name));
-    }
-    let Some(value) = target.constant else { return Ok(()) };
-    if !attribute.kind.fits(value) {
-        let (expected, actual) = (attribute.kind.name(), value.type_name());
-        return Err(ApiError::index_key_type(&attribute.name, expected, actual, &index.name));
-    }
-    match key::emptiness(value) {
-        Some(kind) => Err(ApiError::empty_index_key_update(kind)),
-        None => Ok(()),
     }
 }
 
@@ -526,13 +402,4 @@ pub fn check_projected(definition: &Definition, index: &Index, projection: &Proj
         index.name,
         missing.join(", ")
     )))
-}
-
-/// Checks the size of an item that is put.
-pub fn check_item_size(item: &Item) -> Result<(), ApiError> {
-    if item.size() > limits::ITEM_SIZE {
-        Err(ApiError::item_too_large())
-    } else {
-        Ok(())
-    }
 }

@@ -1,0 +1,78 @@
+//! What callers have seen of partitions, where reads never go back.
+
+use std::collections::BTreeMap;
+
+use crate::clock::Moment;
+use crate::sync::Mutex;
+
+/// Callers and partitions that are remembered at most; for more, a read that must not go back is a current one.
+const MOST_READERS: usize = 1 << 18;
+
+/// The newest state that each caller has seen of each partition, where reads never go back.
+///
+/// ```
+/// use dynatwin_engine::context::Readers;
+///
+/// Readers::default().clear();
+/// ```
+#[derive(Debug, Default)]
+pub struct Readers(Mutex<BTreeMap<u64, (u64, Moment)>>);
+
+impl Readers {
+    /// The state that a reader sees who would see `state`: that, or the one seen before if it is newer, and at most the
+    /// present one. Readers who have not come since `forget` can see nothing older anyway.
+    pub fn advance(&self, reader: u64, state: u64, present: u64, (forget, now): (Moment, Moment)) -> u64 {
+        let mut seen = self.0.lock();
+        if seen.len() >= MOST_READERS && !seen.contains_key(&reader) {
+            seen.retain(|_, (_, last)| *last > forget);
+            if seen.len() >= MOST_READERS {
+                return present;
+            }
+        }
+        let entry = seen.entry(reader).or_insert((state, now));
+        *entry = (entry.0.max(state).min(present), entry.1.max(now));
+        entry.0
+    }
+
+    /// Forgets all.
+    pub fn clear(&self) {
+        self.0.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Moment {
+        Moment::from_seconds(seconds)
+    }
+
+    #[test]
+    fn a_reader_never_goes_back() {
+        let readers = Readers::default();
+        let see = |reader, state, present| readers.advance(reader, state, present, (at(0), at(9)));
+        assert_eq!(see(1, 5, 9), 5);
+        assert_eq!(see(1, 3, 9), 5);
+        assert_eq!(see(2, 3, 9), 3, "another reader has seen less");
+        assert_eq!(see(1, 7, 9), 7);
+        assert_eq!(see(1, 9, 6), 6, "nobody sees more than there is");
+        readers.clear();
+        assert_eq!(see(1, 3, 9), 3);
+    }
+
+    #[test]
+    fn of_too_many_readers_the_new_ones_see_the_present() {
+        let readers = Readers::default();
+        let see = |reader, (forget, now)| readers.advance(reader, 5, 9, (at(forget), at(now)));
+        for reader in 0..MOST_READERS as u64 - 1 {
+            see(reader, (0, 10));
+        }
+        assert_eq!(see(u64::MAX, (0, 20)), 5, "there is room for one more");
+        assert_eq!(see(u64::MAX - 1, (9, 20)), 9, "there is none");
+        assert_eq!(see(7, (9, 20)), 5, "who is known stays known");
+        // All but the two that have come later are forgotten, since they can see nothing older anyway.
+        assert_eq!(see(u64::MAX - 1, (10, 20)), 5);
+        assert_eq!(readers.0.lock().len(), 3);
+    }
+}

@@ -1,0 +1,196 @@
+//! Reads of a page of a table or index.
+
+use std::ops::AddAssign;
+
+use super::{capacity, due, stale, trace};
+use crate::capacity::Consumed;
+use crate::capacity::units::{self, Units};
+use crate::context::Context;
+use crate::error::ApiError;
+use crate::key::Key;
+use crate::plan::{PageRange, PageRead, Source};
+use crate::storage::{KeyRange, Page, PageLimit, Walk};
+use crate::value::{Item, Name};
+
+/// What was read of a table or index.
+pub struct PageResult {
+    /// The items that are returned: those that pass the filter, from the table where they are fetched for a local index.
+    pub items: Vec<Item>,
+    /// How many items were read.
+    pub scanned: usize,
+    /// The sizes of the items read.
+    pub bytes: usize,
+    /// Where the next page begins, if a limit has ended this one: the range, and the last item read of it.
+    pub next: Option<(usize, Item)>,
+    /// What it cost.
+    pub cost: PageCost,
+}
+
+/// Reads ranges of keys, one after the other, up to a limit. The items of each are read if there is capacity where that is
+/// enforced, and paid for afterwards.
+pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, ApiError> {
+    let mut limit = PageLimit::new(read.limit.and_then(|limit| usize::try_from(limit).ok()));
+    let fetches = read.fetches();
+    let mut all = Page::default();
+    let mut next = None;
+    let mut cost = PageCost::default();
+    for (at, range) in read.ranges.iter().enumerate() {
+        let walk = Walk {
+            range: &range.keys,
+            forward: read.forward,
+            limit,
+            fetch: fetches.then_some(&read.target.definition().key),
+        };
+        let page = paid(context, read, range, &walk, all.bytes);
+        context.tell(|draft| trace::paged(draft, read, range, page.as_ref().map(|(page, cost)| (page, *cost))));
+        let (page, of_page) = page?;
+        cost += of_page;
+        limit.items -= page.items.len().min(limit.items);
+        limit.bytes -= page.bytes.min(limit.bytes);
+        if page.cut {
+            next = page.items.last().map(|last| (at, last.clone()));
+        }
+        all.bytes += page.bytes;
+        if at == 0 {
+            (all.items, all.bases) = (page.items, page.bases);
+        } else {
+            all.items.extend(page.items);
+            all.bases.extend(page.bases);
+        }
+        if next.is_some() {
+            break;
+        }
+    }
+    let scanned = all.items.len();
+    let items = shown(read, all.items, all.bases);
+    context.tell(|draft| draft.answer_of_range(&read.target.table.name, items.len() as u64));
+    Ok(PageResult {
+        items,
+        scanned,
+        bytes: all.bytes,
+        next,
+        cost,
+    })
+}
+
+/// The items that pass the filter.
+fn shown(read: &PageRead<'_>, mut items: Vec<Item>, bases: Vec<Item>) -> Vec<Item> {
+    let Some(filter) = &read.filter else {
+        return if read.fetches() { bases } else { items };
+    };
+    if bases.is_empty() {
+        items.retain(|item| filter.matches_item(item));
+        return items;
+    }
+    let pairs = items.into_iter().zip(bases);
+    let kept = pairs.filter(|(entry, base)| filter.matches_item(if read.is_statement { entry } else { base }));
+    kept.map(|(_, base)| base).collect()
+}
+
+/// Reads a range, after `before` bytes of other ranges, and pays for it.
+fn paid(
+    context: &Context<'_>,
+    read: &PageRead<'_>,
+    range: &PageRange<'_>,
+    walk: &Walk<'_>,
+    before: usize,
+) -> Result<(Page, PageCost), ApiError> {
+    let table = &read.target.table;
+    if !table.capacity.is_counted() {
+        let page = look(context, read, walk);
+        let cost = PageCost::new(&page, before, read.consistent);
+        return Ok((page, cost));
+    }
+    // A local index lives on the table's capacity.
+    let global = read.index().filter(|index| !index.local);
+    let name = global.map(|index| index.name.as_str());
+    capacity::admit_page(context, table, name, walk.range.tokens().0)?;
+    let page = look(context, read, walk);
+    let cost = PageCost::new(&page, before, read.consistent);
+    let walked = walked(read, walk.range, page.items.last().filter(|_| page.cut));
+    let units = cost.read + cost.fetched;
+    capacity::spend_page(context, table, (name, units), range.first_value(), walked);
+    Ok((page, cost))
+}
+
+/// Reads a page. A read that is not consistent may see each partition as it was a moment ago.
+fn look(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
+    let (table, shape) = (&read.target.table, &read.target.shape);
+    match read.source {
+        Source::Global(at) => {
+            let (index, now) = (&shape.indexes[at], context.now);
+            let settled = |is_due: &dyn Fn() -> bool| index.settled_page(walk, now, is_due);
+            due::with_nothing_due(table, shape, now, || index.page(walk, now), settled)
+        }
+        Source::Table | Source::Local(_) => {
+            let local = if let Source::Local(at) = read.source {
+                Some(at)
+            } else {
+                None
+            };
+            let look = |at| {
+                let contents = due::read(table, table.partition(at), context.now);
+                let state = contents
+                    .history()
+                    .and_then(|history| stale::state_of_page(context, table, at, history, walk, read.consistent));
+                (contents, state)
+            };
+            table.page(local, walk, look)
+        }
+    }
+}
+
+/// The tokens that a page has touched: those of its range, or those up to its last item.
+fn walked(read: &PageRead<'_>, keys: &KeyRange, last: Option<&Item>) -> (u64, u64) {
+    let token = last.and_then(|item| {
+        let base = Key::read(&read.target.definition().key, item)?;
+        match read.index().filter(|index| !index.local) {
+            None => Some(base.token),
+            Some(index) => Key::of_entry(index, item, &base).map(|key| key.token),
+        }
+    });
+    (keys.tokens().0, token.unwrap_or(keys.last_token()))
+}
+
+/// What a page costs: computed once, then spent, reported and logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageCost {
+    /// Reading the table or index.
+    pub read: Units,
+    /// Fetching items from the table for the entries of a local index.
+    pub fetched: Units,
+}
+
+impl PageCost {
+    /// The cost of one more range. Ranges that are read together are rounded up together.
+    fn new(page: &Page, before: usize, consistent: bool) -> PageCost {
+        let fetched = page.bases.iter().map(|item| units::read(item.size(), consistent));
+        let read = units::read(before + page.bytes, consistent);
+        PageCost {
+            read: match before {
+                0 => read,
+                _ => read.without(units::read(before, consistent)),
+            },
+            fetched: fetched.sum(),
+        }
+    }
+
+    /// By table and index, as an answer reports it.
+    pub fn consumed(self, read: &PageRead<'_>, table: &Name) -> Consumed {
+        let mut consumed = Consumed::new(table.clone());
+        consumed.table = self.fetched;
+        match read.index() {
+            None => consumed.table += self.read,
+            Some(index) if index.local => consumed.add_local(index.name.clone(), self.read),
+            Some(index) => consumed.add_global(index.name.clone(), self.read),
+        }
+        consumed
+    }
+}
+
+impl AddAssign for PageCost {
+    fn add_assign(&mut self, other: PageCost) {
+        self.read += other.read;
+        self.fetched += other.fetched;
+    }
+}

@@ -1,0 +1,308 @@
+//! What a request needs to be allowed: entries of tables, or a resource of the control plane.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{Action, Get, PageRange, PageRead, Select, Target, VectorSearch, Write};
+use crate::access::{AccessRequest, PartitionKeyValues};
+use crate::context::Context;
+use crate::expression::{Condition, Names, Projection};
+use crate::schema::KeySchema;
+use crate::storage::{Shape, Table};
+use crate::value::{AttributeValue, Map, Name, Text};
+
+/// One thing that a request does, as fault rules, settings, access policies and the journal see it.
+#[derive(Clone, Copy)]
+pub enum Access<'a, 'r> {
+    /// Reads or writes items of a table.
+    Items(ItemAccess<'a, 'r>),
+    /// Calls the control plane, or a stream.
+    Control(ControlAccess<'a>),
+}
+
+/// A read or write of items. What it does not say itself is read off the plan it refers to, when somebody needs it.
+#[derive(Clone, Copy)]
+pub struct ItemAccess<'a, 'r> {
+    /// The plan of the entry.
+    pub request: ItemRequest<'a, 'r>,
+    /// Whether a PartiQL statement asks for it, which has IAM actions of its own.
+    pub statement: bool,
+    /// `ReturnValues`, with the value that applies when the request has none.
+    pub return_values: Option<&'static str>,
+    /// `ReturnConsumedCapacity`, if the request has it.
+    pub return_consumed_capacity: Option<&'static str>,
+}
+
+/// The plan of an entry.
+#[derive(Clone, Copy)]
+pub enum ItemRequest<'a, 'r> {
+    /// A write of one item.
+    Write(&'a Write<'r>),
+    /// A read of one item, and the paths of it that are returned.
+    Get(&'a Get<'r>, Option<&'a Projection<'r>>),
+    /// A read of one range of keys.
+    Page(&'a PageRead<'r>, &'a PageRange<'r>),
+    /// A search of a vector index.
+    Search(&'a VectorSearch<'r>),
+}
+
+/// A call of the control plane, or of a stream.
+#[derive(Clone, Copy)]
+pub struct ControlAccess<'a> {
+    /// The table that fault rules know the request by; empty if it names none.
+    pub table: &'a str,
+    /// The resource that policies are evaluated for.
+    pub resource: Resource<'a>,
+}
+
+/// A resource of the control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource<'a> {
+    /// None: policies say `*`.
+    Any,
+    /// A table by its name.
+    Table(&'a str),
+    /// Anything by its ARN.
+    Arn(&'a str),
+}
+
+impl<'a, 'r> From<ItemRequest<'a, 'r>> for ItemAccess<'a, 'r> {
+    fn from(request: ItemRequest<'a, 'r>) -> Self {
+        ItemAccess {
+            request,
+            statement: false,
+            return_values: None,
+            return_consumed_capacity: None,
+        }
+    }
+}
+
+impl<'a, 'r> From<&'a Write<'r>> for ItemAccess<'a, 'r> {
+    fn from(write: &'a Write<'r>) -> Self {
+        ItemRequest::Write(write).into()
+    }
+}
+
+impl<'a, 'r> From<&'a Get<'r>> for ItemAccess<'a, 'r> {
+    fn from(get: &'a Get<'r>) -> Self {
+        ItemRequest::Get(get, None).into()
+    }
+}
+
+impl<'a> ItemAccess<'a, '_> {
+    /// The table.
+    pub fn target(&self) -> &'a Target {
+        match self.request {
+            ItemRequest::Write(write) => &write.target,
+            ItemRequest::Get(get, _) => &get.target,
+            ItemRequest::Page(page, _) => &page.target,
+            ItemRequest::Search(search) => &search.target,
+        }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &'a Table {
+        &self.target().table
+    }
+
+    /// The table's shape.
+    pub fn shape(&self) -> &'a Shape {
+        &self.target().shape
+    }
+
+    /// The index that is read, if one is.
+    pub fn index(&self) -> Option<&'a str> {
+        match self.request {
+            ItemRequest::Write(_) | ItemRequest::Get(..) => None,
+            ItemRequest::Page(page, _) => page.index().map(|index| index.name.as_str()),
+            ItemRequest::Search(search) => Some(&search.index().name),
+        }
+    }
+
+    /// Whether it writes.
+    pub fn writes(&self) -> bool {
+        matches!(self.request, ItemRequest::Write(_))
+    }
+
+    /// The value of the first partition key attribute, if the request has it.
+    pub fn partition(&self) -> Option<&'a AttributeValue> {
+        match self.request {
+            ItemRequest::Write(write) => write.partition(),
+            ItemRequest::Get(get, _) => get.partition(),
+            ItemRequest::Page(_, range) => range.first_value(),
+            ItemRequest::Search(search) => search.partition,
+        }
+    }
+
+    /// The IAM action of an entry of an operation.
+    fn action(&self, operation: &'static str) -> &'static str {
+        if self.statement {
+            return match self.request {
+                ItemRequest::Write(write) => match write.action {
+                    Action::Put(_) | Action::Insert(_) => "PartiQLInsert",
+                    Action::Update { .. } => "PartiQLUpdate",
+                    Action::Delete => "PartiQLDelete",
+                    Action::Check => "PartiQLSelect",
+                },
+                _ => "PartiQLSelect",
+            };
+        }
+        match (operation, self.request) {
+            ("TransactWriteItems", ItemRequest::Write(write)) => match write.action {
+                Action::Put(_) | Action::Insert(_) => "PutItem",
+                Action::Update { .. } => "UpdateItem",
+                Action::Delete => "DeleteItem",
+                Action::Check => "ConditionCheckItem",
+            },
+            ("TransactGetItems" | "TransactWriteItems", _) => "GetItem",
+            _ => operation,
+        }
+    }
+
+    /// What policies are evaluated for.
+    pub fn request(&self, context: &Context<'_>) -> AccessRequest<'a> {
+        let operation = context.operation;
+        let resource: Cow<'a, str> = match self.index() {
+            None => Cow::Borrowed(&self.table().arn),
+            Some(index) => Cow::Owned(format!("{}/index/{index}", self.table().arn)),
+        };
+        let in_transaction = ["TransactWriteItems", "TransactGetItems", "ExecuteTransaction"].contains(&operation);
+        AccessRequest {
+            partition_keys: self.partition_keys(),
+            attributes: Some(self.attributes()),
+            select: self.select(),
+            return_values: self.return_values,
+            return_consumed_capacity: self.return_consumed_capacity,
+            enclosing_operation: in_transaction.then_some(operation),
+            full_table_scan: match self.request {
+                ItemRequest::Page(_, range) if self.statement => Some(range.partition.is_empty()),
+                _ => None,
+            },
+            ..AccessRequest::new(self.action(operation), resource).on_table(&self.table().name)
+        }
+    }
+
+    /// `Select`, with the value that applies when the request has none (docs/behavior: 07 3.2).
+    fn select(&self) -> Option<&'static str> {
+        let (select, projects, on_index) = match self.request {
+            ItemRequest::Get(_, projection) => (None, projection.is_some(), false),
+            ItemRequest::Page(page, _) => (page.select, page.projection.is_some(), page.index().is_some()),
+            ItemRequest::Write(_) | ItemRequest::Search(_) => return None,
+        };
+        Some(match select {
+            Some(Select::AllAttributes) => "ALL_ATTRIBUTES",
+            Some(Select::AllProjectedAttributes) => "ALL_PROJECTED_ATTRIBUTES",
+            Some(Select::SpecificAttributes) => "SPECIFIC_ATTRIBUTES",
+            Some(Select::Count) => "COUNT",
+            None if projects => "SPECIFIC_ATTRIBUTES",
+            None if on_index => "ALL_PROJECTED_ATTRIBUTES",
+            None => "ALL_ATTRIBUTES",
+        })
+    }
+
+    /// The values of the partition key attributes, if the request has them. A Scan and a search have none.
+    fn partition_keys(&self) -> Option<PartitionKeyValues> {
+        let mut values = PartitionKeyValues::default();
+        match self.request {
+            ItemRequest::Search(_) => return None,
+            ItemRequest::Page(_, range) if range.partition.is_empty() => return None,
+            ItemRequest::Page(_, range) => {
+                for (position, value) in values.iter_mut().zip(&range.partition) {
+                    position.extend(key_text(value));
+                }
+            }
+            ItemRequest::Write(_) | ItemRequest::Get(..) => values[0].extend(self.partition().and_then(key_text)),
+        }
+        Some(values)
+    }
+
+    /// The top-level names of the attributes in the request, sorted.
+    fn attributes(&self) -> Vec<Name> {
+        let mut names: Vec<&str> = Vec::new();
+        let of_key = |names: &mut Vec<&'a str>, map: &'a Map| names.extend(map.iter().map(|(name, _)| name.as_str()));
+        match self.request {
+            ItemRequest::Write(write) => {
+                of_key(&mut names, &write.attributes);
+                names.extend(
+                    write
+                        .condition
+                        .iter()
+                        .flat_map(Condition::paths)
+                        .map(|path| path.name()),
+                );
+                if let Action::Update {
+                    update: Some(update), ..
+                } = &write.action
+                {
+                    let mut used = Names::new();
+                    update.add_names(&mut used);
+                    names.extend(used.iter().copied());
+                }
+            }
+            ItemRequest::Get(get, projection) => {
+                of_key(&mut names, &get.attributes);
+                names.extend(projection.into_iter().flat_map(Projection::top_level_names));
+            }
+            ItemRequest::Page(page, _) => {
+                let schema = page.index().map_or(&page.target.definition().key, |index| &index.key);
+                names.extend(first_attributes(schema, page.key_attributes));
+                names.extend(page.filter.iter().flat_map(Condition::paths).map(|path| path.name()));
+                names.extend(page.projection.iter().flat_map(Projection::top_level_names));
+            }
+            ItemRequest::Search(search) => {
+                names.extend(search.projection.iter().flat_map(Projection::top_level_names));
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(Name::new).collect()
+    }
+}
+
+fn first_attributes(schema: &KeySchema, count: usize) -> impl Iterator<Item = &str> {
+    schema.attributes().take(count).map(|attribute| attribute.name.as_str())
+}
+
+/// A key value as policies name it: numbers as they are printed, binary values in base64.
+fn key_text(value: &AttributeValue) -> Option<Text> {
+    match value {
+        AttributeValue::S(text) => Some(text.clone()),
+        AttributeValue::N(number) => Some(compact_str::format_compact!("{number}")),
+        AttributeValue::B(bytes) => Some(STANDARD.encode(bytes).into()),
+        _ => None,
+    }
+}
+
+impl<'a> ControlAccess<'a> {
+    /// A call about a table.
+    pub fn table(name: &'a str) -> ControlAccess<'a> {
+        ControlAccess {
+            table: name,
+            resource: Resource::Table(name),
+        }
+    }
+
+    /// A call about no resource.
+    pub fn any() -> ControlAccess<'a> {
+        ControlAccess {
+            table: "",
+            resource: Resource::Any,
+        }
+    }
+
+    /// What policies are evaluated for.
+    pub fn request(&self, context: &Context<'_>) -> AccessRequest<'a> {
+        let resource: Cow<'a, str> = match self.resource {
+            Resource::Any => Cow::Borrowed("*"),
+            Resource::Table(name) => Cow::Owned(context.table_arn(name)),
+            Resource::Arn(arn) => Cow::Borrowed(arn),
+        };
+        let request = AccessRequest::new(context.operation, resource);
+        match self.table {
+            "" => request,
+            table => request.on_table(table),
+        }
+    }
+}

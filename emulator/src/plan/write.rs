@@ -1,0 +1,181 @@
+//! Writes of one item.
+
+use std::borrow::Cow;
+
+use super::Target;
+use crate::change;
+use crate::error::ApiError;
+use crate::expression::{Condition, Target as UpdateTarget, Update};
+use crate::key::{self, Key};
+use crate::limits;
+use crate::schema::{Definition, Index};
+use crate::value::{AttributeValue, Item, Map, SentItem};
+
+/// What a write does to its item.
+pub enum Action<'r> {
+    /// Replaces it.
+    Put(Item),
+    /// Creates it, unless it exists.
+    Insert(Item),
+    /// Changes it, or creates it from its key.
+    Update {
+        /// The bound expression; without one a missing item is created from its key.
+        update: Option<Update<'r>>,
+        /// Whether the item's size limit counts what the expression writes (UpdateItem) or the finished item alone
+        /// (transactions).
+        charged: bool,
+    },
+    /// Removes it.
+    Delete,
+    /// Leaves it as it is (ConditionCheck).
+    Check,
+}
+
+/// One entry of the write plan: everything that can be known about a write before its item is read.
+pub struct Write<'r> {
+    /// The table.
+    pub target: Target,
+    /// The item's key.
+    pub key: Key,
+    /// The attributes that the request names the item by: its key, or the whole item of a put.
+    pub attributes: Cow<'r, Map>,
+    /// What is done.
+    pub action: Action<'r>,
+    /// On which condition.
+    pub condition: Option<Condition<'r>>,
+    /// Whether a failed condition returns the item (`ReturnValuesOnConditionCheckFailure: ALL_OLD`).
+    pub show_item: bool,
+    /// Whether the condition holds for an item that does not exist.
+    pub spare_missing: bool,
+}
+
+impl Write<'_> {
+    /// The value of the item's partition key.
+    pub fn partition(&self) -> Option<&AttributeValue> {
+        self.target.partition_of(&self.attributes)
+    }
+}
+
+/// The condition of a write, and whether a failure returns the item.
+#[derive(Default)]
+pub struct WriteCondition<'r> {
+    /// The bound condition.
+    pub condition: Option<Condition<'r>>,
+    /// `ReturnValuesOnConditionCheckFailure: ALL_OLD`.
+    pub show_item: bool,
+}
+
+/// Plans a put: the item's keys, for the table and its indexes.
+pub fn put<'r>(target: Target, sent: &'r SentItem, guard: WriteCondition<'r>) -> Result<Write<'r>, ApiError> {
+    whole(target, sent, Action::Put(sent.item.clone()), guard)
+}
+
+/// Plans a put of an item that may not exist yet.
+pub fn insert(target: Target, sent: &SentItem) -> Result<Write<'_>, ApiError> {
+    whole(
+        target,
+        sent,
+        Action::Insert(sent.item.clone()),
+        WriteCondition::default(),
+    )
+}
+
+#[inline(always)]
+fn whole<'r>(
+    target: Target,
+    sent: &'r SentItem,
+    action: Action<'r>,
+    guard: WriteCondition<'r>,
+) -> Result<Write<'r>, ApiError> {
+    let definition = target.definition();
+    let key = Key::of_item(&definition.key, &sent.attributes)?;
+    change::check_entries(definition, &sent.item)?;
+    Ok(Write {
+        target,
+        key,
+        attributes: Cow::Borrowed(&sent.attributes),
+        action,
+        condition: guard.condition,
+        show_item: guard.show_item,
+        spare_missing: false,
+    })
+}
+
+/// Plans a write that names its item by `Key`. The key is checked before what an update does to key attributes.
+pub fn keyed<'r>(
+    target: Target,
+    key: impl Into<Cow<'r, Map>>,
+    action: Action<'r>,
+    guard: WriteCondition<'r>,
+) -> Result<Write<'r>, ApiError> {
+    let attributes = key.into();
+    let definition = target.definition();
+    let key = Key::of_key(&definition.key, &attributes)?;
+    if let Action::Update {
+        update: Some(update), ..
+    } = &action
+    {
+        check_update_keys(definition, update)?;
+        check_update_index_keys(definition, update)?;
+    }
+    Ok(Write {
+        target,
+        key,
+        attributes,
+        action,
+        condition: guard.condition,
+        show_item: guard.show_item,
+        spare_missing: false,
+    })
+}
+
+/// Checks what an update writes against the keys of the table: none may change.
+fn check_update_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
+    for target in update.targets() {
+        if definition.key.contains(target.path.name()) {
+            return Err(ApiError::key_update(target.path.name()));
+        }
+    }
+    Ok(())
+}
+
+/// Checks what an update writes against the keys of the indexes, as far as the request alone tells.
+fn check_update_index_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
+    for target in update.targets() {
+        definition
+            .indexes()
+            .try_for_each(|index| check_update_index_key(index, &target))?;
+    }
+    Ok(())
+}
+
+fn check_update_index_key(index: &Index, target: &UpdateTarget<'_>) -> Result<(), ApiError> {
+    let Some(attribute) = index
+        .key
+        .attributes()
+        .find(|attribute| attribute.name == target.path.name())
+    else {
+        return Ok(());
+    };
+    if target.path.is_nested() {
+        return Err(ApiError::path_below_key(true, &attribute.name));
+    }
+    let Some(value) = target.constant else { return Ok(()) };
+    if !attribute.kind.fits(value) {
+        let (expected, actual) = (attribute.kind.name(), value.type_name());
+        return Err(ApiError::index_key_type(&attribute.name, expected, actual, &index.name));
+    }
+    match key::emptiness(value) {
+        Some(kind) => Err(ApiError::empty_index_key_update(kind)),
+        None => Ok(()),
+    }
+}
+
+/// Checks the size of an item that is put.
+pub fn check_item_size(item: &Item) -> Result<(), ApiError> {
+    if item.size() > limits::ITEM_SIZE {
+        Err(ApiError::item_too_large())
+    } else {
+        Ok(())
+    }
+}
