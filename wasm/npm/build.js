@@ -3,31 +3,39 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
+const FOR_NODE = ['node', 'server', 'jest', 'vitest'];
+const FOR_OTHERS = ['browser', 'workerd'];
+
 process.chdir(import.meta.dirname);
 rmSync('dist', { recursive: true, force: true });
 
-// The compiler checks the sources and writes the types; the bundler joins each entry with the bindings of the wasm module.
+// The compiler checks the sources and writes the types, of which those stay that an entry needs.
 execFileSync('node_modules/.bin/tsc', { stdio: 'inherit' });
-const ENTRIES = ['browser', 'node', 'workerd'];
-const reachable = new Set(ENTRIES.map((entry) => `${entry}.d.ts`));
-for (const file of reachable) {
+const needed = new Set([...FOR_NODE, ...FOR_OTHERS].map((entry) => `${entry}.d.ts`));
+for (const file of needed) {
   const imports = readFileSync(`dist/esm/${file}`, 'utf8').matchAll(/from '\.\/(\w+)\.js'/g);
-  for (const [, name] of imports) reachable.add(`${name}.d.ts`);
+  for (const [, name] of imports) needed.add(`${name}.d.ts`);
 }
-for (const file of readdirSync('dist/esm')) if (!reachable.has(file)) rmSync(`dist/esm/${file}`);
+for (const file of readdirSync('dist/esm')) if (!needed.has(file)) rmSync(`dist/esm/${file}`);
 mkdirSync('dist/cjs');
 for (const file of readdirSync('dist/esm')) cpSync(`dist/esm/${file}`, `dist/cjs/${file}`);
 writeFileSync('dist/cjs/package.json', '{ "type": "commonjs" }\n');
 
-const common = { bundle: true, target: 'es2022', external: ['dynatwin', '*.wasm'], logLevel: 'warning' };
-await build({ ...common, format: 'esm', entryPoints: ['src/browser.ts', 'src/workerd.ts'], outdir: 'dist/esm' });
-await build({ ...common, format: 'esm', platform: 'node', entryPoints: ['src/node.ts'], outdir: 'dist/esm' });
+// The bundler joins each entry with what it imports, but for what has an identity of its own.
+const sources = (names) => names.map((name) => `src/${name}.ts`);
+const common = { bundle: true, target: 'es2022', external: ['dynatwin', '*.wasm', '@jest/globals', 'vitest'], logLevel: 'warning' };
+const esm = { ...common, format: 'esm', outdir: 'dist/esm' };
+await build({ ...esm, entryPoints: sources(FOR_OTHERS) });
+await build({ ...esm, platform: 'node', entryPoints: sources(FOR_NODE) });
+await build({ ...esm, platform: 'node', entryPoints: ['src/cli.ts'], banner: { js: '#!/usr/bin/env node' } });
 await build({
   ...common,
   format: 'cjs',
   platform: 'node',
-  entryPoints: ['src/node.ts'],
+  // Vitest itself is an ES module.
+  entryPoints: sources(FOR_NODE.filter((name) => name !== 'vitest')),
   outdir: 'dist/cjs',
+  inject: ['src/textcoding.ts'],
   define: { 'import.meta.url': '__url' },
   banner: { js: "const __url = require('node:url').pathToFileURL(__filename).href;" },
 });

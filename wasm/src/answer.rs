@@ -1,11 +1,11 @@
 //! An [`Answer`] as a JavaScript object; what its members mean to whoever carries it out stands in `npm/src/types.ts`.
 
-use dynatwin_engine::answer::{Answer, Delivery};
+use dynatwin_engine::answer::{Answer, Delivery, StillDelay};
 use js_sys::{Object, Uint8Array};
 
 use crate::values::{milliseconds, set};
 
-/// `{ status, headers, body, at, delivery, note }`.
+/// `{ status, headers, body, at, still, delivery, note }`; `still` and `note` only where there is something in them.
 pub fn object(answer: &Answer) -> Object {
     let headers = Object::new();
     for (name, value) in &answer.headers {
@@ -16,6 +16,12 @@ pub fn object(answer: &Answer) -> Object {
     set(&object, "headers", headers);
     set(&object, "body", Uint8Array::from(answer.body.as_slice()));
     set(&object, "at", milliseconds(answer.at));
+    if answer.still != StillDelay::default() {
+        let still = Object::new();
+        set(&still, "held", answer.still.held.as_secs_f64() * 1000.0);
+        set(&still, "latency", answer.still.latency.as_secs_f64() * 1000.0);
+        set(&object, "still", still);
+    }
     set(&object, "delivery", delivery(answer.delivery));
     if let Some(note) = &answer.note {
         set(&object, "note", note.as_str());

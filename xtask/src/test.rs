@@ -32,12 +32,13 @@ impl fmt::Display for Counts {
 type Step = (&'static str, fn() -> Outcome<Counts>);
 
 /// In the order in which they need each other: the binaries come from the first, the JavaScript package from `wasm`.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     ("build", build),
     ("cargo test", workspace),
     ("loom", loom),
     ("wasm", || wasm::build().map(|()| Counts::default())),
     ("node", node),
+    ("samples", samples),
     ("doors", doors),
     ("browser", browser),
     ("conformance", conformance),
@@ -111,6 +112,16 @@ fn node() -> Outcome<Counts> {
     counted(command("npm", "wasm/npm").args(["test", "--silent"]), of_node)
 }
 
+/// The packed npm package in small projects of its users' test runners, bundlers and runtimes, in a clean directory.
+fn samples() -> Outcome<Counts> {
+    built_package()?;
+    setup::program("npm", "npm")?;
+    setup::program("chromium", "chromium")?;
+    run(command("node", "wasm/npm/samples").args(["prepare.js", "../../../target/samples"]))?;
+    let mut tests = command("node", "target/samples");
+    counted(tests.args(["--test", "--test-reporter=tap", "run.test.js"]), of_node)
+}
+
 /// That HTTP and the wasm build add nothing to the engine's answers, and take nothing away.
 fn doors() -> Outcome<Counts> {
     built_package()?;
@@ -172,7 +183,7 @@ fn planted() -> Outcome<Counts> {
 }
 
 fn built_package() -> Outcome<()> {
-    if shell::root().join("wasm/npm/pkg/dynatwin_bg.wasm").is_file() {
+    if shell::root().join("wasm/npm/dist/dynatwin.wasm").is_file() {
         Ok(())
     } else {
         Err("the package for JavaScript was not built".into())

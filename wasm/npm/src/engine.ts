@@ -17,11 +17,9 @@ export function load(module: WebAssembly.Module | BufferSource): void {
 /** Fetches, compiles and loads a module. */
 export async function loadFrom(source: ModuleSource): Promise<void> {
   const given = typeof source === 'string' || source instanceof URL ? await fetch(source) : source;
-  load(isResponse(given) ? await compile(given) : given);
+  const isResponse = typeof Response === 'function' && given instanceof Response;
+  load(isResponse ? await compile(given) : (given as WebAssembly.Module | BufferSource));
 }
-
-const isResponse = (source: WebAssembly.Module | BufferSource | Response): source is Response =>
-  typeof Response === 'function' && source instanceof Response;
 
 async function compile(response: Response): Promise<WebAssembly.Module> {
   if (!response.ok) throw new Error(`${response.url} was answered with ${response.status}.`);

@@ -1,15 +1,16 @@
 // The package in Node, Bun and Deno: the module lies beside this file and is loaded when the package is imported.
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire as requireFrom } from 'node:module';
 import { isLoaded, load, loadFrom } from './engine.js';
 import type { ModuleSource } from './types.js';
 
 export * from './api.js';
 
-// A bundle leaves the module behind. It may still be found by the package's name, or is given to `ready`.
+// A bundle leaves the module behind. It may still be found by the package's name, or is given to `ready`. Bundles of other
+// tools often declare `createRequire` themselves.
 function read(): Uint8Array<ArrayBuffer> | undefined {
   const beside = () => readFileSync(new URL('../dynatwin.wasm', import.meta.url));
-  const installed = () => readFileSync(createRequire(import.meta.url).resolve('dynatwin/dynatwin.wasm'));
+  const installed = () => readFileSync(requireFrom(import.meta.url).resolve('dynatwin/dynatwin.wasm'));
   for (const find of [beside, installed]) {
     try {
       return find();

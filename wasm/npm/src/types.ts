@@ -1,7 +1,10 @@
 // The types of options and results.
 
-/** What `ready` accepts: the module `dynatwin/dynatwin.wasm`, compiled or as bytes, or where to fetch it. */
-export type ModuleSource = WebAssembly.Module | BufferSource | Response | URL | string;
+/**
+ * What `ready` accepts: the module `dynatwin/dynatwin.wasm` as a `WebAssembly.Module`, an `ArrayBuffer`, a typed array or a
+ * `Response`, or the URL to fetch it from. (A `WebAssembly.Module` has no members, so its type is that of any object.)
+ */
+export type ModuleSource = object | string;
 
 /** The account and region of a request: each has its own tables. The default is `dynatwin` in `us-east-1`. */
 export interface Caller {
@@ -202,6 +205,8 @@ export interface Answer {
   body: Uint8Array;
   /** When it is to be delivered, by the twin's clock, in milliseconds since 1970. */
   at: number;
+  /** The parts of the time until then that do not move a settable clock which several clients share, in milliseconds. */
+  still?: { held: number; latency: number };
   delivery: { kind: 'whole' | 'reset' | 'lost' } | { kind: 'truncated'; bytes: number };
   /** A word for the log that a client does not see. */
   note?: string;

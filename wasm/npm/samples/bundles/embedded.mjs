@@ -1,0 +1,8 @@
+// A page in one file: the bundler embeds the wasm module, and the page hands it over.
+import { Dynatwin, ready } from 'dynatwin';
+import module from 'dynatwin/dynatwin.wasm';
+
+ready(module).then(
+  () => (document.title = `${new Dynatwin().tables().length} tables`),
+  (error) => (document.title = `failed: ${error}`),
+);

@@ -1,0 +1,18 @@
+import { CreateTableCommand, DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { Dynatwin, type Answer } from 'dynatwin';
+
+test('TypeScript becomes CommonJS', async () => {
+  const twin = new Dynatwin({ clock: 'settable' });
+  const client = new DynamoDBClient(twin.clientConfig());
+  await client.send(
+    new CreateTableCommand({
+      TableName: 'Tasks',
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+    }),
+  );
+  expect((await client.send(new ListTablesCommand({}))).TableNames).toEqual(['Tasks']);
+  const answer: Answer = twin.dispatch('ListTables', '{}');
+  expect(answer.status).toBe(200);
+});

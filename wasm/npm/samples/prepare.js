@@ -1,0 +1,18 @@
+// Packs the package and installs the tarball into a clean copy of the samples, in the folder given as argument.
+const { execFileSync } = require('node:child_process');
+const { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } = require('node:fs');
+const { join, resolve } = require('node:path');
+
+const target = resolve(process.argv[2]);
+const npm = (cwd, ...args) => execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], { cwd, encoding: 'utf8' });
+const read = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
+
+mkdirSync(target, { recursive: true });
+const lock = read(join(__dirname, 'package-lock.json'));
+const isInstalled = read(join(target, 'package-lock.json')) === lock && existsSync(join(target, 'node_modules'));
+for (const name of readdirSync(target)) if (name !== 'node_modules') rmSync(join(target, name), { recursive: true });
+cpSync(__dirname, target, { recursive: true, filter: (file) => file !== join(__dirname, 'node_modules') });
+if (!isInstalled) npm(target, 'ci', '--ignore-scripts');
+rmSync(join(target, 'node_modules/dynatwin'), { recursive: true, force: true });
+const tarball = JSON.parse(npm(join(__dirname, '..'), 'pack', '--json', '--pack-destination', target))[0].filename;
+npm(target, 'install', '--no-save', '--ignore-scripts', `./${tarball}`);

@@ -1,0 +1,9 @@
+// `dynatwin/jest`: a twin for the tests of a file.
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import type { Dynatwin } from 'dynatwin';
+import { useDynatwin as withHooks, type TestOptions } from './testing.js';
+
+export type { TableDefinition, TestOptions } from './testing.js';
+
+/** A twin that is as `options` say at the start of each test. Call it at the top of a test file, or inside of `describe`. */
+export const useDynatwin = (options?: TestOptions): Dynatwin => withHooks({ beforeAll, beforeEach, afterAll }, options);

@@ -1,0 +1,118 @@
+// `dynatwin/server`: a twin behind HTTP, for clients that need an address.
+import type { Answer, Dynatwin } from 'dynatwin';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dispose } from './dispose.js';
+
+const LARGEST_BODY = 48 << 20;
+
+export interface ServerOptions {
+  /** 0, the default, chooses a free port. */
+  port?: number;
+  /** The address to listen on: 127.0.0.1. */
+  host?: string;
+  /** Called with each request when it is answered. */
+  onRequest?: (request: { method: string; path: string; operation?: string; status: number; note?: string }) => void;
+}
+
+/** A server that was started by `serve`. */
+export interface TwinServer {
+  readonly port: number;
+  /** Such as `http://127.0.0.1:8000`: the `endpoint` of an SDK client. */
+  readonly url: string;
+  /** Stops listening and closes all connections. */
+  close(): Promise<void>;
+  [Symbol.dispose](): void;
+}
+
+/**
+ * Answers HTTP requests on a port until it is closed. Requests of web pages are refused; the native server has settings to allow
+ * them.
+ */
+export async function serve(twin: Dynatwin, { port = 0, host = '127.0.0.1', onRequest }: ServerOptions = {}): Promise<TwinServer> {
+  const server = createServer((request, response) => {
+    answer(twin, request, response, host, onRequest).catch(() => request.socket.destroy());
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  // What is due on a clock that runs happens though nobody sends a request.
+  const timer = setInterval(() => twin.runDue(), 1000);
+  timer.unref();
+  const stop = () => {
+    clearInterval(timer);
+    server.closeAllConnections();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    url: urlOf(server),
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      stop();
+      await closed;
+    },
+    [dispose]() {
+      server.close();
+      stop();
+    },
+  } as TwinServer;
+}
+
+function urlOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+async function answer(
+  twin: Dynatwin,
+  request: IncomingMessage,
+  response: ServerResponse,
+  host: string,
+  onRequest: ServerOptions['onRequest'],
+): Promise<void> {
+  const { method = 'GET', url: path = '/', headers } = request;
+  const body = await bodyOf(request);
+  if (body === undefined) return refuse(response, 413, 'The body is larger than 48 MiB.');
+  if (isOfPage(request, host)) return refuse(response, 403, 'Web pages are not answered.');
+  const given = twin.handle(method, path, headers, body);
+  const operation = /\.(\w+)$/.exec(String(headers['x-amz-target'] ?? ''))?.[1];
+  onRequest?.({ method, path, status: given.status, ...(operation && { operation }), ...(given.note && { note: given.note }) });
+  await waitFor(twin, given);
+  if (given.delivery.kind === 'lost') return;
+  if (given.delivery.kind === 'reset') return void request.socket.resetAndDestroy();
+  response.writeHead(given.status, { ...given.headers, 'content-length': given.body.length });
+  if (given.delivery.kind !== 'truncated') return void response.end(method === 'HEAD' ? undefined : given.body);
+  response.write(given.body.subarray(0, given.delivery.bytes), () => request.socket.destroy());
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > LARGEST_BODY) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+// A page sends its origin with whatever may change something. One whose host name was made to resolve to this machine (DNS
+// rebinding) is given away by that name.
+function isOfPage({ headers }: IncomingMessage, host: string): boolean {
+  if (headers.origin !== undefined) return true;
+  if (!headers['user-agent']?.startsWith('Mozilla/')) return false;
+  const name = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
+  return !(name === 'localhost' || name.endsWith('.localhost') || name === host || /^(\[[\da-f:]+\]|127(\.\d+){3})$/.test(name));
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${message}\n`);
+}
+
+// A settable clock is shared by all clients: only what takes time for all of them moves it.
+async function waitFor(twin: Dynatwin, { at, still }: Answer): Promise<void> {
+  const wait = at - twin.clock.now().getTime();
+  if (wait <= 0) return;
+  if (!twin.clock.settable) return twin.clock.sleep(wait);
+  const { held = 0, latency = 0 } = still ?? {};
+  await twin.clock.sleep(Math.max(0, wait - held - latency));
+  if (held > 0) await new Promise((resolve) => setTimeout(resolve, held));
+}

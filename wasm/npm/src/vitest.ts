@@ -1,0 +1,22 @@
+// `dynatwin/vitest`: a twin for the tests of a file, or for each test.
+import { Dynatwin, ready } from 'dynatwin';
+import { afterAll, beforeAll, beforeEach, test, type TestAPI } from 'vitest';
+import { prepare, useDynatwin as withHooks, type TestOptions } from './testing.js';
+
+export type { TableDefinition, TestOptions } from './testing.js';
+
+/** A twin that is as `options` say at the start of each test. Call it at the top of a test file, or inside of `describe`. */
+export const useDynatwin = (options?: TestOptions): Dynatwin => withHooks({ beforeAll, beforeEach, afterAll }, options);
+
+/** Vitest's `test` with a fixture `twin`: each test has a twin of its own, so they can run concurrently. */
+export function dynatwinTest(testOptions: Omit<TestOptions, 'attach'> = {}): TestAPI<{ twin: Dynatwin }> {
+  const { options, fill } = prepare(testOptions);
+  return test.extend<{ twin: Dynatwin }>({
+    twin: async ({}, use) => {
+      await ready();
+      const twin = new Dynatwin(options);
+      await fill(twin);
+      await use(twin);
+    },
+  });
+}

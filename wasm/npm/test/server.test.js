@@ -1,0 +1,152 @@
+// A twin behind HTTP, and the command that starts one.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { Dynatwin } from 'dynatwin';
+import { serve } from 'dynatwin/server';
+
+const CLI = fileURLToPath(import.meta.resolve('dynatwin/package.json').replace('package.json', 'dist/esm/cli.js'));
+const servers = [];
+after(() => Promise.all(servers.map((server) => server.close())));
+
+async function start(options, serverOptions) {
+  const twin = new Dynatwin({ clock: 'settable', ...options });
+  const server = await serve(twin, serverOptions);
+  servers.push(server);
+  const credentials = { accessKeyId: 'dynatwin', secretAccessKey: 'none' };
+  const client = new DynamoDBClient({ endpoint: server.url, region: 'us-east-1', credentials, maxAttempts: 1 });
+  return { twin, server, client, list: () => client.send(new ListTablesCommand({})) };
+}
+
+// `fetch` sets the headers of a page by itself.
+const status = (url, headers) =>
+  new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on('error', reject);
+  });
+
+test('clients have an address', async () => {
+  const seen = [];
+  const { twin, server, list } = await start({}, { onRequest: (request) => seen.push(request) });
+  assert.deepEqual((await list()).TableNames, []);
+  assert.equal((await fetch(`${server.url}/_dynatwin/clock`)).status, 200);
+  assert.equal((await fetch(server.url)).status, 200);
+  assert.deepEqual(seen.map(({ operation, path, status }) => [operation ?? path, status]), [
+    ['ListTables', 200], ['/_dynatwin/clock', 200], ['/', 200],
+  ]);
+  twin.faults.add({ verdict: 'throttle' });
+  await assert.rejects(list(), { name: 'ThrottlingException' });
+});
+
+test('connections fail as rules say', async () => {
+  const { twin, list } = await start();
+  for (const verdict of ['reset', { truncate: 3 }]) {
+    twin.faults.add({ verdict, first: 1 });
+    await assert.rejects(list());
+    assert.deepEqual((await list()).TableNames, []);
+  }
+});
+
+test('a lost answer is never sent', async () => {
+  const { twin, client } = await start();
+  twin.faults.add({ verdict: 'answerLost' });
+  const abort = new AbortController();
+  const request = client.send(new ListTablesCommand({}), { abortSignal: abort.signal });
+  setImmediate(() => abort.abort());
+  await assert.rejects(request, { name: 'AbortError' });
+});
+
+test('latency does not move the settable clock of a server', async () => {
+  const { twin, list } = await start({ conditions: { latency: { control: 5 } } });
+  await list();
+  assert.equal(twin.clock.now().toISOString(), '2026-01-01T00:00:00.000Z');
+});
+
+test('web pages are refused', async () => {
+  const { server } = await start();
+  const browser = { 'user-agent': 'Mozilla/5.0' };
+  const { port } = server;
+  assert.equal(await status(server.url, { origin: 'https://example.com' }), 403);
+  assert.equal(await status(server.url, { ...browser, host: `rebound.example:${port}` }), 403);
+  assert.equal(await status(server.url, { host: `dynatwin:${port}` }), 200);
+  for (const host of ['localhost', '127.0.0.1', '[::1]', 'app.localhost']) {
+    assert.equal(await status(server.url, { ...browser, host: `${host}:${port}` }), 200);
+  }
+});
+
+test('a body beyond the limit is refused', async () => {
+  const { server } = await start();
+  const response = await fetch(server.url, { method: 'POST', body: new Uint8Array((48 << 20) + 1) });
+  assert.equal(response.status, 413);
+});
+
+test('a disposed server no longer listens', async () => {
+  const server = await serve(new Dynatwin());
+  server[Symbol.dispose]();
+  await assert.rejects(fetch(server.url));
+});
+
+async function command(...words) {
+  const child = spawn(process.execPath, [CLI, ...words], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, DYNATWIN_ENGINE: 'wasm' } });
+  let output = '';
+  child.stdout.on('data', (data) => (output += data));
+  child.stderr.on('data', (data) => (output += data));
+  const ended = once(child, 'exit');
+  const line = async () => {
+    while (!output.includes('\n')) await Promise.race([once(child.stdout, 'data'), ended]);
+    return output;
+  };
+  return { child, line, ended: async () => [(await ended)[0], output] };
+}
+
+const REFUSED = [
+  [['--prot', '1'], /^--prot is not a flag; --help lists them/],
+  [['8000'], /^8000 is not a flag/],
+  [['-dbPath', 'x'], /^-dbPath is not a flag/],
+  [['--port', 'x'], /^--port: 'x' is not PORT/],
+  [['--port=65536'], /^--port=65536: '65536' is not PORT/],
+  [['--port'], /^--port takes a value: PORT/],
+  [['--shared-db=maybe'], /^--shared-db=maybe: --shared-db takes no value/],
+  [['--seed', '-1'], /^--seed: '-1' is not N/],
+  [['--seed', '18446744073709551616'], /^--seed: '18446744073709551616' is not N/],
+  [['--conditions', 'rain'], /^--conditions: 'rain' is not calm\|aws\|storm/],
+  [['--clock', 'tomorrow'], /^--clock: 'tomorrow' is not system\|settable\|polling\|MOMENT/],
+  [['--clock', '2026-13-01T00:00:00Z'], /"2026-13-01T00:00:00Z" is no moment/],
+  [['--speed', '0'], /^--speed: '0' is not X/],
+  [['--clock', 'settable', '--speed', '2'], /^--speed: a settable clock stands still/],
+  [['--log', 'all'], /^--log: 'all' is not off\|errors\|requests/],
+];
+for (const [words, message] of REFUSED) {
+  test(`dynatwin ${words.join(' ')}`, async () => {
+    const [code, output] = await (await command(...words)).ended();
+    assert.match(output, message);
+    assert.equal(code, 2);
+  });
+}
+
+test('dynatwin --help and --version', async () => {
+  const [code, help] = await (await command('--help')).ended();
+  assert.equal(code, 0);
+  for (const flag of ['--port PORT', '--shared-db', '--clock system|settable|polling|MOMENT']) assert.ok(help.includes(flag), flag);
+  assert.deepEqual(await (await command('--version')).ended(), [0, 'dynatwin 0.1.0\n']);
+});
+
+const STARTED = [
+  [['--port', '0', '--seed', '7'], /seed 7\n/],
+  [['-port', '0', '-inMemory', '-sharedDb'], /listens on http:\/\/127\.0\.0\.1:\d+, seed \d+\n/],
+  [['--port=0', '--clock', '2030-01-01T00:00:00Z', '--speed', '2', '--conditions', 'storm', '--log', 'off', '--host', 'localhost'], /listens on http/],
+];
+for (const [words, message] of STARTED) {
+  test(`dynatwin ${words.join(' ')}`, async () => {
+    const { child, line, ended } = await command(...words);
+    assert.match(await line(), message);
+    child.kill('SIGTERM');
+    assert.equal((await ended())[0], 0);
+  });
+}
