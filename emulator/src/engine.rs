@@ -22,7 +22,7 @@ use crate::fault::{Faults, InvalidRule, Outage, ResponseEffects, Rule, RuleId};
 use crate::journal::End;
 use crate::operation::{self, Allowed, Operation};
 use crate::reclaim::{Reclaim, Reclaimer};
-use crate::storage::{CommitSink, Replay, Scope};
+use crate::storage::{Checkpoint, CommitSink, Replay, Scope};
 use crate::transfer::ObjectStore;
 use crate::value::Item;
 use crate::wire;
@@ -201,6 +201,13 @@ impl Engine {
     /// after it was made: a transport that promises durability waits for that commit before it delivers the answer.
     pub fn last_commit(&self) -> u64 {
         self.state.catalog().log().last()
+    }
+
+    /// The whole state as commits, after what is due by now has happened: replayed into an engine without state, they make the
+    /// same. It has all commits up to [`Checkpoint::sequence`], and none after.
+    pub fn checkpoint(&self) -> Checkpoint {
+        self.run_due();
+        self.state.catalog().checkpoint(self.clock.now())
     }
 
     /// Begins to apply commits to the state, such as those that a sink has taken. No request may run meanwhile.

@@ -15,13 +15,20 @@
 //! `{"$answer": [0, "/ShardIterator"]}` in a request, or in `has`, is what the answer to
 //! the first step of `before` has there.
 //!
+//! After each case the state is compared with the fold of its commits, and with what a checkpoint of it makes.
+//!
 //! Long things are written short: `{"$text": ["k", 2049, "!", 1]}` is a text of texts and how often each comes,
 //! `{"$list": [element, 101]}` a list in whose elements `$i` is the number, `{"$nest": 32}` a value of that many levels.
 #![allow(clippy::unwrap_used)]
 
+#[path = "common/commits.rs"]
+mod commits;
+
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
+use commits::Recorder;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
@@ -74,16 +81,22 @@ fn repeated(parts: &[Value]) -> String {
     parts.chunks(2).map(part).collect()
 }
 
-struct Twin(Engine);
+struct Twin(Engine, Arc<Recorder>);
+
+fn settings() -> Settings {
+    Settings {
+        clock: Clock::settable(Moment::START),
+        seed: 1,
+        conditions: Conditions::CALM,
+        shared_db: false,
+    }
+}
 
 impl Twin {
     fn set_up(file: &Value, case: &Value) -> Twin {
-        let twin = Twin(Engine::new(Settings {
-            clock: Clock::settable(Moment::START),
-            seed: 1,
-            conditions: Conditions::CALM,
-            shared_db: false,
-        }));
+        let engine = Engine::new(settings());
+        let recorder = Recorder::of(&engine);
+        let twin = Twin(engine, recorder);
         for table in file["tables"].as_array().unwrap() {
             twin.must("CreateTable", table);
         }
@@ -179,6 +192,9 @@ fn failure(file: &Value, case: &Value) -> Option<String> {
         let expected = filled(&case["has"], &answers);
         (status == 200 && has(&body, &expected), expected)
     };
+    if let Err(error) = commits::check(&twin.0, &twin.1, settings) {
+        return Some(error);
+    }
     (!holds).then(|| format!("expected {expected}\n  answered {status} {body}"))
 }
 

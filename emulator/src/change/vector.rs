@@ -26,7 +26,7 @@ const ELEMENT: usize = 4;
 /// let entry = Entry::new("embedding", Item::new(&Map::new()), [1.0, 0.5].into());
 /// assert_eq!(entry.size(), 9 + 2 * 4);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     item: Item,
     vector: Arc<[f32]>,

@@ -10,7 +10,7 @@ use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
 use super::snapshot::Snapshot;
 use super::table::Table;
 use crate::clock::Moment;
-use crate::sync::{Mutex, RwLock};
+use crate::sync::{Mutex, RwLock, RwLockReadGuard};
 use crate::value::Name;
 
 /// Who made a backup.
@@ -123,14 +123,14 @@ impl Backup {
 }
 
 /// The place of a backup in the order of time: the id at the end of its ARN, then the ARN.
-type Place = (String, String);
+pub(super) type Place = (String, String);
 
 fn place(arn: &str) -> Place {
     let id = arn.rsplit('/').next().unwrap_or_default();
     (id.to_owned(), arn.to_owned())
 }
 
-type ByPlace = BTreeMap<Place, Arc<Backup>>;
+pub(super) type ByPlace = BTreeMap<Place, Arc<Backup>>;
 
 /// The backups of an account in a region.
 #[derive(Debug)]
@@ -200,6 +200,11 @@ impl Backups {
             scope: self.scope.clone(),
             arn: arn.to_owned(),
         }
+    }
+
+    /// Locks all of them, so that none comes or goes.
+    pub(super) fn lock(&self) -> RwLockReadGuard<'_, ByPlace> {
+        self.by_place.read()
     }
 
     /// Replays the deletion of a backup.

@@ -14,7 +14,7 @@ use super::backup::Backups;
 use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
 use super::defaults::Defaults;
 use super::settings::TableSettings;
-use super::stream::Stream;
+use super::stream::{Stream, StreamState};
 use super::table::{Host, Table, TableIdentity};
 use super::tokens::Tokens;
 use super::transfers::Transfers;
@@ -109,6 +109,11 @@ impl Streams {
         streams.entry(stream.arn.clone()).or_insert_with(|| Arc::clone(stream));
     }
 
+    /// The stream of an ARN.
+    pub(super) fn get(&self, arn: &str) -> Option<Arc<Stream>> {
+        self.0.read().get(arn).cloned()
+    }
+
     /// All of them, in the order of their ARNs.
     pub(super) fn all(&self) -> Vec<Arc<Stream>> {
         self.0.read().values().cloned().collect()
@@ -147,6 +152,18 @@ impl Region {
     /// Whose tables these are.
     pub fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// Its streams.
+    pub(super) fn streams(&self) -> &Streams {
+        &self.streams
+    }
+
+    /// Makes a stream that a checkpoint has.
+    pub(super) fn restore_stream(&self, committed: &Committed<'_>, state: StreamState) {
+        let (scope, log) = (self.scope.clone(), Arc::clone(&self.host.log));
+        self.streams
+            .add(&Arc::new(Stream::restored(committed, state, scope, log)));
     }
 
     /// Makes a table that no request sees before it is listed.

@@ -43,6 +43,11 @@ impl Defaults {
         self.tables.read().len()
     }
 
+    /// The conditions of single tables.
+    pub(super) fn tables(&self) -> BTreeMap<(Scope, Name), Conditions> {
+        self.tables.read().clone()
+    }
+
     pub(super) fn set(&self, _: &Committed<'_>, conditions: &Conditions) {
         *self.conditions.write() = *conditions;
     }

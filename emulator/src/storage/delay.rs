@@ -34,7 +34,7 @@ impl Propagation<'_> {
 
 /// The changes of each item that were delayed on their way to one place.
 #[derive(Debug, Default)]
-pub(super) struct Delays(BTreeMap<u64, u64>);
+pub(super) struct Delays(pub(super) BTreeMap<u64, u64>);
 
 impl Delays {
     /// The delay of the next change of an item, by [its hash](Propagation::item).

@@ -7,7 +7,7 @@ mod queue;
 
 use std::collections::BTreeMap;
 
-pub use queue::Update;
+pub use queue::{Update, Waiting};
 
 use super::commit::Committed;
 use super::delay::Propagation;
@@ -59,6 +59,19 @@ pub struct QueuedChange<E> {
     pub remove: Option<E>,
     /// The entry that it inserts or replaces.
     pub insert: Option<E>,
+}
+
+/// What a checkpoint keeps of an index beside the items of its table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexState<E> {
+    /// Whether nothing arrives.
+    pub paused: bool,
+    /// Its entries, unless all changes have arrived: then they are derived from the items.
+    pub entries: Option<Vec<(Key, E)>>,
+    /// The changes on their way to it.
+    pub waiting: Vec<Waiting<E>>,
+    /// How often each item was delayed, by its hash.
+    pub delays: BTreeMap<u64, u64>,
 }
 
 /// A global index.
@@ -186,6 +199,37 @@ impl<E: IndexEntry> QueuedIndex<E> {
             insert: update.insert.as_ref().map(|(_, entry)| entry.clone()),
         };
         queue.iter().take(most).map(change).collect()
+    }
+
+    /// What a checkpoint keeps of the index beside the items of its table.
+    pub(super) fn save(&self, now: Moment) -> IndexState<E> {
+        let mut queue = self.queue.lock();
+        self.arrive(&mut queue, now);
+        let (waiting, delays) = queue.save();
+        let entries = || {
+            self.entries
+                .read()
+                .map
+                .iter()
+                .map(|(key, entry)| (key.clone(), entry.clone()))
+                .collect()
+        };
+        IndexState {
+            paused: queue.paused,
+            entries: (!waiting.is_empty()).then(entries),
+            waiting,
+            delays,
+        }
+    }
+
+    /// Makes the index what was saved, but for entries that are derived from items.
+    pub(super) fn restore(&self, _: &Committed<'_>, state: IndexState<E>) {
+        let mut queue = self.queue.lock();
+        *queue = Queue::restored(state.waiting, state.delays);
+        queue.paused = state.paused;
+        self.waiting.store(queue.len(), Ordering::Release);
+        drop(queue);
+        self.fill(state.entries.into_iter().flatten());
     }
 
     /// Reads what has arrived by `now`.

@@ -34,24 +34,24 @@ pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope, Streams, Tables, TablesGuard};
 pub use census::{Census, Count};
 pub use commit::{
-    AppendError, Commit, CommitLog, CommitSink, Committed, Mutation, Origin, Replay, ReplayError, TableId,
+    AppendError, Checkpoint, Commit, CommitLog, CommitSink, Committed, Mutation, Origin, Replay, ReplayError, TableId,
 };
 pub use defaults::Defaults;
 pub use delay::Propagation;
 pub use history::{History, Past};
-pub use index::{GlobalIndex, IndexEntry, QueuedChange, QueuedIndex, Update, VectorEntries};
+pub use index::{GlobalIndex, IndexEntry, IndexState, QueuedChange, QueuedIndex, Update, VectorEntries, Waiting};
 pub use items::Items;
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Partition, PendingTransaction};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
-pub use recovery::{ItemChange, Recovery, RecoveryLog, RecoveryLogs};
+pub use recovery::{ItemChange, Recovery, RecoveryLog, RecoveryLogs, Version};
 pub use settings::{Stage, TableSettings, TableStream};
 pub use snapshot::{Restored, Snapshot};
 pub use stream::{
-    Event, Position, Reader, Record, Sequence, ShardView, Slice, Stream, StreamEnd, StreamSettings, StreamStatus,
-    Unreadable,
+    Event, LineageState, Position, Reader, Record, Sequence, Shard, ShardView, Slice, Stream, StreamEnd,
+    StreamSettings, StreamState, StreamStatus, Unreadable,
 };
-pub use table::{Host, PARTITIONS, Shape, Table, TableIdentity};
+pub use table::{Host, PARTITIONS, SavedIndex, Shape, Table, TableIdentity};
 pub use tokens::{Known, MOST_TOKENS, Token, Tokens};
 pub use transfers::{
     Counts, IndexBytes, Progress, StartOutcome, Transfer, TransferKind, TransferRecord, TransferRequest, Transfers,

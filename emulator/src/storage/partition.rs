@@ -345,26 +345,7 @@ impl Contents {
         if let Some(history) = &mut self.history {
             history.record(change, &self.locals, happened);
         }
-        self.bytes += change.new.as_ref().map_or(0, Item::size);
-        self.bytes -= change.old.as_ref().map_or(0, Item::size);
-        match &change.new {
-            Some(item) => self.items.insert(change.key.clone(), item.clone()),
-            None => self.items.remove(&change.key),
-        };
-        if !self.locals.is_empty() {
-            self.collect(change);
-        }
-        for arm in &change.locals {
-            let Some(view) = self.locals.get_mut(arm.index) else {
-                continue;
-            };
-            if let Some(key) = &arm.remove {
-                view.remove(key);
-            }
-            if let Some((key, item)) = &arm.insert {
-                view.insert(key.clone(), item.clone());
-            }
-        }
+        self.place(change);
         for arm in &change.globals {
             let Some(index) = shape.indexes.get(arm.index) else {
                 continue;
@@ -388,6 +369,38 @@ impl Contents {
         if let Some(stream) = &shape.stream {
             stream.record(change, &shape.stream_propagation(), shape.conditions.stream_bytes, now);
         }
+    }
+
+    /// Replaces an item and its entries in local indexes.
+    #[inline]
+    fn place(&mut self, change: &Change) {
+        self.bytes += change.new.as_ref().map_or(0, Item::size);
+        self.bytes -= change.old.as_ref().map_or(0, Item::size);
+        match &change.new {
+            Some(item) => self.items.insert(change.key.clone(), item.clone()),
+            None => self.items.remove(&change.key),
+        };
+        if !self.locals.is_empty() {
+            self.collect(change);
+        }
+        for arm in &change.locals {
+            let Some(view) = self.locals.get_mut(arm.index) else {
+                continue;
+            };
+            if let Some(key) = &arm.remove {
+                view.remove(key);
+            }
+            if let Some((key, item)) = &arm.insert {
+                view.insert(key.clone(), item.clone());
+            }
+        }
+    }
+
+    /// Puts an item that a checkpoint has.
+    pub(super) fn restore(&mut self, committed: &Committed<'_>, shape: &Shape, key: Key, item: Item) {
+        let change = Change::new(&shape.definition, key, None, Some(item));
+        self.reschedule(shape, &change, committed.time);
+        self.place(&change);
     }
 
     /// The size of an item collection, with its entries in local indexes; nothing is known of it in a table without them.

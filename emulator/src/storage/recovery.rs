@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::commit::Committed;
 use super::held::Held;
 use super::items::Items;
 use super::table::place_of;
@@ -47,11 +48,14 @@ fn before(now: Moment, seconds: u64) -> Moment {
 }
 
 /// An item before a change.
-#[derive(Clone, Debug)]
-struct Version {
-    at: Moment,
-    key: Key,
-    old: Option<Item>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// When it was changed.
+    pub at: Moment,
+    /// Its key.
+    pub key: Key,
+    /// The item before.
+    pub old: Option<Item>,
 }
 
 /// The bytes that a version takes in memory, as if it shared the item with nobody.
@@ -108,6 +112,18 @@ impl RecoveryLog {
         let is_old = |chunk: &mut Arc<Chunk>| chunk.versions.last().is_none_or(|last| last.at < earliest);
         while let Some(chunk) = self.sealed.pop_front_if(is_old) {
             self.held -= chunk.held;
+        }
+    }
+
+    /// Adds a version that a checkpoint has.
+    fn restore(&mut self, version: Version) {
+        let held = held(&version.key, version.old.as_ref());
+        self.latest = Some(version.at);
+        self.open.versions.push(version);
+        self.open.held += held;
+        self.held += held;
+        if self.open.versions.len() >= CHUNK || self.open.held >= CHUNK_BYTES {
+            self.sealed.push_back(Arc::new(std::mem::take(&mut self.open)));
         }
     }
 
@@ -249,6 +265,26 @@ impl RecoveryLogs {
     /// The bytes that the logs take.
     pub fn held(&self) -> &Held {
         &self.held
+    }
+
+    /// All changes that are kept, oldest first, partition by partition.
+    pub(super) fn save(&self) -> Vec<Version> {
+        let logs = self.partitions.iter().map(|log| log.lock().clone());
+        logs.flat_map(|log| {
+            let mut versions: Vec<Version> = log.back().cloned().collect();
+            versions.reverse();
+            versions
+        })
+        .collect()
+    }
+
+    /// Adds changes that were saved.
+    pub(super) fn restore(&self, _: &Committed<'_>, versions: Vec<Version>, dropped: Moment) {
+        self.dropped.fetch_max(dropped.micros(), Ordering::Relaxed);
+        for version in versions {
+            let log = &self.partitions[place_of(version.key.token, self.partitions.len())];
+            self.locked(log, |log| log.restore(version));
+        }
     }
 
     /// The log of a partition as it is now.

@@ -9,7 +9,7 @@ use super::catalog::{Scope, Streams};
 use super::census::Censuses;
 use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin, TableId};
 use super::history::Past;
-use super::index::{GlobalIndex, VectorEntries};
+use super::index::{GlobalIndex, IndexState, VectorEntries};
 use super::job::Work;
 use super::partition::{Contents, Partition, PendingTransaction};
 use super::range::{Page, Walk};
@@ -17,7 +17,7 @@ use super::recovery::{Recovery, RecoveryLogs};
 use super::settings::{Stage, TableSettings, TableStream};
 use super::snapshot::Snapshot;
 use super::stream::{Stream, StreamSettings};
-use crate::change::{Cause, Change};
+use crate::change::{Cause, Change, vector};
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::reclaim::Reclaimer;
@@ -86,14 +86,15 @@ impl Deref for Shape {
 
 impl Shape {
     /// The shape of a new table.
-    fn new(identity: &TableIdentity, settings: TableSettings, host: &Host) -> Shape {
+    fn new(identity: &TableIdentity, settings: TableSettings, host: &Host, streams: &Streams) -> Shape {
         let reclaimer = &host.reclaimer;
         let definition = &settings.definition;
         let indexes = definition.globals.iter();
         let vectors = definition.vectors.iter();
         let stream = settings.stream_settings.as_ref().map(|stream| {
-            let stream = new_stream(identity, &settings, stream, host);
-            Arc::new(stream)
+            // A checkpoint restores the stream before the table.
+            let restored = streams.get(&format!("{}/stream/{}", identity.arn, stream.label()));
+            restored.unwrap_or_else(|| Arc::new(new_stream(identity, &settings, stream, host)))
         });
         Shape {
             indexes: indexes.map(|_| Arc::new(GlobalIndex::new(reclaimer.clone()))).collect(),
@@ -242,6 +243,15 @@ pub struct TableIdentity {
     pub created: Moment,
 }
 
+/// A global or vector index as a checkpoint has it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SavedIndex {
+    /// A global index.
+    Global(IndexState<Item>),
+    /// A vector index.
+    Vector(IndexState<vector::Entry>),
+}
+
 /// What the tables of an engine share.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
@@ -282,7 +292,7 @@ impl Table {
     /// A new, empty table.
     pub(super) fn new(identity: TableIdentity, settings: TableSettings, host: Host, streams: Arc<Streams>) -> Table {
         let created = identity.created;
-        let shape = Shape::new(&identity, settings, &host);
+        let shape = Shape::new(&identity, settings, &host, &streams);
         let partitions = (0..PARTITIONS)
             .map(|_| Partition::new(&shape, host.reclaimer.clone()))
             .collect();
@@ -517,6 +527,46 @@ impl Table {
         drop(changed);
     }
 
+    /// Puts items that a checkpoint has.
+    pub(super) fn restore_items(&self, committed: &Committed<'_>, items: &[(Key, Item)]) {
+        let shape = self.shape();
+        for (key, item) in items {
+            let partition = self.partition(self.partition_of(key.token));
+            let mut contents = partition.write();
+            contents.restore(committed, &shape, key.clone(), item.clone());
+            partition.publish_due(&contents);
+        }
+    }
+
+    /// Makes a global index what a checkpoint has.
+    pub(super) fn restore_index(&self, committed: &Committed<'_>, name: &Name, state: SavedIndex) {
+        let shape = self.shape();
+        let definition = &shape.definition;
+        let derived = match state {
+            SavedIndex::Global(state) => {
+                let at = definition.globals.iter().position(|index| index.name == *name);
+                let Some(index) = at.and_then(|at| shape.indexes.get(at)) else {
+                    return;
+                };
+                let derived = state.entries.is_none();
+                index.restore(committed, state);
+                derived
+            }
+            SavedIndex::Vector(state) => {
+                let at = definition.vectors.iter().position(|index| index.name == *name);
+                let Some(index) = at.and_then(|at| shape.vectors.get(at)) else {
+                    return;
+                };
+                let derived = state.entries.is_none();
+                index.restore(committed, state);
+                derived
+            }
+        };
+        if derived {
+            self.backfill(name);
+        }
+    }
+
     /// Counts capacity anew, as if all of it were unspent.
     pub(super) fn recount_capacity(&self, now: Moment) {
         let contents: Vec<_> = self.partitions.iter().map(Partition::write).collect();
@@ -586,6 +636,11 @@ impl Table {
     /// The whole table at one moment: all partitions are locked, in order, before the first is looked at.
     pub fn snapshot(&self) -> Snapshot {
         self.snapshot_of(&self.read_all())
+    }
+
+    /// Locks the shape, so that no backfill ends.
+    pub(super) fn lock_shape(&self) -> RwLockReadGuard<'_, Arc<Shape>> {
+        self.shape.read()
     }
 
     /// Locks all partitions for reading, in order: until the locks are let go, no commit changes the table.

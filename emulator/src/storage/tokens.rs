@@ -172,6 +172,20 @@ impl Tokens {
         remembered.order.insert((token.done, token.digest));
     }
 
+    /// The tokens of requests that are done, of those that have not expired by `now`.
+    pub(super) fn done(&self, now: Moment) -> Vec<Token> {
+        let remembered = self.remembered.lock();
+        let done = remembered.records.iter().filter_map(|(digest, record)| {
+            let done = record.done.filter(|done| now < expires(*done))?;
+            Some(Token {
+                digest: *digest,
+                fingerprint: record.fingerprint,
+                done,
+            })
+        });
+        done.collect()
+    }
+
     /// Forgets all.
     pub fn clear(&self) {
         let before = std::mem::take(&mut *self.remembered.lock());

@@ -10,7 +10,7 @@ use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
 use crate::clock::Moment;
 use crate::limits;
 use crate::request::{ExportTableToPointInTime, ImportTable, StartBulkPutItems};
-use crate::sync::{Mutex, RwLock};
+use crate::sync::{Mutex, RwLock, RwLockReadGuard};
 use crate::transfer::Failure;
 use crate::value::Name;
 
@@ -134,6 +134,8 @@ pub struct Transfer {
     /// The table's id; an import's is known once it has a table.
     table_id: Mutex<String>,
     progress: Mutex<Progress>,
+    /// Held by whoever changes it: one after the other, though the log's lock is taken before that of the progress.
+    changing: Mutex<()>,
 }
 
 impl Deref for Transfer {
@@ -185,8 +187,8 @@ impl Transfer {
         table_id: Option<&str>,
         change: impl FnOnce(&mut Progress),
     ) -> Result<(), AppendError> {
-        let mut there = self.progress.lock();
-        let mut progress = there.clone();
+        let _turn = self.changing.lock();
+        let mut progress = self.progress();
         change(&mut progress);
         let table_id = table_id.map_or_else(|| self.table_id(), str::to_owned);
         let committed = self.log.begin(now, Origin::Request, || {
@@ -198,18 +200,14 @@ impl Transfer {
                 progress: Box::new(progress.clone()),
             }]
         })?;
-        self.set(&committed, table_id, &mut there, progress);
+        self.set(&committed, table_id, progress);
         Ok(())
     }
 
-    fn set(&self, _: &Committed<'_>, table_id: String, there: &mut Progress, progress: Progress) {
+    /// Sets how far it is.
+    pub(super) fn set(&self, _: &Committed<'_>, table_id: String, progress: Progress) {
         *self.table_id.lock() = table_id;
-        *there = progress;
-    }
-
-    /// Replays a change.
-    pub(super) fn replay_change(&self, committed: &Committed<'_>, table_id: String, progress: Progress) {
-        self.set(committed, table_id, &mut self.progress.lock(), progress);
+        *self.progress.lock() = progress;
     }
 }
 
@@ -224,14 +222,14 @@ pub enum StartOutcome {
 }
 
 /// The place of something in the order of time: kind, the id at the end of its ARN, its ARN.
-type Place = (TransferKind, String, String);
+pub(super) type Place = (TransferKind, String, String);
 
 fn place(kind: TransferKind, arn: &str) -> Place {
     let id = arn.rsplit('/').next().unwrap_or_default();
     (kind, id.to_owned(), arn.to_owned())
 }
 
-type ByPlace = BTreeMap<Place, Arc<Transfer>>;
+pub(super) type ByPlace = BTreeMap<Place, Arc<Transfer>>;
 
 /// The exports, imports and bulk operations of an account in a region.
 #[derive(Debug)]
@@ -297,6 +295,7 @@ impl Transfers {
             log: Arc::clone(&self.log),
             table_id: Mutex::new(table_id),
             progress: Mutex::new(progress),
+            changing: Mutex::default(),
         });
         transfers.insert(place(transfer.about.kind(), &transfer.arn), Arc::clone(&transfer));
         transfer
@@ -310,6 +309,11 @@ impl Transfers {
     /// What has this ARN, however old it is.
     pub(super) fn find(&self, kind: TransferKind, arn: &str) -> Option<Arc<Transfer>> {
         self.by_place.read().get(&place(kind, arn)).cloned()
+    }
+
+    /// Locks all of them, so that none comes or goes.
+    pub(super) fn lock(&self) -> RwLockReadGuard<'_, ByPlace> {
+        self.by_place.read()
     }
 
     /// Whether an ARN is taken.
@@ -345,7 +349,7 @@ impl Transfers {
 }
 
 /// Whether something is remembered.
-fn is_kept(transfer: &Transfer, now: Moment) -> bool {
+pub(super) fn is_kept(transfer: &Transfer, now: Moment) -> bool {
     let kept = Duration::from_secs(u64::from(limits::TRANSFER_DAYS) * 86_400);
     now < transfer.start.plus(kept)
 }

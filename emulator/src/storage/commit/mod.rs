@@ -7,12 +7,14 @@
 //!
 //! Without a sink nothing is built and nothing is locked: a change costs one relaxed load.
 
+mod checkpoint;
 mod mutation;
 mod replay;
 
 use std::fmt;
 use std::sync::Arc;
 
+pub use checkpoint::Checkpoint;
 pub use mutation::{Mutation, TableId};
 pub use replay::{Replay, ReplayError};
 
@@ -106,10 +108,13 @@ type Sink = Option<Arc<dyn CommitSink>>;
 pub struct Committed<'l> {
     /// When it happens.
     pub time: Moment,
-    turn: Option<Turn<'l>>,
+    _turn: Option<Turn<'l>>,
 }
 
-struct Turn<'l>(MutexGuard<'l, Sink>);
+/// Held while a commit is applied.
+struct Turn<'l> {
+    _sink: MutexGuard<'l, Sink>,
+}
 
 impl fmt::Debug for Turn<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -120,12 +125,7 @@ impl fmt::Debug for Turn<'_> {
 impl Committed<'_> {
     /// A commit that is replayed: the sink of the state, if it has one, does not see it.
     pub(super) fn replayed(time: Moment) -> Committed<'static> {
-        Committed { time, turn: None }
-    }
-
-    /// Whether other commits wait for the end of this one.
-    pub fn is_logged(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.0.is_some())
+        Committed { time, _turn: None }
     }
 }
 
@@ -150,6 +150,16 @@ impl CommitLog {
         self.last.load(Ordering::Acquire)
     }
 
+    /// Lets no commit be appended until the result is dropped, if there is a sink.
+    pub(super) fn pause(&self, time: Moment) -> Committed<'_> {
+        Committed {
+            time,
+            _turn: Some(Turn {
+                _sink: self.sink.lock(),
+            }),
+        }
+    }
+
     /// Appends a commit that happens at `time`. The caller holds the locks of what is changed, and applies the change before
     /// it drops the result.
     #[inline]
@@ -162,7 +172,7 @@ impl CommitLog {
         if self.is_attached() {
             self.append(time, origin, mutations())
         } else {
-            Ok(Committed { time, turn: None })
+            Ok(Committed { time, _turn: None })
         }
     }
 
@@ -172,7 +182,7 @@ impl CommitLog {
     pub fn begin_due(&self, time: Moment, mutations: impl FnOnce() -> Vec<Mutation>) -> Committed<'_> {
         match self.begin(time, Origin::Clock, mutations) {
             Ok(committed) => committed,
-            Err(_) => Committed { time, turn: None },
+            Err(_) => Committed { time, _turn: None },
         }
     }
 
@@ -192,7 +202,7 @@ impl CommitLog {
         }
         Ok(Committed {
             time,
-            turn: Some(Turn(turn)),
+            _turn: Some(Turn { _sink: turn }),
         })
     }
 }

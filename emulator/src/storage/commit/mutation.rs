@@ -5,8 +5,8 @@ use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::key::Key;
 use crate::storage::{
-    BackupRecord, PendingTransaction, Progress, Scope, TableIdentity, TableSettings, Token, TransferKind,
-    TransferRecord,
+    BackupRecord, PendingTransaction, Progress, SavedIndex, Scope, StreamState, TableIdentity, TableSettings, Token,
+    TransferKind, TransferRecord, Version,
 };
 use crate::value::{Item, Name};
 
@@ -170,6 +170,38 @@ pub enum Mutation {
         table: Name,
         /// Its conditions from now on, unless it follows the others.
         conditions: Option<Box<Conditions>>,
+    },
+    /// A checkpoint's part of a table that is not listed yet: items.
+    RestoreItems {
+        /// The table.
+        table: TableId,
+        /// The items and their keys.
+        items: Vec<(Key, Item)>,
+    },
+    /// A checkpoint's part of a table that is not listed yet: a global or vector index. All items come before it.
+    RestoreIndex {
+        /// The table.
+        table: TableId,
+        /// The index.
+        index: Name,
+        /// The changes on their way to it.
+        state: Box<SavedIndex>,
+    },
+    /// A checkpoint's part of a table that is not listed yet: what point-in-time recovery keeps.
+    RestoreRecovery {
+        /// The table.
+        table: TableId,
+        /// Earlier versions of items, in the order of their changes.
+        versions: Vec<Version>,
+        /// The newest change that was dropped for want of room.
+        dropped: Moment,
+    },
+    /// A checkpoint's stream, with its records. It comes before its table.
+    RestoreStream {
+        /// Whose stream.
+        scope: Scope,
+        /// The stream.
+        stream: Box<StreamState>,
     },
     /// Everything is removed: tables, backups, tokens, conditions of single tables.
     Reset,

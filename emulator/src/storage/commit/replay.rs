@@ -160,7 +160,7 @@ impl<'c> Replay<'c> {
             } => {
                 let found = self.region(scope).transfers.find(*kind, arn);
                 let found = found.ok_or_else(|| format!("transfer {arn}"))?;
-                found.replay_change(committed, table_id.clone(), (**progress).clone());
+                found.set(committed, table_id.clone(), (**progress).clone());
             }
             Mutation::UseToken { token } => self.catalog.tokens().keep(committed, *token),
             Mutation::SetConditions { conditions } => self.catalog.defaults().set(committed, conditions),
@@ -171,6 +171,22 @@ impl<'c> Replay<'c> {
             } => {
                 let conditions = conditions.as_deref();
                 self.catalog.defaults().set_table(committed, scope, table, conditions);
+            }
+            Mutation::RestoreItems { table, items } => self.table(*table)?.restore_items(committed, items),
+            Mutation::RestoreIndex { table, index, state } => {
+                self.table(*table)?.restore_index(committed, index, (**state).clone());
+            }
+            Mutation::RestoreRecovery {
+                table,
+                versions,
+                dropped,
+            } => {
+                if let Some(logs) = &self.table(*table)?.shape().recovery_logs {
+                    logs.restore(committed, versions.clone(), *dropped);
+                }
+            }
+            Mutation::RestoreStream { scope, stream } => {
+                self.region(scope).restore_stream(committed, (**stream).clone());
             }
             Mutation::Reset => {
                 self.catalog.remove_all(committed);

@@ -28,6 +28,19 @@ struct Delayed<E> {
     update: Update<E>,
 }
 
+/// A change on its way to an index, as a checkpoint has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting<E> {
+    /// When it arrives, or was due.
+    pub arrives: Moment,
+    /// The hash of its item, if it was not due yet when it was made.
+    pub item: Option<u64>,
+    /// The entry that it removes.
+    pub remove: Option<Key>,
+    /// The entry that it inserts or replaces.
+    pub insert: Option<(Key, E)>,
+}
+
 /// When a change arrives, and its number among all changes that were delayed.
 type Place = (Moment, u64);
 
@@ -57,6 +70,44 @@ impl<E> Queue<E> {
             count: 0,
             paused: false,
         }
+    }
+
+    /// All changes on their way, in the order in which they arrive, and how often each item was delayed.
+    pub(super) fn save(&self) -> (Vec<Waiting<E>>, BTreeMap<u64, u64>)
+    where
+        E: Clone,
+    {
+        let due = self.due.iter().map(|(due, update)| (*due, None, update));
+        let delayed = self.delayed.iter();
+        let delayed = delayed.map(|((arrives, _), delayed)| (*arrives, Some(delayed.item), &delayed.update));
+        let waiting = due.chain(delayed).map(|(arrives, item, update)| Waiting {
+            arrives,
+            item,
+            remove: update.remove.clone(),
+            insert: update.insert.clone(),
+        });
+        (waiting.collect(), self.delays.0.clone())
+    }
+
+    /// The queue that was saved.
+    pub(super) fn restored(waiting: Vec<Waiting<E>>, delays: BTreeMap<u64, u64>) -> Queue<E> {
+        let mut queue = Queue::new();
+        queue.delays = Delays(delays);
+        for change in waiting {
+            let update = Update {
+                remove: change.remove,
+                insert: change.insert,
+            };
+            let Some(item) = change.item else {
+                queue.due.push_back((change.arrives, update));
+                continue;
+            };
+            queue.count += 1;
+            let place = (change.arrives, queue.count);
+            queue.last.insert(item, place);
+            queue.delayed.insert(place, Delayed { item, update });
+        }
+        queue
     }
 
     /// How many changes are on their way.

@@ -1,6 +1,6 @@
 //! The shards of a range of tokens: one after the other, or side by side where one was split.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::super::delay::{Delays, Propagation};
@@ -79,20 +79,30 @@ pub enum Unreadable {
     Busy,
 }
 
-#[derive(Debug)]
-struct Shard {
-    id: String,
-    parent: Option<String>,
+/// A shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard {
+    pub(in crate::storage) id: String,
+    pub(in crate::storage) parent: Option<String>,
     /// The tokens whose records it takes, the last one included.
-    tokens: (u64, u64),
-    start: Sequence,
-    opened: Moment,
-    end: Option<(Sequence, Moment)>,
-    records: VecDeque<Record>,
+    pub(in crate::storage) tokens: (u64, u64),
+    pub(in crate::storage) start: Sequence,
+    pub(in crate::storage) opened: Moment,
+    pub(in crate::storage) end: Option<(Sequence, Moment)>,
+    pub(in crate::storage) records: VecDeque<Record>,
     /// The last record that has gone.
-    trimmed: Option<Sequence>,
-    /// The numbers of those that have read it, and when they last did.
-    readers: Vec<(u64, Moment)>,
+    pub(in crate::storage) trimmed: Option<Sequence>,
+    /// The numbers of those that have read it, and when they last did. A checkpoint does not have them.
+    pub(in crate::storage) readers: Vec<(u64, Moment)>,
+}
+
+/// A lineage as a checkpoint has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineageState {
+    /// Its shards, parents before children.
+    pub(in crate::storage) shards: Vec<Shard>,
+    /// How often each item was delayed, by its hash.
+    pub(in crate::storage) delays: BTreeMap<u64, u64>,
 }
 
 impl Shard {
@@ -216,6 +226,27 @@ impl Lineage {
             shards: vec![Shard::open(tokens, None, numbers, now)],
             delays: Delays::default(),
             held: 0,
+        }
+    }
+
+    /// The lineage for a checkpoint.
+    pub(super) fn save(&self) -> LineageState {
+        let shards = self.shards.iter().map(|shard| Shard {
+            readers: Vec::new(),
+            ..shard.clone()
+        });
+        LineageState {
+            shards: shards.collect(),
+            delays: self.delays.0.clone(),
+        }
+    }
+
+    /// The lineage that was saved.
+    pub(super) fn restored(state: LineageState) -> Lineage {
+        Lineage {
+            held: state.shards.iter().map(Shard::held).sum(),
+            shards: state.shards,
+            delays: Delays(state.delays),
         }
     }
 

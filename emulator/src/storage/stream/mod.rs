@@ -11,7 +11,7 @@ mod sequence;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use lineage::{Position, Reader, ShardView, Slice, Unreadable};
+pub use lineage::{LineageState, Position, Reader, Shard, ShardView, Slice, Unreadable};
 pub use record::{Event, Record};
 pub use sequence::Sequence;
 
@@ -85,6 +85,24 @@ pub struct StreamEnd {
     pub at: Moment,
     /// From when on it is `DISABLED`.
     pub settled: Moment,
+}
+
+/// A stream as a checkpoint has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamState {
+    pub(super) arn: String,
+    pub(super) label: String,
+    pub(super) table: Name,
+    pub(super) key: KeySchema,
+    pub(super) view: StreamView,
+    pub(super) created: Moment,
+    pub(super) enabled_at: Moment,
+    pub(super) seed: u64,
+    pub(super) end: Option<StreamEnd>,
+    /// The numbers that are given next: of a record, and of a shard.
+    pub(super) numbers: (u64, i64),
+    pub(super) starts: Vec<u64>,
+    pub(super) lineages: Vec<LineageState>,
 }
 
 /// A stream of a table that stands, or stood.
@@ -165,6 +183,50 @@ impl Stream {
             log: Arc::default(),
             starts: settings.starts,
             lineages,
+        }
+    }
+
+    /// The stream for a checkpoint, without what is too old by `now`.
+    pub(super) fn save(&self, now: Moment) -> StreamState {
+        self.trim(now);
+        StreamState {
+            arn: self.arn.clone(),
+            label: self.label.clone(),
+            table: self.table.clone(),
+            key: self.key.clone(),
+            view: self.view,
+            created: self.created,
+            enabled_at: self.enabled_at,
+            seed: self.seed,
+            end: *self.end.lock(),
+            numbers: self.numbers.save(),
+            starts: self.starts.clone(),
+            lineages: self.lineages.iter().map(|lineage| lineage.lock().save()).collect(),
+        }
+    }
+
+    /// The stream that was saved.
+    pub(super) fn restored(_: &Committed<'_>, state: StreamState, scope: Scope, log: Arc<CommitLog>) -> Stream {
+        let lineages: Vec<Lineage> = state.lineages.into_iter().map(Lineage::restored).collect();
+        let held = Held::new();
+        held.replace(0, lineages.iter().map(Lineage::held).sum());
+        Stream {
+            arn: state.arn,
+            label: state.label,
+            table: state.table,
+            key: state.key,
+            view: state.view,
+            created: state.created,
+            enabled_at: state.enabled_at,
+            seed: state.seed,
+            end: Mutex::new(state.end),
+            numbers: Numbers::restored(state.seed, state.numbers),
+            held,
+            readers: AtomicU64::new(0),
+            scope,
+            log,
+            starts: state.starts,
+            lineages: lineages.into_iter().map(Mutex::new).collect(),
         }
     }
 

@@ -29,7 +29,7 @@ impl Event {
 }
 
 /// A record of a stream.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Its number.
     pub sequence: Sequence,
@@ -40,7 +40,7 @@ pub struct Record {
     /// When it could be read first, which is what its life is counted from. Not before its neighbour in the shard.
     pub arrived: Moment,
     /// The item's key, if no image has it.
-    keys: Option<Item>,
+    pub(in crate::storage) keys: Option<Item>,
     /// The item before, if the stream shows it.
     pub old: Option<Item>,
     /// The item after, if the stream shows it.
@@ -48,7 +48,7 @@ pub struct Record {
     /// Whether time to live has done it.
     pub expired: bool,
     /// The sizes of keys and images together.
-    size: u32,
+    pub(in crate::storage) size: u32,
 }
 
 impl Record {

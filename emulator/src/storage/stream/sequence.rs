@@ -79,6 +79,23 @@ impl Numbers {
         }
     }
 
+    /// The numbers that are given next: of a record, and of a shard.
+    pub(super) fn save(&self) -> (u64, i64) {
+        (
+            self.sequence.load(Ordering::Relaxed),
+            self.shard.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Numbers that go on from those that were saved.
+    pub(super) fn restored(seed: u64, (sequence, shard): (u64, i64)) -> Numbers {
+        Numbers {
+            seed,
+            sequence: AtomicU64::new(sequence),
+            shard: AtomicI64::new(shard),
+        }
+    }
+
     /// The next sequence number. The caller holds the lock of the lineage that it is for, so numbers rise along a lineage.
     pub(super) fn sequence(&self) -> Sequence {
         Sequence(self.sequence.fetch_add(1, Ordering::Relaxed))

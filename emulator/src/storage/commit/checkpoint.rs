@@ -1,0 +1,241 @@
+//! The whole state as commits: the shortest list that makes it anew.
+
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::{Commit, Mutation, Origin, TableId};
+use crate::clock::Moment;
+use crate::key::Key;
+use crate::storage::transfers::is_kept;
+use crate::storage::{
+    Backup, Catalog, Contents, Items, PendingTransaction, SavedIndex, Scope, Shape, Table, TableIdentity, Transfer,
+};
+use crate::sync::RwLockReadGuard;
+
+/// Items of a commit.
+const SLICE: usize = 256;
+
+/// A state at one moment, as the commits that make it. It shares its items with the tables, and is made commit by commit.
+///
+/// ```
+/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::storage::{Catalog, Mutation, Replay};
+///
+/// let state = Catalog::default();
+/// let commits: Vec<_> = state.checkpoint(Moment::START).collect();
+/// assert!(matches!(commits[..1], [ref first] if matches!(first.mutations[..], [Mutation::SetConditions { .. }])));
+/// let copy = Catalog::default();
+/// let mut replay = Replay::new(&copy);
+/// assert!(commits.iter().all(|commit| replay.apply(commit).is_ok()));
+/// ```
+#[derive(Debug)]
+pub struct Checkpoint {
+    time: Moment,
+    sequence: u64,
+    parts: VecDeque<Part>,
+}
+
+#[derive(Debug)]
+enum Part {
+    Mutation(Box<Mutation>),
+    Items {
+        table: TableId,
+        items: Items,
+        /// The last item that was taken.
+        after: Option<Key>,
+    },
+}
+
+impl Checkpoint {
+    /// The sequence number of the last commit that the state has.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    fn push(&mut self, mutation: Mutation) {
+        self.parts.push_back(Part::Mutation(Box::new(mutation)));
+    }
+
+    fn push_table(&mut self, table: &Table, shape: &Shape, contents: &[RwLockReadGuard<'_, Contents>]) {
+        let id = table.ordinal;
+        self.push(Mutation::CreateTable {
+            identity: TableIdentity::clone(table),
+            settings: Box::new(shape.settings.clone()),
+        });
+        for contents in contents {
+            self.push_items(id, contents.by_key().clone());
+        }
+        for contents in contents {
+            for (until, key, then) in contents.holds() {
+                self.push(Mutation::HoldItem {
+                    table: id,
+                    key: key.clone(),
+                    until,
+                    then: then.cloned().unwrap_or(PendingTransaction::Checks),
+                });
+            }
+        }
+        self.push_indexes(id, shape);
+        if let Some(logs) = &shape.recovery_logs {
+            self.push(Mutation::RestoreRecovery {
+                table: id,
+                versions: logs.save(),
+                dropped: logs.dropped(),
+            });
+        }
+        self.push(Mutation::ListTable { table: id });
+    }
+
+    fn push_items(&mut self, table: TableId, items: Items) {
+        let after = None;
+        self.parts.push_back(Part::Items { table, items, after });
+    }
+
+    fn push_indexes(&mut self, table: TableId, shape: &Shape) {
+        let definition = &shape.definition;
+        let globals = definition.globals.iter().zip(&shape.indexes);
+        let globals = globals.map(|(index, there)| (&index.name, SavedIndex::Global(there.save(self.time))));
+        let vectors = definition.vectors.iter().zip(&shape.vectors);
+        let vectors = vectors.map(|(index, there)| (&index.name, SavedIndex::Vector(there.save(self.time))));
+        let indexes: Vec<_> = globals.chain(vectors).collect();
+        for (index, state) in indexes {
+            self.push(Mutation::RestoreIndex {
+                table,
+                index: index.clone(),
+                state: Box::new(state),
+            });
+        }
+    }
+
+    /// A backup is made of a table that is never listed.
+    fn push_backup(&mut self, scope: &Scope, backup: &Backup, table: TableId) {
+        let mut settings = backup.snapshot.shape.settings.clone();
+        settings.recovery = None;
+        self.push(Mutation::CreateTable {
+            identity: TableIdentity {
+                scope: scope.clone(),
+                name: backup.table_name.clone(),
+                arn: backup.table_arn.clone(),
+                id: backup.table_id.clone(),
+                ordinal: table,
+                created: backup.table_created,
+            },
+            settings: Box::new(settings),
+        });
+        for items in backup.snapshot.items() {
+            self.push_items(table, items);
+        }
+        self.push(Mutation::CreateBackup {
+            scope: scope.clone(),
+            table,
+            record: Box::new(backup.record.clone()),
+        });
+        self.push(Mutation::RemoveTable { table });
+        if backup.is_restoring(self.time) {
+            self.push(Mutation::ClaimBackup {
+                scope: scope.clone(),
+                arn: backup.arn.clone(),
+                until: backup.restored_until(),
+            });
+        }
+    }
+
+    fn push_transfer(&mut self, scope: &Scope, transfer: &Transfer) {
+        if is_kept(transfer, self.time) {
+            self.push(Mutation::StartTransfer {
+                scope: scope.clone(),
+                record: Box::new(transfer.record.clone()),
+                table_id: transfer.table_id(),
+                progress: Box::new(transfer.progress()),
+            });
+        }
+    }
+}
+
+impl Iterator for Checkpoint {
+    type Item = Commit;
+
+    fn next(&mut self) -> Option<Commit> {
+        let mutation = loop {
+            match self.parts.pop_front()? {
+                Part::Mutation(mutation) => break *mutation,
+                Part::Items { table, items, after } => {
+                    let from = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+                    let there = items.range((from, Bound::Unbounded)).take(SLICE);
+                    let slice: Vec<_> = there.map(|(key, item)| (key.clone(), item.clone())).collect();
+                    let Some((last, _)) = slice.last() else { continue };
+                    let after = Some(last.clone());
+                    self.parts.push_front(Part::Items { table, items, after });
+                    break Mutation::RestoreItems { table, items: slice };
+                }
+            }
+        };
+        Some(Commit {
+            time: self.time,
+            origin: Origin::Request,
+            sequence: self.sequence,
+            mutations: vec![mutation],
+        })
+    }
+}
+
+impl Catalog {
+    /// The whole state at `now`, without what is over by then. All tables are locked while their items are shared, so no
+    /// commit is half in it.
+    pub fn checkpoint(&self, now: Moment) -> Checkpoint {
+        let scopes = self.scopes();
+        let listed: Vec<_> = scopes.iter().map(|(_, region)| region.tables.read()).collect();
+        let mut tables: Vec<&Arc<Table>> = listed.iter().flat_map(|tables| tables.values()).collect();
+        tables.sort_by_key(|table| table.ordinal);
+        let locked: Vec<_> = tables.iter().map(|table| table.read_all()).collect();
+        let transfers: Vec<_> = scopes.iter().map(|(_, region)| region.transfers.lock()).collect();
+        let backups: Vec<_> = scopes.iter().map(|(_, region)| region.backups.lock()).collect();
+        let shapes: Vec<_> = tables.iter().map(|table| table.lock_shape()).collect();
+        let paused = self.log().pause(now);
+        let mut checkpoint = Checkpoint {
+            time: now,
+            sequence: self.log().last(),
+            parts: VecDeque::new(),
+        };
+        let conditions = Box::new(self.defaults().conditions());
+        checkpoint.push(Mutation::SetConditions { conditions });
+        for ((scope, table), conditions) in self.defaults().tables() {
+            let conditions = Some(Box::new(conditions));
+            checkpoint.push(Mutation::SetTableConditions {
+                scope,
+                table,
+                conditions,
+            });
+        }
+        for (scope, region) in &scopes {
+            for stream in region.streams().all().iter().filter(|stream| !stream.is_gone(now)) {
+                checkpoint.push(Mutation::RestoreStream {
+                    scope: scope.clone(),
+                    stream: Box::new(stream.save(now)),
+                });
+            }
+        }
+        for ((table, contents), shape) in tables.iter().zip(&locked).zip(&shapes) {
+            if shape.deleted_at.is_none_or(|gone| gone > now) {
+                checkpoint.push_table(table, shape, contents);
+            }
+        }
+        let mut hidden = TableId::MAX;
+        for (((scope, _), backups), transfers) in scopes.iter().zip(&backups).zip(&transfers) {
+            let is_kept = |backup: &&Arc<Backup>| backup.expires.is_none_or(|end| now < end);
+            for backup in backups.values().filter(is_kept) {
+                checkpoint.push_backup(scope, backup, hidden);
+                hidden -= 1;
+            }
+            for transfer in transfers.values() {
+                checkpoint.push_transfer(scope, transfer);
+            }
+        }
+        for token in self.tokens().done(now) {
+            checkpoint.push(Mutation::UseToken { token });
+        }
+        drop(paused);
+        checkpoint
+    }
+}

@@ -1,0 +1,73 @@
+//! The state is the fold of its commits: a sink that keeps them, and an engine that is made of them.
+#![allow(dead_code)]
+
+use std::sync::{Arc, Mutex};
+
+use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::storage::{AppendError, Commit, CommitSink, Mutation};
+
+/// A sink that keeps all commits.
+#[derive(Default)]
+pub struct Recorder(Mutex<Vec<Commit>>);
+
+impl CommitSink for Recorder {
+    fn append(&self, commit: &Commit) -> Result<(), AppendError> {
+        let mut commits = self.0.lock().unwrap();
+        assert_eq!(commit.sequence, commits.len() as u64 + 1, "commits are numbered");
+        commits.push(commit.clone());
+        Ok(())
+    }
+}
+
+impl Recorder {
+    /// Records the commits of an engine that has no state.
+    pub fn of(engine: &Engine) -> Arc<Recorder> {
+        let recorder = Arc::new(Recorder::default());
+        engine.attach_sink(recorder.clone(), 0);
+        recorder
+    }
+
+    /// The commits so far.
+    pub fn commits(&self) -> Vec<Commit> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// The engine that commits make, with its clock at the moment of another.
+fn replayed(settings: Settings, commits: &[Commit], like: &Engine) -> Engine {
+    let engine = Engine::new(settings);
+    let mut replay = engine.replay();
+    for commit in commits {
+        replay.apply(commit).unwrap();
+    }
+    let now = like.clock().now();
+    replay.finish(now);
+    engine.clock().set(now);
+    engine
+}
+
+fn dump(engine: &Engine) -> Vec<Mutation> {
+    engine.checkpoint().flat_map(|commit| commit.mutations).collect()
+}
+
+fn same(what: &str, left: &[Mutation], right: &[Mutation]) -> Result<(), String> {
+    if left == right {
+        return Ok(());
+    }
+    let pairs = left.iter().zip(right);
+    let differs = pairs.clone().find(|(left, right)| left != right);
+    Err(match differs {
+        Some((left, right)) => format!("{what}:\n  is      {left:?}\n  becomes {right:?}"),
+        None => format!("{what}: {} mutations become {}", left.len(), right.len()),
+    })
+}
+
+/// What is wrong about the state that the recorded commits make, and the state that a checkpoint of it makes.
+pub fn check(engine: &Engine, recorder: &Recorder, settings: impl Fn() -> Settings) -> Result<(), String> {
+    let state = dump(engine);
+    let folded = replayed(settings(), &recorder.commits(), engine);
+    same("the fold of the commits", &state, &dump(&folded))?;
+    let checkpoint: Vec<Commit> = engine.checkpoint().collect();
+    let restored = replayed(settings(), &checkpoint, engine);
+    same("the fold of a checkpoint", &state, &dump(&restored))
+}
