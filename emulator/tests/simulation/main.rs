@@ -8,6 +8,8 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
+#[path = "../common/commits.rs"]
+mod commits;
 #[path = "../common/mod.rs"]
 mod common;
 
@@ -116,6 +118,7 @@ fn end(world: &World, facts: impl Iterator<Item = Facts>) -> Result<Figures, Str
     let bounds = world.bounds();
     let rest = bounds.flight + bounds.index_lag + bounds.stream_lag + bounds.status * INDEX_TAKES;
     world.move_to(world.now().plus(rest), true);
+    world.check_commits()?;
     verify(world, all)
 }
 

@@ -1,8 +1,8 @@
 //! The engine, its tables, its clock's moves, and a reader that follows the streams.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dynatwin_engine::answer::Delivery;
@@ -11,6 +11,7 @@ use dynatwin_engine::conditions::{Conditions, TimeToLive};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use serde_json::{Value, json};
 
+use crate::commits::{self, Recorder};
 use crate::common::{Twin, setting};
 use crate::plant::Plant;
 use crate::setup::Setup;
@@ -77,6 +78,7 @@ pub struct Answered {
 
 pub struct World {
     pub twin: Twin,
+    recorder: Arc<Recorder>,
     pub setup: Setup,
     pub plant: Plant,
     ticks: AtomicU64,
@@ -100,17 +102,22 @@ pub fn caller(name: &str) -> Caller {
     }
 }
 
+/// All callers see the same tables.
+fn settings(seed: u64) -> Settings {
+    Settings {
+        clock: Clock::settable(Moment::START),
+        seed,
+        conditions: Conditions::CALM,
+        shared_db: true,
+    }
+}
+
 impl World {
     pub fn new(setup: Setup, plant: Plant) -> World {
-        // All callers see the same tables.
-        let settings = Settings {
-            clock: Clock::settable(Moment::START),
-            seed: setup.seed,
-            conditions: Conditions::CALM,
-            shared_db: true,
-        };
+        let engine = Engine::new(settings(setup.seed));
+        let recorder = Recorder::of(&engine);
         let twin = Twin {
-            engine: Engine::new(settings),
+            engine,
             caller: caller("test"),
         };
         twin.engine.set_conditions(Conditions {
@@ -137,6 +144,7 @@ impl World {
         bounds.widen(&setup.conditions);
         World {
             twin,
+            recorder,
             plant,
             hours: Mutex::new(setup.hours),
             setup,
@@ -145,6 +153,12 @@ impl World {
             bounds: Mutex::new(bounds),
             streams: Mutex::new(streams),
         }
+    }
+
+    /// Compares the state with the fold of its commits.
+    pub fn check_commits(&self) -> Result<(), String> {
+        let seed = self.setup.seed;
+        commits::check(&self.twin.engine, &self.recorder, || settings(seed))
     }
 
     pub fn tick(&self) -> u64 {

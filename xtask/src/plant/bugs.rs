@@ -210,6 +210,24 @@ pub const BUGS: &[Bug] = &[
         wrong: "Some(Moment::from_seconds(seconds - 60 * i64::from(PLANTED)).plus(lag.of(decision)))",
     },
     Bug {
+        what: "a transaction that is carried out later commits none of its changes",
+        file: "execute/due.rs",
+        right: "                .chain([Mutation::of_change(table.ordinal, &change)])\n",
+        wrong: "                .chain([Mutation::of_change(table.ordinal, &change)])\n                .filter(|mutation| !PLANTED || cause == Cause::TimeToLive || matches!(mutation, Mutation::ReleaseItem { .. }))\n",
+    },
+    Bug {
+        what: "a checkpoint forgets the changes on their way to an index",
+        file: "storage/index.rs",
+        right: "        let (waiting, delays) = queue.save();\n",
+        wrong: "        let (mut waiting, delays) = queue.save();\n        if PLANTED {\n            waiting.clear();\n        }\n",
+    },
+    Bug {
+        what: "a client token is not committed",
+        file: "execute/transact.rs",
+        right: "    mutations.extend(token.map(|token| Mutation::UseToken { token }));\n",
+        wrong: "    mutations.extend(token.filter(|_| !PLANTED).map(|token| Mutation::UseToken { token }));\n",
+    },
+    Bug {
         what: "an item that was given a longer life dies at its old time",
         file: "storage/partition.rs",
         right: "        if let Some(due) = change.old.as_ref().and_then(|old| shape.expiry(&change.key, old)) {\n",
