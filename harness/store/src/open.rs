@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 
-use crate::disk::{Disk, Lock, read_full};
+use crate::disk::{Disk, DiskFile, Lock, read_full, write_all};
 use crate::error::OpenError;
 use crate::format::{FILE_HEADER, HeaderError, Kind};
 use crate::manifest::{
@@ -15,6 +15,12 @@ use crate::store::{Active, Store, replace_manifest};
 
 /// After how many bytes progress is reported.
 const REPORTED: u64 = 8 * 1024 * 1024;
+
+/// Of how many records one has its offset remembered.
+const MARKED: u64 = 1024;
+
+/// How much is written again at a time.
+const REWRITTEN: usize = 1024 * 1024;
 
 /// A record that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +104,7 @@ impl Store {
             done: Progress { read: 0, total: 0 },
             reported: 0,
             report: Report::default(),
+            synced: 0,
         };
         let (manifest, active) = opening.run()?;
         let report = opening.report;
@@ -113,6 +120,31 @@ struct Opening<'a> {
     done: Progress,
     reported: u64,
     report: Report,
+    /// Records with smaller sequence numbers were synced.
+    synced: u64,
+}
+
+/// The intact part of a segment.
+struct ReadSegment {
+    sealed: Sealed,
+    /// Sequence numbers and offsets of some records.
+    marks: Vec<(u64, u64)>,
+}
+
+/// Writes a part of a file once more and syncs it. A process before this one may have failed to sync it: the system then has
+/// what it could not write in its cache, and does not write it again.
+fn rewrite(file: &dyn DiskFile, mut from: u64, to: u64) -> io::Result<()> {
+    let mut buffer = vec![0; REWRITTEN];
+    while from < to {
+        let length = (to - from).min(REWRITTEN as u64) as usize;
+        let read = read_full(file, &mut buffer[..length], from)?;
+        if read < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        write_all(file, &buffer[..length], from)?;
+        from += length as u64;
+    }
+    file.sync()
 }
 
 /// Where the intact part of the log ends, within a segment.
@@ -135,18 +167,13 @@ impl Opening<'_> {
         }
         let first = manifest.first();
         let mut next = first;
-        let mut ends = Vec::new();
+        let mut read = Vec::new();
         let mut cut = None;
         let mut before = None;
         for (at, segment) in manifest.segments.iter().enumerate() {
-            let first = next;
-            let (end, bad) = self.segment(segment, before, manifest.id, &mut next)?;
+            let (segment_read, bad) = self.segment(segment, before, manifest.id, &mut next)?;
             before = Some(segment);
-            ends.push(Sealed {
-                first,
-                next,
-                length: end,
-            });
+            read.push(segment_read);
             if let Some(bad) = bad {
                 cut = self.judge(&manifest, End { segment: at, bad }, next)?;
                 break;
@@ -158,10 +185,10 @@ impl Opening<'_> {
         self.refuse_unlisted(&manifest, &names, next)?;
         // Until here nothing was changed.
         if cut.is_some() {
-            self.shorten(&manifest, &ends)?;
+            self.shorten(&manifest, &read)?;
         }
         self.report.cut = cut;
-        let active = self.begin(&mut manifest, &ends, next)?;
+        let active = self.begin(&mut manifest, &read, next)?;
         for name in names.iter().filter(|name| is_store_file(name) || *name == NEW_MANIFEST) {
             if !manifest.names().contains(name) {
                 // What cannot be removed now is removed the next time.
@@ -232,15 +259,15 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Reads a segment from the record `next` on. Returns where its intact part ends, and what is there instead of the
-    /// file's end.
+    /// Reads a segment from the record `next` on. Returns its intact part, and what is there instead of the file's end.
     fn segment(
         &mut self,
         segment: &Segment,
         before: Option<&Segment>,
         id: u64,
         next: &mut u64,
-    ) -> Result<(u64, Option<Bad>), OpenError> {
+    ) -> Result<(ReadSegment, Option<Bad>), OpenError> {
+        let (first, mut marks) = (*next, Vec::new());
         // Only the segment before can have lost records that were never synced.
         let may_follow_gap = before.is_some_and(|before| before.sealed.is_none());
         let name = segment_name(segment.number);
@@ -271,6 +298,10 @@ impl Opening<'_> {
                 }
                 Step::Record { offset, header, record } => {
                     let sequence = header.sequence;
+                    self.synced = self.synced.max(header.synced);
+                    if (sequence - first).is_multiple_of(MARKED) {
+                        marks.push((sequence, offset));
+                    }
                     self.visited(&name, offset, Entry::Log { sequence, record })?;
                     *next += 1;
                 }
@@ -284,7 +315,14 @@ impl Opening<'_> {
             (Some(sealed), None) if sealed.next != *next => {
                 Err(self.damaged(&name, end, "records at its end are missing"))
             }
-            _ => Ok((end, bad)),
+            _ => {
+                let sealed = Sealed {
+                    first,
+                    next: *next,
+                    length: end,
+                };
+                Ok((ReadSegment { sealed, marks }, bad))
+            }
         }
     }
 
@@ -323,9 +361,9 @@ impl Opening<'_> {
     }
 
     /// Removes what is not intact, the latest first: a crash in between leaves an end that is judged alike.
-    fn shorten(&self, manifest: &Manifest, ends: &[Sealed]) -> Result<(), OpenError> {
-        for (at, segment) in manifest.segments.iter().enumerate().skip(ends.len() - 1).rev() {
-            let length = ends.get(at).map_or(FILE_HEADER as u64, |end| end.length);
+    fn shorten(&self, manifest: &Manifest, read: &[ReadSegment]) -> Result<(), OpenError> {
+        for (at, segment) in manifest.segments.iter().enumerate().skip(read.len() - 1).rev() {
+            let length = read.get(at).map_or(FILE_HEADER as u64, |segment| segment.sealed.length);
             let name = segment_name(segment.number);
             let shortened = self.disk.open(&name).and_then(|file| {
                 file.set_len(length)?;
@@ -363,13 +401,18 @@ impl Opening<'_> {
     }
 
     /// Seals what was read, and begins a new segment.
-    fn begin(&mut self, manifest: &mut Manifest, ends: &[Sealed], next: u64) -> Result<Active, OpenError> {
+    fn begin(&mut self, manifest: &mut Manifest, read: &[ReadSegment], next: u64) -> Result<Active, OpenError> {
         let mut kept = Vec::new();
-        for (segment, sealed) in manifest.segments.iter().zip(ends) {
+        for (segment, ReadSegment { sealed, marks }) in manifest.segments.iter().zip(read) {
             if segment.sealed.is_none() {
+                let unsynced = marks.iter().rfind(|(sequence, _)| *sequence <= self.synced);
+                let from = unsynced.or(marks.first()).map_or(sealed.length, |(_, offset)| *offset);
                 let name = segment_name(segment.number);
-                let synced = self.disk.open(&name).and_then(|file| file.sync());
-                self.io(&format!("sync {name}"), synced)?;
+                let rewritten = self
+                    .disk
+                    .open(&name)
+                    .and_then(|file| rewrite(&*file, from, sealed.length));
+                self.io(&format!("write and sync {name}"), rewritten)?;
             }
             if sealed.first < sealed.next {
                 kept.push(Segment {

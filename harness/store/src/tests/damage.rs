@@ -3,6 +3,8 @@
 use super::disk::SimDisk;
 use super::{open, record, snapshot};
 use crate::error::OpenError;
+use crate::format::{Kind, older};
+use crate::manifest::{Manifest, Segment, SnapshotFile};
 
 /// A closed store with a snapshot, a sealed segment that an earlier opening read, and one that the last one wrote.
 fn closed() -> SimDisk {
@@ -167,4 +169,42 @@ fn a_gap_in_what_was_synced_is_damage() {
              were written after it was synced. Nothing was changed; restore the directory from a copy"
         )
     );
+}
+
+#[test]
+fn a_gap_behind_a_snapshot_is_damage() {
+    let files = |first| {
+        let manifest = Manifest {
+            id: 7,
+            next_file: 3,
+            snapshot: Some(SnapshotFile {
+                number: 1,
+                next: 5,
+                records: 1,
+                length: 40 + 32 + 3,
+            }),
+            segments: vec![Segment {
+                number: 2,
+                sealed: None,
+            }],
+        };
+        SimDisk::with([
+            (
+                "000001.snapshot".into(),
+                older::file(Kind::Snapshot, 1, 7, 0, &[b"all"]),
+            ),
+            ("000002.wal".into(), older::file(Kind::Log, 2, 7, first, &[b"next"])),
+            ("MANIFEST".into(), manifest.encode().into_bytes()),
+        ])
+    };
+    assert_eq!(open(&files(5)).unwrap().1.len(), 2);
+    for (first, problem) in [
+        (4, "a record stands there twice"),
+        (6, "records before this one are missing"),
+    ] {
+        match open(&files(first)).err() {
+            Some(OpenError::Damaged { problem: found, .. }) => assert_eq!(found, problem),
+            other => panic!("{first}: {other:?}"),
+        }
+    }
 }
