@@ -29,7 +29,10 @@ pub enum Fault {
 
 /// A directory in memory. Clones are the same directory.
 #[derive(Clone)]
-pub struct SimDisk(Arc<Mutex<State>>);
+pub struct SimDisk(Arc<Mutex<State>>, DuringSync);
+
+/// Called once, when the next sync of a file is done and not yet reported.
+type DuringSync = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
 
 #[derive(Clone, Default)]
 struct State {
@@ -88,7 +91,16 @@ fn failed(kind: io::ErrorKind) -> io::Error {
 
 impl SimDisk {
     pub fn new() -> SimDisk {
-        SimDisk(Arc::default())
+        SimDisk(Arc::default(), Arc::default())
+    }
+
+    fn of(state: State) -> SimDisk {
+        SimDisk(Arc::new(Mutex::new(state)), Arc::default())
+    }
+
+    /// Calls a function when the next sync of a file is done and not yet reported.
+    pub fn during_next_sync(&self, call: impl FnOnce() + Send + 'static) {
+        *self.1.lock() = Some(Box::new(call));
     }
 
     /// A disk with these files, all of them durable.
@@ -141,14 +153,14 @@ impl SimDisk {
     /// The disk as another process finds it after this one ended.
     pub fn after_kill(&self) -> SimDisk {
         let state = self.0.lock().clone();
-        SimDisk(Arc::new(Mutex::new(State {
+        SimDisk::of(State {
             operations: 0,
             fault: None,
             full: 0,
             dead: false,
             locked: None,
             ..state
-        })))
+        })
     }
 
     /// The disk after a power failure. What was not synced is lost; with a seed, each sector, length and name is lost or not
@@ -173,7 +185,7 @@ impl SimDisk {
         }
         state.names.clone_from(&names);
         state.durable_names = names;
-        SimDisk(Arc::new(Mutex::new(state))).after_kill()
+        SimDisk::of(state).after_kill()
     }
 
     /// Counts an operation, and fails it if it is to fail. `half` does a part of it.
@@ -378,6 +390,9 @@ impl DiskFile for SimFile {
             .disk
             .operate(false, |_| ())
             .map(|mut state| state.files[self.file].sync());
+        if let Some(call) = self.disk.1.lock().take() {
+            call();
+        }
         if synced.is_err() {
             // The pages are not written again.
             let mut state = self.disk.0.lock();

@@ -6,6 +6,8 @@ mod disk;
 mod faults;
 mod versions;
 
+use std::sync::Arc;
+
 use crate::error::OpenError;
 use crate::open::{Entry, Report};
 use crate::store::Store;
@@ -147,6 +149,19 @@ fn waiters_share_a_sync() {
     });
     let disk = disk.after_power_failure(None);
     assert_eq!(open(&disk).unwrap().1.len(), 400);
+}
+
+#[test]
+fn a_sync_counts_for_no_record_that_was_appended_during_it() {
+    let disk = SimDisk::new();
+    let store = Arc::new(open(&disk).unwrap().0);
+    store.append(b"before").unwrap();
+    let during = Arc::clone(&store);
+    disk.during_next_sync(move || {
+        during.append(b"during").unwrap();
+    });
+    store.sync().unwrap();
+    assert!(disk_has(&store, 0) && !disk_has(&store, 1));
 }
 
 fn disk_has(store: &Store, sequence: u64) -> bool {
