@@ -17,7 +17,7 @@ use crate::store::{Active, Store, replace_manifest};
 const REPORTED: u64 = 8 * 1024 * 1024;
 
 /// Of how many records one has its offset remembered.
-const MARKED: u64 = 1024;
+const MARKED: u64 = if cfg!(test) { 2 } else { 1024 };
 
 /// How much is written again at a time.
 const REWRITTEN: usize = 1024 * 1024;
