@@ -179,6 +179,15 @@ impl<F: Fn() -> Moment + Send + Sync> TimeSource for F {
 #[derive(Clone)]
 pub struct Clock(Arc<Inner>);
 
+/// How a clock was moved, besides its source's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockAdjustment {
+    /// What is added to the source's time, in microseconds; of a settable clock its moment.
+    pub offset: i64,
+    /// Where it stands, if it is frozen.
+    pub frozen_at: Option<Moment>,
+}
+
 struct Inner {
     source: Source,
     /// Settable: the moment. Else: what is added to the source, in microseconds.
@@ -262,6 +271,39 @@ impl Clock {
         }
         self.0.latest.store(i64::MIN, Ordering::Release);
         self.0.frozen.store(false, Ordering::Release);
+    }
+
+    /// How the clock was moved, to be kept where its source's time is not.
+    pub fn adjustment(&self) -> ClockAdjustment {
+        let frozen = self.is_frozen();
+        ClockAdjustment {
+            offset: self.0.value.load(Ordering::Acquire),
+            frozen_at: frozen.then(|| self.now()),
+        }
+    }
+
+    /// Moves a clock of the same kind as it was moved: a new process goes on with the clock of an earlier one. An accelerated
+    /// clock runs from its own start, so its moment is to be [set](Clock::set) besides.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use std::time::Duration;
+    ///
+    /// let clock = || Clock::system(|| Moment::START);
+    /// let before = clock();
+    /// before.advance(Duration::from_secs(60));
+    /// before.freeze();
+    /// let after = clock();
+    /// after.restore(before.adjustment());
+    /// assert_eq!((after.now(), after.is_frozen()), (before.now(), true));
+    /// ```
+    pub fn restore(&self, adjustment: ClockAdjustment) {
+        let _hand = self.0.hand.lock();
+        self.0.value.store(adjustment.offset, Ordering::Release);
+        if let Some(moment) = adjustment.frozen_at {
+            self.0.latest.store(moment.0, Ordering::Release);
+            self.0.frozen.store(true, Ordering::Release);
+        }
     }
 
     /// The moment it is now.

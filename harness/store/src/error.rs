@@ -116,6 +116,8 @@ pub enum AppendError {
     Write(String),
     /// An earlier `fsync` failed. Appends fail until a new snapshot is written.
     Unsynced(String),
+    /// The store was [closed](crate::Store::close).
+    Closed,
     /// The record is longer than [`MAX_RECORD`](crate::MAX_RECORD).
     TooLong(usize),
 }
@@ -128,6 +130,7 @@ impl fmt::Display for AppendError {
                 formatter,
                 "the log could not be synced ({error}); writes fail until a new snapshot is written"
             ),
+            AppendError::Closed => formatter.write_str("the log is closed"),
             AppendError::TooLong(length) => write!(formatter, "a record of {length} bytes is too long"),
         }
     }

@@ -18,6 +18,7 @@
 //! let (store, _) = Store::open(Directory::at(&directory), &mut |_| Ok(()), &mut |_| ())?;
 //! store.append(b"first")?;
 //! store.close();
+//! drop(store);
 //!
 //! let mut found = Vec::new();
 //! let (store, report) = Store::open(
@@ -31,7 +32,7 @@
 //!     &mut |_| (),
 //! )?;
 //! assert_eq!((found, report.cut), (vec![b"first".to_vec()], None));
-//! # store.close();
+//! # drop(store);
 //! # std::fs::remove_dir_all(&directory)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

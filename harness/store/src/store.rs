@@ -15,9 +15,6 @@ use crate::sync::Waiters;
 /// What the append buffer may keep after a long record.
 const KEPT_BUFFER: usize = 1024 * 1024;
 
-/// The log is worth replacing by a snapshot from this length on, and from the length of the last snapshot on.
-const LEAST_LOG: u64 = 64 * 1024 * 1024;
-
 /// The number of segments from which on a snapshot is due.
 const MOST_SEGMENTS: usize = 64;
 
@@ -56,6 +53,8 @@ pub(crate) struct Log {
     pub(crate) next: u64,
     /// Whether bytes of a record that failed may stand behind the active segment's end.
     torn: bool,
+    /// Whether nothing may be appended any more.
+    closed: bool,
     /// A failed `fsync`.
     pub(crate) failure: Option<Failure>,
     buffer: Vec<u8>,
@@ -93,6 +92,7 @@ impl Store {
                     earlier: Vec::new(),
                     next,
                     torn: false,
+                    closed: false,
                     failure: None,
                     buffer: Vec::new(),
                 }),
@@ -135,8 +135,9 @@ impl Store {
         self.shared.log.lock().failure()
     }
 
-    /// Whether a snapshot is due: the log is longer than the last snapshot, or there are many segments, or an `fsync` failed.
-    pub fn wants_snapshot(&self) -> bool {
+    /// Whether a snapshot is due: the log is longer than `least` bytes and than the last snapshot, or there are many segments,
+    /// or an `fsync` failed.
+    pub fn wants_snapshot(&self, least: u64) -> bool {
         let files = self.shared.files.lock();
         let snapshot = files.manifest.snapshot.as_ref().map_or(0, |snapshot| snapshot.length);
         let sealed = files
@@ -149,19 +150,22 @@ impl Store {
         drop(files);
         let log = self.shared.log.lock();
         let open: u64 = log.earlier.iter().chain([&log.active]).map(|segment| segment.end).sum();
-        log.failure.is_some() || segments > MOST_SEGMENTS || sealed + open > snapshot.max(LEAST_LOG)
+        log.failure.is_some() || segments > MOST_SEGMENTS || sealed + open > snapshot.max(least)
     }
 
-    /// Syncs, records in the manifest that everything was written, and releases the directory. Without it (or if it fails)
-    /// the next opening checks the end of the log as after a crash.
-    pub fn close(self) {
+    /// Syncs, and records in the manifest that everything was written; later appends fail. The directory is free once the
+    /// store is dropped. Without this (or if it fails) the next opening checks the end of the log as after a crash.
+    pub fn close(&self) {
         let _ = self.sync().and_then(|()| self.seal());
+        self.shared.log.lock().closed = true;
+        self.shared.waiters.stop();
     }
 
     fn seal(&self) -> Result<(), AppendError> {
         let mut files = self.shared.files.lock();
         let mut log = self.shared.log.lock();
         log.cut_torn_record()?;
+        log.closed = true;
         let mut manifest = files.manifest.clone();
         manifest
             .segments
@@ -215,6 +219,9 @@ impl Log {
     fn append(&mut self, record: &[u8], hash: u64, synced: u64, id: u64) -> Result<u64, AppendError> {
         if let Some(failure) = self.failure() {
             return Err(failure);
+        }
+        if self.closed {
+            return Err(AppendError::Closed);
         }
         self.cut_torn_record()?;
         let header = RecordHeader {
@@ -299,9 +306,9 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether a record is synced; nothing if it still may be.
-    pub(crate) fn synced_or_failed(&self, sequence: u64) -> Option<Result<(), AppendError>> {
-        if self.synced.load(Ordering::Acquire) > sequence {
+    /// Whether all records before `next` are synced; nothing if they still may be.
+    pub(crate) fn synced_or_failed(&self, next: u64) -> Option<Result<(), AppendError>> {
+        if self.synced.load(Ordering::Acquire) >= next {
             return Some(Ok(()));
         }
         self.log.lock().failure().map(Err)

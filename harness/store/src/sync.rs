@@ -61,19 +61,20 @@ impl Waiters {
 /// Resolves once a record survives a power failure, or cannot be known to.
 pub struct UntilSynced {
     shared: Arc<Shared>,
-    sequence: u64,
+    /// The first sequence number that need not be synced.
+    next: u64,
 }
 
 impl Future for UntilSynced {
     type Output = Result<(), AppendError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Some(result) = self.shared.synced_or_failed(self.sequence) {
+        if let Some(result) = self.shared.synced_or_failed(self.next) {
             return Poll::Ready(result);
         }
         self.shared.waiters.add(context.waker());
         // What was synced in between has woken nobody.
-        match self.shared.synced_or_failed(self.sequence) {
+        match self.shared.synced_or_failed(self.next) {
             Some(result) => Poll::Ready(result),
             None => Poll::Pending,
         }
@@ -81,11 +82,20 @@ impl Future for UntilSynced {
 }
 
 impl Store {
+    /// Resolves once every record that was appended until now is synced. Something must call [`Store::sync_continuously`].
+    pub fn until_appended_is_synced(&self) -> UntilSynced {
+        let next = self.shared.log.lock().next;
+        UntilSynced {
+            shared: Arc::clone(&self.shared),
+            next,
+        }
+    }
+
     /// Resolves once the record of this sequence number is synced. Something must call [`Store::sync_continuously`].
     pub fn until_synced(&self, sequence: u64) -> UntilSynced {
         UntilSynced {
             shared: Arc::clone(&self.shared),
-            sequence,
+            next: sequence + 1,
         }
     }
 

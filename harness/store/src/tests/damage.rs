@@ -18,10 +18,12 @@ fn closed() -> SimDisk {
     store.append(&record(9, 50)).unwrap();
     store.append(&record(10, 600)).unwrap();
     store.close();
+    drop(store);
     let (store, ..) = open(&disk).unwrap();
     store.append(&record(11, 20)).unwrap();
     store.append(&record(12, 70)).unwrap();
     store.close();
+    drop(store);
     disk
 }
 

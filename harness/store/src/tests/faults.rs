@@ -45,6 +45,7 @@ fn history(disk: &SimDisk) -> Model {
         append(&store, &mut model, record(round * 100 + 31, 20));
         if round == 0 {
             store.close();
+            drop(store);
         }
     }
     model

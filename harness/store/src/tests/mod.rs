@@ -62,6 +62,7 @@ fn records_are_found_again_in_order() {
         assert_eq!(store.append(record), Ok(sequence as u64));
     }
     store.close();
+    drop(store);
     let (store, found, report) = open(&disk).unwrap();
     assert_eq!((&found, report.log_records, report.cut), (&records, 5, None));
     snapshot(&store, &found).unwrap();
@@ -82,6 +83,7 @@ fn one_process_at_a_time() {
         "sim is in use by another process; stop it, or choose another directory"
     );
     store.close();
+    drop(store);
     assert!(open(&disk).is_ok());
 }
 
@@ -111,6 +113,30 @@ fn too_long_records_are_refused() {
     let long = vec![0; crate::MAX_RECORD + 1];
     assert_eq!(store.append(&long), Err(crate::AppendError::TooLong(long.len())));
     assert_eq!(store.append(b"short"), Ok(0));
+}
+
+#[test]
+fn a_snapshot_is_due_once_the_log_is_longer() {
+    let disk = SimDisk::new();
+    let (store, ..) = open(&disk).unwrap();
+    let due = |store: &Store| (store.wants_snapshot(200), store.wants_snapshot(2000));
+    assert_eq!(due(&store), (false, false));
+    store.append(&record(1, 200)).unwrap();
+    assert_eq!(due(&store), (true, false));
+    store.close();
+    drop(store);
+    let (store, ..) = open(&disk).unwrap();
+    assert_eq!(due(&store), (true, false), "the segments before count");
+    let records: Vec<_> = (0..3).map(|number| record(number, 300)).collect();
+    snapshot(&store, &records).unwrap();
+    assert_eq!(due(&store), (false, false));
+    store.append(&record(1, 400)).unwrap();
+    assert_eq!(due(&store), (false, false), "the snapshot is longer");
+    store.append(&record(1, 700)).unwrap();
+    assert_eq!(due(&store), (true, false));
+    disk.fail_at(disk.operations() + 1, disk::Fault::Error);
+    assert!(store.sync().is_err());
+    assert_eq!(due(&store), (true, true));
 }
 
 #[test]
