@@ -299,7 +299,8 @@ impl Engine {
 
     fn control_answer(&self, call: &ControlCall<'_>, now: Moment) -> Answer {
         match operation::control_answer(call, self.controls(), self.allowed) {
-            Ok(body) => envelope::close(&call.form, 200, body, &self.ids, now),
+            Ok((body, None)) => envelope::close(&call.form, 200, body, &self.ids, now),
+            Ok((body, Some(media))) => envelope::close(&call.form.uncompressed(media), 200, body, &self.ids, now),
             Err(refusal) => {
                 let mut answer = envelope::close(&call.form, refusal.status(), refusal.body(), &self.ids, now);
                 if let Some(methods) = refusal.allow() {
@@ -349,6 +350,9 @@ impl Engine {
             return refused(&error);
         };
         let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
+        if context.is_told() {
+            self.settle_events();
+        }
         let mut writer = Writer::new();
         let mut result = (operation.run)(&context, sent, &mut writer);
         if operation::may_take_long(operation.name.as_bytes()) {
@@ -379,12 +383,22 @@ impl Engine {
                 latency: effects.wait,
             };
             self.state.journal().close(draft, end);
+            self.settle_events();
         }
         Outcome {
             status,
             body,
             effects: context.effects(),
             note: context.take_note(),
+        }
+    }
+
+    /// Does what is due on a settable clock while somebody listens to events, before and after each request: so their order
+    /// depends on the requests and the clock, and not on who looks in between.
+    #[cold]
+    fn settle_events(&self) {
+        if self.clock.is_settable() && self.state.journal().events().is_listening() {
+            self.keep_up();
         }
     }
 

@@ -64,6 +64,8 @@ fn happens(seed: u64, what: &str, id: u64, ordinal: u64, share: f64) -> bool {
 /// What a rule has decided on an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
+    /// The rule.
+    pub rule: RuleId,
     /// What becomes of the entry.
     pub verdict: Verdict,
     /// The index that the rule is about, if it is about one.
@@ -273,6 +275,7 @@ impl Faults {
                     verdict => verdict,
                 };
                 return Some(Decision {
+                    rule: report.id,
                     verdict,
                     index: report.rule.index.clone(),
                     moves_clock: report.rule.moves_clock,

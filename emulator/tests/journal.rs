@@ -705,9 +705,10 @@ fn counters_ledger_and_answers_agree_to_the_unit() {
 fn a_watched_twin_answers_as_one_that_is_not() {
     for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(10) {
         for conditions in [Conditions::AWS, Conditions::STORM] {
-            let answers = [false, true].map(|watches| {
+            let answers = [(false, false), (true, false), (true, true)].map(|(watches, listens)| {
                 let twin = Twin::new(seed);
                 twin.engine.watch(watches);
+                twin.engine.listen(listens);
                 create_living_table(&twin);
                 twin.engine.set_conditions(conditions);
                 let mut choice = Choice(seed);
@@ -722,9 +723,10 @@ fn a_watched_twin_answers_as_one_that_is_not() {
                 }
                 answers
             });
-            let [unwatched, watched] = answers;
-            for (number, (unwatched, watched)) in unwatched.iter().zip(&watched).enumerate() {
-                assert_eq!(unwatched, watched, "seed {seed}, request {number}");
+            let [unwatched, watched, listened] = answers;
+            for number in 0..unwatched.len() {
+                assert_eq!(unwatched[number], watched[number], "seed {seed}, request {number}");
+                assert_eq!(unwatched[number], listened[number], "seed {seed}, request {number}");
             }
             assert!(watched.iter().any(|(status, ..)| *status != 200));
         }

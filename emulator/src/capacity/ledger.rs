@@ -96,6 +96,12 @@ impl Ledger {
         found.map_or(&self.table, |(_, meter)| meter).partition_starts()
     }
 
+    /// The number of the partition of the table, or of a global index, that a token belongs to.
+    pub fn partition_of(&self, index: Option<&str>, token: u64) -> usize {
+        let found = self.indexes.iter().find(|(name, _)| index == Some(name));
+        found.map_or(&self.table, |(_, meter)| meter).place(token)
+    }
+
     /// Goes by another definition and other rules. `from` says from when on a resource's new limits hold.
     pub fn adapt(
         &mut self,

@@ -268,7 +268,7 @@ impl Meter {
     }
 
     /// The place of the partition that a token belongs to.
-    fn place(&self, token: u64) -> usize {
+    pub(super) fn place(&self, token: u64) -> usize {
         let after = self.partitions.partition_point(|partition| partition.start <= token);
         after.saturating_sub(1)
     }

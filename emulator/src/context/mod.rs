@@ -57,7 +57,7 @@ impl<'e> Context<'e> {
         now: Moment,
     ) -> Context<'e> {
         let draft = if engine.journal().is_watched() {
-            Some(draft(&scope, caller, operation, now))
+            Some(draft(engine, &scope, caller, operation, now))
         } else {
             None
         };
@@ -165,6 +165,11 @@ impl<'e> Context<'e> {
         self.note.borrow_mut().take()
     }
 
+    /// Whether somebody watches.
+    pub fn is_told(&self) -> bool {
+        self.draft.is_some()
+    }
+
     /// Tells the journal something of this request, while somebody watches. `tell` asks for no other telling.
     pub fn tell(&self, tell: impl FnOnce(&mut Draft)) {
         if let Some(draft) = &self.draft {
@@ -184,6 +189,10 @@ impl<'e> Context<'e> {
 }
 
 #[cold]
-fn draft(scope: &Scope, caller: &Caller, operation: &str, now: Moment) -> Box<RefCell<Draft>> {
-    Box::new(RefCell::new(Draft::new(scope.owner(), caller.clone(), operation, now)))
+fn draft(engine: &State, scope: &Scope, caller: &Caller, operation: &str, now: Moment) -> Box<RefCell<Draft>> {
+    let mut draft = Draft::new(scope.owner(), caller.clone(), operation, now);
+    if engine.journal().events().is_listening() {
+        draft.collect_events();
+    }
+    Box::new(RefCell::new(draft))
 }

@@ -42,16 +42,19 @@ pub struct State {
 impl State {
     /// No tables and no rules.
     pub fn new(seed: u64, conditions: Conditions) -> State {
+        let journal = Journal::default();
+        let mut catalog = Catalog::new(&conditions);
+        catalog.host_mut().events = Arc::clone(journal.events());
         State {
             seed,
             initial_conditions: conditions,
-            catalog: Catalog::new(&conditions),
+            catalog,
             faults: Faults::new(seed),
             expressions: Cache::new(),
             object_store: None,
             decided: Ordinals::default(),
             readers: Readers::default(),
-            journal: Journal::default(),
+            journal,
             full: AtomicBool::new(false),
             rates: Rates::default(),
         }

@@ -8,7 +8,7 @@ use super::{Caller, Engine};
 use crate::answer::Delivery;
 use crate::clock::Moment;
 use crate::error::ApiError;
-use crate::journal::{Datapoint, Draft, End, Metric, ObservedScan, Request, Spent};
+use crate::journal::{Datapoint, Draft, End, EventPage, Metric, ObservedScan, Request, Spent};
 use crate::wire;
 
 impl Engine {
@@ -53,6 +53,30 @@ impl Engine {
         self.state.journal().clear();
     }
 
+    /// Begins or ends to listen to events, as in [`Engine::watch`]: what happens inside, from a request's partitions and
+    /// limits to what it causes later. For the same requests, seed and steps of a settable clock they are the same.
+    ///
+    /// ```
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// let caller = Caller { access_key: "me".into(), region: "us-east-1".into() };
+    /// engine.listen(true);
+    /// engine.dispatch(&caller, "ListTables", b"{}");
+    /// assert_eq!(engine.events_after(0, 100).next, 1);
+    /// ```
+    pub fn listen(&self, listens: bool) {
+        self.state.journal().listen(listens);
+    }
+
+    /// The events after a number, at most so many; the oldest are let go of when there are too many.
+    pub fn events_after(&self, number: u64, most: usize) -> EventPage {
+        self.state.journal().events().after(number, most)
+    }
+
     /// Who has read all of a table or an index, by Scan or by a statement: each operation, table, index and caller once.
     pub fn scans(&self) -> Vec<ObservedScan> {
         self.state.journal().scans()
@@ -95,7 +119,10 @@ impl Engine {
         if !self.is_watched() {
             return;
         }
-        let draft = Draft::new(self.scope(caller).owner(), caller.clone(), name, now);
+        let mut draft = Draft::new(self.scope(caller).owner(), caller.clone(), name, now);
+        if self.state.journal().events().is_listening() {
+            draft.collect_events();
+        }
         let end = End {
             status: wire::error::status(error.kind()),
             error: Some(error.kind()),

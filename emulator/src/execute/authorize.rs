@@ -8,6 +8,7 @@ use crate::answer::Delivery;
 use crate::context::{Context, RateKind};
 use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
 use crate::fault::{Decision, Subject, Verdict};
+use crate::journal::Injected;
 use crate::plan::{Access, ItemAccess};
 use crate::schema::BillingMode;
 use crate::value::AttributeValue;
@@ -151,14 +152,19 @@ impl Context<'_> {
                 }
                 Throttled::With(_) => on_demand_throttled(entry, index),
             };
-            return self.carry_out(&decided, (&table.name, key_arn), throttle);
+            let carried_out = self.carry_out(&decided, (&table.name, key_arn), throttle);
+            return carried_out.inspect_err(|error| trace::injected(self, Injected::Rule(decided.rule.0), error));
         }
         if dials {
             if faults.decide("internal error", &subject, conditions.internal_errors) {
-                return Err(ApiError::internal());
+                let error = ApiError::internal();
+                trace::injected(self, Injected::Condition("internalErrors"), &error);
+                return Err(error);
             }
             if faults.decide("throttle", &subject, conditions.throttles) {
-                return Err(throttled(entry, entry.index(), None));
+                let error = throttled(entry, entry.index(), None);
+                trace::injected(self, Injected::Condition("throttles"), &error);
+                return Err(error);
             }
         }
         Ok(())

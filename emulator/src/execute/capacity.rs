@@ -10,6 +10,7 @@ use crate::change::Change;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Throttle};
+use crate::journal::EventKind;
 use crate::schema::BillingMode;
 use crate::storage::Table;
 use crate::value::{AttributeValue, Item};
@@ -239,6 +240,7 @@ pub(super) fn spend_page(
 pub(super) fn follow_splits(context: &Context<'_>, table: &Table) {
     let splits = table.capacity.lock().as_mut().map(|ledger| ledger.take_splits());
     for token in splits.into_iter().flatten() {
+        context.tell(|draft| draft.cause(context.now, &table.name, EventKind::PartitionSplit(token)));
         // Refused, the shard stays as it is.
         let _ = table.split_stream(token, context.now);
     }

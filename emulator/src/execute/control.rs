@@ -161,6 +161,7 @@ impl Controls<'_> {
 
     /// Does what is due.
     pub fn run_due(&self) {
+        let _batch = self.state.journal().events().batch();
         let now = self.clock.now();
         for (_, region) in self.state.catalog().scopes() {
             run_region(&region, now);
@@ -171,6 +172,7 @@ impl Controls<'_> {
     /// Does what is due, and returns when something is due next. It looks only where requests were, and where something is
     /// known to be due.
     pub fn keep_up(&self) -> Moment {
+        let _batch = self.state.journal().events().batch();
         let now = self.clock.now();
         self.state.catalog().look(now, |region| run_region(region, now))
     }

@@ -1,7 +1,7 @@
 //! What is due happens before the next request looks: transactions are carried out, and time to live deletes, by the same
 //! change as everybody else.
 
-use super::capacity;
+use super::{capacity, happen};
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
@@ -14,6 +14,7 @@ const SLICE: usize = 16;
 
 /// Does all that is due in a table by `now`, partition by partition, and lets its indexes catch up.
 pub fn run_due(table: &Table, now: Moment) {
+    let _batch = table.events().batch();
     for partition in table.partitions() {
         while partition.is_due(now) {
             run_partition(table, partition, now);
@@ -24,6 +25,7 @@ pub fn run_due(table: &Table, now: Moment) {
 
 /// Does what is due in a table by `now`, as far as a request does that notices it, and lets its indexes catch up.
 pub fn notice_due(table: &Table, now: Moment) {
+    let _batch = table.events().batch();
     run_partitions(table, now);
     drain(table, now);
 }
@@ -222,6 +224,7 @@ fn change(
         });
         partition.apply(&committed, contents, shape, &change);
         drop(committed);
+        happen::tell_due(table, shape, &change, (at, now));
         capacity::resize(table, &change, now);
     }
 }

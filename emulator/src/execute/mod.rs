@@ -9,6 +9,7 @@ mod capacity;
 mod control;
 mod due;
 mod gauges;
+mod happen;
 mod injected;
 mod inspect;
 mod page;

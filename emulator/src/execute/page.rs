@@ -141,7 +141,7 @@ fn look(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
 }
 
 /// The tokens that a page has touched: those of its range, or those up to its last item.
-fn walked(read: &PageRead<'_>, keys: &KeyRange, last: Option<&Item>) -> (u64, u64) {
+pub(super) fn walked(read: &PageRead<'_>, keys: &KeyRange, last: Option<&Item>) -> (u64, u64) {
     let token = last.and_then(|item| {
         let base = Key::read(&read.target.definition().key, item)?;
         match read.index().filter(|index| !index.local) {

@@ -9,7 +9,7 @@ use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::key::{self, Key};
 use crate::schema::{Definition, Index};
-use crate::storage::{Event, Expiry, PendingTransaction, QueuedChange, Scope, Shape, Table};
+use crate::storage::{Expiry, PendingTransaction, QueuedChange, Scope, Shape, Table};
 use crate::value::{Item, Map, Name};
 
 /// An item that something is to happen to.
@@ -164,11 +164,7 @@ fn records(shape: &Shape, now: Moment, most: usize) -> Waiting {
         let keys = record.keys(&shape.definition.key);
         WaitingItem {
             due: record.arrived,
-            action: match record.event {
-                Event::Insert => "insert",
-                Event::Modify => "modify",
-                Event::Remove => "remove",
-            },
+            action: record.event.action(),
             token: Key::read(&shape.definition.key, &keys).map(|key| key.token),
             key: Some(keys.filter(|_| true)),
         }

@@ -38,7 +38,11 @@ pub(super) fn state(
             .readers()
             .advance(reader, state, present, (forget, context.now));
     }
-    (state != present).then_some(state)
+    let stale = (state != present).then_some(state);
+    if let Some(state) = stale {
+        context.tell(|draft| draft.see_past(history.age(state, context.now)));
+    }
+    stale
 }
 
 /// The same for a page, which is named by where it begins.

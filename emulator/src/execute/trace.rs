@@ -1,19 +1,19 @@
 //! What the journal is told of entries. Only while somebody watches does anything here run.
 
-use super::page::PageCost;
+use super::page::{PageCost, walked};
 use crate::capacity::Direction;
 use crate::capacity::units;
 use crate::change::Change;
 use crate::context::Context;
-use crate::error::{ApiError, ErrorKind};
-use crate::journal::{Draft, ItemAction, Touch};
+use crate::error::{ApiError, Detail, ErrorKind, ThrottlingReason};
+use crate::journal::{Draft, Injected, ItemAction, Touch};
 use crate::plan::{Access, Action, Get, ItemRequest, PageRange, PageRead, Target, VectorSearch, Write};
-use crate::schema::{Definition, KeySchema};
+use crate::schema::{Definition, Index, KeySchema};
 use crate::storage::Page;
 use crate::value::{Item, Map, Name};
 
 /// The key's attributes of a key or item.
-fn key_of(schema: &KeySchema, attributes: &Map) -> Map {
+pub(super) fn key_of(schema: &KeySchema, attributes: &Map) -> Map {
     let there = schema.attributes().filter_map(|attribute| {
         let value = attributes.get(&attribute.name)?;
         Some((attribute.name.clone(), value.clone()))
@@ -30,10 +30,34 @@ fn act_of(action: &Action<'_>) -> ItemAction {
     }
 }
 
-fn touch_of(act: ItemAction, target: &Target, attributes: &Map) -> Touch {
-    Touch {
+fn touch_of(act: ItemAction, target: &Target, attributes: &Map, token: u64) -> Touch {
+    let mut touch = Touch {
         key: key_of(&target.definition().key, attributes),
         ..Touch::new(act, target.table.name.clone())
+    };
+    place(&mut touch, target, None, (token, token));
+    touch
+}
+
+/// Notes which tokens were touched, and the capacity partitions that they belong to.
+fn place(touch: &mut Touch, target: &Target, index: Option<&Index>, (first, last): (u64, u64)) {
+    touch.tokens = Some((first, last));
+    let capacity = &target.table.capacity;
+    if capacity.is_counted() {
+        // A local index lives on the table's capacity.
+        let global = index.filter(|index| !index.local).map(|index| index.name.as_str());
+        let ledger = capacity.lock();
+        let partition = |token| ledger.as_ref().map(|ledger| ledger.partition_of(global, token));
+        touch.partitions = partition(first).zip(partition(last));
+    }
+}
+
+/// Notes what a touch failed with, and which limits it exceeded.
+fn fail(touch: &mut Touch, error: &ApiError) {
+    touch.error = Some(error.kind());
+    if let Detail::Throttling(reasons) = error.detail() {
+        let limit = |reason: &ThrottlingReason| (Name::new(reason.reason), Name::new(&reason.resource));
+        touch.limits = reasons.iter().map(limit).collect();
     }
 }
 
@@ -49,10 +73,16 @@ pub(super) fn refused(context: &Context<'_>, access: &Access<'_, '_>, error: &Ap
     });
 }
 
+/// What lets an entry fail on purpose.
+#[cold]
+pub(super) fn injected(context: &Context<'_>, injected: Injected, error: &ApiError) {
+    context.tell(|draft| draft.inject(injected, error.kind()));
+}
+
 /// A read of one item.
 #[cold]
 pub(super) fn got(draft: &mut Draft, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
-    let mut touch = touch_of(ItemAction::Get, &get.target, &get.attributes);
+    let mut touch = touch_of(ItemAction::Get, &get.target, &get.attributes, get.key.token);
     match read {
         Ok(item) => {
             touch.read = get.units(item);
@@ -61,7 +91,7 @@ pub(super) fn got(draft: &mut Draft, get: &Get<'_>, read: Result<Option<&Item>, 
             draft.spend_read(&touch.table, None, touch.read);
         }
         Err(error) => {
-            touch.error = Some(error.kind());
+            fail(&mut touch, error);
             draft.fail(&touch.table, error, false);
         }
     }
@@ -71,7 +101,7 @@ pub(super) fn got(draft: &mut Draft, get: &Get<'_>, read: Result<Option<&Item>, 
 /// A write that stands alone. One whose condition has failed costs as much as the item that is there, of so many bytes.
 #[cold]
 pub(super) fn wrote(draft: &mut Draft, write: &Write<'_>, written: Result<&Change, &ApiError>, size: usize) {
-    let mut touch = touch_of(act_of(&write.action), &write.target, &write.attributes);
+    let mut touch = touch_of(act_of(&write.action), &write.target, &write.attributes, write.key.token);
     match written {
         Ok(change) => {
             let consumed = change.consumed(&touch.table, 1);
@@ -79,7 +109,7 @@ pub(super) fn wrote(draft: &mut Draft, write: &Write<'_>, written: Result<&Chang
             draft.spend(&consumed, Direction::Write);
         }
         Err(error) => {
-            touch.error = Some(error.kind());
+            fail(&mut touch, error);
             draft.fail(&touch.table, error, false);
             if error.kind() == ErrorKind::ConditionalCheckFailed {
                 touch.write = units::write(size);
@@ -100,7 +130,7 @@ pub(super) fn wrote_all<'c>(
     for (write, change) in writes.iter().flatten().zip(changes) {
         let consumed = change.consumed(&write.target.table.name, 2);
         draft.spend(&consumed, Direction::Write);
-        let touch = touch_of(act_of(&write.action), &write.target, &write.attributes);
+        let touch = touch_of(act_of(&write.action), &write.target, &write.attributes, write.key.token);
         draft.touch(Touch {
             write: consumed.total(),
             ..touch
@@ -117,7 +147,7 @@ pub(super) fn cancelled_writes(
 ) {
     for (write, failure) in writes.iter().zip(failures) {
         let Ok(write) = write else { continue };
-        let touch = touch_of(act_of(&write.action), &write.target, &write.attributes);
+        let touch = touch_of(act_of(&write.action), &write.target, &write.attributes, write.key.token);
         cancelled(draft, touch, failure.as_ref());
     }
 }
@@ -128,7 +158,7 @@ pub(super) fn cancelled_gets(draft: &mut Draft, gets: &[Get<'_>], failures: &[Op
     for (get, failure) in gets.iter().zip(failures) {
         cancelled(
             draft,
-            touch_of(ItemAction::Get, &get.target, &get.attributes),
+            touch_of(ItemAction::Get, &get.target, &get.attributes, get.key.token),
             failure.as_ref(),
         );
     }
@@ -136,7 +166,7 @@ pub(super) fn cancelled_gets(draft: &mut Draft, gets: &[Get<'_>], failures: &[Op
 
 fn cancelled(draft: &mut Draft, mut touch: Touch, failure: Option<&ApiError>) {
     if let Some(error) = failure {
-        touch.error = Some(error.kind());
+        fail(&mut touch, error);
         draft.fail(&touch.table, error, true);
     }
     draft.touch(touch);
@@ -165,6 +195,11 @@ pub(super) fn paged(
     let partition = range.first_value();
     let mut touch = Touch::new(ItemAction::of_range(partition.is_some()), table.clone());
     touch.index = read.index().map(|index| index.name.clone());
+    let tokens = page.as_ref().map_or_else(
+        |_| range.keys.tokens(),
+        |(page, _)| walked(read, &range.keys, page.items.last().filter(|_| page.cut)),
+    );
+    place(&mut touch, &read.target, read.index(), tokens);
     let schema = read.index().map_or(&definition.key, |index| &index.key);
     touch.key = schema
         .hash
@@ -181,7 +216,7 @@ pub(super) fn paged(
             draft.spend(&consumed, Direction::Read);
         }
         Err(error) => {
-            touch.error = Some(error.kind());
+            fail(&mut touch, error);
             draft.fail(table, error, false);
         }
     }
@@ -199,7 +234,7 @@ pub(super) fn searched(draft: &mut Draft, search: &VectorSearch<'_>, found: Resu
     match found {
         Ok(found) => draft.answer(found as u64),
         Err(error) => {
-            touch.error = Some(error.kind());
+            fail(&mut touch, error);
             draft.fail(&touch.table, error, false);
         }
     }

@@ -112,6 +112,9 @@ fn carry_out(
             let then = pending(*applies, change);
             partition.mark(&committed, guard, &change.key, lands, then);
         }
+        for ((_, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
+            context.tell_hold(write, (change, *applies), lands);
+        }
         context.answer_at(lands);
         return Ok(changes.into_iter().map(|(_, _, change)| change).collect());
     }
@@ -129,6 +132,11 @@ fn carry_out(
     for ((at, _, _), write) in changes.iter().zip(writes.iter().flatten()) {
         if shapes[*at].keeps_past() {
             note_limits(context, &write.target.table, &shapes[*at]);
+        }
+    }
+    for ((at, applies, change), write) in changes.iter().zip(writes.iter().flatten()) {
+        if *applies {
+            context.tell_change(&write.target.table, &shapes[*at], change);
         }
     }
     for (at, _, change) in &changes {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::counts::Account;
-use super::request::{ItemAction, LoggedBody, ObservedScan, Request, Touch};
+use super::event::{Event, EventKind};
+use super::request::{Injected, ItemAction, LoggedBody, ObservedScan, Request, Touch};
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::capacity::units::Units;
@@ -61,6 +62,12 @@ pub struct Draft {
     /// Entries that were carried out or refused, and those of them that were throttled.
     entries: u64,
     throttled: u64,
+    /// What it has caused, while somebody listens to events.
+    events: Option<Vec<Event>>,
+    /// What let entries fail that are not touched yet, and with what.
+    injected: Vec<(Injected, ErrorKind)>,
+    /// How long ago the state was replaced that the next entry has seen.
+    age: Option<Duration>,
 }
 
 /// What a draft leaves behind.
@@ -69,6 +76,7 @@ pub(super) struct Closed {
     pub request: Request,
     pub counts: Account,
     pub scans: Vec<ObservedScan>,
+    pub events: Option<Vec<Event>>,
 }
 
 impl Draft {
@@ -98,7 +106,47 @@ impl Draft {
             scans: Vec::new(),
             entries: 0,
             throttled: 0,
+            events: None,
+            injected: Vec::new(),
+            age: None,
         }
+    }
+
+    /// Collects what the request causes, for those who listen to events.
+    pub fn collect_events(&mut self) {
+        self.events = Some(Vec::new());
+    }
+
+    /// Whether it collects what the request causes.
+    pub fn collects_events(&self) -> bool {
+        self.events.is_some()
+    }
+
+    /// It has caused something in a table.
+    pub fn cause(&mut self, at: Moment, table: &Name, kind: EventKind) {
+        let owner = &self.owner;
+        if let Some(events) = &mut self.events {
+            events.push(Event {
+                id: 0,
+                at,
+                owner: owner.clone(),
+                table: Some(table.clone()),
+                request: None,
+                kind,
+            });
+        }
+    }
+
+    /// An entry of it fails on purpose.
+    pub fn inject(&mut self, injected: Injected, error: ErrorKind) {
+        if self.injected.len() < MOST_TOUCHES {
+            self.injected.push((injected, error));
+        }
+    }
+
+    /// What it reads next it sees as it was so long ago.
+    pub fn see_past(&mut self, age: Duration) {
+        self.age = self.age.max(Some(age));
     }
 
     /// It names a table.
@@ -110,7 +158,10 @@ impl Draft {
     }
 
     /// It has touched an item or a range, and is done with it.
-    pub fn touch(&mut self, touch: Touch) {
+    pub fn touch(&mut self, mut touch: Touch) {
+        touch.age = self.age.take();
+        let injected = self.injected.iter().position(|(_, error)| Some(*error) == touch.error);
+        touch.injected = injected.map(|at| self.injected.remove(at).0);
         self.request.scanned += touch.scanned;
         self.entries += 1;
         if self.request.touches.len() < MOST_TOUCHES {
@@ -245,6 +296,7 @@ impl Draft {
             request: self.request,
             counts: self.counts,
             scans: self.scans,
+            events: self.events,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod counts;
 mod draft;
+mod event;
 mod metric;
 mod minutes;
 mod request;
@@ -14,15 +15,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 pub use draft::{Draft, End};
+pub use event::{Event, EventBatch, EventKind, EventLog, EventPage, MOST_EVENTS, Subject, TableEvents};
 pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Metric, Samples};
-pub use request::{ItemAction, LoggedBody, ObservedScan, Request, Touch};
+pub use request::{Injected, ItemAction, LoggedBody, ObservedScan, Request, Touch};
 
 use crate::caller::Caller;
 use crate::capacity::units::Units;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 use crate::value::Name;
 use counts::Account;
+use draft::Closed;
 use minutes::Minutes;
 
 /// Requests that are remembered at most.
@@ -63,6 +66,7 @@ pub struct Journal {
     watchers: AtomicUsize,
     asked: AtomicBool,
     bodies: AtomicBool,
+    events: Arc<EventLog>,
     book: Mutex<JournalState>,
 }
 
@@ -114,6 +118,34 @@ impl Journal {
         self.bodies.load(Ordering::Relaxed)
     }
 
+    /// What happens inside, event by event, while somebody listens.
+    pub fn events(&self) -> &Arc<EventLog> {
+        &self.events
+    }
+
+    /// Begins or ends to listen to events. Who listens watches too.
+    pub fn listen(&self, listens: bool) {
+        if self.events.listen(listens) {
+            if listens {
+                self.begin();
+            } else {
+                self.end();
+            }
+        }
+    }
+
+    /// Listens to events until [`end_listening`](Journal::end_listening), whoever else does.
+    pub fn begin_listening(&self) {
+        self.begin();
+        self.events.begin();
+    }
+
+    /// Ends what [`begin_listening`](Journal::begin_listening) began.
+    pub fn end_listening(&self) {
+        self.events.end();
+        self.end();
+    }
+
     /// Watches until [`end`](Journal::end), whoever else does.
     pub fn begin(&self) {
         self.watchers.fetch_add(1, Ordering::Relaxed);
@@ -126,7 +158,17 @@ impl Journal {
 
     /// Takes in a request that is done.
     pub fn close(&self, draft: Draft, end: End) {
-        let closed = draft.close(end);
+        let mut closed = draft.close(end);
+        let caused = closed.events.take();
+        let owner = closed.owner.clone();
+        let request = self.enter(closed);
+        if let Some(caused) = caused {
+            self.events.tell(events_of(&owner, &request, caused));
+        }
+    }
+
+    /// Enters a request that is done into the counters and the log.
+    fn enter(&self, closed: Closed) -> Arc<Request> {
         let mut book = self.book.lock();
         let JournalState {
             accounts,
@@ -144,7 +186,7 @@ impl Journal {
         }
         *counters += before - room;
         closed.scans.iter().for_each(|scan| book.add_scan(scan));
-        book.add_request(closed.request);
+        book.add_request(closed.request)
     }
 
     /// The latest requests, oldest first.
@@ -211,7 +253,31 @@ impl Journal {
     /// Forgets all that was seen. Who watches goes on.
     pub fn clear(&self) {
         *self.book.lock() = JournalState::default();
+        self.events.clear();
     }
+}
+
+/// The events of a request: the request, what it touched, what it caused.
+fn events_of(owner: &Caller, request: &Arc<Request>, caused: Vec<Event>) -> Vec<Event> {
+    let event = |table, kind| Event {
+        id: 0,
+        at: request.at,
+        owner: owner.clone(),
+        table,
+        request: Some(request.number),
+        kind,
+    };
+    let mut events = vec![event(None, EventKind::Request(Arc::clone(request)))];
+    let entries = request.touches.iter().enumerate();
+    events.extend(entries.map(|(at, touch)| {
+        let kind = EventKind::Entry(Arc::clone(request), at);
+        event(Some(touch.table.clone()), kind)
+    }));
+    events.extend(caused.into_iter().map(|event| Event {
+        request: Some(request.number),
+        ..event
+    }));
+    events
 }
 
 impl JournalState {
@@ -223,15 +289,17 @@ impl JournalState {
         }
     }
 
-    fn add_request(&mut self, mut request: Request) {
+    fn add_request(&mut self, mut request: Request) -> Arc<Request> {
         self.taken += 1;
         request.number = self.taken;
         self.bytes += request.weight();
-        self.requests.push_back(Arc::new(request));
+        let request = Arc::new(request);
+        self.requests.push_back(Arc::clone(&request));
         while self.requests.len() > MOST_REQUESTS || (self.bytes > MOST_BYTES && self.requests.len() > 1) {
-            let Some(gone) = self.requests.pop_front() else { return };
+            let Some(gone) = self.requests.pop_front() else { break };
             self.bytes -= gone.weight();
         }
+        request
     }
 }
 

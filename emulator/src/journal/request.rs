@@ -1,5 +1,7 @@
 //! Requests as they are remembered.
 
+use std::time::Duration;
+
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::capacity::units::Units;
@@ -62,6 +64,25 @@ pub struct Touch {
     pub scanned: u64,
     /// What it failed with.
     pub error: Option<ErrorKind>,
+    /// The tokens of what it touched: of one partition key, or the first and the last of a range.
+    pub tokens: Option<(u64, u64)>,
+    /// The numbers of the capacity partitions that these tokens belong to, where capacity is counted.
+    pub partitions: Option<(usize, usize)>,
+    /// Which limits it exceeded: the reasons that the answer gives, each with the ARN it concerns.
+    pub limits: Vec<(Name, Name)>,
+    /// What let it fail, if it was neither the data nor the capacity.
+    pub injected: Option<Injected>,
+    /// How long ago the state that it saw was replaced, if that was not the latest.
+    pub age: Option<Duration>,
+}
+
+/// What lets requests fail on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Injected {
+    /// The fault rule of this number.
+    Rule(u64),
+    /// The condition of this name.
+    Condition(&'static str),
 }
 
 impl Touch {
@@ -76,6 +97,11 @@ impl Touch {
             write: Units::ZERO,
             scanned: 0,
             error: None,
+            tokens: None,
+            partitions: None,
+            limits: Vec::new(),
+            injected: None,
+            age: None,
         }
     }
 

@@ -299,6 +299,7 @@ pub static CONTROLS: &[Control] = controls! {
     "listRequests" GET "/_dynatwin/requests" => watch::requests,
     "getRequest" GET "/_dynatwin/requests/{number}" => watch::request,
     "forgetRequests" DELETE "/_dynatwin/requests" => watch::forget,
+    "listEvents" GET "/_dynatwin/events" => events::list,
     "listScans" GET "/_dynatwin/scans" => watch::scans,
     "listTables" GET "/_dynatwin/tables" => tables::list,
     "listPending" GET "/_dynatwin/pending" => items::all_pending,

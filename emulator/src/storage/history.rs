@@ -174,6 +174,13 @@ impl History {
         self.dropped + self.undos.partition_point(|undo| undo.at <= moment) as u64
     }
 
+    /// How long before `now` a state was replaced by the next one.
+    pub fn age(&self, state: u64, now: Moment) -> Duration {
+        let next = usize::try_from(state.saturating_sub(self.dropped)).ok();
+        let next = next.and_then(|next| self.undos.get(next));
+        next.map_or(Duration::ZERO, |undo| now.since(undo.at))
+    }
+
     /// The versions of the table's items, or of the entries of a local index.
     fn versions(&self, local: Option<usize>) -> Option<&Versions> {
         match local {

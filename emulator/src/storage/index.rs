@@ -14,11 +14,13 @@ use super::delay::Propagation;
 use super::range::{KeyRange, Page, Walk};
 use crate::change::vector;
 use crate::clock::Moment;
+use crate::journal::{EventKind, Subject, TableEvents};
 use crate::key::Key;
 use crate::reclaim::Reclaimer;
+use crate::schema::KeySchema;
 use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock};
-use crate::value::Item;
-use queue::Queue;
+use crate::value::{Item, Map, Name};
+use queue::{Arrival, Queue};
 
 /// Entries after which a writer applies what is due itself, so that the queue of an index that nobody reads stays short.
 const LONG_QUEUE: usize = 64;
@@ -27,17 +29,27 @@ const LONG_QUEUE: usize = 64;
 pub trait IndexEntry: Clone + Send + 'static {
     /// The bytes it counts for.
     fn bytes(&self) -> usize;
+    /// What is kept of the item.
+    fn item(&self) -> &Item;
 }
 
 impl IndexEntry for Item {
     fn bytes(&self) -> usize {
         self.size()
     }
+
+    fn item(&self) -> &Item {
+        self
+    }
 }
 
 impl IndexEntry for vector::Entry {
     fn bytes(&self) -> usize {
         self.size()
+    }
+
+    fn item(&self) -> &Item {
+        vector::Entry::item(self)
     }
 }
 
@@ -48,6 +60,45 @@ pub struct QueuedIndex<E: IndexEntry> {
     queue: Mutex<Queue<E>>,
     /// The queue's length, to be asked without its lock.
     waiting: AtomicUsize,
+}
+
+/// Where arrivals at an index are told.
+#[derive(Debug)]
+pub(super) struct IndexEvents {
+    table: TableEvents,
+    index: Name,
+    /// The table's key.
+    key: KeySchema,
+    /// The attributes of the index's key.
+    own: Vec<Name>,
+}
+
+impl IndexEvents {
+    pub(super) fn new(table: TableEvents, index: Name, key: KeySchema, own: Vec<Name>) -> IndexEvents {
+        IndexEvents { table, index, key, own }
+    }
+
+    /// Tells of an arrival before it is applied, unless it was told with the change.
+    fn tell<E: IndexEntry>(&self, arrival: &Arrival<E>, entries: &Entries<E>) {
+        if !arrival.delayed {
+            return;
+        }
+        let Update { remove, insert } = &arrival.update;
+        let removed = remove.as_ref().and_then(|key| entries.map.get(key));
+        let entry = insert.as_ref().map(|(_, entry)| entry).or(removed);
+        let subject = Subject {
+            action: if insert.is_some() { "put" } else { "delete" },
+            key: entry.map_or_else(Map::new, |entry| {
+                let is_key = |name: &str| self.key.contains(name) || self.own.iter().any(|own| own == name);
+                entry.item().filter(is_key)
+            }),
+            token: entry
+                .and_then(|entry| Key::read(&self.key, entry.item()))
+                .map(|key| key.token),
+        };
+        let kind = EventKind::IndexArrival(self.index.clone(), subject);
+        self.table.tell(arrival.due, kind);
+    }
 }
 
 /// A change on its way to an index.
@@ -145,11 +196,21 @@ impl<E: IndexEntry> QueuedIndex<E> {
         if queue.paused {
             return;
         }
-        let Some(first) = queue.pop(now) else { return };
+        let Some(mut arrival) = queue.pop(now) else { return };
         let mut entries = self.entries.write();
-        entries.apply(first);
-        while let Some(update) = queue.pop(now) {
-            entries.apply(update);
+        let events = queue.events.take_if(|events| events.table.are_listened_to());
+        loop {
+            if let Some(events) = &events {
+                events.tell(&arrival, &entries);
+            }
+            entries.apply(arrival.update);
+            match queue.pop(now) {
+                Some(next) => arrival = next,
+                None => break,
+            }
+        }
+        if events.is_some() {
+            queue.events = events;
         }
         self.waiting.store(queue.len(), Ordering::Release);
     }
@@ -161,9 +222,22 @@ impl<E: IndexEntry> QueuedIndex<E> {
         queue.paused = true;
     }
 
-    /// Lets everything arrive again when it is due, beginning with what has been due for long.
-    pub fn resume(&self, _: &Committed<'_>) {
-        self.queue.lock().paused = false;
+    /// Lets everything arrive again when it is due from now on, beginning with what has been due for long.
+    pub fn resume(&self, committed: &Committed<'_>) {
+        let mut queue = self.queue.lock();
+        queue.paused = false;
+        queue.resumed = committed.time;
+    }
+
+    /// Sets where arrivals are told, if it is not known yet.
+    pub(super) fn connect(&self, events: impl FnOnce() -> IndexEvents) {
+        self.queue.lock().events.get_or_insert_with(|| Box::new(events()));
+    }
+
+    /// When the last change of the item under `key` arrives, which was just pushed; `None` if the index is paused.
+    pub fn arrival(&self, key: &Key, propagation: &Propagation<'_>) -> Option<Moment> {
+        let queue = self.queue.lock();
+        queue.last_arrival(key, propagation).filter(|_| !queue.paused)
     }
 
     /// Whether nothing arrives until it is resumed.

@@ -92,7 +92,7 @@ pub enum Stage {
 impl TableSettings {
     /// When an item expires, in seconds, whenever it may be deleted: what its time to live attribute says, if that is a
     /// number.
-    fn expires(&self, item: &Item) -> Option<i64> {
+    pub fn expires(&self, item: &Item) -> Option<i64> {
         match item.get(self.time_to_live.as_ref()?) {
             Some(AttributeValue::N(number)) => number.to_i64_floor(),
             _ => None,

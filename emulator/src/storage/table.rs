@@ -9,7 +9,7 @@ use super::catalog::{Scope, Streams};
 use super::census::Censuses;
 use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin, TableId};
 use super::history::Past;
-use super::index::{GlobalIndex, IndexState, VectorEntries};
+use super::index::{GlobalIndex, IndexEvents, IndexState, VectorEntries};
 use super::job::Work;
 use super::partition::{Contents, Partition, PendingTransaction};
 use super::range::{Page, Walk};
@@ -19,6 +19,7 @@ use super::snapshot::Snapshot;
 use super::stream::{Stream, StreamSettings};
 use crate::change::{Cause, Change, vector};
 use crate::clock::Moment;
+use crate::journal::{EventKind, EventLog, TableEvents};
 use crate::key::Key;
 use crate::reclaim::Reclaimer;
 use crate::sync::{AtomicU64, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -261,6 +262,8 @@ pub struct Host {
     pub sliced: bool,
     /// The log of all commits.
     pub log: Arc<CommitLog>,
+    /// What happens inside, event by event.
+    pub events: Arc<EventLog>,
 }
 
 /// A table.
@@ -276,6 +279,8 @@ pub struct Table {
     pub capacity: TableCapacity,
     /// Deletions that time to live has made.
     expired: AtomicU64,
+    /// Where its events are told.
+    events: TableEvents,
     /// How much was in it when that was last counted.
     pub(super) censuses: Censuses,
 }
@@ -296,21 +301,45 @@ impl Table {
         let partitions = (0..PARTITIONS)
             .map(|_| Partition::new(&shape, host.reclaimer.clone()))
             .collect();
-        Table {
+        let events = TableEvents::new(Arc::clone(&host.events), identity.scope.owner(), identity.name.clone());
+        let shape = Arc::new(shape);
+        let table = Table {
             identity,
             capacity: TableCapacity::new(&shape, created),
-            shape: RwLock::new(Arc::new(shape)),
+            shape: RwLock::new(Arc::clone(&shape)),
             partitions,
             streams,
             host,
             expired: AtomicU64::new(0),
+            events,
             censuses: Censuses::default(),
-        }
+        };
+        table.connect(&shape);
+        table
     }
 
     /// The log of its commits.
     pub fn log(&self) -> &CommitLog {
         &self.host.log
+    }
+
+    /// Where its events are told.
+    pub fn events(&self) -> &TableEvents {
+        &self.events
+    }
+
+    /// Lets the indexes of a shape tell what arrives at them.
+    fn connect(&self, shape: &Shape) {
+        let (events, definition) = (&self.events, &shape.definition);
+        let of = |index: &Name, own| IndexEvents::new(events.clone(), index.clone(), definition.key.clone(), own);
+        for (index, entries) in definition.globals.iter().zip(&shape.indexes) {
+            let own = index.key.attributes().map(|attribute| attribute.name.clone());
+            entries.connect(|| of(&index.name, own.collect()));
+        }
+        for (index, entries) in definition.vectors.iter().zip(&shape.vectors) {
+            let own = index.hash().map(|attribute| attribute.name.clone());
+            entries.connect(|| of(&index.name, own.into_iter().collect()));
+        }
     }
 
     /// Whether a request that notices many deletions that are due makes only some of them.
@@ -427,6 +456,7 @@ impl Table {
         }
         let items = contents.iter().flat_map(|contents| contents.items());
         self.capacity.adapt(&shape, items, now);
+        self.connect(&shape);
         *current = Arc::clone(&shape);
         drop(committed);
         drop(current);
@@ -489,6 +519,9 @@ impl Table {
         let split = stream.split(&committed, at);
         drop(committed);
         drop(locked);
+        if split && self.events.are_listened_to() {
+            self.events.tell(now, EventKind::ShardSplit(at));
+        }
         Ok(split)
     }
 

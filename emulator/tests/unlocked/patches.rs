@@ -79,7 +79,7 @@ pub const PATCHES: &[Patch] = &[
         what: "the lock of an index's queue, while its front is applied",
         file: "src/storage/index.rs",
         locked: "        self.arrive(&mut self.queue.lock(), now);\n    }\n",
-        unlocked: "        let mut queue = self.queue.lock();\n        let mut taken = Vec::new();\n        while let Some(update) = queue.pop(now) {\n            taken.push(update);\n        }\n        self.waiting.store(queue.len(), Ordering::Release);\n        drop(queue);\n        let mut entries = self.entries.write();\n        taken.into_iter().for_each(|update| entries.apply(update));\n    }\n",
+        unlocked: "        let mut queue = self.queue.lock();\n        let mut taken = Vec::new();\n        while let Some(arrival) = queue.pop(now) {\n            taken.push(arrival.update);\n        }\n        self.waiting.store(queue.len(), Ordering::Release);\n        drop(queue);\n        let mut entries = self.entries.write();\n        taken.into_iter().for_each(|update| entries.apply(update));\n    }\n",
         models: &[
             "a_read_of_an_index_sees_the_writes_before_it",
             "an_index_ends_up_as_its_item",

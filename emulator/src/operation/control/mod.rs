@@ -3,6 +3,7 @@
 
 pub(super) mod clock;
 pub(super) mod conditions;
+pub(super) mod events;
 pub(super) mod faults;
 pub(super) mod indexes;
 pub(super) mod items;
@@ -17,7 +18,7 @@ use crate::caller::Caller;
 use crate::execute::{Controls, NotFound};
 use crate::wire::control::{ControlResult, Json, Query, Refusal, shortened};
 use crate::wire::encode::Writer;
-use crate::wire::envelope::ControlCall;
+use crate::wire::envelope::{ControlCall, EVENT_STREAM};
 
 /// Which controls are carried out.
 ///
@@ -42,6 +43,10 @@ pub struct ControlRequest<'a> {
     named: Option<&'a Caller>,
     parts: &'a [Cow<'a, str>],
     parameters: &'a [(String, String)],
+    /// Whether it answers with server-sent events.
+    streams: bool,
+    /// The number of the last server-sent event that was received.
+    last_event: Option<u64>,
     body: Json,
 }
 
@@ -51,8 +56,12 @@ impl From<NotFound> for Refusal {
     }
 }
 
-/// Carries a control out; gives the answer's body.
-pub fn answer(call: &ControlCall<'_>, twin: Controls<'_>, allowed: Allowed) -> ControlResult<Vec<u8>> {
+/// Carries a control out; gives the answer's body, and its media type if that is not JSON.
+pub fn answer(
+    call: &ControlCall<'_>,
+    twin: Controls<'_>,
+    allowed: Allowed,
+) -> ControlResult<(Vec<u8>, Option<&'static str>)> {
     if call.foreign {
         return Err(Refusal::forbidden(
             "Controls answer no page of another origin: ask from outside of a browser, or from a page of this host.",
@@ -72,11 +81,13 @@ pub fn answer(call: &ControlCall<'_>, twin: Controls<'_>, allowed: Allowed) -> C
         named: call.named.as_ref(),
         parts: &parts,
         parameters: &parameters,
+        streams: control.streams(call),
+        last_event: call.last_event,
         body: told(control, call)?,
     };
     let mut writer = Writer::with_capacity(256);
     (control.run)(&asked, &mut writer)?;
-    Ok(writer.finish())
+    Ok((writer.finish(), control.streams(call).then_some(EVENT_STREAM)))
 }
 
 /// The control of this method and path.
@@ -129,6 +140,11 @@ impl Control {
     /// Whether it changes the twin.
     pub fn changes(&self) -> bool {
         self.method != "GET"
+    }
+
+    /// Whether it answers this call with server-sent events.
+    fn streams(&self, call: &ControlCall<'_>) -> bool {
+        self.name == "listEvents" && call.accepts_events
     }
 
     fn is_at(&self, parts: &[Cow<'_, str>]) -> bool {

@@ -9,16 +9,19 @@ use crate::wire::control::{
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
-/// Begins to watch; with `bodies`, keeps the bodies of requests and answers too.
+/// Begins to watch; with `bodies`, keeps the bodies of requests and answers too; with `events`, listens to events.
 pub fn watch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let bodies = match &asked.body {
-        Json::Null => None,
-        body => Members::of("watch", body, &["bodies"])?.flag("bodies")?,
+    let (bodies, events) = match &asked.body {
+        Json::Null => (None, None),
+        body => {
+            let members = Members::of("watch", body, &["bodies", "events"])?;
+            (members.flag("bodies")?, members.flag("events")?)
+        }
     };
     asked.twin.watch(true);
-    if let Some(keeps) = bodies {
-        asked.twin.state.journal().keep_bodies(keeps);
-    }
+    let journal = asked.twin.state.journal();
+    bodies.inspect(|keeps| journal.keep_bodies(*keeps));
+    events.inspect(|listens| journal.listen(*listens));
     show(asked, writer);
     Ok(())
 }
@@ -26,7 +29,9 @@ pub fn watch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<(
 /// Ends to watch; what was seen stays.
 pub fn unwatch(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     asked.twin.watch(false);
-    asked.twin.state.journal().keep_bodies(false);
+    let journal = asked.twin.state.journal();
+    journal.keep_bodies(false);
+    journal.listen(false);
     show(asked, writer);
     Ok(())
 }
@@ -42,6 +47,7 @@ fn seen(asked: &ControlRequest<'_>, object: &mut Object<'_>) {
     let journal = asked.twin.state.journal();
     object.boolean("watched", journal.is_watched());
     object.boolean("bodies", journal.keeps_bodies());
+    object.boolean("events", journal.events().is_asked());
     object.integer("seen", journal.seen() as i64);
 }
 

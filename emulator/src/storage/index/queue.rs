@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::super::delay::{Delays, Propagation};
+use super::IndexEvents;
 use crate::clock::Moment;
 use crate::key::Key;
 
@@ -19,6 +20,14 @@ pub struct Update<E> {
     pub remove: Option<Key>,
     /// The entry that it inserts or replaces.
     pub insert: Option<(Key, E)>,
+}
+
+/// A change that was due when it was made.
+#[derive(Debug)]
+struct Due<E> {
+    /// When it happened, and when it arrived.
+    moments: (Moment, Moment),
+    update: Update<E>,
 }
 
 /// A change that was not due yet when it was made.
@@ -41,6 +50,17 @@ pub struct Waiting<E> {
     pub insert: Option<(Key, E)>,
 }
 
+/// A change that arrives.
+#[derive(Debug)]
+pub(super) struct Arrival<E> {
+    /// When it does.
+    pub(super) due: Moment,
+    /// Whether that is later than it was made.
+    pub(super) delayed: bool,
+    /// What it does.
+    pub(super) update: Update<E>,
+}
+
 /// When a change arrives, and its number among all changes that were delayed.
 type Place = (Moment, u64);
 
@@ -48,7 +68,7 @@ type Place = (Moment, u64);
 #[derive(Debug)]
 pub(super) struct Queue<E> {
     /// Changes that were due when they were made, in that order, with the moment they were due. They precede `delayed`.
-    due: VecDeque<(Moment, Update<E>)>,
+    due: VecDeque<Due<E>>,
     delayed: BTreeMap<Place, Delayed<E>>,
     /// The place of the last delayed change of each item, by the item's hash.
     last: BTreeMap<u64, Place>,
@@ -57,6 +77,10 @@ pub(super) struct Queue<E> {
     count: u64,
     /// Whether nothing arrives, however long it waits.
     pub(super) paused: bool,
+    /// When that last ended.
+    pub(super) resumed: Moment,
+    /// Where arrivals are told.
+    pub(super) events: Option<Box<IndexEvents>>,
 }
 
 impl<E> Queue<E> {
@@ -69,6 +93,8 @@ impl<E> Queue<E> {
             delays: Delays::default(),
             count: 0,
             paused: false,
+            resumed: Moment::FIRST,
+            events: None,
         }
     }
 
@@ -77,7 +103,7 @@ impl<E> Queue<E> {
     where
         E: Clone,
     {
-        let due = self.due.iter().map(|(due, update)| (*due, None, update));
+        let due = self.due.iter().map(|due| (due.moments.1, None, &due.update));
         let delayed = self.delayed.iter();
         let delayed = delayed.map(|((arrives, _), delayed)| (*arrives, Some(delayed.item), &delayed.update));
         let waiting = due.chain(delayed).map(|(arrives, item, update)| Waiting {
@@ -99,7 +125,10 @@ impl<E> Queue<E> {
                 insert: change.insert,
             };
             let Some(item) = change.item else {
-                queue.due.push_back((change.arrives, update));
+                queue.due.push_back(Due {
+                    moments: (change.arrives, change.arrives),
+                    update,
+                });
                 continue;
             };
             queue.count += 1;
@@ -124,14 +153,20 @@ impl<E> Queue<E> {
         update: Update<E>,
     ) {
         if propagation.lag.is_none() && self.delayed.is_empty() {
-            self.due.push_back((happened, update));
+            self.due.push_back(Due {
+                moments: (happened, happened),
+                update,
+            });
             return;
         }
         let item = propagation.item(key);
         let arrives = happened.plus(self.delays.next(item, propagation));
         let last = self.last.get(&item).map(|(arrives, _)| *arrives);
         if last.is_none() && arrives <= now {
-            self.due.push_back((arrives, update));
+            self.due.push_back(Due {
+                moments: (happened, arrives),
+                update,
+            });
             return;
         }
         self.count += 1;
@@ -140,33 +175,49 @@ impl<E> Queue<E> {
         self.delayed.insert(place, Delayed { item, update });
     }
 
+    /// When the last change of the item under `key` arrives, which was just pushed.
+    pub(super) fn last_arrival(&self, key: &Key, propagation: &Propagation<'_>) -> Option<Moment> {
+        let last = self.last.get(&propagation.item(key)).map(|(arrives, _)| *arrives);
+        last.or_else(|| self.due.back().map(|due| due.moments.1))
+    }
+
     /// When the first change arrives.
     pub(super) fn next_due(&self) -> Option<Moment> {
-        let due = self.due.front().map(|(due, _)| *due);
+        let due = self.due.front().map(|due| due.moments.1);
         due.or_else(|| self.delayed.keys().next().map(|(arrives, _)| *arrives))
     }
 
     /// The changes in the order in which they arrive, and when each does.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Moment, &Update<E>)> {
-        let due = self.due.iter().map(|(due, update)| (*due, update));
+        let due = self.due.iter().map(|due| (due.moments.1, &due.update));
         let delayed = self.delayed.iter().map(|((due, _), delayed)| (*due, &delayed.update));
         due.chain(delayed)
     }
 
     /// Takes out the first change if it is due by `now`.
-    pub(super) fn pop(&mut self, now: Moment) -> Option<Update<E>> {
-        if let Some((_, update)) = self.due.pop_front() {
+    pub(super) fn pop(&mut self, now: Moment) -> Option<Arrival<E>> {
+        if let Some(due) = self.due.pop_front() {
             if self.due.is_empty() && self.due.capacity() > KEPT_SLOTS {
                 self.due = VecDeque::new();
             }
-            return Some(update);
+            let (happened, arrives) = due.moments;
+            let arrives = arrives.max(self.resumed);
+            return Some(Arrival {
+                due: arrives,
+                delayed: arrives > happened,
+                update: due.update,
+            });
         }
         let first = self.delayed.first_entry().filter(|first| first.key().0 <= now)?;
         let (place, Delayed { item, update }) = first.remove_entry();
         if self.last.get(&item) == Some(&place) {
             self.last.remove(&item);
         }
-        Some(update)
+        Some(Arrival {
+            due: place.0.max(self.resumed),
+            delayed: true,
+            update,
+        })
     }
 }
 
@@ -208,7 +259,7 @@ mod tests {
 
     fn drain(queue: &mut Queue<(u8, u32)>, now: Moment) -> Vec<(u8, u32)> {
         std::iter::from_fn(|| queue.pop(now))
-            .map(|update| update.insert.unwrap().1)
+            .map(|arrival| arrival.update.insert.unwrap().1)
             .collect()
     }
 

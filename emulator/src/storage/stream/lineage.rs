@@ -406,6 +406,12 @@ impl Lineage {
             .flat_map(move |shard| shard.records.range(of(shard)..))
     }
 
+    /// The newest record of the open shard that takes the records of a token.
+    pub(super) fn newest(&self, token: u64) -> Option<&Record> {
+        let mut shards = self.shards.iter().rev();
+        shards.find(|shard| shard.takes(token))?.records.back()
+    }
+
     fn find(&self, id: &str) -> Result<&Shard, Unreadable> {
         self.shards
             .iter()

@@ -264,6 +264,13 @@ impl Stream {
         });
     }
 
+    /// What the record of a change tells that was just taken, and from when on it can be read; `None` if there is none.
+    pub fn record_of(&self, change: &Change, now: Moment) -> Option<(&'static str, Moment)> {
+        let record = Record::of(change, self.view, &self.key, now)?;
+        let lineage = self.lineages[self.place_of(change.key.token)].lock();
+        Some((record.event.action(), lineage.newest(change.key.token)?.arrived))
+    }
+
     /// Locks a lineage, and counts the bytes by which its records become more or less.
     fn locked<R>(&self, lineage: &Mutex<Lineage>, act: impl FnOnce(&mut Lineage) -> R) -> R {
         let mut lineage = lineage.lock();

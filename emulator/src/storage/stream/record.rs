@@ -18,6 +18,15 @@ pub enum Event {
 }
 
 impl Event {
+    /// What happened to the item, in one word.
+    pub const fn action(self) -> &'static str {
+        match self {
+            Event::Insert => "insert",
+            Event::Modify => "modify",
+            Event::Remove => "remove",
+        }
+    }
+
     /// The name on the wire.
     pub const fn name(self) -> &'static str {
         match self {

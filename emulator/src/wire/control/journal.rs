@@ -1,10 +1,11 @@
 //! What was asked of the twin, as it is shown.
 
+use super::event::write_token;
 use super::write_number;
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::error::ErrorKind;
-use crate::journal::{Datapoint, LoggedBody, Metric, ObservedScan, Request, Touch};
+use crate::journal::{Datapoint, Injected, LoggedBody, Metric, ObservedScan, Request, Touch};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::error::exception;
@@ -47,16 +48,52 @@ fn write_body(body: &LoggedBody, mut object: Object<'_>) {
 }
 
 fn write_touch(touch: &Touch, mut object: Object<'_>) {
-    object.string("act", touch.act.name());
     object.string("table", &touch.table);
+    write_touch_members(touch, &mut object);
+    object.close();
+}
+
+/// All of a touch but its table.
+pub(super) fn write_touch_members(touch: &Touch, object: &mut Object<'_>) {
+    object.string("act", touch.act.name());
     if let Some(index) = &touch.index {
         object.string("index", index);
     }
     object.map("key", &touch.key);
     write_number(touch.read.as_f64(), object.member("readUnits"));
     write_number(touch.write.as_f64(), object.member("writeUnits"));
-    write_error(touch.error, &mut object);
-    object.close();
+    object.integer("scanned", touch.scanned as i64);
+    write_error(touch.error, object);
+    if let Some((first, last)) = touch.tokens {
+        write_token("token", first, object);
+        if last != first {
+            write_token("lastToken", last, object);
+        }
+    }
+    if let Some((first, last)) = touch.partitions {
+        object.integer("partition", first as i64);
+        if last != first {
+            object.integer("lastPartition", last as i64);
+        }
+    }
+    if !touch.limits.is_empty() {
+        let mut limits = object.list("limits");
+        for (reason, resource) in &touch.limits {
+            let mut limit = limits.object();
+            limit.string("reason", reason);
+            limit.string("resource", resource);
+            limit.close();
+        }
+        limits.close();
+    }
+    match touch.injected {
+        Some(Injected::Rule(id)) => object.integer("fault", id as i64),
+        Some(Injected::Condition(name)) => object.string("condition", name),
+        None => {}
+    }
+    if let Some(age) = touch.age {
+        write_number(age.as_secs_f64(), object.member("age"));
+    }
 }
 
 /// A kind of scan that was seen.
@@ -117,14 +154,14 @@ fn write_name(metric: &Metric, object: &mut Object<'_>) {
     dimensions.close();
 }
 
-fn write_caller(caller: &Caller, object: &mut Object<'_>) {
+pub(super) fn write_caller(caller: &Caller, object: &mut Object<'_>) {
     let mut who = object.object("caller");
     who.string("accessKey", &caller.access_key);
     who.string("region", &caller.region);
     who.close();
 }
 
-fn write_error(error: Option<ErrorKind>, object: &mut Object<'_>) {
+pub(super) fn write_error(error: Option<ErrorKind>, object: &mut Object<'_>) {
     if let Some(kind) = error {
         object.string("error", exception(kind));
     }

@@ -3,6 +3,7 @@
 //! The words are those of the JavaScript face, which reads and writes its values here too.
 
 mod conditions;
+mod event;
 mod heat;
 mod journal;
 mod json;
@@ -12,6 +13,7 @@ mod rule;
 mod verdict;
 
 pub use conditions::{moment, read_conditions, read_lag, seconds, write_conditions, write_lag};
+pub use event::{event_stream, write_event};
 pub use heat::write_heat;
 pub use journal::{write_datapoint, write_metric, write_request, write_scan};
 pub use json::{Json, Members, shortened};

@@ -17,6 +17,9 @@ use crate::wire::control::{ControlResult, Refusal};
 /// What the paths of controls begin with.
 pub const CONTROL_PATH: &str = "/_dynatwin";
 
+/// The media type of server-sent events.
+pub const EVENT_STREAM: &str = "text/event-stream";
+
 /// A control that is asked for.
 #[derive(Debug)]
 pub struct ControlCall<'a> {
@@ -30,6 +33,10 @@ pub struct ControlCall<'a> {
     pub named: Option<Caller>,
     /// The body, or why it is not read.
     pub body: ControlResult<Cow<'a, [u8]>>,
+    /// Whether server-sent events are accepted.
+    pub accepts_events: bool,
+    /// The number of the last server-sent event that was received, if any was.
+    pub last_event: Option<u64>,
     /// Whether a page of another origin asks.
     pub foreign: bool,
     /// What the answer must know.
@@ -73,12 +80,29 @@ pub(super) fn call<'a>(request: &HttpRequest<'a>) -> ControlCall<'a> {
         query,
         named: credentials::named(request),
         body: body(request),
+        accepts_events: accepts_events(request),
+        last_event: last_event(request),
         foreign: is_foreign(request),
         form: Form {
             content_type: Some(CONTENT_TYPES[1]),
             accept_encoding: request.headers.get("accept-encoding"),
         },
     }
+}
+
+/// Whether the answer may be `text/event-stream`, as an `EventSource` asks.
+fn accepts_events(request: &HttpRequest<'_>) -> bool {
+    let accept = request.headers.get("accept").unwrap_or_default();
+    let mut kinds = accept.split(|byte| *byte == b',');
+    kinds.any(|kind| {
+        let media = kind.split(|byte| *byte == b';').next().unwrap_or_default();
+        media.trim_ascii().eq_ignore_ascii_case(EVENT_STREAM.as_bytes())
+    })
+}
+
+fn last_event(request: &HttpRequest<'_>) -> Option<u64> {
+    let header = request.headers.get("last-event-id")?;
+    std::str::from_utf8(header).ok()?.trim().parse().ok()
 }
 
 /// The body, if it is said to be JSON; an empty one may be said to be nothing.

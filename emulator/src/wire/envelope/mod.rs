@@ -23,7 +23,7 @@ use crate::error::{ApiError, ErrorKind};
 use crate::limits;
 use compression::{Refused, compress, inflated};
 
-pub use control::{CONTROL_PATH, ControlCall};
+pub use control::{CONTROL_PATH, ControlCall, EVENT_STREAM};
 pub use credentials::DEFAULT_REGION;
 pub use id::RequestIds;
 
@@ -80,6 +80,16 @@ impl Service {
 pub struct Form<'a> {
     content_type: Option<&'static str>,
     accept_encoding: Option<&'a [u8]>,
+}
+
+impl Form<'_> {
+    /// The form of an answer of another media type, which is not to be compressed.
+    pub fn uncompressed(&self, media: &'static str) -> Form<'static> {
+        Form {
+            content_type: Some(media),
+            accept_encoding: None,
+        }
+    }
 }
 
 impl Default for Form<'_> {

@@ -60,7 +60,8 @@ impl Twin {
         assert_eq!(twin.control("PUT", "tables/Orders/conditions", Some(&off)).0, 200);
         let spec = json!({"TableName": "Orders", "TimeToLiveSpecification": expires});
         assert_eq!(twin.operation("me", "UpdateTimeToLive", &spec).0, 200);
-        assert_eq!(twin.control("POST", "watch", None).0, 200);
+        let all = json!({"bodies": true, "events": true});
+        assert_eq!(twin.control("POST", "watch", Some(&all)).0, 200);
         let item = json!({"id": {"S": "a"}, "date": {"S": "d"}, "expires": {"N": "1767225600"}});
         let put = json!({"TableName": "Orders", "Item": item});
         assert_eq!(twin.operation("me", "PutItem", &put).0, 200);

@@ -1,0 +1,118 @@
+//! What changes of items cause, told to those who listen to events. Only while somebody listens does anything here run.
+
+use super::trace;
+use crate::change::{Cause, Change};
+use crate::clock::Moment;
+use crate::context::Context;
+use crate::journal::{EventKind, Subject};
+use crate::key;
+use crate::plan::Write;
+use crate::schema::Definition;
+use crate::storage::{Shape, Table};
+use crate::value::{Item, Map, Name};
+
+fn subject(definition: &Definition, change: &Change, action: &'static str) -> Subject {
+    let item = change.new.as_ref().or(change.old.as_ref());
+    Subject {
+        action,
+        key: item.map_or_else(Map::new, |item| key::key_attributes(item, &definition.key, None)),
+        token: Some(change.key.token),
+    }
+}
+
+/// What a change does to its item.
+fn action(change: &Change) -> &'static str {
+    if change.new.is_some() { "put" } else { "delete" }
+}
+
+/// The changes that set out to indexes: each with the index's name and whether an entry comes.
+fn arms<'c>(shape: &'c Shape, change: &'c Change) -> impl Iterator<Item = (&'c Name, &'static str, Option<Moment>)> {
+    let action = |comes: bool| if comes { "put" } else { "delete" };
+    let globals = change.globals.iter().filter_map(move |arm| {
+        let index = shape.indexes.get(arm.index)?;
+        let arrives = index.arrival(&change.key, &shape.propagation(&arm.name));
+        Some((&arm.name, action(arm.insert.is_some()), arrives))
+    });
+    let vectors = change.vectors.iter().filter_map(move |arm| {
+        let index = shape.vectors.get(arm.index)?;
+        let arrives = index.arrival(&change.key, &shape.propagation(&arm.name));
+        Some((&arm.name, action(arm.insert.is_some()), arrives))
+    });
+    globals.chain(vectors)
+}
+
+/// The attributes by which an entry of an index is known: the table's key and the index's.
+fn entry_key(definition: &Definition, index: &str, item: &Item) -> Map {
+    let index = definition.index(index).map(|(_, index)| index);
+    key::key_attributes(item, &definition.key, index)
+}
+
+/// Tells what an applied change has caused: index changes, a due deletion, a stream record.
+fn consequences(shape: &Shape, change: &Change, now: Moment, mut tell: impl FnMut(EventKind)) {
+    let definition = &shape.definition;
+    for (index, action, arrives) in arms(shape, change) {
+        let item = change.new.as_ref().filter(|_| action == "put").or(change.old.as_ref());
+        let subject = Subject {
+            key: item.map_or_else(Map::new, |item| entry_key(definition, index, item)),
+            ..subject(definition, change, action)
+        };
+        tell(EventKind::IndexChange(index.clone(), subject, arrives));
+    }
+    let happened = change.happened(now);
+    if let Some(new) = &change.new
+        && let Some(due) = shape.expiry_from(&change.key, new, happened)
+        && let Some(expires) = shape.expires(new)
+    {
+        let subject = subject(definition, change, "delete");
+        tell(EventKind::ExpirySchedule(subject, Moment::from_seconds(expires), due));
+    }
+    if let Some(stream) = &shape.stream
+        && let Some((action, arrives)) = stream.record_of(change, now)
+    {
+        tell(EventKind::StreamRecord(subject(definition, change, action), arrives));
+    }
+}
+
+impl Context<'_> {
+    /// Tells what a change that this request has applied to a table has caused.
+    pub(super) fn tell_change(&self, table: &Table, shape: &Shape, change: &Change) {
+        self.tell(|draft| {
+            if draft.collects_events() {
+                let now = self.now;
+                consequences(shape, change, now, |kind| draft.cause(now, &table.name, kind));
+            }
+        });
+    }
+
+    /// Tells that a transaction holds the item of a write until it is carried out.
+    pub(super) fn tell_hold(&self, write: &Write<'_>, (change, applies): (&Change, bool), lands: Moment) {
+        self.tell(|draft| {
+            if draft.collects_events() {
+                let target = &write.target;
+                let subject = Subject {
+                    action: if applies { action(change) } else { "check" },
+                    key: trace::key_of(&target.shape.definition.key, &write.attributes),
+                    token: Some(write.key.token),
+                };
+                draft.cause(self.now, &target.table.name, EventKind::TransactionHold(subject, lands));
+            }
+        });
+    }
+}
+
+/// Tells of a change that was due at one moment and is applied at another, and of what it has caused.
+pub(super) fn tell_due(table: &Table, shape: &Shape, change: &Change, (at, now): (Moment, Moment)) {
+    let events = table.events();
+    if !events.are_listened_to() {
+        return;
+    }
+    let subject = subject(&shape.definition, change, action(change));
+    events.tell(
+        at,
+        match change.cause {
+            Cause::TimeToLive => EventKind::Expiry(subject),
+            Cause::Request => EventKind::TransactionLanding(subject),
+        },
+    );
+    consequences(shape, change, now, |kind| events.tell(at, kind));
+}

@@ -1,0 +1,438 @@
+//! What happens inside, event by event: a bounded log that listeners read from a cursor on.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::request::{Request, Touch};
+use crate::caller::Caller;
+use crate::clock::Moment;
+use crate::size;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::value::{Map, Name};
+
+/// Events that are remembered at most.
+pub const MOST_EVENTS: usize = 20_000;
+/// Bytes of events that are remembered at most, about.
+const MOST_BYTES: usize = 16 << 20;
+/// Listeners that wait at a time; more are woken at once, and ask again.
+const MOST_WAITING: usize = 1024;
+
+/// An item, or an entry of an index, that something happens to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// What happens: `put`, `delete` or `check`; of a stream record `insert`, `modify` or `remove`.
+    pub action: &'static str,
+    /// Its key attributes; an entry has those of its index too.
+    pub key: Map,
+    /// The token of the table's partition key, where it is known.
+    pub token: Option<u64>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventKind {
+    /// A request was answered. The events of what it touched and caused follow it.
+    Request(Arc<Request>),
+    /// A request touched an item or a range of items: the touch in this place of the request.
+    Entry(Arc<Request>, usize),
+    /// A change sets out to an index, and arrives at this moment; `None`: the index is paused.
+    IndexChange(Name, Subject, Option<Moment>),
+    /// A change that was on its way has arrived at an index.
+    IndexArrival(Name, Subject),
+    /// A transaction holds an item until this moment.
+    TransactionHold(Subject, Moment),
+    /// A transaction that was in flight is carried out on an item.
+    TransactionLanding(Subject),
+    /// An item was written that expires at the first moment, and that time to live deletes at the second.
+    ExpirySchedule(Subject, Moment, Moment),
+    /// Time to live has deleted an item.
+    Expiry(Subject),
+    /// The table's stream has a new record, which can be read from this moment on.
+    StreamRecord(Subject, Moment),
+    /// A capacity partition was split at this token, for heat or size.
+    PartitionSplit(u64),
+    /// The shard of a stream was split at this token.
+    ShardSplit(u64),
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Its number, counted from 1 since the log was begun or cleared.
+    pub id: u64,
+    /// When it happened.
+    pub at: Moment,
+    /// Whose tables it concerns.
+    pub owner: Caller,
+    /// The table; none of a request as a whole.
+    pub table: Option<Name>,
+    /// The number of the request that caused it, if one did.
+    pub request: Option<u64>,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+impl Event {
+    /// The touch of an entry's event.
+    pub fn touch(&self) -> Option<&Touch> {
+        match &self.kind {
+            EventKind::Entry(request, at) => request.touches.get(*at),
+            _ => None,
+        }
+    }
+
+    fn subject(&self) -> Option<&Subject> {
+        match &self.kind {
+            EventKind::IndexChange(_, subject, _)
+            | EventKind::IndexArrival(_, subject)
+            | EventKind::TransactionHold(subject, _)
+            | EventKind::TransactionLanding(subject)
+            | EventKind::ExpirySchedule(subject, _, _)
+            | EventKind::Expiry(subject)
+            | EventKind::StreamRecord(subject, _) => Some(subject),
+            EventKind::Request(_) | EventKind::Entry(..) | EventKind::PartitionSplit(_) | EventKind::ShardSplit(_) => {
+                None
+            }
+        }
+    }
+
+    /// About how many bytes of memory it takes. A request counts for its events too.
+    fn weight(&self) -> usize {
+        let key = self.subject().into_iter().flat_map(|subject| subject.key.iter());
+        let key: usize = key.map(|(name, value)| 64 + size::of_attribute(name, value)).sum();
+        let request = match &self.kind {
+            EventKind::Request(request) => request.weight(),
+            _ => 0,
+        };
+        size_of::<Event>() + key + request
+    }
+}
+
+/// Events from a cursor on.
+#[derive(Clone, Debug, Default)]
+pub struct EventPage {
+    /// The events, in order.
+    pub events: Vec<Arc<Event>>,
+    /// Where the next page begins.
+    pub next: u64,
+    /// Events after the cursor that are not remembered any more.
+    pub missed: u64,
+    /// Whether the log was cleared since the cursor: then the page begins with the first event since.
+    pub cleared: bool,
+}
+
+/// The log of events: numbered, bounded, and empty while nobody listens.
+///
+/// ```
+/// use dynatwin_engine::journal::EventLog;
+///
+/// let log = EventLog::default();
+/// assert!(!log.is_listening());
+/// log.begin();
+/// assert!(log.is_listening() && log.after(0, 10).events.is_empty());
+/// log.end();
+/// ```
+#[derive(Debug, Default)]
+pub struct EventLog {
+    /// How many listen: whoever has asked by `listen`, and everybody between `begin` and `end`.
+    listeners: AtomicUsize,
+    asked: AtomicBool,
+    ring: Mutex<Ring>,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    events: VecDeque<Arc<Event>>,
+    bytes: usize,
+    taken: u64,
+    /// How many batches are open, and what was told meanwhile.
+    batches: usize,
+    batch: Vec<Event>,
+    waiting: Vec<Waker>,
+}
+
+impl EventLog {
+    /// Whether events are to be told.
+    pub fn is_listening(&self) -> bool {
+        self.listeners.load(Ordering::Relaxed) != 0
+    }
+
+    /// Begins or ends to listen; returns whether that is a change. What was heard stays until [`clear`](EventLog::clear).
+    pub(super) fn listen(&self, listens: bool) -> bool {
+        let changes = self.asked.swap(listens, Ordering::Relaxed) != listens;
+        if changes && listens {
+            self.begin();
+        } else if changes {
+            self.end();
+        }
+        changes
+    }
+
+    /// Whether somebody has asked to listen.
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Listens until [`end`](EventLog::end), whoever else does.
+    pub fn begin(&self) {
+        self.listeners.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Ends what [`begin`](EventLog::begin) began.
+    pub fn end(&self) {
+        self.listeners.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Appends events, in this order.
+    pub fn tell(&self, events: impl IntoIterator<Item = Event>) {
+        let mut ring = self.ring.lock();
+        if ring.batches > 0 {
+            ring.batch.extend(events);
+        } else {
+            ring.push_all(events);
+        }
+    }
+
+    /// Holds events back until the returned guard is dropped, and appends them in the order of their moments then: what is
+    /// due in several tables happens in turn. Without listeners there is nothing to hold back.
+    pub fn batch(&self) -> Option<EventBatch<'_>> {
+        self.is_listening().then(|| {
+            self.ring.lock().batches += 1;
+            EventBatch(self)
+        })
+    }
+
+    /// The events after a number, at most so many.
+    pub fn after(&self, number: u64, most: usize) -> EventPage {
+        let ring = self.ring.lock();
+        let cleared = number > ring.taken;
+        let from = if cleared { 0 } else { number };
+        let first = ring.taken - ring.events.len() as u64;
+        let missed = first.saturating_sub(from);
+        let skipped = usize::try_from(from.saturating_sub(first)).unwrap_or(usize::MAX);
+        let events: Vec<_> = ring.events.iter().skip(skipped).take(most).cloned().collect();
+        EventPage {
+            next: events.last().map_or(from.max(first), |event| event.id),
+            events,
+            missed,
+            cleared,
+        }
+    }
+
+    /// Whether there is anything after a number. If not, `waker` is woken when there is.
+    pub fn has_after(&self, number: u64, waker: &Waker) -> bool {
+        let mut ring = self.ring.lock();
+        if number != ring.taken {
+            return true;
+        }
+        if ring.waiting.len() >= MOST_WAITING {
+            ring.wake();
+        }
+        if !ring.waiting.iter().any(|there| there.will_wake(waker)) {
+            ring.waiting.push(waker.clone());
+        }
+        false
+    }
+
+    /// Forgets all events, and counts from 1 again. Who listens goes on.
+    pub fn clear(&self) {
+        let mut ring = self.ring.lock();
+        let batches = ring.batches;
+        ring.wake();
+        *ring = Ring {
+            batches,
+            ..Ring::default()
+        };
+    }
+}
+
+/// Events that are held back until this is dropped.
+///
+/// ```
+/// use dynatwin_engine::journal::EventLog;
+///
+/// assert!(EventLog::default().batch().is_none());
+/// ```
+pub struct EventBatch<'l>(&'l EventLog);
+
+impl Drop for EventBatch<'_> {
+    fn drop(&mut self) {
+        let mut ring = self.0.ring.lock();
+        ring.batches -= 1;
+        if ring.batches == 0 {
+            let mut batch = std::mem::take(&mut ring.batch);
+            batch.sort_by_key(|event| event.at);
+            ring.push_all(batch);
+        }
+    }
+}
+
+impl Ring {
+    fn push_all(&mut self, events: impl IntoIterator<Item = Event>) {
+        for mut event in events {
+            self.taken += 1;
+            event.id = self.taken;
+            self.bytes += event.weight();
+            self.events.push_back(Arc::new(event));
+        }
+        while self.events.len() > MOST_EVENTS || (self.bytes > MOST_BYTES && self.events.len() > 1) {
+            let Some(gone) = self.events.pop_front() else { break };
+            self.bytes -= gone.weight();
+        }
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+}
+
+/// The events of one table.
+///
+/// ```
+/// use dynatwin_engine::engine::Caller;
+/// use dynatwin_engine::journal::{EventLog, TableEvents};
+///
+/// let owner = Caller { access_key: "me".into(), region: "us-east-1".into() };
+/// assert!(!TableEvents::new(Default::default(), owner, "Orders".into()).are_listened_to());
+/// ```
+#[derive(Clone, Debug)]
+pub struct TableEvents {
+    log: Arc<EventLog>,
+    owner: Caller,
+    table: Name,
+}
+
+impl TableEvents {
+    /// Those of this table of this owner.
+    pub fn new(log: Arc<EventLog>, owner: Caller, table: Name) -> TableEvents {
+        TableEvents { log, owner, table }
+    }
+
+    /// Whether they are to be told.
+    pub fn are_listened_to(&self) -> bool {
+        self.log.is_listening()
+    }
+
+    /// Holds events back, as [`EventLog::batch`] does.
+    pub fn batch(&self) -> Option<EventBatch<'_>> {
+        self.log.batch()
+    }
+
+    /// An event that no request caused.
+    pub fn event(&self, at: Moment, kind: EventKind) -> Event {
+        Event {
+            id: 0,
+            at,
+            owner: self.owner.clone(),
+            table: Some(self.table.clone()),
+            request: None,
+            kind,
+        }
+    }
+
+    /// Tells what no request caused.
+    pub fn tell(&self, at: Moment, kind: EventKind) {
+        self.log.tell([self.event(at, kind)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+
+    fn owner() -> Caller {
+        Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        }
+    }
+
+    fn split(seconds: i64, token: u64) -> Event {
+        let events = TableEvents::new(Arc::default(), owner(), "tab".into());
+        events.event(Moment::from_seconds(seconds), EventKind::ShardSplit(token))
+    }
+
+    fn tokens(page: &EventPage) -> Vec<u64> {
+        let token = |event: &Arc<Event>| match event.kind {
+            EventKind::ShardSplit(token) => token,
+            _ => panic!("{event:?}"),
+        };
+        page.events.iter().map(token).collect()
+    }
+
+    #[test]
+    fn pages_follow_each_other_and_what_is_gone_is_counted() {
+        let log = EventLog::default();
+        log.tell((0..10).map(|token| split(0, token)));
+        let page = log.after(0, 4);
+        assert_eq!((tokens(&page), page.next, page.missed), (vec![0, 1, 2, 3], 4, 0));
+        let page = log.after(page.next, 100);
+        assert_eq!((tokens(&page).len(), page.next), (6, 10));
+        assert_eq!((log.after(10, 100).next, log.after(10, 100).events.len()), (10, 0));
+        log.tell((10..10 + MOST_EVENTS as u64).map(|token| split(0, token)));
+        let page = log.after(3, 2);
+        assert_eq!((tokens(&page), page.next, page.missed), (vec![10, 11], 12, 7));
+        // A cursor from before the log was cleared begins anew.
+        log.clear();
+        log.tell([split(0, 77)]);
+        let page = log.after(12, 2);
+        assert_eq!((tokens(&page), page.next, page.cleared), (vec![77], 1, true));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let log = EventLog::default();
+        let key: Map = [("pk".into(), crate::value::AttributeValue::string(&"k".repeat(1 << 20)))]
+            .into_iter()
+            .collect();
+        for _ in 0..40 {
+            let subject = Subject {
+                action: "put",
+                key: key.clone(),
+                token: None,
+            };
+            let events = TableEvents::new(Arc::default(), owner(), "tab".into());
+            log.tell([events.event(Moment::START, EventKind::Expiry(subject))]);
+        }
+        assert!(log.after(0, 100).events.len() < 16);
+        assert!(log.ring.lock().bytes <= MOST_BYTES);
+    }
+
+    #[test]
+    fn a_batch_is_told_in_the_order_of_time() {
+        let log = EventLog::default();
+        assert!(log.batch().is_none());
+        log.begin();
+        let (outer, inner) = (log.batch(), log.batch());
+        log.tell([split(3, 0), split(1, 1)]);
+        drop(inner);
+        log.tell([split(2, 2), split(1, 3)]);
+        assert!(log.after(0, 10).events.is_empty());
+        drop(outer);
+        assert_eq!(tokens(&log.after(0, 10)), [1, 3, 2, 0]);
+    }
+
+    #[test]
+    fn who_waits_is_woken() {
+        struct Count(AtomicUsize);
+        impl Wake for Count {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        let count = Arc::new(Count(AtomicUsize::new(0)));
+        let (log, waker) = (EventLog::default(), Waker::from(Arc::clone(&count)));
+        assert!(!log.has_after(0, &waker) && !log.has_after(0, &waker));
+        log.tell([split(0, 0)]);
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
+        assert!(log.has_after(0, &waker) && !log.has_after(1, &waker));
+        log.clear();
+        assert_eq!(count.0.load(Ordering::SeqCst), 2);
+        assert!(log.has_after(1, &waker));
+    }
+}

@@ -1,0 +1,44 @@
+//! The log of events, page by page.
+
+use super::ControlRequest;
+use crate::journal::{Event, EventPage, MOST_EVENTS};
+use crate::wire::control::{ControlResult, event_stream, write_event};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// Events of a page, unless more or fewer are asked for.
+const USUAL_EVENTS: usize = 1000;
+
+/// The events after a number, of who is named, or of everybody: as JSON, or as server-sent events if those are accepted.
+pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = asked.query(&["after", "limit"])?;
+    let journal = asked.twin.state.journal();
+    let after = match asked.last_event {
+        Some(last) => last,
+        None => query.whole("after")?.unwrap_or(0),
+    };
+    let page = journal.events().after(after, query.limit(USUAL_EVENTS, MOST_EVENTS)?);
+    if asked.streams {
+        writer.json(&event_stream(&page, shown(asked, &page)));
+        return Ok(());
+    }
+    let mut object = Object::open(writer);
+    object.boolean("listening", journal.events().is_listening());
+    object.integer("next", page.next as i64);
+    object.integer("missed", page.missed as i64);
+    object.boolean("cleared", page.cleared);
+    let mut list = object.list("events");
+    for event in shown(asked, &page) {
+        write_event(event, list.element());
+    }
+    list.close();
+    object.close();
+    Ok(())
+}
+
+/// The events of a page that the caller is shown.
+fn shown<'p>(asked: &ControlRequest<'_>, page: &'p EventPage) -> impl Iterator<Item = &'p Event> {
+    let named = asked.anybody().map(|caller| asked.twin.scope(&caller).owner());
+    let events = page.events.iter().map(|event| &**event);
+    events.filter(move |event| named.as_ref().is_none_or(|named| *named == event.owner))
+}
