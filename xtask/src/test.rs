@@ -117,7 +117,10 @@ fn samples() -> Outcome<Counts> {
     built_package()?;
     setup::program("npm", "npm")?;
     setup::program("chromium", "chromium")?;
-    run(command("node", "wasm/npm/samples").args(["prepare.js", "../../../target/samples"]))?;
+    let mut prepare = command("node", "wasm/npm/samples");
+    run(prepare
+        .args(["prepare.js", "../../../target/samples"])
+        .arg(binary("dynatwin")?))?;
     let mut tests = command("node", "target/samples");
     counted(tests.args(["--test", "--test-reporter=tap", "run.test.js"]), of_node)
 }

@@ -1,4 +1,5 @@
-// Packs the package and installs the tarball into a clean copy of the samples, in the folder given as argument.
+// Packs the package and installs the tarball into a clean copy of the samples: `node prepare.js FOLDER BINARY`. The binary, a
+// native server, goes into the package for this system, which is not installed yet.
 const { execFileSync } = require('node:child_process');
 const { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } = require('node:fs');
 const { join, resolve } = require('node:path');
@@ -16,3 +17,4 @@ if (!isInstalled) npm(target, 'ci', '--ignore-scripts');
 rmSync(join(target, 'node_modules/dynatwin'), { recursive: true, force: true });
 const tarball = JSON.parse(npm(join(__dirname, '..'), 'pack', '--json', '--pack-destination', target))[0].filename;
 npm(target, 'install', '--no-save', '--ignore-scripts', `./${tarball}`);
+execFileSync('node', [join(__dirname, '../platform.js'), resolve(process.argv[3]), join(target, 'native')]);

@@ -1,8 +1,9 @@
 // Each sample with its runner. The folder is a clean copy with the packed package installed: see prepare.js.
 const assert = require('node:assert/strict');
 const { spawn } = require('node:child_process');
-const { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { createServer } = require('node:http');
+const { tmpdir } = require('node:os');
 const { extname, join } = require('node:path');
 const { after, test } = require('node:test');
 
@@ -28,7 +29,7 @@ function run(command, args, folder = '') {
     child.on('error', reject);
     child.on('exit', (code, signal) => {
       if (code === 0) resolve(output);
-      else reject(new Error(`${command} ${args.join(' ')}: ${code ?? signal}\n${output}`));
+      else reject(new Error(`${command} ${args.join(' ')}: ${code ?? signal}\n${output.slice(-4000)}`));
     });
   });
 }
@@ -63,16 +64,43 @@ for (const compiler of ['typescript', 'typescript7']) {
   }
 }
 
-test('npx dynatwin, for the second version of the SDK', async () => {
-  const server = spawn(tool('dynatwin'), ['--port', '0', '--conditions', 'aws', '--clock', 'polling'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+async function serving(words, use) {
+  const server = spawn(tool('dynatwin'), words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   try {
     const line = await new Promise((resolve, reject) => {
-      server.stdout.once('data', (data) => resolve(String(data)));
-      server.once('exit', (code) => reject(new Error(`dynatwin ended with ${code}`)));
+      let output = '';
+      const add = (data) => {
+        output += data;
+        if (/http:\S+:\d+/.test(output)) resolve(output);
+      };
+      server.stdout.on('data', add);
+      server.stderr.on('data', add);
+      server.once('exit', (code) => reject(new Error(`dynatwin ended with ${code}: ${output}`)));
     });
-    await run(process.execPath, ['main.js', /http:\S+:\d+/.exec(line)[0]], 'sdk-v2');
+    await use(/http:\S+:\d+/.exec(line)[0], line);
   } finally {
     server.kill();
+  }
+}
+
+test('npx dynatwin, for the second version of the SDK', () =>
+  serving(['--port', '0', '--conditions', 'aws', '--clock', 'polling'], async (url, line) => {
+    assert.match(line, /WebAssembly/);
+    await run(process.execPath, ['main.js', url], 'sdk-v2');
+  }));
+
+test('npx dynatwin starts the native server where it is installed', async () => {
+  const system = join(__dirname, 'node_modules/@dynatwin', `${process.platform}-${process.arch}`);
+  mkdirSync(join(system, '..'), { recursive: true });
+  cpSync(join(__dirname, 'native'), system, { recursive: true });
+  try {
+    await serving(['--port', '0'], async (url, line) => {
+      assert.doesNotMatch(line, /WebAssembly/);
+      await run(process.execPath, ['main.js', url], 'sdk-v2');
+    });
+    await assert.rejects(run(tool('dynatwin'), ['--prot', '1']), /--prot is not a flag; --help lists them/);
+  } finally {
+    rmSync(system, { recursive: true });
   }
 });
 
@@ -136,6 +164,17 @@ for (const format of ['esm', 'cjs']) {
     await run(process.execPath, [outfile]);
   });
 }
+
+test('esbuild: a program that is moved away, with the module inside', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dynatwin-'));
+  try {
+    const outfile = join(folder, 'main.cjs');
+    await require('esbuild').build({ entryPoints: ['bundles/program.mjs'], absWorkingDir: __dirname, bundle: true, platform: 'node', target: 'node20', format: 'cjs', loader: { '.wasm': 'binary' }, outfile, logOverride: { 'empty-import-meta': 'silent' } });
+    assert.equal(await run(process.execPath, [outfile]), '0 tables\n');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 const webpack = (config) =>
   new Promise((resolve, reject) => {
@@ -202,4 +241,30 @@ test('workerd', async () => {
     });`;
   // Miniflare needs a later Node than the package does.
   await run(existsSync(bin('node22/bin/node')) ? bin('node22/bin/node') : process.execPath, ['-e', script]);
+});
+
+// The blocks of the package's README, each as the comment before it says: run by a runner, or a file that others use.
+test('README', async (t) => {
+  const folder = output('readme');
+  writeFileSync(join(folder, 'jest.config.js'), 'module.exports = {};');
+  const runs = {
+    node: (file) => run(process.execPath, [file], 'out/readme'),
+    jest: (file) => run(tool('jest'), ['--runTestsByPath', file], 'out/readme'),
+    vitest: (file) => run(tool('vitest'), ['run', '--root', '.', file], 'out/readme'),
+  };
+  const endings = { node: 'mjs', jest: 'test.js', vitest: 'test.mjs' };
+  const blocks = readFileSync(bin('dynatwin/README.md'), 'utf8').matchAll(/(?:<!-- (run|file): (\S+) -->\n)?```(js|ts)\n(.*?)```/gs);
+  let number = 0;
+  for (const [, what, value, , text] of blocks) {
+    number += 1;
+    if (what === 'file') {
+      writeFileSync(join(folder, value), text);
+      continue;
+    }
+    assert.ok(value in runs, `block ${number} of the README says with what it is run`);
+    const file = `block${number}.${endings[value]}`;
+    writeFileSync(join(folder, file), text);
+    await t.test(`README, block ${number}: ${value}`, () => runs[value](file));
+  }
+  assert.ok(number > 5);
 });

@@ -1,0 +1,33 @@
+// Makes the package that `npx dynatwin` finds its native server in: `node platform.js BINARY FOLDER [PLATFORM-ARCH]`.
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const [binary, folder, system = `${process.platform}-${process.arch}`] = process.argv.slice(2);
+const { version, license, repository, homepage, bugs, engines } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
+const [os, cpu] = system.split('-');
+const file = os === 'win32' ? 'dynatwin.exe' : 'dynatwin';
+
+mkdirSync(folder, { recursive: true });
+copyFileSync(binary, join(folder, file));
+chmodSync(join(folder, file), 0o755);
+writeFileSync(join(folder, 'README.md'), `The server of [dynatwin](${homepage}) for ${system}. \`npx dynatwin\` of the package \`dynatwin\` starts it.\n`);
+writeFileSync(
+  join(folder, 'package.json'),
+  `${JSON.stringify(
+    {
+      name: `@dynatwin/${system}`,
+      version,
+      description: `The dynatwin server for ${system}`,
+      license,
+      homepage,
+      bugs,
+      repository,
+      engines,
+      os: [os],
+      cpu: [cpu],
+      files: [file],
+    },
+    undefined,
+    2,
+  )}\n`,
+);
