@@ -1,11 +1,14 @@
 //! Every door answers alike: the same requests, over the whole table of operations, get the same status, headers and body
-//! from an engine in this process, over HTTP, and from the wasm build.
+//! from an engine in this process, over HTTP, from the wasm build, and from the Python package.
 //!
 //! All doors have the same seed and a clock that stands still. Each case has an account of its own. The first answer that
 //! differs is named.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use dynatwin_conformance::case::{self, Case, Expect, File, Step, expand, filled};
@@ -261,25 +264,33 @@ async fn the_server_answers_as_the_engine() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_wasm_build_answers_as_the_engine() {
-    use std::io::{BufRead, BufReader};
-    use std::path::Path;
-    use std::process::{Command, Stdio};
+    relayed("node".into(), "node.js", &["settable"]).await;
+}
 
-    let relay = Path::new(env!("CARGO_MANIFEST_DIR")).join("relay/node.js");
-    let mut node = Command::new("node")
+#[tokio::test(flavor = "multi_thread")]
+async fn the_python_package_answers_as_the_engine() {
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/python/.venv/bin/python");
+    relayed(python, "python.py", &[]).await;
+}
+
+/// Compares a package of another language, behind a relay that `program` runs.
+async fn relayed(program: PathBuf, relay: &str, arguments: &[&str]) {
+    let relay = Path::new(env!("CARGO_MANIFEST_DIR")).join("relay").join(relay);
+    let mut process = Command::new(program)
         .arg(relay)
-        .args([SEED.to_string().as_str(), "settable"])
+        .arg(SEED.to_string())
+        .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut line = String::new();
-    BufReader::new(node.stdout.take().unwrap())
+    BufReader::new(process.stdout.take().unwrap())
         .read_line(&mut line)
         .unwrap();
     let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
     answers_alike(format!("{url}/")).await;
     // The relay ends with its input.
-    drop(node.stdin.take());
-    node.wait().unwrap();
+    drop(process.stdin.take());
+    process.wait().unwrap();
 }

@@ -1,9 +1,10 @@
-//! The project's chores: `cargo xtask wasm`, `test`, `bench`, `fuzz` and `plant`.
+//! The project's chores: `cargo xtask wasm`, `wheel`, `test`, `bench`, `fuzz` and `plant`.
 
 mod bench;
 mod examples;
 mod fuzz;
 mod plant;
+mod python;
 mod server;
 mod setup;
 mod shell;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask TASK
   wasm     build the engine for JavaScript into wasm/npm/pkg, and say how large it is
+  wheel    build the Python package into target/wheels/release, and print its size
   test [STEP...]
            install what is missing and run every test, or the steps named; ends with `N passed, N failed`
   test --all
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["wasm"] => wasm::build(),
+        ["wheel"] => python::wheel(),
         ["test", steps @ ..] => {
             return match test::steps(steps) {
                 Ok(true) => ExitCode::SUCCESS,

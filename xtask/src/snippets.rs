@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::json;
 
@@ -12,14 +13,18 @@ use crate::setup;
 use crate::shell::{self, Outcome, command, output, root, run};
 use crate::test::{Counts, binary};
 
+/// The Python that has the package.
+static PYTHON: OnceLock<Outcome<PathBuf>> = OnceLock::new();
+
 /// The documents whose blocks are run, beside the pages of `docs`. The README of the npm package is not among them: its
 /// blocks are run by `cargo xtask test samples`, with the packed package.
-const DOCUMENTS: [&str; 5] = [
+const DOCUMENTS: [&str; 6] = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "README.md",
     "examples/node-guide/README.md",
     "examples/python-guide/README.md",
+    "harness/python/README.md",
 ];
 
 /// Languages that are not code, or are used by a block that is.
@@ -158,15 +163,23 @@ fn javascript(text: &str) -> Outcome<()> {
     outcome.and(removed)
 }
 
+/// A block with tests is run by pytest. One that uses the package has the environment of its tests, others that of the guide.
 fn python(text: &str) -> Outcome<()> {
-    let python = setup::python("examples/python-guide")?;
+    let python = if text.contains("dynatwin") {
+        PYTHON.get_or_init(crate::python::installed).clone()?
+    } else {
+        setup::python("examples/python-guide")?
+    };
     let server = server()?;
-    output(
-        Command::new(python)
-            .stdin(Stdio::null())
-            .args(["-c", &local(text, &server)]),
-    )
-    .map(drop)
+    let folder = root().join("target/snippets/python");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    write(&folder.join("test_snippet.py"), &local(text, &server))?;
+    let mut run = Command::new(python);
+    run.current_dir(&folder).stdin(Stdio::null());
+    if text.contains("def test_") {
+        run.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    }
+    output(run.arg("test_snippet.py")).map(drop)
 }
 
 /// A package beside a copy of the repository, with the manifest that the document shows, and the block as its test.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::shell::{self, Outcome, cargo, command, run, shown};
-use crate::{examples, fuzz, plant, setup, snippets, wasm};
+use crate::{examples, fuzz, plant, python, setup, snippets, wasm};
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,14 +31,15 @@ impl fmt::Display for Counts {
 
 type Step = (&'static str, fn() -> Outcome<Counts>);
 
-/// In the order in which they need each other: the binaries come from the first, the JavaScript package from `wasm`.
-const STEPS: [Step; 12] = [
+/// In the order in which they need each other: the binaries come from the first, the packages from `wasm` and `python`.
+const STEPS: [Step; 13] = [
     ("build", build),
     ("cargo test", workspace),
     ("loom", loom),
     ("wasm", || wasm::build().map(|()| Counts::default())),
     ("node", node),
     ("samples", samples),
+    ("python", python::test),
     ("doors", doors),
     ("browser", browser),
     ("conformance", conformance),
@@ -125,7 +126,7 @@ fn samples() -> Outcome<Counts> {
     counted(tests.args(["--test", "--test-reporter=tap", "run.test.js"]), of_node)
 }
 
-/// That HTTP and the wasm build add nothing to the engine's answers, and take nothing away.
+/// Compares the answers of the server and of the packages for JavaScript and Python with the engine's.
 fn doors() -> Outcome<Counts> {
     built_package()?;
     let mut cargo = cargo();

@@ -1,0 +1,67 @@
+"""A DynamoDB emulator for tests, in the test's own process.
+
+>>> import dynatwin
+>>> with dynatwin.Twin(seed=7) as twin:
+...     client = twin.client("dynamodb")
+...     _ = twin.create_table("Sessions", hash="id", ttl="expiresAt")
+...     _ = client.put_item(TableName="Sessions", Item={"id": {"S": "a"}})
+...     twin.items("Sessions")
+[{'id': {'S': 'a'}}]
+
+The clients are boto3's and aiobotocore's own: botocore serializes, retries and raises as it does over a network, and its pauses
+pass on the emulator's clock. :func:`mock` catches every client, for code that makes its own.
+"""
+
+from dynatwin._clock import Clock
+from dynatwin._conditions import Conditions, Enforcement, Lag, LagRange, Latency
+from dynatwin._dynatwin import __version__
+from dynatwin._faults import Fault, FaultReport, Faults, Outage, Verdict
+from dynatwin._log import (
+    CapacitySpent,
+    Datapoint,
+    Heat,
+    HotKey,
+    IndexState,
+    Metric,
+    PartitionHeat,
+    Request,
+    ResourceHeat,
+    Scan,
+    Touch,
+)
+from dynatwin._mock import Mock, current, mock
+from dynatwin._twin import Answer, Twin
+from dynatwin._values import AttributeValue, Key
+
+__all__ = [
+    "Answer",
+    "AttributeValue",
+    "CapacitySpent",
+    "Clock",
+    "Conditions",
+    "Datapoint",
+    "Enforcement",
+    "Fault",
+    "FaultReport",
+    "Faults",
+    "Heat",
+    "HotKey",
+    "IndexState",
+    "Key",
+    "Lag",
+    "LagRange",
+    "Latency",
+    "Metric",
+    "Mock",
+    "Outage",
+    "PartitionHeat",
+    "Request",
+    "ResourceHeat",
+    "Scan",
+    "Touch",
+    "Twin",
+    "Verdict",
+    "__version__",
+    "current",
+    "mock",
+]

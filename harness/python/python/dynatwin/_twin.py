@@ -1,0 +1,611 @@
+"""The twin: an emulator of the test's own."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from urllib.parse import quote
+
+from dynatwin import _binding, _log, _values, _words
+from dynatwin._clock import Clock
+from dynatwin._conditions import Conditions, Lag, Name
+from dynatwin._dynatwin import Engine
+from dynatwin._faults import Faults
+from dynatwin._values import AttributeValue, Key
+
+if TYPE_CHECKING:
+    # Where mypy-boto3-dynamodb or boto3-stubs is not installed, these are Any.
+    from mypy_boto3_dynamodb import DynamoDBClient, DynamoDBServiceResource
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
+
+_ACCESS_KEY = _binding.ACCESS_KEY
+_REGION = _binding.REGION
+
+# How long a table that is CREATING is left alone before it is described again, in seconds of the twin's clock.
+_POLL = 1.0
+
+ClockOption = Literal["settable", "now", "system"] | str | datetime | Mapping[str, Any]
+ConditionsOption = Name | Conditions
+KeyAttribute = str | tuple[str, Literal["S", "N", "B"]]
+"""The name of a key attribute, with its type unless that is ``S``."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer, and how it is to be delivered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    at: datetime
+    """When it is to be delivered, by the twin's clock."""
+    delivery: str
+    """``whole``, ``truncated``, ``reset`` or ``lost``."""
+    length: int
+    """How many bytes of the body are delivered."""
+
+
+class Twin:
+    """A DynamoDB of the test's own, in this process.
+
+    Without a `seed` it is that of the environment's ``DYNATWIN_SEED``, or a random one; the same seed and the same requests give
+    the same answers.
+
+    `conditions` are ``"calm"`` unless given: a name, or members that replace those of ``calm``.
+
+    `clock` is
+
+    - ``"settable"``: stands at 2026-01-01T00:00:00Z until a test moves it or a client sleeps on it; the default with a `seed`;
+    - ``"now"``: a settable clock that starts at the present time, as ``time.time()`` has it; the default without a `seed`;
+    - a moment: a settable clock that starts there;
+    - ``"system"``: the machine's time, which :meth:`Clock.advance` runs ahead of;
+    - ``{"start": moment, "speed": 3600}``: runs from `start` (now), `speed` times as fast as the machine's (1).
+
+    With `shared_tables` all access keys and regions have one set of tables. `buckets` is a folder with a folder for each S3 bucket,
+    for exports and imports. With `watch` the twin is watched from its beginning.
+
+    As a context manager it detaches at the end of the block what was attached, and an exception that leaves the block has a note
+    with the seed.
+    """
+
+    def __init__(
+        self,
+        seed: int | None = None,
+        *,
+        conditions: ConditionsOption = "calm",
+        clock: ClockOption | None = None,
+        shared_tables: bool = False,
+        buckets: str | os.PathLike[str] | None = None,
+        watch: bool = False,
+    ) -> None:
+        clock = clock or ("now" if seed is None else "settable")
+        settable, start, speed = _clock_of(clock)
+        seed = _seed() if seed is None else seed
+        if not 0 <= seed < 1 << 64:
+            raise ValueError("A seed is a whole number from 0 to 2^64 - 1.")
+        told = json.dumps(_words.told(conditions)).encode()
+        try:
+            self.engine = Engine(seed, told, settable, start, speed, shared_tables, buckets)
+        except ValueError as error:
+            raise ValueError(_words.sentence(str(error))) from None
+        self.clock = Clock(self.engine)
+        self.faults = Faults(self._control)
+        self._attached: list[_binding.SessionBinding] = []
+        self._bound: list[weakref.ref[_binding.Binding]] = []
+        if watch:
+            self.watch()
+
+    @property
+    def seed(self) -> int:
+        """The seed of the twin's decisions."""
+        return self.engine.seed
+
+    # Clients
+
+    def session(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> Any:
+        """A ``boto3.Session`` whose DynamoDB clients and resources this twin answers."""
+        session = _new_session(region, access_key)
+        _binding.SessionBinding(session, lambda: self, lambda _: None)
+        return session
+
+    @overload
+    def client(self, service: Literal["dynamodb"] = "dynamodb", **options: Any) -> DynamoDBClient: ...
+    @overload
+    def client(self, service: Literal["dynamodbstreams"], **options: Any) -> DynamoDBStreamsClient: ...
+    def client(self, service: str = "dynamodb", **options: Any) -> Any:
+        """A client of boto3, for ``dynamodb`` or ``dynamodbstreams``. `options` are those of ``boto3.Session.client``.
+
+        ``region_name`` and ``aws_access_key_id`` decide which tables it sees.
+        """
+        client = make("client", _service(service), options)
+        _binding.bind_client(client, lambda: self)
+        return client
+
+    def resource(self, service: Literal["dynamodb"] = "dynamodb", **options: Any) -> DynamoDBServiceResource:
+        """A resource of boto3. `options` are those of ``boto3.Session.resource``."""
+        resource: DynamoDBServiceResource = make("resource", _service(service), options)
+        _binding.bind_client(resource.meta.client, lambda: self)
+        return resource
+
+    def async_client(self, service: str = "dynamodb", **options: Any) -> Any:
+        """A client of aiobotocore, to be entered by ``async with``. `options` are those of ``AioSession.create_client``."""
+        from aiobotocore.session import AioSession
+
+        session = AioSession()
+        session.register_component("data_loader", _loader())
+        session.set_credentials(_ACCESS_KEY, _binding.SECRET_KEY)
+        session.set_config_variable("region", _REGION)
+        _binding.SessionBinding(session, lambda: self, lambda _: None)
+        return session.create_client(_service(service), **_with_secret(options))
+
+    def attach(self, target: T) -> T:
+        """Lets this twin answer a client, a resource, or every DynamoDB client that a session makes from now on.
+
+        Sessions and clients are those of botocore, boto3, aiobotocore and aioboto3. Credentials and region decide which tables are
+        seen; a session without them gets the default ones. Returns the target.
+        """
+        target_of: Any = target
+        client = getattr(getattr(target_of, "meta", None), "client", target_of)
+        if hasattr(client, "_endpoint"):
+            self._remember(_binding.bind_client(client, lambda: self))
+        else:
+            self._attached.append(_binding.SessionBinding(target_of, lambda: self, self._remember))
+        return target
+
+    def detach(self) -> None:
+        """Detaches what was attached: requests of those clients go to the network again."""
+        for session in self._attached:
+            session.remove()
+        self._attached.clear()
+        for reference in self._bound:
+            if (binding := reference()) is not None:
+                binding.find = lambda: None
+        self._bound.clear()
+
+    def _remember(self, binding: _binding.Binding) -> None:
+        self._bound.append(weakref.ref(binding))
+
+    def __enter__(self) -> Twin:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.detach()
+        if error is not None:
+            announce(self, error)
+
+    # Tables
+
+    def create_table(
+        self,
+        name: str,
+        hash: KeyAttribute,
+        range: KeyAttribute | None = None,
+        *,
+        global_indexes: Mapping[str, KeyAttribute | Sequence[KeyAttribute]] | None = None,
+        local_indexes: Mapping[str, KeyAttribute] | None = None,
+        ttl: str | None = None,
+        stream: Literal["KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"] | None = None,
+        throughput: tuple[int, int] | None = None,
+        region: str = _REGION,
+        access_key: str = _ACCESS_KEY,
+    ) -> dict[str, Any]:
+        """Creates a table, waits until it is ``ACTIVE``, and sets its time-to-live attribute; returns its description.
+
+        A key attribute is a string, or ``("placedAt", "N")``. A global index has a partition key, or a list of a partition key and
+        a sort key, and projects all attributes. The billing mode is on-demand unless `throughput` gives read and write units.
+
+        >>> from dynatwin import Twin
+        >>> table = Twin(seed=7).create_table("Orders", "customer", ("placedAt", "N"), global_indexes={"by-status": "status"})
+        >>> table["TableStatus"]
+        'ACTIVE'
+        """
+        caller = {"region": region, "access_key": access_key}
+        request = _table(name, hash, range, global_indexes or {}, local_indexes or {}, stream, throughput)
+        table: dict[str, Any] = self._call("CreateTable", request, **caller)["TableDescription"]
+        while table["TableStatus"] == "CREATING":
+            table = self._call("DescribeTable", {"TableName": name}, **caller)["Table"]
+            if table["TableStatus"] == "CREATING":
+                self.clock.sleep(_POLL)
+        if ttl is not None:
+            specification = {"Enabled": True, "AttributeName": ttl}
+            request = {"TableName": name, "TimeToLiveSpecification": specification}
+            self._call("UpdateTimeToLive", request, **caller)
+        return table
+
+    def tables(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[str]:
+        """The names of the tables."""
+        return self.engine.tables(access_key, region)
+
+    def items(
+        self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> list[dict[str, AttributeValue]]:
+        """All items of a table as they are now, in the order of a Scan.
+
+        It costs nothing, meets no fault rule, and is never stale. Raises KeyError if there is no such table.
+        """
+        found = self.engine.items(access_key, region, table)
+        if found is None:
+            raise KeyError(f"there is no table {table!r} of access key {access_key!r} in {region}")
+        return [_values.item(each) for each in json.loads(found)]
+
+    def item(
+        self, table: str, key: Key, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> dict[str, AttributeValue] | None:
+        """The item with this key, such as ``{"id": {"S": "a"}}``, as it is now; None if there is none."""
+
+        def matches(item: Mapping[str, AttributeValue]) -> bool:
+            return all(name in item and _values.same(item[name], value) for name, value in key.items())
+
+        items = self.items(table, region=region, access_key=access_key)
+        return next((item for item in items if matches(item)), None)
+
+    def expire_now(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> int:
+        """Deletes every item that has expired, as time to live will, but now; returns how many there were."""
+        deleted: int = self._of_table("POST", table, "/expire-now", None, region, access_key)["deleted"]
+        return deleted
+
+    def split_shards(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> bool:
+        """Splits each open shard of a table's stream in two; returns whether the table has a stream."""
+        split: bool = self._of_table("POST", table, "/split-shards", None, region, access_key)["split"]
+        return split
+
+    # Conditions and indexes
+
+    @property
+    def conditions(self) -> Conditions:
+        """The conditions of all tables without their own. Assign a name, or members to replace."""
+        shown: Conditions = _words.shown(self._control("GET", "/conditions"))
+        return shown
+
+    @conditions.setter
+    def conditions(self, conditions: ConditionsOption) -> None:
+        self.set_conditions(conditions)
+
+    def set_conditions(self, conditions: ConditionsOption) -> None:
+        """Sets the conditions of all tables without their own: a name, or members that replace those of `base`, or the present."""
+        self._control("PUT", "/conditions", _words.told(conditions))
+
+    def set_table_conditions(
+        self,
+        table: str,
+        conditions: ConditionsOption | None,
+        *,
+        region: str = _REGION,
+        access_key: str = _ACCESS_KEY,
+    ) -> None:
+        """Sets the conditions of one table, now or later there; None lets it follow the others again."""
+        method, told = ("DELETE", None) if conditions is None else ("PUT", _words.told(conditions))
+        self._of_table(method, table, "/conditions", told, region, access_key)
+
+    def indexes(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.IndexState]:
+        """The states of a table's global indexes."""
+        return [_log.index_state(each) for each in self._of_table("GET", table, "/indexes", None, region, access_key)]
+
+    def pause_index(self, table: str, index: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> None:
+        """Lets no write reach a global index from now on, until :meth:`resume_index`."""
+        self._of_table("POST", table, f"/indexes/{quote(index)}/pause", None, region, access_key)
+
+    def resume_index(self, table: str, index: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> None:
+        """Lets a paused index catch up."""
+        self._of_table("POST", table, f"/indexes/{quote(index)}/resume", None, region, access_key)
+
+    def set_index_lag(
+        self, table: str, index: str, lag: Lag | None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> None:
+        """Sets how long writes from now on take to reach one global index; None lets it follow the conditions again."""
+        method, told = ("DELETE", None) if lag is None else ("PUT", _words.told(lag))
+        self._of_table(method, table, f"/indexes/{quote(index)}/lag", told, region, access_key)
+
+    # What was requested
+
+    def watch(self, watches: bool = True) -> None:
+        """Begins, or ends, to watch requests: :meth:`requests`, :meth:`scans`, :meth:`metrics` and :meth:`hottest_keys`.
+
+        What was seen stays until :meth:`reset` or :meth:`forget_requests`.
+        """
+        self._control("POST", "/watch" if watches else "/unwatch")
+
+    @property
+    def watched(self) -> bool:
+        """Whether requests are watched."""
+        watched: bool = self._control("GET", "/")["watched"]
+        return watched
+
+    def requests(self) -> list[_log.Request]:
+        """The latest requests of all access keys and regions, oldest first. Each attempt of a client is one."""
+        return [_log.request(each) for each in self._control("GET", "/requests")["requests"]]
+
+    def forget_requests(self) -> None:
+        """Forgets all requests, scans and counters."""
+        self._control("DELETE", "/requests")
+
+    def scans(self) -> list[_log.Scan]:
+        """Which operations read all of a table or an index: each operation, table, index and caller once.
+
+        A SELECT that does not fix the partition key is a scan, too.
+        """
+        return [_log.scan(each) for each in self._control("GET", "/scans")]
+
+    def assert_no_scans(self) -> None:
+        """Checks that nothing scanned a table or an index; the message says what to query instead."""
+        _log.assert_no_scans(self.watched, self.scans())
+
+    def assert_faults_fired(self) -> None:
+        """Checks that every fault rule acted, including those that were removed."""
+        _log.assert_faults_fired(self.faults.never_fired())
+
+    def metrics(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.Metric]:
+        """The counters and gauges of an account in its region, named as in CloudWatch, since the twin is watched."""
+        listed = self._of_account("/metrics", "metrics", region, access_key)
+        return [_log.Metric(each["name"], each["dimensions"], each["value"]) for each in listed]
+
+    def metric(
+        self, name: str, /, *, region: str = _REGION, access_key: str = _ACCESS_KEY, **dimensions: str
+    ) -> float:
+        """The value of the metric with exactly these dimensions, such as ``TableName="Orders"``; 0 if there is none."""
+        metrics = self.metrics(region=region, access_key=access_key)
+        values = (each.value for each in metrics if each.name == name and dict(each.dimensions) == dimensions)
+        return next(values, 0.0)
+
+    def metrics_by_minute(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.Datapoint]:
+        """The counters by the minute of the twin's clock, oldest first: what the condition of an alarm looks at."""
+        listed = self._of_account("/metrics/minutes", "datapoints", region, access_key)
+        return [_log.datapoint(each) for each in listed]
+
+    def hottest_keys(
+        self, table: str, most: int = 10, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> list[_log.HotKey]:
+        """The partition keys of a watched table that cost most, hottest first."""
+        return list(self.heat(table, region=region, access_key=access_key).keys[:most])
+
+    def heat(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> _log.Heat:
+        """What a table's capacity was spent on, while capacity is enforced or the twin is watched."""
+        return _log.heat(self._of_table("GET", table, "/heat", None, region, access_key))
+
+    def watch_heat(
+        self, table: str, watches: bool = True, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> None:
+        """Begins, or ends, to watch what a table's capacity is spent on, keys included."""
+        path = "/heat/watch" if watches else "/heat/unwatch"
+        self._of_table("POST", table, path, None, region, access_key)
+
+    def capacity_spent(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> _log.CapacitySpent:
+        """What the tables spend in a ``with`` block. The twin need not be watched.
+
+        >>> from dynatwin import Twin
+        >>> twin = Twin(seed=7)
+        >>> _ = twin.create_table("Orders", "id")
+        >>> with twin.capacity_spent() as spent:
+        ...     _ = twin.client().put_item(TableName="Orders", Item={"id": {"S": "a"}})
+        >>> spent.write("Orders")
+        1.0
+        """
+        return _log.CapacitySpent.of(self.engine, access_key, region)
+
+    # Everything
+
+    def reset(self, all: bool = False) -> None:
+        """Removes all tables and fault rules, and forgets what was requested.
+
+        With `all`, restores what the twin was made with: its clock and conditions, too. Time goes back then, so no request should
+        run meanwhile.
+        """
+        self._control("POST", "/reset", {"all": True} if all else None)
+
+    def next_due(self) -> datetime | None:
+        """When something is due next."""
+        due = self.engine.next_due()
+        return None if due is None else _words.at(due)
+
+    def run_due(self) -> None:
+        """Does what is due."""
+        self.engine.run_due()
+
+    def handle(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes | str = b""
+    ) -> Answer:
+        """Answers an HTTP request, without delivering the answer."""
+        raw = body.encode() if isinstance(body, str) else body
+        return _answer(self.engine.handle(method, path, list((headers or {}).items()), raw))
+
+    def dispatch(
+        self, target: str, body: bytes | str, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> Answer:
+        """Answers a request below its HTTP envelope: ``dispatch("GetItem", '{"TableName": …}')``."""
+        raw = body.encode() if isinstance(body, str) else body
+        return _answer(self.engine.dispatch(access_key, region, target, raw))
+
+    def _call(self, operation: str, request: object, *, region: str, access_key: str) -> Any:
+        status, _, body, *_ = self.engine.dispatch(access_key, region, operation, json.dumps(request).encode())
+        answer = json.loads(body)
+        if status != 200:
+            kind = answer.get("__type", "").rpartition("#")[2]
+            raise ValueError(f"{operation}: {kind}: {answer.get('message') or answer.get('Message')}")
+        return answer
+
+    def _control(
+        self, method: str, path: str, body: object = None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
+    ) -> Any:
+        credential = f"Credential={access_key}/20260101/{region}/dynamodb/aws4_request"
+        headers = [("authorization", f"AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=0")]
+        sent = b""
+        if body is not None:
+            headers.append(("content-type", "application/json"))
+            sent = json.dumps(body).encode()
+        status, _, answered, *_ = self.engine.handle(method, f"/_dynatwin{path}", headers, sent)
+        answer = json.loads(answered)
+        if status != 200:
+            kind = KeyError if status == 404 else ValueError
+            raise kind(_words.sentence(answer["error"]))
+        return answer
+
+    def _of_table(self, method: str, table: str, path: str, body: object, region: str, access_key: str) -> Any:
+        full = f"/tables/{quote(table, safe='')}{path}"
+        return self._control(method, full, body, region=region, access_key=access_key)
+
+    def _of_account(self, path: str, member: str, region: str, access_key: str) -> list[dict[str, Any]]:
+        # With shared tables there is one account, without a name.
+        for account in self._control("GET", path):
+            if account.get("accessKey", access_key) == access_key and account.get("region", region) == region:
+                listed: list[dict[str, Any]] = account[member]
+                return listed
+        return []
+
+    def __repr__(self) -> str:
+        return f"<dynatwin.Twin seed={self.seed} clock={self.clock.now().isoformat()}>"
+
+
+def announce(twin: Twin, error: BaseException) -> None:
+    """Notes a twin's seed on an exception; before Python 3.11, on standard error."""
+    note = f"dynatwin: this twin's seed was {twin.seed}; DYNATWIN_SEED={twin.seed} makes the same decisions"
+    if sys.version_info >= (3, 11):
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+    else:
+        print(note, file=sys.stderr)
+
+
+def _seed() -> int:
+    told = os.environ.get("DYNATWIN_SEED", "").strip()
+    if not told:
+        return secrets.randbits(32)
+    try:
+        return int(told)
+    except ValueError:
+        raise ValueError(f"DYNATWIN_SEED is {told!r}, and a seed is a whole number.") from None
+
+
+def _clock_of(clock: ClockOption) -> tuple[bool, str | None, float | None]:
+    """Whether the clock is settable, its start, and its speed."""
+    if clock == "settable":
+        return True, None, None
+    if clock == "now":
+        return True, _words.iso(datetime.fromtimestamp(time.time(), timezone.utc)), None
+    if clock == "system":
+        return False, None, None
+    if isinstance(clock, (str, datetime)):
+        return True, _words.iso(clock), None
+    others = set(clock) - {"start", "speed"}
+    if others:
+        raise ValueError(f"A clock has no {others.pop()!r}: there are start and speed.")
+    start, speed = clock.get("start"), clock.get("speed")
+    if speed is not None and not 0.001 <= speed <= 1e9:
+        raise ValueError("A clock's speed is a number from 0.001 to 1000000000.")
+    # Without either it is the machine's time, and with one of them a clock that runs from its start.
+    return False, None if start is None else _words.iso(start), 1.0 if speed is None else speed
+
+
+def _answer(reply: Any) -> Answer:
+    status, headers, body, at, delivery, length = reply
+    return Answer(status, dict(headers), body, _words.at(at), delivery, length)
+
+
+_making = threading.Lock()
+
+
+@functools.cache
+def _loader() -> Any:
+    """A loader of service models that all sessions share, so that they are read once."""
+    import botocore.session
+
+    return botocore.session.Session().get_component("data_loader")
+
+
+def _new_session(region: str, access_key: str) -> Any:
+    """A boto3 session, which no twin answers yet."""
+    import boto3
+    import botocore.session
+
+    below = botocore.session.Session()
+    below.register_component("data_loader", _loader())
+    return boto3.Session(access_key, _binding.SECRET_KEY, region_name=region, botocore_session=below)
+
+
+@functools.cache
+def _clients() -> Any:
+    return _new_session(_REGION, _ACCESS_KEY)
+
+
+def make(kind: str, service: str, options: dict[str, Any]) -> Any:
+    """A client or resource of a session that all twins share, which costs a fifth of one with a session of its own."""
+    # Sessions are not safe to be used by several threads.
+    with _making:
+        return getattr(_clients(), kind)(service, **_with_secret(options))
+
+
+def _service(service: str) -> str:
+    if service not in ("dynamodb", "dynamodbstreams"):
+        raise ValueError(f"There are clients of dynamodb and dynamodbstreams, and not of {service}.")
+    return service
+
+
+def _with_secret(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with a secret key for the access key, if they name one alone."""
+    if "aws_access_key_id" in options:
+        return {"aws_secret_access_key": _binding.SECRET_KEY, **options}
+    return options
+
+
+def _table(
+    name: str,
+    hash: KeyAttribute,
+    range: KeyAttribute | None,
+    global_indexes: Mapping[str, KeyAttribute | Sequence[KeyAttribute]],
+    local_indexes: Mapping[str, KeyAttribute],
+    stream: str | None,
+    throughput: tuple[int, int] | None,
+) -> dict[str, Any]:
+    """The request of CreateTable."""
+    attributes: dict[str, str] = {}
+
+    def schema(keys: Sequence[KeyAttribute]) -> list[dict[str, str]]:
+        elements = []
+        for key, kind in zip(keys, ("HASH", "RANGE")):
+            attribute, of_type = (key, "S") if isinstance(key, str) else key
+            attributes[attribute] = of_type
+            elements.append({"AttributeName": attribute, "KeyType": kind})
+        return elements
+
+    def index(index: str, keys: Sequence[KeyAttribute]) -> dict[str, Any]:
+        return {"IndexName": index, "KeySchema": schema(keys), "Projection": {"ProjectionType": "ALL"}}
+
+    request: dict[str, Any] = {
+        "TableName": name,
+        "KeySchema": schema([hash] if range is None else [hash, range]),
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    if global_indexes:
+        request["GlobalSecondaryIndexes"] = [index(each, _keys(keys)) for each, keys in global_indexes.items()]
+    if local_indexes:
+        request["LocalSecondaryIndexes"] = [index(each, [hash, key]) for each, key in local_indexes.items()]
+    if stream is not None:
+        request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream}
+    if throughput is not None:
+        units = {"ReadCapacityUnits": throughput[0], "WriteCapacityUnits": throughput[1]}
+        for resource in [request, *request.get("GlobalSecondaryIndexes", [])]:
+            resource["ProvisionedThroughput"] = units
+        request["BillingMode"] = "PROVISIONED"
+    request["AttributeDefinitions"] = [
+        {"AttributeName": attribute, "AttributeType": of_type} for attribute, of_type in attributes.items()
+    ]
+    return request
+
+
+def _keys(keys: KeyAttribute | Sequence[KeyAttribute]) -> Sequence[KeyAttribute]:
+    """The keys of a global index: one, or a list of two. A tuple is one, with its type."""
+    return keys if isinstance(keys, list) else [keys]  # type: ignore[list-item]

@@ -1,0 +1,120 @@
+"""The pytest plugin: fixtures with a fresh twin for each test, and its seed and latest requests in the report of a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynatwin import _binding
+from dynatwin._mock import mock
+from dynatwin._twin import Twin, make
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.service_resource import Table
+
+_TWIN: pytest.StashKey[Twin] = pytest.StashKey()
+
+# How many requests the report of a failure shows.
+_SHOWN = 20
+
+_OPTIONS = {
+    "seed": "seed of each test's twin; a random one for each test unless given",
+    "conditions": "conditions of each test's twin: calm, aws or storm",
+    "clock": "clock of each test's twin: now, settable, system, or a moment",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds ``--dynatwin-seed``, ``--dynatwin-conditions`` and ``--dynatwin-clock``, and settings of the same names."""
+    group = parser.getgroup("dynatwin", "DynamoDB emulator")
+    for name, described in _OPTIONS.items():
+        group.addoption(f"--dynatwin-{name}", metavar=name.upper(), help=described)
+        parser.addini(f"dynatwin_{name}", described)
+
+
+def _option(config: pytest.Config, name: str) -> Any:
+    return config.getoption(f"--dynatwin-{name}") or config.getini(f"dynatwin_{name}") or None
+
+
+@pytest.fixture
+def dynatwin(request: pytest.FixtureRequest) -> Generator[Twin, None, None]:
+    """A fresh twin, which is watched, and which answers every DynamoDB client of the process during the test."""
+    config = request.config
+    seed = _option(config, "seed")
+    twin = Twin(
+        None if seed is None else int(seed),
+        conditions=_option(config, "conditions") or "calm",
+        clock=_option(config, "clock") or "now",
+        watch=True,
+    )
+    request.node.stash[_TWIN] = twin
+    with mock(twin=twin):
+        yield twin
+
+
+class _Clients:
+    """The clients and resources of the fixtures. They are made once, which costs more than most tests, and answered by each test's
+    own twin."""
+
+    def __init__(self) -> None:
+        self.twin: Twin | None = None
+        self._made: dict[tuple[str, str, str], Any] = {}
+
+    def get(self, kind: str, region: str = _binding.REGION, access_key: str = _binding.ACCESS_KEY) -> Any:
+        wanted = (kind, region, access_key)
+        if wanted not in self._made:
+            made = make(kind, "dynamodb", {"region_name": region, "aws_access_key_id": access_key})
+            _binding.bind_client(made if kind == "client" else made.meta.client, lambda: self.twin)
+            self._made[wanted] = made
+        return self._made[wanted]
+
+
+@pytest.fixture(scope="session")
+def _dynatwin_clients() -> _Clients:
+    return _Clients()
+
+
+@pytest.fixture
+def dynatwin_client(dynatwin: Twin, _dynatwin_clients: _Clients) -> DynamoDBClient:
+    """A boto3 client of the test's twin."""
+    _dynatwin_clients.twin = dynatwin
+    client: DynamoDBClient = _dynatwin_clients.get("client")
+    return client
+
+
+@pytest.fixture
+def dynatwin_table(dynatwin: Twin, _dynatwin_clients: _Clients) -> Callable[..., Table]:
+    """Creates tables: ``dynatwin_table("Orders", "customer", ("placedAt", "N"))`` returns a boto3 ``Table``.
+
+    The arguments are those of :meth:`dynatwin.Twin.create_table`.
+    """
+    _dynatwin_clients.twin = dynatwin
+
+    def create(name: str, *args: Any, **kwargs: Any) -> Table:
+        dynatwin.create_table(name, *args, **kwargs)
+        caller = {option: kwargs[option] for option in ("region", "access_key") if option in kwargs}
+        table: Table = _dynatwin_clients.get("resource", **caller).Table(name)
+        return table
+
+    return create
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    """Adds the twin's seed and latest requests to the report of a failure."""
+    outcome = yield
+    report = outcome.get_result()
+    twin = item.stash.get(_TWIN, None)
+    if report.failed and twin is not None:
+        report.sections.append(("dynatwin", _summary(twin)))
+
+
+def _summary(twin: Twin) -> str:
+    requests = twin.requests()
+    lines = [f"seed {twin.seed}: run the test again with --dynatwin-seed={twin.seed}", f"clock {twin.clock.now().isoformat()}"]
+    if len(requests) > _SHOWN:
+        lines.append(f"the last {_SHOWN} of {len(requests)} requests:")
+    return "\n".join([*lines, *map(str, requests[-_SHOWN:])])

@@ -1,0 +1,284 @@
+//! The engine as a Python class. Every call that carries out a request lets go of the GIL.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, Headers, HttpRequest, StillDelay};
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use dynatwin_engine::journal::Spent;
+use dynatwin_engine::wire::control::{self, Json, Refusal};
+use dynatwin_engine::wire::encode::Writer;
+use dynatwin_engine::wire::object::{List, Object};
+use dynatwin_files::Buckets;
+use dynatwin_server::system_time;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// Status, headers, body, the moment of delivery in microseconds since 1970, the name of the delivery, and the bytes that are
+/// delivered if it is `truncated`.
+type Reply<'py> = (
+    u16,
+    Vec<(&'static str, String)>,
+    Bound<'py, PyBytes>,
+    i64,
+    &'static str,
+    usize,
+);
+
+const INTERNAL_ERROR: &[u8] =
+    br#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}"#;
+
+/// The engine.
+#[pyclass(frozen, name = "Engine", module = "dynatwin._dynatwin")]
+pub struct PyEngine(Arc<Engine>);
+
+#[pymethods]
+impl PyEngine {
+    /// An engine without tables. `conditions` is JSON. `start` is the clock's first moment: of a settable clock if there is no `speed`, and otherwise
+    /// of one that runs this many times as fast as the system's.
+    #[new]
+    fn new(
+        seed: u64,
+        conditions: &[u8],
+        settable: bool,
+        start: Option<&str>,
+        speed: Option<f64>,
+        shared_tables: bool,
+        buckets: Option<std::path::PathBuf>,
+    ) -> PyResult<PyEngine> {
+        let conditions = Json::read(conditions).and_then(|told| control::read_conditions(&told, &Conditions::CALM));
+        let conditions = conditions.map_err(refused)?;
+        let start = start.map(control::moment).transpose().map_err(refused)?;
+        let clock = match (settable, start, speed) {
+            (true, start, _) => Clock::settable(start.unwrap_or(Moment::START)),
+            (false, None, None) => Clock::system(system_time),
+            (false, start, speed) => {
+                Clock::accelerated(system_time, start.unwrap_or_else(system_time), speed.unwrap_or(1.0))
+            }
+        };
+        let engine = Engine::new(Settings {
+            clock,
+            seed,
+            conditions,
+            shared_db: shared_tables,
+        });
+        Ok(PyEngine(Arc::new(match buckets {
+            Some(folder) => engine.with_object_store(Arc::new(Buckets::at(folder))),
+            None => engine,
+        })))
+    }
+
+    /// Answers an HTTP request.
+    fn handle<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        target: &str,
+        headers: Vec<(String, HeaderValue)>,
+        body: &[u8],
+    ) -> Reply<'py> {
+        let headers = RequestHeaders(headers);
+        let answer = py.detach(|| {
+            let request = HttpRequest {
+                method,
+                target,
+                headers: &headers,
+                body,
+            };
+            sound(&self.0, |engine| engine.handle(&request))
+        });
+        reply(py, answer)
+    }
+
+    /// Answers a request below its HTTP envelope.
+    fn dispatch<'py>(&self, py: Python<'py>, access_key: &str, region: &str, target: &str, body: &[u8]) -> Reply<'py> {
+        let caller = caller(access_key, region);
+        let answer = py.detach(|| sound(&self.0, |engine| engine.dispatch(&caller, target, body)));
+        reply(py, answer)
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed()
+    }
+
+    /// The clock's moment in microseconds since 1970.
+    fn now(&self) -> i64 {
+        self.0.clock().now().micros()
+    }
+
+    /// Moves the clock forward by microseconds, and does what is due by then.
+    fn advance(&self, py: Python<'_>, micros: u64) {
+        py.detach(|| self.0.advance(Duration::from_micros(micros)));
+    }
+
+    /// Moves the clock to a moment in microseconds since 1970, and does what is due by then; whether it was ahead.
+    fn set(&self, py: Python<'_>, micros: i64) -> bool {
+        py.detach(|| {
+            let ahead = self.0.clock().set(Moment::from_micros(micros));
+            self.0.run_due();
+            ahead
+        })
+    }
+
+    fn freeze(&self) {
+        self.0.clock().freeze();
+    }
+
+    fn unfreeze(&self) {
+        self.0.clock().unfreeze();
+    }
+
+    #[getter]
+    fn frozen(&self) -> bool {
+        self.0.clock().is_frozen()
+    }
+
+    #[getter]
+    fn settable(&self) -> bool {
+        self.0.clock().is_settable()
+    }
+
+    /// The clock's seconds in one of the system's; `None` if it stands still.
+    #[getter]
+    fn speed(&self) -> Option<f64> {
+        self.0.clock().speed()
+    }
+
+    /// When something is due next, in microseconds since 1970.
+    fn next_due(&self) -> Option<i64> {
+        let due = self.0.next_due();
+        (due != Moment::NEVER).then(|| due.micros())
+    }
+
+    /// Does what is due.
+    fn run_due(&self, py: Python<'_>) {
+        py.detach(|| self.0.run_due());
+    }
+
+    /// The names of a caller's tables.
+    fn tables(&self, py: Python<'_>, access_key: &str, region: &str) -> Vec<String> {
+        let caller = caller(access_key, region);
+        py.detach(|| self.0.tables(&caller))
+    }
+
+    /// All items of a table as a JSON list; `None` if there is no such table.
+    fn items<'py>(&self, py: Python<'py>, access_key: &str, region: &str, table: &str) -> Option<Bound<'py, PyBytes>> {
+        let caller = caller(access_key, region);
+        let json = py.detach(|| {
+            let items = self.0.items(&caller, table)?;
+            let mut writer = Writer::new();
+            let mut list = List::open(&mut writer);
+            items.iter().for_each(|item| list.item(item));
+            list.close();
+            Some(writer.finish())
+        })?;
+        Some(PyBytes::new(py, &json))
+    }
+
+    /// Begins to watch what a caller's tables spend.
+    fn meter(&self, access_key: &str, region: &str) -> Meter {
+        Meter(dynatwin_engine::engine::Meter::new(
+            Arc::clone(&self.0),
+            caller(access_key, region),
+        ))
+    }
+}
+
+/// What a caller's tables spend since it was made.
+#[pyclass(frozen, module = "dynatwin._dynatwin")]
+pub struct Meter(dynatwin_engine::engine::Meter<Arc<Engine>>);
+
+#[pymethods]
+impl Meter {
+    /// What was spent, as a JSON list with `table`, `index`, `read` and `write`.
+    fn spent<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let mut writer = Writer::new();
+        let mut list = List::open(&mut writer);
+        self.0
+            .spent()
+            .iter()
+            .for_each(|spent| write_spent(spent, list.object()));
+        list.close();
+        PyBytes::new(py, &writer.finish())
+    }
+}
+
+fn write_spent(spent: &Spent, mut object: Object<'_>) {
+    object.string("table", &spent.table);
+    if let Some(index) = &spent.index {
+        object.string("index", index);
+    }
+    object.double("read", spent.read.as_f64());
+    object.double("write", spent.write.as_f64());
+    object.close();
+}
+
+/// A header's value: botocore has bytes, and users write text.
+#[derive(FromPyObject)]
+enum HeaderValue {
+    Bytes(Vec<u8>),
+    Text(String),
+}
+
+struct RequestHeaders(Vec<(String, HeaderValue)>);
+
+impl Headers for RequestHeaders {
+    fn get(&self, name: &str) -> Option<&[u8]> {
+        let found = self.0.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| match value {
+            HeaderValue::Bytes(bytes) => bytes.as_slice(),
+            HeaderValue::Text(text) => text.as_bytes(),
+        })
+    }
+}
+
+/// Carries a request out. A bug in one request is a 500 for that request, as from the server.
+fn sound(engine: &Engine, request: impl FnOnce(&Engine) -> Answer) -> Answer {
+    catch_unwind(AssertUnwindSafe(|| request(engine))).unwrap_or_else(|_| Answer {
+        status: 500,
+        headers: AnswerHeaders::from_iter([("content-type", "application/x-amz-json-1.0".into())]),
+        body: INTERNAL_ERROR.into(),
+        at: engine.clock().now(),
+        still: StillDelay::default(),
+        delivery: Delivery::Whole,
+        note: None,
+    })
+}
+
+fn reply(py: Python<'_>, answer: Answer) -> Reply<'_> {
+    let (delivery, bytes) = match answer.delivery {
+        Delivery::Whole => ("whole", answer.body.len()),
+        Delivery::Truncated(bytes) => ("truncated", bytes),
+        Delivery::Reset => ("reset", 0),
+        Delivery::Lost => ("lost", 0),
+    };
+    let headers = answer
+        .headers
+        .into_iter()
+        .map(|(name, value)| (name, value.into_string()));
+    let body = PyBytes::new(py, &answer.body);
+    (
+        answer.status,
+        headers.collect(),
+        body,
+        answer.at.micros(),
+        delivery,
+        bytes,
+    )
+}
+
+fn refused(refusal: Refusal) -> PyErr {
+    PyValueError::new_err(refusal.to_string())
+}
+
+fn caller(access_key: &str, region: &str) -> Caller {
+    Caller {
+        access_key: access_key.into(),
+        region: region.into(),
+    }
+}

@@ -1,0 +1,35 @@
+//! The engine for Python: a class over [`dynatwin_engine::engine::Engine`], and the server's command line. The package around
+//! it is in `python/dynatwin`.
+//!
+//! Controls go through [`Engine::handle`], in the words of the controls over HTTP, so a control of the engine needs no code here.
+
+mod engine;
+
+use dynatwin_engine::engine::Engine;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// The native module. It holds no Python state outside its objects, and the engine synchronizes itself, so it needs no GIL.
+#[pymodule(gil_used = false)]
+mod _dynatwin {
+    use super::*;
+
+    #[pymodule_export]
+    use super::engine::{Meter, PyEngine};
+
+    /// Runs the `dynatwin` command with these arguments until SIGINT or SIGTERM; returns its exit code.
+    #[pyfunction]
+    fn main(py: Python<'_>, arguments: Vec<String>) -> u8 {
+        py.detach(|| dynatwin_server::run(arguments, no_limit))
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// Python's allocator does not count what the engine allocates.
+fn no_limit(_: Arc<Engine>, _: u64) -> Result<(), String> {
+    Err("--max-memory is not available in the Python package".into())
+}

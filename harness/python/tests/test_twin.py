@@ -1,0 +1,411 @@
+"""A twin and its clients."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import boto3
+import botocore.session
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+import dynatwin
+from dynatwin import Twin
+
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+A = {"id": {"S": "a"}}
+JSON = {"content-type": "application/x-amz-json-1.0"}
+
+
+def test_a_client_has_the_results_and_errors_of_the_api(twin: Twin) -> None:
+    client = twin.client("dynamodb")
+    client.put_item(TableName="Orders", Item={**A, "total": {"N": "12.50"}, "raw": {"B": b"\x00\xff"}})
+    item = client.get_item(TableName="Orders", Key=A)["Item"]
+    assert item == {"id": {"S": "a"}, "total": {"N": "12.5"}, "raw": {"B": b"\x00\xff"}}
+    with pytest.raises(client.exceptions.ConditionalCheckFailedException) as refused:
+        client.put_item(TableName="Orders", Item=A, ConditionExpression="attribute_not_exists(id)")
+    assert refused.value.response["Error"]["Message"] == "The conditional request failed"
+    with pytest.raises(client.exceptions.ResourceNotFoundException):
+        client.describe_table(TableName="Nowhere")
+
+
+def test_a_resource_has_pythons_types(twin: Twin) -> None:
+    table = twin.resource("dynamodb").Table("Orders")
+    with table.batch_writer() as batch:
+        for number in range(30):
+            batch.put_item({"id": str(number), "number": number, "tags": {"x", "y"}})
+    assert table.get_item(Key={"id": "7"})["Item"] == {"id": "7", "number": 7, "tags": {"x", "y"}}
+    assert len(twin.items("Orders")) == 30
+
+
+def test_streams() -> None:
+    twin = Twin(seed=7)
+    description = twin.create_table("Orders", "id", stream="NEW_IMAGE")
+    twin.client("dynamodb").put_item(TableName="Orders", Item=A)
+    streams = twin.client("dynamodbstreams")
+    arn = description["LatestStreamArn"]
+    shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+    iterator = streams.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON")
+    records = streams.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
+    assert [record["dynamodb"]["NewImage"] for record in records] == [A]
+    assert twin.split_shards("Orders")
+    with pytest.raises(KeyError, match="Nowhere"):
+        twin.split_shards("Nowhere")
+
+
+def test_access_keys_and_regions_have_tables_of_their_own(twin: Twin) -> None:
+    twin.create_table("Users", "id", region="eu-central-1", access_key="other")
+    client = twin.client("dynamodb", region_name="eu-central-1", aws_access_key_id="other")
+    assert client.list_tables()["TableNames"] == ["Users"] == twin.tables(region="eu-central-1", access_key="other")
+    assert twin.tables() == ["Orders"]
+    shared = Twin(seed=7, shared_tables=True)
+    shared.create_table("Users", "id")
+    assert shared.client(region_name="eu-central-1", aws_access_key_id="other").list_tables()["TableNames"] == ["Users"]
+
+
+def test_two_twins_share_nothing(twin: Twin) -> None:
+    other = Twin(seed=7)
+    client, others = twin.client(), other.client()
+    assert (client.list_tables()["TableNames"], others.list_tables()["TableNames"]) == (["Orders"], [])
+
+
+def test_equal_seeds_give_equal_answers() -> None:
+    def answers() -> list[Any]:
+        twin = Twin(seed=7, conditions="storm")
+        client = twin.client(config=Config(retries={"total_max_attempts": 1}))
+        twin.create_table("Orders", "id")
+
+        def answer(number: int) -> Any:
+            try:
+                return client.put_item(TableName="Orders", Item={"id": {"S": str(number)}})["ResponseMetadata"]
+            except ClientError as error:
+                return error.response
+
+        return [answer(number) for number in range(50)]
+
+    assert answers() == answers()
+
+
+def test_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    noon = datetime(2030, 6, 1, 12, tzinfo=timezone.utc)
+    for clock, moment in [("settable", START), ("2030-06-01T12:00:00Z", noon), (noon, noon)]:
+        assert Twin(seed=1, clock=clock).clock.now() == moment
+    assert Twin(seed=1).clock.now() == START
+    monkeypatch.setattr("time.time", lambda: noon.timestamp())
+    assert Twin().clock.now() == noon and Twin().clock.settable
+    monkeypatch.undo()
+    system = Twin(clock="system").clock
+    assert not system.settable and system.speed == 1 and abs(system.now() - datetime.now(timezone.utc)) < timedelta(hours=1)
+    fast = Twin(clock={"start": noon, "speed": 1e6}).clock
+    assert fast.speed == 1e6 and fast.now() >= noon
+    fast.sleep(3600)
+    assert fast.now() >= noon + timedelta(hours=1)
+    for wrong in ({"speed": 0}, {"rate": 2}, "noon"):
+        with pytest.raises(ValueError):
+            Twin(clock=wrong)
+
+
+def test_the_clock_moves_only_forward(twin: Twin) -> None:
+    clock = twin.clock
+    clock.advance(timedelta(days=1))
+    clock.set("2026-01-03T00:00:00Z")
+    clock.sleep(60)
+    assert clock.now() == START + timedelta(days=2, minutes=1)
+    with pytest.raises(ValueError, match="Time never goes back: it is 2026-01-03T00:01:00"):
+        clock.set(START)
+    with pytest.raises(ValueError, match="A length of time"):
+        clock.advance(-1)
+    clock.freeze()
+    assert clock.frozen
+    clock.advance(1)
+    clock.unfreeze()
+    assert not clock.frozen and clock.now() == START + timedelta(days=2, seconds=61)
+
+
+def test_time_to_live_deletes_by_the_clock() -> None:
+    twin = Twin(seed=7)
+    twin.create_table("Sessions", "id", ttl="expiresAt")
+    client = twin.client()
+
+    def put(key: str, lifetime: int) -> None:
+        expires_at = int(twin.clock.now().timestamp()) + lifetime
+        client.put_item(TableName="Sessions", Item={"id": {"S": key}, "expiresAt": {"N": str(expires_at)}})
+
+    put("a", 3600)
+    assert twin.next_due() == START + timedelta(hours=1)
+    twin.clock.advance(3600)
+    assert twin.items("Sessions") == []
+    twin.conditions = {"time_to_live": timedelta(hours=48)}
+    put("b", 60)
+    twin.clock.advance(61)
+    twin.run_due()
+    assert len(twin.items("Sessions")) == 1
+    assert (twin.expire_now("Sessions"), twin.items("Sessions")) == (1, [])
+
+
+def test_items_are_those_of_the_client(twin: Twin) -> None:
+    item = {
+        "id": {"S": "a"},
+        "b": {"B": b"\x00"},
+        "bs": {"BS": [b"1", b"2"]},
+        "l": {"L": [{"NULL": True}, {"BOOL": False}]},
+        "m": {"M": {"n": {"N": "1"}}},
+        "ns": {"NS": ["1"]},
+        "ss": {"SS": ["x"]},
+    }
+    twin.client().put_item(TableName="Orders", Item=item)
+    assert twin.items("Orders") == [item]
+    assert twin.item("Orders", A) == item and twin.item("Orders", {"id": {"S": "b"}}) is None
+    with pytest.raises(KeyError, match="there is no table 'Nowhere'"):
+        twin.items("Nowhere")
+    twin.create_table("Numbers", ("n", "N"))
+    twin.client().put_item(TableName="Numbers", Item={"n": {"N": "1"}})
+    assert twin.item("Numbers", {"n": {"N": "1.0"}}) == {"n": {"N": "1"}}
+
+
+def test_tables_of_every_shape() -> None:
+    twin = Twin(seed=7, conditions="aws")
+    table = twin.create_table(
+        "Orders",
+        "customer",
+        ("placedAt", "N"),
+        global_indexes={"by-status": ["status", "customer"], "by-total": ("total", "N")},
+        local_indexes={"by-name": "name"},
+        ttl="expiresAt",
+        stream="NEW_AND_OLD_IMAGES",
+        throughput=(5, 6),
+    )
+    assert table["TableStatus"] == "ACTIVE" and twin.clock.now() > START
+    keys = {index["IndexName"]: [key["AttributeName"] for key in index["KeySchema"]] for index in table["GlobalSecondaryIndexes"]}
+    assert keys == {"by-status": ["status", "customer"], "by-total": ["total"]}
+    assert table["LocalSecondaryIndexes"][0]["KeySchema"][1]["AttributeName"] == "name"
+    assert table["ProvisionedThroughput"]["WriteCapacityUnits"] == 6
+    with pytest.raises(ValueError, match="CreateTable: ResourceInUseException: Table already exists: Orders"):
+        twin.create_table("Orders", "id")
+
+
+def test_conditions(twin: Twin) -> None:
+    twin.conditions = "aws"
+    assert twin.conditions["stale_reads"] == 0.004
+    twin.conditions = {"base": "calm", "capacity": {"partition_write": 10, "heat_split": "never"}, "latency": {"per_kilobyte": 1}}
+    capacity = twin.conditions["capacity"]
+    assert isinstance(capacity, dict) and (capacity["partition_write"], capacity["heat_split"]) == (10, "never")
+    twin.set_table_conditions("Orders", {"base": "calm", "throttles": 1.0})
+    client = twin.client(config=Config(retries={"total_max_attempts": 1}))
+    with pytest.raises(ClientError, match="Throughput exceeds"):
+        client.put_item(TableName="Orders", Item=A)
+    twin.set_table_conditions("Orders", None)
+    client.put_item(TableName="Orders", Item=A)
+    wrong: Any = {"index_lag": 1}
+    with pytest.raises(ValueError, match='has no member "index_lag": there are base, time_to_live, index_propagation'):
+        twin.conditions = wrong
+    with pytest.raises(ValueError):
+        Twin(conditions=wrong)
+    restored = Twin(seed=7, conditions="storm")
+    storm = restored.conditions
+    restored.conditions = "calm"
+    restored.reset(all=True)
+    assert restored.conditions == storm
+
+
+def test_indexes() -> None:
+    twin = Twin(seed=7)
+    twin.create_table("Orders", "id", global_indexes={"by-date": "date"})
+    client = twin.client()
+
+    def indexed() -> int:
+        return client.scan(TableName="Orders", IndexName="by-date")["Count"]
+
+    twin.pause_index("Orders", "by-date")
+    client.put_item(TableName="Orders", Item={**A, "date": {"S": "1"}})
+    (state,) = twin.indexes("Orders")
+    assert (state.paused, state.waiting, indexed()) == (True, 1, 0)
+    twin.resume_index("Orders", "by-date")
+    assert indexed() == 1
+    twin.set_index_lag("Orders", "by-date", 5)
+    client.put_item(TableName="Orders", Item={"id": {"S": "b"}, "date": {"S": "1"}})
+    assert (indexed(), twin.indexes("Orders")[0].lag) == (1, 5)
+    twin.clock.advance(5)
+    assert indexed() == 2
+    twin.set_index_lag("Orders", "by-date", None)
+    with pytest.raises(KeyError, match="by-name"):
+        twin.pause_index("Orders", "by-name")
+
+
+def test_faults(twin: Twin) -> None:
+    client = twin.client(config=Config(retries={"total_max_attempts": 1}))
+    with twin.faults.add({"exception": "TransactionConflictException"}, operation="PutItem", every_nth=2) as conflict:
+        client.put_item(TableName="Orders", Item=A)
+        with pytest.raises(client.exceptions.ClientError, match="TransactionConflictException"):
+            client.put_item(TableName="Orders", Item=A)
+        conflict.assert_fired(1)
+        with pytest.raises(AssertionError, match="fired 1 times of 2 that matched, not 3"):
+            conflict.assert_fired(3)
+        assert (conflict.matched, conflict.fired) == (2, 1)
+    assert twin.faults.report() == [] and conflict.fired == 0
+    later = twin.faults.add("service_unavailable", table="Orders", after=timedelta(minutes=1), lasting=60)
+    client.put_item(TableName="Orders", Item=A)
+    with pytest.raises(AssertionError, match="never acted"):
+        twin.assert_faults_fired()
+    twin.clock.advance(60)
+    with pytest.raises(ClientError, match="ServiceUnavailable"):
+        client.put_item(TableName="Orders", Item=A)
+    twin.assert_faults_fired()
+    later.remove()
+    later.remove()
+    outage = twin.faults.start_outage("throttle-storm", table="Orders", lasting=300)
+    assert len(twin.faults.report()) == len(outage) > 0
+    twin.faults.clear()
+    assert [fault.report() for fault in outage] == [None] * len(outage)
+    with pytest.raises(ValueError, match="GetItem"):
+        twin.faults.add({"exception": "TransactionConflictException"}, operation="GetItem")
+
+
+def test_the_request_log(twin: Twin) -> None:
+    client = twin.client()
+    client.scan(TableName="Orders")
+    with pytest.raises(AssertionError, match="scans were not watched"):
+        twin.assert_no_scans()
+    twin.watch()
+    client.put_item(TableName="Orders", Item=A)
+    with pytest.raises(ClientError):
+        client.update_item(TableName="Orders", Key={"id": {"S": "b"}}, ConditionExpression="attribute_exists(id)")
+    put, update = twin.requests()
+    assert (put.operation, put.table, put.key, put.status, put.write_units) == ("PutItem", "Orders", A, 200, 1)
+    assert (put.at, put.access_key, put.region, put.delivery) == (START, "dynatwin", "us-east-1", "whole")
+    assert (put.touches[0].act, update.error) == ("Put", "ConditionalCheckFailedException")
+    assert str(update).endswith('UpdateItem Orders {"id": {"S": "b"}} -> 400 ConditionalCheckFailedException')
+    twin.assert_no_scans()
+    client.scan(TableName="Orders")
+    (scan,) = twin.scans()
+    assert (scan.operation, scan.scanned, scan.partition_keys) == ("Scan", 1, ((None, "id"),))
+    with pytest.raises(AssertionError, match='A Query reads only the items of one partition key: KeyConditionExpression "id = '):
+        twin.assert_no_scans()
+    twin.forget_requests()
+    assert twin.requests() == [] and twin.watched
+    twin.watch(False)
+    assert not twin.watched
+
+
+def test_metrics_and_heat(twin: Twin) -> None:
+    twin.watch()
+    client = twin.client()
+    for _ in range(3):
+        client.put_item(TableName="Orders", Item=A)
+    assert twin.metric("ConsumedWriteCapacityUnits", TableName="Orders") == 3
+    assert twin.metric("ConsumedWriteCapacityUnits", TableName="Nowhere") == 0
+    assert twin.metrics(region="eu-west-1") == []
+    points = {point.name: point for point in twin.metrics_by_minute()}
+    assert points["ConsumedWriteCapacityUnits"].sum == 3 and points["ConsumedWriteCapacityUnits"].start == START
+    (hot,) = twin.hottest_keys("Orders")
+    assert (hot.key, hot.units) == ({"S": "a"}, 3)
+    heat = twin.heat("Orders").resources[0]
+    assert heat.write_units == 3 and sum(partition.write_units for partition in heat.partitions) == 3
+    twin.watch_heat("Orders", False)
+    twin.watch_heat("Orders")
+
+
+def test_capacity_spent(twin: Twin) -> None:
+    twin.create_table("Indexed", "id", global_indexes={"by-date": "date"})
+    client = twin.client()
+    with twin.capacity_spent() as spent:
+        client.put_item(TableName="Indexed", Item={**A, "date": {"S": "1"}})
+        client.get_item(TableName="Orders", Key=A)
+    client.put_item(TableName="Orders", Item=A)
+    assert (spent.write("Indexed"), spent.index_write("Indexed", "by-date"), spent.read("Orders")) == (1, 1, 0.5)
+    assert (spent.total_write, spent.total_read, spent.write("Orders"), spent.index_read("Indexed", "by-date")) == (2, 0.5, 0, 0)
+    assert "index by-date of Indexed: 0 read, 1 write" in repr(spent)
+
+
+def test_reset(twin: Twin) -> None:
+    twin.faults.add("reset")
+    twin.clock.advance(60)
+    twin.reset()
+    assert (twin.tables(), twin.faults.report(), twin.clock.now()) == ([], [], START + timedelta(minutes=1))
+    twin.reset(all=True)
+    assert twin.clock.now() == START
+
+
+def test_exports_go_to_folders(tmp_path: Any) -> None:
+    (tmp_path / "shelf").mkdir()
+    twin = Twin(seed=7, buckets=tmp_path)
+    arn = twin.create_table("Orders", "id")["TableArn"]
+    client = twin.client()
+    recovery = {"PointInTimeRecoveryEnabled": True}
+    client.update_continuous_backups(TableName="Orders", PointInTimeRecoverySpecification=recovery)
+    client.put_item(TableName="Orders", Item=A)
+    twin.clock.advance(3600)
+    client.export_table_to_point_in_time(TableArn=arn, S3Bucket="shelf")
+    twin.clock.advance(24 * 3600)
+    assert client.list_exports()["ExportSummaries"][0]["ExportStatus"] == "COMPLETED"
+    assert list((tmp_path / "shelf").rglob("*.gz"))
+
+
+def test_attached_sessions_and_clients_are_answered_until_detached(twin: Twin) -> None:
+    for session in (boto3.Session(), botocore.session.Session()):
+        with Twin(seed=7) as other:
+            other.create_table("Orders", "id")
+            attached: Any = other.attach(session)
+            make = attached.client if hasattr(attached, "client") else attached.create_client
+            client = make("dynamodb")
+            assert client.list_tables()["TableNames"] == ["Orders"]
+            assert make("dynamodbstreams").list_streams()["Streams"] == []
+    offline: Any = Config(retries={"total_max_attempts": 1}, connect_timeout=1)
+    keys = {"region_name": "us-east-1", "aws_access_key_id": "dynatwin", "aws_secret_access_key": "x", "config": offline}
+    endpoint = "http://127.0.0.1:9"
+    client = boto3.client("dynamodb", endpoint_url=endpoint, **keys)
+    table = boto3.resource("dynamodb", endpoint_url=endpoint, **keys).Table("Orders")
+    twin.attach(client)
+    twin.attach(table)
+    assert client.list_tables()["TableNames"] == ["Orders"] and table.item_count == 0
+    twin.detach()
+    for request in (client.list_tables, table.load):
+        with pytest.raises(botocore.exceptions.EndpointConnectionError):
+            request()
+    twin.attach(client)
+    assert client.list_tables()["TableNames"] == ["Orders"]
+    for wrong in (boto3.client("s3", **keys), object()):
+        with pytest.raises(TypeError):
+            twin.attach(wrong)
+
+
+def test_an_application_session(twin: Twin) -> None:
+    session = twin.session(region="us-east-1")
+    assert session.client("dynamodb").list_tables()["TableNames"] == ["Orders"]
+    assert [table.name for table in session.resource("dynamodb").tables.all()] == ["Orders"]
+
+
+def test_raw_requests(twin: Twin) -> None:
+    answer = twin.dispatch("ListTables", "{}")
+    assert (answer.status, answer.body, answer.delivery, answer.at) == (200, b'{"TableNames":["Orders"]}', "whole", START)
+    assert twin.handle("GET", "/").status == 200
+    refused = twin.handle("POST", "/", {**JSON, "x-amz-target": "DynamoDB_20120810.ListTables"}, "{}")
+    assert refused.status == 400 and b"MissingAuthenticationToken" in refused.body
+
+
+def test_an_exception_notes_the_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ZeroDivisionError) as failed, Twin(seed=12):
+        raise ZeroDivisionError
+    notes = getattr(failed.value, "__notes__", []) + [capsys.readouterr().err]
+    assert any("seed was 12" in note for note in notes)
+
+
+def test_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNATWIN_SEED", " 9\n")
+    assert Twin().seed == 9 and Twin(seed=2**64 - 1).seed == 2**64 - 1
+    monkeypatch.setenv("DYNATWIN_SEED", "0x7")
+    with pytest.raises(ValueError, match="'0x7'"):
+        Twin()
+    with pytest.raises(ValueError):
+        Twin(seed=-1)
+    with pytest.raises(ValueError, match="s3"):
+        wrong: Any = "s3"
+        Twin(seed=1).client(wrong)
+
+
+def test_what_is_exported() -> None:
+    assert all(hasattr(dynatwin, name) for name in dynatwin.__all__)
+    assert dynatwin.__version__
+    assert repr(Twin(seed=7)) == "<dynatwin.Twin seed=7 clock=2026-01-01T00:00:00+00:00>"
