@@ -40,6 +40,11 @@ impl Entry {
         Entry { item, vector, size }
     }
 
+    /// The entry of an item, with a vector, that counts so many bytes.
+    pub fn of_size(item: Item, vector: Arc<[f32]>, size: usize) -> Entry {
+        Entry { item, vector, size }
+    }
+
     /// The item as it is kept. With or without the vector's attribute, which is not to be read here.
     pub fn item(&self) -> &Item {
         &self.item

@@ -17,11 +17,6 @@ use crate::wire::object::Object;
 /// Measured: 1 to 16 s until they are on, 2 s until they are off.
 const ENABLING: f64 = 1.2;
 const DISABLING: f64 = 0.33;
-/// What too many rules fail with (API Reference, `FailureException`).
-const TOO_MANY_RULES: (&str, &str) = (
-    "LimitExceededException",
-    "Per-account Amazon CloudWatch Contributor Insights rule limit reached. Please disable Contributor Insights for other tables/indexes OR disable Contributor Insights rules before retrying.",
-);
 
 pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let request = ContributorInsights::decode(body)?;
@@ -55,7 +50,7 @@ pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Resul
         Arc::make_mut(&mut shape.attached).set_insights(Insights {
             index: index.map(Into::into),
             on,
-            failure: limited.then_some(TOO_MANY_RULES),
+            failure: limited.then_some(Insights::TOO_MANY_RULES),
             mode,
             asked: context.now,
             until,

@@ -156,6 +156,12 @@ pub struct Insights {
 }
 
 impl Insights {
+    /// What too many rules fail with (API Reference, `FailureException`).
+    pub const TOO_MANY_RULES: (&'static str, &'static str) = (
+        "LimitExceededException",
+        "Per-account Amazon CloudWatch Contributor Insights rule limit reached. Please disable Contributor Insights for other tables/indexes OR disable Contributor Insights rules before retrying.",
+    );
+
     /// Their `ContributorInsightsStatus`.
     pub fn status(&self, now: Moment) -> &'static str {
         match (self.on, now < self.until) {

@@ -14,7 +14,7 @@ impl CommitSink for Recorder {
     fn append(&self, commit: &Commit) -> Result<(), AppendError> {
         let mut commits = self.0.lock().unwrap();
         assert_eq!(commit.sequence, commits.len() as u64 + 1, "commits are numbered");
-        commits.push(commit.clone());
+        commits.push(recoded(commit));
         Ok(())
     }
 }
@@ -31,6 +31,15 @@ impl Recorder {
     pub fn commits(&self) -> Vec<Commit> {
         self.0.lock().unwrap().clone()
     }
+}
+
+/// A commit from its encoding.
+fn recoded(commit: &Commit) -> Commit {
+    let mut bytes = Vec::new();
+    commit.encode(&mut bytes);
+    let decoded = Commit::decode(&bytes).unwrap();
+    assert_eq!(*commit, decoded, "a commit is decoded as it was");
+    decoded
 }
 
 /// The engine that commits make, with its clock at the moment of another.
@@ -67,7 +76,7 @@ pub fn check(engine: &Engine, recorder: &Recorder, settings: impl Fn() -> Settin
     let state = dump(engine);
     let folded = replayed(settings(), &recorder.commits(), engine);
     same("the fold of the commits", &state, &dump(&folded))?;
-    let checkpoint: Vec<Commit> = engine.checkpoint().collect();
+    let checkpoint: Vec<Commit> = engine.checkpoint().map(|commit| recoded(&commit)).collect();
     let restored = replayed(settings(), &checkpoint, engine);
     same("the fold of a checkpoint", &state, &dump(&restored))
 }

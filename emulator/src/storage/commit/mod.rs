@@ -8,6 +8,7 @@
 //! Without a sink nothing is built and nothing is locked: a change costs one relaxed load.
 
 mod checkpoint;
+mod codec;
 mod mutation;
 mod replay;
 
@@ -15,6 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use checkpoint::Checkpoint;
+pub use codec::DecodeError;
 pub use mutation::{Mutation, TableId};
 pub use replay::{Replay, ReplayError};
 
