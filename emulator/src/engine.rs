@@ -1,5 +1,6 @@
 //! The engine: the operation table and the one dispatch.
 
+mod access;
 mod watch;
 
 use std::sync::Arc;
@@ -9,7 +10,10 @@ use compact_str::CompactString;
 
 pub use crate::caller::Caller;
 pub use crate::execute::NotFound;
+pub use access::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
 pub use watch::Meter;
+
+use access::Authenticated;
 
 use crate::answer::{Answer, AnswerHeaders, HttpRequest};
 use crate::capacity::Heat;
@@ -256,8 +260,12 @@ impl Engine {
             Envelope::HealthCheck(form) => envelope::close_health_check(&form, self.health_check, &self.ids, now),
             Envelope::Control(call) => self.control(&call, now),
             Envelope::Call(call) => {
+                let authenticated = match self.authenticate(request, &call, now) {
+                    Ok(authenticated) => authenticated,
+                    Err(error) => return envelope::close_error(&call.form, &error, &self.ids, now),
+                };
                 let found = operation::find(call.service, call.operation);
-                let outcome = self.carry_out(&call.caller, found, call.operation, &call.body, now);
+                let outcome = self.carry_out(authenticated, found, call.operation, &call.body, now);
                 let mut answer = envelope::close(&call.form, outcome.status, outcome.body, &self.ids, now);
                 answer.at = outcome.effects.at(now);
                 answer.still = outcome.effects.still;
@@ -298,7 +306,8 @@ impl Engine {
     }
 
     fn control_answer(&self, call: &ControlCall<'_>, now: Moment) -> Answer {
-        match operation::control_answer(call, self.controls(), self.allowed) {
+        let named = call.named.as_ref().map(|caller| self.owner(caller));
+        match operation::control_answer(call, named.as_ref(), self.controls(), self.allowed) {
             Ok((body, None)) => envelope::close(&call.form, 200, body, &self.ids, now),
             Ok((body, Some(media))) => envelope::close(&call.form.uncompressed(media), 200, body, &self.ids, now),
             Err(refusal) => {
@@ -318,7 +327,10 @@ impl Engine {
             Some((service, name)) => (operation::find(service, name), name),
             None => (operation::of_name(target), target),
         };
-        let outcome = self.carry_out(caller, found, name, body, now);
+        let outcome = match self.authenticate_key(caller, now) {
+            Ok(authenticated) => self.carry_out(authenticated, found, name, body, now),
+            Err(error) => refused(&error),
+        };
         let mut headers = AnswerHeaders::new();
         headers.push(("content-type", CompactString::const_new("application/x-amz-json-1.0")));
         Answer {
@@ -334,12 +346,13 @@ impl Engine {
 
     fn carry_out(
         &self,
-        caller: &Caller,
+        authenticated: Authenticated<'_>,
         found: Option<&'static Operation>,
         name: &str,
         sent: &[u8],
         now: Moment,
     ) -> Outcome {
+        let caller = &*authenticated.caller;
         let Some(operation) = found else {
             // A body that is no JSON is found before an operation that is not known.
             let error = wire::reader::check_syntax(sent)
@@ -350,6 +363,7 @@ impl Engine {
             return refused(&error);
         };
         let mut context = Context::new(&self.state, self.scope(caller), caller, operation.name, now);
+        context.set_identity(authenticated.identity);
         if context.is_told() {
             self.settle_events();
         }

@@ -3,6 +3,7 @@
 //! The text is the contract: SDKs and applications match on it. An error knows no HTTP; its status and `__type` belong to
 //! [`crate::wire`]. Of texts that exist in two generations, each operation has the one that us-east-1 answers (see `ARCHITECTURE.md`, "Words").
 
+mod access;
 mod backup;
 mod replica;
 mod shown;
@@ -31,6 +32,7 @@ pub enum ErrorKind {
     IncompleteSignature,
     InvalidSignature,
     UnrecognizedClient,
+    ExpiredToken,
     Throttling,
     ProvisionedThroughputExceeded,
     RequestLimitExceeded,
@@ -72,7 +74,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All of them.
-    pub const ALL: [ErrorKind; 45] = [
+    pub const ALL: [ErrorKind; 46] = [
         ErrorKind::Validation,
         ErrorKind::Serialization,
         ErrorKind::UnknownOperation,
@@ -81,6 +83,7 @@ impl ErrorKind {
         ErrorKind::IncompleteSignature,
         ErrorKind::InvalidSignature,
         ErrorKind::UnrecognizedClient,
+        ErrorKind::ExpiredToken,
         ErrorKind::Throttling,
         ErrorKind::ProvisionedThroughputExceeded,
         ErrorKind::RequestLimitExceeded,

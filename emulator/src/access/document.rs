@@ -210,6 +210,27 @@ impl Policy {
         })
     }
 
+    /// A managed policy where it is attached: as a permissions boundary or a session policy it has the same language.
+    pub(super) fn standing_as(self, kind: PolicyKind) -> Result<Policy, String> {
+        if kind.names_principals() {
+            return Err(format!("a managed policy cannot stand as {}.", kind.with_article()));
+        }
+        Ok(Policy { kind, ..self })
+    }
+
+    /// The policy as a gateway endpoint applies it: of its principals, only everybody and root users count
+    /// (docs/behavior: 07 7.1).
+    pub(super) fn of_gateway(mut self) -> Policy {
+        for list in self
+            .statements
+            .iter_mut()
+            .filter_map(|statement| statement.principals.as_mut())
+        {
+            list.root_only = true;
+        }
+        self
+    }
+
     /// Where it stands.
     pub fn kind(&self) -> PolicyKind {
         self.kind
@@ -305,6 +326,13 @@ impl Statement {
     /// The resources, and whether all others are meant.
     pub(super) fn resources(&self) -> (&[Template], bool) {
         (&self.resources, self.excludes_resources)
+    }
+
+    /// Whether its principal is everybody.
+    pub(super) fn is_for_everybody(&self) -> bool {
+        self.principals
+            .as_ref()
+            .is_none_or(|list| list.everybody && !list.excludes)
     }
 
     /// Whether an action is among those of the statement.

@@ -5,20 +5,29 @@
 
 mod actions;
 mod condition;
+mod control;
+mod directory;
 mod document;
 mod evaluate;
+mod identity;
 mod keys;
 mod lint;
 mod pattern;
 mod principal;
+mod read;
 mod request;
+mod secret;
 mod template;
 mod value;
 
 pub use actions::actions;
+pub use control::{AccessControl, SessionRequest, TemporaryCredentials};
+pub use directory::{Account, Credential, Directory, Endpoint, PolicyWarning, Principal, Session};
 pub use document::{Policy, PolicyKind, Question, Statement, StatementMatch};
 pub use evaluate::{Attached, DecidingStatement, Decision, Denial, PolicySet};
+pub use identity::{Evaluation, Explanation, Identity, Origin, ResourceFacts, StatementReport};
 pub use keys::{KeyValue, Keys, is_multivalued};
 pub use lint::Warning;
 pub use principal::{Grant, Subject, SubjectKind};
 pub use request::{AccessRequest, PartitionKeyValues};
+pub use secret::Secret;

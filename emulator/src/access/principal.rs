@@ -95,6 +95,8 @@ pub(super) struct PrincipalList {
     pub arns: Vec<String>,
     /// Whether services, federated identities or canonical users are among them, which sign no request here.
     pub others: bool,
+    /// Whether only everybody and the root users of accounts are meant, as gateway endpoints do.
+    pub root_only: bool,
 }
 
 impl PrincipalList {
@@ -104,6 +106,7 @@ impl PrincipalList {
             everybody: false,
             arns: Vec::new(),
             others: false,
+            root_only: false,
         };
         let kinds = match node {
             Node::Text(text) if text == "*" => {
@@ -145,6 +148,10 @@ impl PrincipalList {
     /// How the list names a caller; `None` if it does not.
     pub fn grant(&self, subject: &Subject) -> Option<Grant> {
         let root = root_arn(&subject.account);
+        if self.root_only && !self.everybody {
+            let is_root = subject.kind == SubjectKind::Root && self.names(&root);
+            return (is_root != self.excludes).then_some(Grant::Direct);
+        }
         if self.excludes {
             // Who is not meant has to be named with all its names: the account, the role, and the session.
             let spared =

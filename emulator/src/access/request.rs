@@ -73,4 +73,37 @@ impl<'a> AccessRequest<'a> {
             ..self
         }
     }
+
+    /// The same without borrowing; the table is left out.
+    pub fn into_owned(self) -> AccessRequest<'static> {
+        AccessRequest {
+            resource: Cow::Owned(self.resource.into_owned()),
+            table: None,
+            action: self.action,
+            partition_keys: self.partition_keys,
+            attributes: self.attributes,
+            select: self.select,
+            return_values: self.return_values,
+            return_consumed_capacity: self.return_consumed_capacity,
+            enclosing_operation: self.enclosing_operation,
+            full_table_scan: self.full_table_scan,
+            tags: self.tags,
+        }
+    }
+
+    /// Adds the keys and attributes of another entry of the same action.
+    pub fn merge(&mut self, other: AccessRequest<'_>) {
+        if let (Some(values), Some(others)) = (&mut self.partition_keys, other.partition_keys) {
+            for (values, others) in values.iter_mut().zip(others) {
+                values.extend(others);
+                values.sort_unstable();
+                values.dedup();
+            }
+        }
+        if let (Some(names), Some(others)) = (&mut self.attributes, other.attributes) {
+            names.extend(others);
+            names.sort_unstable();
+            names.dedup();
+        }
+    }
 }

@@ -8,9 +8,11 @@ pub use rates::Kind as RateKind;
 pub use readers::Readers;
 pub use state::State;
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+use crate::access::{Explanation, Identity};
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::chance::{self, StableHash};
@@ -45,6 +47,11 @@ pub struct Context<'e> {
     token: Cell<Option<Token>>,
     /// What the journal will hear of it; nothing while nobody watches.
     draft: Option<Box<RefCell<Draft>>>,
+    identity: Option<Box<Identity>>,
+    /// The table that was not found, if access policies are evaluated.
+    missing: RefCell<Option<String>>,
+    /// The decisions of a request that is only explained.
+    explanations: Option<Box<RefCell<Vec<Explanation>>>>,
 }
 
 impl<'e> Context<'e> {
@@ -75,6 +82,9 @@ impl<'e> Context<'e> {
             done_at: Cell::new(now),
             latency: Cell::new(None),
             token: Cell::new(None),
+            identity: None,
+            missing: RefCell::default(),
+            explanations: None,
         }
     }
 
@@ -185,6 +195,94 @@ impl<'e> Context<'e> {
     /// The ARN of a table of the caller's.
     pub fn table_arn(&self, table: &str) -> String {
         format!("arn:aws:dynamodb:{}:{}:table/{table}", self.region, self.account)
+    }
+}
+
+/// The operations that take the ARN of another account's table (docs/behavior: 07 7).
+const CROSS_ACCOUNT: &[&str] = &[
+    "BatchGetItem",
+    "BatchWriteItem",
+    "DeleteItem",
+    "DeleteTable",
+    "DescribeTable",
+    "GetItem",
+    "PutItem",
+    "Query",
+    "Scan",
+    "TransactGetItems",
+    "TransactWriteItems",
+    "UpdateItem",
+    "UpdateTable",
+];
+
+/// Access control of the request.
+impl Context<'_> {
+    /// Sets the caller that access policies are evaluated for. Without one everything is allowed.
+    pub fn set_identity(&mut self, identity: Option<Box<Identity>>) {
+        self.identity = identity;
+    }
+
+    /// The caller that access policies are evaluated for.
+    #[inline]
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.as_deref()
+    }
+
+    /// The tables among which a name or ARN is looked up: those of the ARN's account where the operation takes one of another
+    /// account, and access policies decide (docs/behavior: 07 7).
+    #[inline]
+    pub fn scope_of(&self, name_or_arn: &str) -> Cow<'_, Scope> {
+        match self.identity() {
+            Some(_) if name_or_arn.starts_with("arn:") => self.scope_of_arn(name_or_arn),
+            _ => Cow::Borrowed(&self.scope),
+        }
+    }
+
+    #[cold]
+    fn scope_of_arn(&self, arn: &str) -> Cow<'_, Scope> {
+        let account = arn.split(':').nth(4).unwrap_or_default();
+        if self.scope.account.is_empty() || account == self.account || !CROSS_ACCOUNT.contains(&self.operation) {
+            return Cow::Borrowed(&self.scope);
+        }
+        Cow::Owned(Scope {
+            account: account.into(),
+            region: self.scope.region.clone(),
+        })
+    }
+
+    /// Notes the table that is not there.
+    pub fn note_missing(&self, name_or_arn: &str) {
+        if self.identity.is_some() {
+            *self.missing.borrow_mut() = Some(name_or_arn.to_owned());
+        }
+    }
+
+    /// The table that is not there.
+    pub fn take_missing(&self) -> Option<String> {
+        self.missing.borrow_mut().take()
+    }
+
+    /// Makes the request stop where it is authorized, with an explanation of each decision.
+    pub fn explain_only(&mut self) {
+        self.explanations = Some(Box::default());
+    }
+
+    /// Whether the request stops where it is authorized.
+    pub fn is_explained(&self) -> bool {
+        self.explanations.is_some()
+    }
+
+    /// Notes a decision, if the request is explained.
+    pub fn explain(&self, explain: impl FnOnce() -> Explanation) {
+        if let Some(explanations) = &self.explanations {
+            explanations.borrow_mut().push(explain());
+        }
+    }
+
+    /// The decisions that were noted.
+    pub fn take_explanations(&mut self) -> Vec<Explanation> {
+        let noted = self.explanations.take();
+        noted.map(|noted| noted.into_inner()).unwrap_or_default()
     }
 }
 

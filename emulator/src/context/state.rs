@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Readers;
 use super::rates::Rates;
+use crate::access::AccessControl;
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::conditions::Conditions;
@@ -37,6 +38,7 @@ pub struct State {
     journal: Journal,
     full: AtomicBool,
     rates: Rates,
+    access: AccessControl,
 }
 
 impl State {
@@ -57,6 +59,7 @@ impl State {
             journal,
             full: AtomicBool::new(false),
             rates: Rates::default(),
+            access: AccessControl::default(),
         }
     }
 
@@ -169,6 +172,11 @@ impl State {
     /// The conditions of a table.
     pub fn conditions_of(&self, scope: &Scope, table: &str) -> Conditions {
         self.own_conditions(scope, table).unwrap_or_else(|| self.conditions())
+    }
+
+    /// Who may do what.
+    pub fn access(&self) -> &AccessControl {
+        &self.access
     }
 
     /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.

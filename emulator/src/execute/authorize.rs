@@ -1,9 +1,9 @@
-//! Whether a request may proceed: the fault rules and the settings that make requests fail.
+//! Whether a request may proceed: the access policies, the fault rules and the settings that make requests fail.
 
 use compact_str::CompactString;
 
-use super::trace;
 use super::transact::cancels;
+use super::{permit, trace};
 use crate::answer::Delivery;
 use crate::context::{Context, RateKind};
 use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
@@ -31,6 +31,11 @@ pub enum Refusal {
 pub struct Verdicts(Vec<Option<ApiError>>);
 
 impl Verdicts {
+    /// The verdict on each entry.
+    pub(super) fn new(verdicts: Vec<Option<ApiError>>) -> Verdicts {
+        Verdicts(verdicts)
+    }
+
     /// Takes the verdict on an entry.
     pub fn of(&mut self, entry: usize) -> Result<(), ApiError> {
         self.0.get_mut(entry).and_then(Option::take).map_or(Ok(()), Err)
@@ -42,7 +47,7 @@ impl Verdicts {
     }
 }
 
-/// Decides whether a request may proceed, entry by entry: by the settings that make requests fail and by the fault rules.
+/// Decides whether a request may proceed, entry by entry: by the access policies, the settings that make requests fail and by the fault rules.
 /// Every request of every operation passes here once, between its plan and its execution; `each` hands over what the
 /// request does. Without rules, and without settings that concern its tables, an entry costs a look at its table's settings.
 #[inline]
@@ -51,7 +56,7 @@ pub fn authorize(
     refusal: Refusal,
     each: impl Fn(&mut dyn FnMut(Access<'_, '_>)),
 ) -> Result<Verdicts, ApiError> {
-    let mut is_quiet = context.engine.faults().is_empty();
+    let mut is_quiet = context.engine.faults().is_empty() && context.identity().is_none();
     each(&mut |access| is_quiet &= access.is_quiet());
     if is_quiet {
         return Ok(Verdicts::default());
@@ -60,10 +65,11 @@ pub fn authorize(
 }
 
 /// Hands over what a request does, entry by entry.
-type EachAccess<'a> = dyn Fn(&mut dyn FnMut(Access<'_, '_>)) + 'a;
+pub(super) type EachAccess<'a> = dyn Fn(&mut dyn FnMut(Access<'_, '_>)) + 'a;
 
 #[cold]
 fn authorize_each(context: &Context<'_>, refusal: Refusal, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
+    let mut permits = permit::permit(context, refusal, each)?;
     let mut verdicts: Vec<Option<ApiError>> = Vec::new();
     let mut refused = None;
     let mut entry = 0;
@@ -71,7 +77,7 @@ fn authorize_each(context: &Context<'_>, refusal: Refusal, each: &EachAccess<'_>
         if refused.is_some() {
             return;
         }
-        let verdict = context.judge(&access);
+        let verdict = permits.of(entry).and_then(|()| context.judge(&access));
         if let Err(error) = verdict {
             if refusal != Refusal::Transaction {
                 trace::refused(context, &access, &error);

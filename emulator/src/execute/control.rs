@@ -157,6 +157,7 @@ impl Controls<'_> {
             .catalog()
             .set_conditions(&self.state.initial_conditions(), now);
         let _ = self.state.clear(now);
+        self.state.access().restore();
     }
 
     /// Does what is due.

@@ -24,9 +24,8 @@ impl Context<'_> {
             ErrorKind::ExpiredIterator => ApiError::expired_iterator(),
             ErrorKind::TrimmedDataAccess => ApiError::trimmed(),
             ErrorKind::AccessDenied => ApiError::not_authorized(self.account, self.operation, &arn),
-            ErrorKind::UnrecognizedClient => {
-                ApiError::new(kind, "The security token included in the request is invalid.")
-            }
+            ErrorKind::UnrecognizedClient => ApiError::unrecognized_client(),
+            ErrorKind::ExpiredToken => ApiError::expired_token(),
             ErrorKind::ServiceUnavailable => ApiError::unavailable(),
             ErrorKind::TableNotFound => ApiError::no_table_to_back_up(table),
             ErrorKind::TableAlreadyExists => ApiError::restore_target_exists(table),

@@ -3,12 +3,13 @@
 use crate::error::ErrorKind;
 
 /// Exceptions that any operation can answer with, declared or not ("Common Errors" in the API Reference).
-const COMMON: [ErrorKind; 6] = [
+const COMMON: [ErrorKind; 7] = [
     ErrorKind::AccessDenied,
     ErrorKind::InternalServerError,
     ErrorKind::ServiceUnavailable,
     ErrorKind::Throttling,
     ErrorKind::UnrecognizedClient,
+    ErrorKind::ExpiredToken,
     ErrorKind::Validation,
 ];
 

@@ -42,7 +42,7 @@ pub trait Stages {
 pub fn drive<O: Stages>(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
     let mut request = O::Request::decode(body)?;
     let checked = O::check(&mut request, context.engine.expressions())?;
-    let plan = O::plan(context, checked)?;
+    let plan = O::plan(context, checked).map_err(|error| execute::unplanned(context, error))?;
     let verdicts = execute::authorize(context, O::REFUSAL, |each| O::access(&plan, each))?;
     let outcome = O::execute(context, &plan, verdicts)?;
     O::encode(&plan, outcome, out);

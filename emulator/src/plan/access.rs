@@ -22,6 +22,16 @@ pub enum Access<'a, 'r> {
     Control(ControlAccess<'a>),
 }
 
+impl<'a> Access<'a, '_> {
+    /// What policies are evaluated for.
+    pub fn request(&self, context: &Context<'_>) -> AccessRequest<'a> {
+        match self {
+            Access::Items(access) => access.request(context),
+            Access::Control(access) => access.request(context),
+        }
+    }
+}
+
 /// A read or write of items. What it does not say itself is read off the plan it refers to, when somebody needs it.
 #[derive(Clone, Copy)]
 pub struct ItemAccess<'a, 'r> {

@@ -30,6 +30,7 @@ pub fn plain_name(name_or_arn: &str) -> &str {
 pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
     let found = find(context, name_or_arn).filter(|target| target.shape.is_active(context.now));
     found.ok_or_else(|| {
+        context.note_missing(name_or_arn);
         note_elsewhere(context, plain_name(name_or_arn));
         ApiError::table_not_found()
     })
@@ -43,6 +44,7 @@ pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Ta
     }
     find(context, name_or_arn).ok_or_else(|| {
         let name = plain_name(name_or_arn);
+        context.note_missing(name_or_arn);
         note_elsewhere(context, name);
         ApiError::table_not_found_named(name)
     })
@@ -59,10 +61,8 @@ pub fn sub_resource(context: &Context<'_>, name_or_arn: &str) -> Result<Target, 
 
 fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
     context.tell(|draft| draft.name_table(plain_name(name_or_arn)));
-    let table = context
-        .engine
-        .catalog()
-        .table(&context.scope, plain_name(name_or_arn))?;
+    let scope = context.scope_of(name_or_arn);
+    let table = context.engine.catalog().table(&scope, plain_name(name_or_arn))?;
     let shape = table.shape();
     if shape.deleted_at.is_some_and(|gone| gone <= context.now) {
         return None;

@@ -163,6 +163,13 @@ impl Writer {
         self
     }
 
+    /// `null`.
+    pub fn null(&mut self) -> &mut Writer {
+        self.separate();
+        self.0.extend_from_slice(b"null");
+        self
+    }
+
     /// `true` or `false`.
     pub fn boolean(&mut self, flag: bool) -> &mut Writer {
         self.separate();

@@ -23,6 +23,7 @@ pub const fn exception(kind: ErrorKind) -> &'static str {
         ErrorKind::IncompleteSignature => "IncompleteSignatureException",
         ErrorKind::InvalidSignature => "InvalidSignatureException",
         ErrorKind::UnrecognizedClient => "UnrecognizedClientException",
+        ErrorKind::ExpiredToken => "ExpiredTokenException",
         ErrorKind::Throttling => "ThrottlingException",
         ErrorKind::ProvisionedThroughputExceeded => "ProvisionedThroughputExceededException",
         ErrorKind::RequestLimitExceeded => "RequestLimitExceeded",
@@ -87,6 +88,7 @@ fn package(error: &ApiError) -> &'static str {
         | ErrorKind::IncompleteSignature
         | ErrorKind::InvalidSignature
         | ErrorKind::UnrecognizedClient
+        | ErrorKind::ExpiredToken
         | ErrorKind::ServiceUnavailable => "com.amazon.coral.service#",
         ErrorKind::Throttling if *error.detail() == Detail::Nothing => "com.amazon.coral.service#",
         _ => "com.amazonaws.dynamodb.v20120810#",

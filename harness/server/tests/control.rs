@@ -794,7 +794,7 @@ fn bodies_are_small_and_json() {
             "The body is not valid JSON: see line 2, column 6.",
         ),
         (&[JSON], b"\xff", 400, "The body is not UTF-8."),
-        (&[JSON], &vec![b'['; 60_000], 400, "The body is deeper than 8 levels."),
+        (&[JSON], &vec![b'['; 60_000], 400, "The body is deeper than 20 levels."),
         (
             &[JSON],
             &vec![b' '; 65_537],

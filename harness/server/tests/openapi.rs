@@ -153,7 +153,7 @@ fn every_example_is_accepted_and_answered_as_described() {
                 check(&validator(&document, schema), body, &what);
             }
             for query in queries(operation) {
-                let mut twin = Twin::furnished();
+                let mut twin = Twin::furnished().guarded();
                 let target = format!("{}?{query}", filled(&document, &path));
                 let (status, answer) = twin.control(&method, &target, body);
                 assert_eq!(status, 200, "{what} {query}: {answer}");
@@ -203,7 +203,7 @@ fn bodies_that_are_not_described_are_refused() {
                 wrong.push(body);
             }
         }
-        let mut twin = Twin::furnished();
+        let mut twin = Twin::furnished().guarded();
         for body in wrong.iter().filter(|body| !described.is_valid(body)) {
             let (status, answer) = twin.control(&method, &filled(&document, &path), Some(body));
             assert_eq!(status, 400, "{method} {path} {body}: {answer}");

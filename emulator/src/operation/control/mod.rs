@@ -1,6 +1,7 @@
 //! The controls of the twin over HTTP: found by method and path, checked, carried out, answered in JSON.
 #![allow(clippy::unnecessary_wraps)] // what stands in a table has one signature
 
+pub(super) mod access;
 pub(super) mod clock;
 pub(super) mod conditions;
 pub(super) mod events;
@@ -56,9 +57,11 @@ impl From<NotFound> for Refusal {
     }
 }
 
-/// Carries a control out; gives the answer's body, and its media type if that is not JSON.
+/// Carries a control out for whoever's tables the credentials name; gives the answer's body, and its media type if that is
+/// not JSON.
 pub fn answer(
     call: &ControlCall<'_>,
+    named: Option<&Caller>,
     twin: Controls<'_>,
     allowed: Allowed,
 ) -> ControlResult<(Vec<u8>, Option<&'static str>)> {
@@ -78,7 +81,7 @@ pub fn answer(
     let asked = ControlRequest {
         twin,
         allowed,
-        named: call.named.as_ref(),
+        named,
         parts: &parts,
         parameters: &parameters,
         streams: control.streams(call),

@@ -1,10 +1,11 @@
 //! What controls are told, as a tree: it is small, and members have to be looked at in another order than they come in.
 
-use super::{ControlResult, Refusal};
+use super::{ControlResult, Refusal, write_number};
+use crate::wire::encode::Writer;
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
-/// The levels of what is told: a rule or a set of conditions has three.
-const MOST_DEPTH: usize = 8;
+/// The levels of what is told: access policies have the most.
+const MOST_DEPTH: usize = 20;
 
 /// A JSON value, or one of JavaScript.
 ///
@@ -55,6 +56,47 @@ impl Json {
             }
             Stop::TooDeep => Refusal::malformed(format!("The body is deeper than {MOST_DEPTH} levels.")),
         })
+    }
+
+    /// The value as JSON.
+    ///
+    /// ```
+    /// use dynatwin_engine::wire::control::Json;
+    ///
+    /// let body = Json::read(br#"{ "a": [1, "b", null, true] }"#).unwrap();
+    /// assert_eq!(body.to_text(), r#"{"a":[1,"b",null,true]}"#);
+    /// ```
+    pub fn to_text(&self) -> String {
+        let mut writer = Writer::new();
+        self.write(&mut writer);
+        String::from_utf8(writer.finish()).unwrap_or_default()
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        match self {
+            Json::Null => {
+                writer.null();
+            }
+            Json::Flag(flag) => {
+                writer.boolean(*flag);
+            }
+            Json::Number(number) => write_number(*number, writer),
+            Json::Text(text) => {
+                writer.string(text);
+            }
+            Json::List(list) => {
+                writer.open_list();
+                list.iter().for_each(|value| value.write(writer));
+                writer.close_list();
+            }
+            Json::Object(members) => {
+                writer.open_object();
+                for (name, value) in members {
+                    value.write(writer.name(name));
+                }
+                writer.close_object();
+            }
+        }
     }
 
     /// Whether it says nothing.
@@ -224,8 +266,8 @@ mod tests {
         check("{}\n x", Err("The body is not valid JSON: see line 2, column 1."));
         let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         assert!(Json::read(deep(MOST_DEPTH).as_bytes()).is_ok());
-        check(&deep(MOST_DEPTH + 1), Err("The body is deeper than 8 levels."));
-        check(&"[".repeat(1 << 16), Err("The body is deeper than 8 levels."));
+        check(&deep(MOST_DEPTH + 1), Err("The body is deeper than 20 levels."));
+        check(&"[".repeat(1 << 16), Err("The body is deeper than 20 levels."));
         assert!(Json::read(b"\"\xff\"").is_err());
     }
 

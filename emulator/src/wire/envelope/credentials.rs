@@ -54,6 +54,16 @@ pub(super) fn named(request: &HttpRequest<'_>) -> Option<Caller> {
     Some(from_scope(scope))
 }
 
+/// The session token of temporary credentials, in a header or the query.
+pub fn session_token<'a>(request: &HttpRequest<'a>) -> Option<Cow<'a, str>> {
+    let query = request.target.split_once('?').map_or("", |(_, query)| query);
+    if let Some(token) = parameter(query, "X-Amz-Security-Token") {
+        return Some(percent_decoded(token));
+    }
+    let header = request.headers.get("x-amz-security-token")?;
+    Some(Cow::Owned(String::from_utf8_lossy(header).into_owned()))
+}
+
 fn from_header(header: &str, dated: bool) -> Result<Caller, ApiError> {
     let [mut credential, mut signature, mut signed] = [""; 3];
     let ends = memchr::memchr2_iter(b' ', b',', header.as_bytes()).chain([header.len()]);

@@ -24,7 +24,7 @@ use crate::limits;
 use compression::{Refused, compress, inflated};
 
 pub use control::{CONTROL_PATH, ControlCall, EVENT_STREAM};
-pub use credentials::DEFAULT_REGION;
+pub use credentials::{DEFAULT_REGION, session_token};
 pub use id::RequestIds;
 
 /// The content types of requests; the first is what SDKs send.

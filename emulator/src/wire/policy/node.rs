@@ -1,5 +1,6 @@
 //! The JSON of a policy document as a tree.
 
+use crate::wire::encode::Writer;
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
 /// A JSON value of a policy document. Numbers and flags become texts, as the policy language treats them.
@@ -50,6 +51,34 @@ impl Node {
             Some(members)
         } else {
             None
+        }
+    }
+
+    /// The value as JSON, without blanks.
+    pub fn to_json(&self) -> String {
+        let mut writer = Writer::new();
+        self.write(&mut writer);
+        String::from_utf8(writer.finish()).unwrap_or_default()
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        match self {
+            Node::Text(text) => {
+                writer.string(text);
+            }
+            Node::List(list) => {
+                writer.open_list();
+                list.iter().for_each(|each| each.write(writer));
+                writer.close_list();
+            }
+            Node::Object(members) => {
+                writer.open_object();
+                for (name, node) in members {
+                    writer.name(name);
+                    node.write(writer);
+                }
+                writer.close_object();
+            }
         }
     }
 

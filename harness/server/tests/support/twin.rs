@@ -73,6 +73,21 @@ impl Twin {
         twin
     }
 
+    /// The same with access control: a root user, a role and a table of an account.
+    pub fn guarded(mut self) -> Twin {
+        let keys = json!([{"accessKeyId": "AKIAROOT", "secretAccessKey": "root"}]);
+        let account = json!({"accessKeys": keys, "roles": {"Reader": {}}});
+        // What was made without access control is the account's.
+        self.create("123456789012", "Orders");
+        assert_eq!(
+            self.operation("me", "DeleteTable", &json!({"TableName": "Orders"})).0,
+            200
+        );
+        let access = json!({"accounts": {"123456789012": account}});
+        assert_eq!(self.control("PUT", "access", Some(&access)).0, 200);
+        self
+    }
+
     pub fn create(&mut self, access_key: &str, name: &str) {
         assert_eq!(self.operation(access_key, "CreateTable", &table(name)).0, 200);
     }

@@ -1,0 +1,346 @@
+//! Access control as the requests of an engine share it: the configuration, and the sessions issued since.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::directory::{Credential, Directory, Session};
+use super::document::{Policy, PolicyKind};
+use super::evaluate::Attached;
+use super::identity::{Identity, Origin};
+use super::principal::SubjectKind;
+use super::read::{self, SESSION_DURATION};
+use super::secret::Secret;
+use crate::chance;
+use crate::clock::Moment;
+use crate::error::ApiError;
+use crate::sync::{AtomicBool, Ordering, RwLock};
+use crate::wire::policy::Node;
+
+/// Sessions that are remembered beside the configured ones; the first to expire are forgotten before others.
+const MOST_SESSIONS: usize = 10_000;
+
+/// Who may do what. Without a configuration everything is allowed.
+#[derive(Debug, Default)]
+pub struct AccessControl {
+    configured: AtomicBool,
+    state: RwLock<Configured>,
+}
+
+#[derive(Debug, Default)]
+struct Configured {
+    directory: Arc<Directory>,
+    /// Sessions that were issued since, by access key id.
+    issued: BTreeMap<String, Credential>,
+    count: u64,
+    /// What [`AccessControl::restore`] goes back to.
+    initial: Option<Arc<Directory>>,
+}
+
+/// A session of a role that is to be issued.
+///
+/// ```
+/// use dynatwin_engine::access::SessionRequest;
+///
+/// let request = SessionRequest::new("arn:aws:iam::123456789012:role/Reader");
+/// assert_eq!(request.name, "session");
+/// ```
+#[derive(Clone, Debug)]
+pub struct SessionRequest {
+    /// The ARN of the role.
+    pub role: String,
+    /// The session's name.
+    pub name: String,
+    /// Session tags.
+    pub tags: Vec<(String, String)>,
+    /// Session policies, as JSON documents.
+    pub policies: Vec<String>,
+    /// How long the credentials last.
+    pub duration: Duration,
+}
+
+impl SessionRequest {
+    /// A session of a role that lasts an hour, without tags and policies.
+    pub fn new(role: impl Into<String>) -> SessionRequest {
+        SessionRequest {
+            role: role.into(),
+            name: "session".to_owned(),
+            tags: Vec::new(),
+            policies: Vec::new(),
+            duration: SESSION_DURATION,
+        }
+    }
+}
+
+/// Temporary credentials. Their `Debug` form shows no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemporaryCredentials {
+    /// The access key id.
+    pub access_key_id: String,
+    /// The secret access key.
+    pub secret_access_key: Secret,
+    /// The session token.
+    pub session_token: Secret,
+    /// When they expire.
+    pub expires: Moment,
+}
+
+impl AccessControl {
+    /// Whether there is a configuration. A request without one pays this relaxed load.
+    #[inline]
+    pub fn is_configured(&self) -> bool {
+        self.configured.load(Ordering::Relaxed)
+    }
+
+    /// Replaces the configuration, or removes it; sessions issued so far are forgotten.
+    pub fn configure(&self, directory: Option<Directory>) {
+        let mut state = self.state.write();
+        self.configured.store(directory.is_some(), Ordering::Relaxed);
+        state.directory = Arc::new(directory.unwrap_or_default());
+        state.issued.clear();
+        state.count = 0;
+    }
+
+    /// Makes the present configuration the one that [`restore`](AccessControl::restore) goes back to.
+    pub fn keep(&self) {
+        let mut state = self.state.write();
+        state.initial = self.is_configured().then(|| state.directory.clone());
+    }
+
+    /// Goes back to the configuration that was kept, if any.
+    pub fn restore(&self) {
+        let mut state = self.state.write();
+        self.configured.store(state.initial.is_some(), Ordering::Relaxed);
+        state.directory = state.initial.clone().unwrap_or_default();
+        state.issued.clear();
+        state.count = 0;
+    }
+
+    /// The configuration; empty if there is none.
+    pub fn directory(&self) -> Arc<Directory> {
+        self.state.read().directory.clone()
+    }
+
+    /// The credential of an access key, configured or issued. This is the one place where secrets are looked up.
+    pub fn credential(&self, access_key_id: &str) -> Option<Credential> {
+        let state = self.state.read();
+        let configured = state.directory.credential(access_key_id);
+        configured.or_else(|| state.issued.get(access_key_id)).cloned()
+    }
+
+    /// The caller of a request by its access key and session token, without its signature (docs/behavior: 07 1.2).
+    pub fn authenticate(
+        &self,
+        access_key_id: &str,
+        token: Option<&str>,
+        origin: Origin,
+        now: Moment,
+    ) -> Result<Identity, ApiError> {
+        let credential = self
+            .credential(access_key_id)
+            .ok_or_else(ApiError::unrecognized_client)?;
+        match (&credential.session, token) {
+            (None, None) => {}
+            (None, Some(_)) => return Err(ApiError::invalid_session_token()),
+            (Some(_), None) => return Err(ApiError::unrecognized_client()),
+            (Some(session), Some(token)) => {
+                if session.token.expose() != token {
+                    return Err(ApiError::invalid_session_token());
+                }
+                if session.expires <= now {
+                    return Err(ApiError::expired_token());
+                }
+            }
+        }
+        Ok(Identity::new(self.directory(), &credential, origin))
+    }
+
+    /// The caller that a user, a role in a session, or a root user is; `None` if there is no such principal.
+    pub fn identity_of(
+        &self,
+        arn: &str,
+        session: &SessionRequest,
+        origin: Origin,
+        now: Moment,
+    ) -> Result<Identity, String> {
+        let directory = self.directory();
+        let principal = directory
+            .principal(arn)
+            .ok_or_else(|| format!("There is no principal {arn}."))?;
+        let secret = Secret::new("");
+        let session = match principal.kind {
+            SubjectKind::RoleSession => Some(Arc::new(new_session(session, secret.clone(), now)?)),
+            SubjectKind::Root | SubjectKind::User => None,
+        };
+        let credential = Credential {
+            secret,
+            principal,
+            session,
+        };
+        Ok(Identity::new(directory, &credential, origin))
+    }
+
+    /// Issues temporary credentials of a configured role. They are made of the seed and the number of sessions before.
+    pub fn issue(&self, request: &SessionRequest, seed: u64, now: Moment) -> Result<TemporaryCredentials, String> {
+        let count = self.state.read().count;
+        let part = |what: &str| format!("{:016X}", chance::decide(seed, what, request.role.as_bytes(), count));
+        let credentials = TemporaryCredentials {
+            access_key_id: format!("ASIA{}", part("access key")),
+            secret_access_key: Secret::new(part("secret access key")),
+            session_token: Secret::new(part("session token")),
+            expires: now.plus(request.duration),
+        };
+        let session = new_session(request, credentials.session_token.clone(), now)?;
+        self.add(
+            &credentials.access_key_id,
+            credentials.secret_access_key.clone(),
+            &request.role,
+            session,
+        )?;
+        Ok(credentials)
+    }
+
+    /// Adds a session of a role with credentials that the caller has chosen: `role`, `accessKeyId`, `secretAccessKey`,
+    /// `sessionToken` and what a session of the configuration has. Returns the access key id and the expiry.
+    pub fn add_session(&self, session: &Node, now: Moment) -> Result<(String, Moment), String> {
+        let role = session
+            .member("role")
+            .and_then(Node::text)
+            .ok_or("session needs role.")?;
+        let (id, secret, read) = read::session(session, "session", &BTreeMap::new(), now)?;
+        let expires = read.expires;
+        self.add(id, secret, role, read)?;
+        Ok((id.to_owned(), expires))
+    }
+
+    fn add(&self, id: &str, secret: Secret, role: &str, session: Session) -> Result<(), String> {
+        let mut state = self.state.write();
+        let principal = state.directory.principal(role);
+        let principal = principal.filter(|principal| principal.kind == SubjectKind::RoleSession);
+        let principal = principal.ok_or_else(|| format!("There is no role {role}."))?;
+        if state.directory.credential(id).is_some() {
+            return Err(format!("The access key {id} is configured already."));
+        }
+        if state.issued.len() >= MOST_SESSIONS
+            && let Some(first) = state
+                .issued
+                .iter()
+                .min_by_key(|(_, credential)| credential.session.as_ref().map(|session| session.expires))
+        {
+            let first = first.0.clone();
+            state.issued.remove(&first);
+        }
+        state.count += 1;
+        let credential = Credential {
+            secret,
+            principal,
+            session: Some(Arc::new(session)),
+        };
+        state.issued.insert(id.to_owned(), credential);
+        Ok(())
+    }
+}
+
+fn new_session(request: &SessionRequest, token: Secret, now: Moment) -> Result<Session, String> {
+    read::check_session_name(&request.name)?;
+    let policies = request.policies.iter().enumerate().map(|(at, text)| {
+        let label = format!("session policy {}", at + 1);
+        let policy = Policy::parse(text, PolicyKind::Session).map_err(|why| format!("{label}: {why}"))?;
+        Ok(Attached {
+            label,
+            arn: None,
+            policy,
+        })
+    });
+    let policies = policies.collect::<Result<Vec<_>, String>>()?;
+    Ok(Session {
+        name: request.name.clone(),
+        token,
+        tags: request.tags.clone(),
+        policies: Some(policies).filter(|policies| !policies.is_empty()),
+        issued: now,
+        expires: now.plus(request.duration),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIGURATION: &str = r#"{"accounts": {"123456789012": {
+        "users": {"ann": {"accessKeys": [{"accessKeyId": "AKIAANN", "secretAccessKey": "very secret"}]}},
+        "roles": {"Reader": {}}
+    }}}"#;
+
+    fn control() -> AccessControl {
+        let control = AccessControl::default();
+        control.configure(Some(Directory::read(CONFIGURATION, Moment::START).unwrap()));
+        control
+    }
+
+    fn arn(control: &AccessControl, key: &str, token: Option<&str>, now: Moment) -> String {
+        let identity = control.authenticate(key, token, Origin::default(), now);
+        identity.map_or_else(
+            |error| error.message().unwrap_or_default().to_owned(),
+            |identity| identity.subject().arn.clone(),
+        )
+    }
+
+    #[test]
+    fn callers_are_known_by_their_keys() {
+        let control = control();
+        let request = SessionRequest::new("arn:aws:iam::123456789012:role/Reader");
+        let issued = control.issue(&request, 7, Moment::START).unwrap();
+        let (id, token) = (issued.access_key_id.as_str(), issued.session_token.expose());
+        let session = "arn:aws:sts::123456789012:assumed-role/Reader/session";
+        let unknown = "The security token included in the request is invalid.";
+        let invalid = "The security token included in the request is invalid";
+        let expired = "The security token included in the request is expired";
+        for (key, token, now, expect) in [
+            ("AKIAANN", None, Moment::START, "arn:aws:iam::123456789012:user/ann"),
+            ("AKIABOB", None, Moment::START, unknown),
+            ("AKIAANN", Some("x"), Moment::START, invalid),
+            (id, Some(token), Moment::START, session),
+            (id, None, Moment::START, unknown),
+            (id, Some("x"), Moment::START, invalid),
+            (id, Some(token), issued.expires, expired),
+        ] {
+            assert_eq!(arn(&control, key, token, now), expect, "{key} {token:?}");
+        }
+        let shown = format!("{control:?} {issued:?}");
+        assert!(!shown.contains("very secret") && !shown.contains(token), "{shown}");
+    }
+
+    #[test]
+    fn sessions_are_refused() {
+        let control = control();
+        let nobody = SessionRequest::new("arn:aws:iam::123456789012:role/Nobody");
+        assert!(control.issue(&nobody, 7, Moment::START).is_err());
+        let user = SessionRequest::new("arn:aws:iam::123456789012:user/ann");
+        assert!(control.issue(&user, 7, Moment::START).is_err());
+        let mut wrong = SessionRequest::new("arn:aws:iam::123456789012:role/Reader");
+        wrong.policies.push("{}".to_owned());
+        assert_eq!(
+            control.issue(&wrong, 7, Moment::START).unwrap_err(),
+            "session policy 1: The policy has no statement."
+        );
+        let node = Node::parse(
+            r#"{"role": "arn:aws:iam::123456789012:role/Reader", "accessKeyId": "AKIAANN", "secretAccessKey": "s", "sessionToken": "t"}"#,
+            4,
+        );
+        assert_eq!(
+            control.add_session(&node.unwrap(), Moment::START).unwrap_err(),
+            "The access key AKIAANN is configured already."
+        );
+    }
+
+    #[test]
+    fn a_configuration_is_removed_and_restored() {
+        let control = control();
+        control.keep();
+        control.configure(None);
+        assert!(!control.is_configured());
+        control.restore();
+        assert!(control.is_configured() && control.credential("AKIAANN").is_some());
+    }
+}

@@ -1,0 +1,258 @@
+//! Accounts, principals, access keys and policies: the configuration of access control.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::document::PolicyKind;
+use super::evaluate::Attached;
+use super::principal::{Subject, SubjectKind};
+use super::secret::Secret;
+use crate::clock::Moment;
+
+/// Who exists, with which keys and policies. Made by [`Directory::read`].
+///
+/// ```
+/// use dynatwin_engine::access::Directory;
+/// use dynatwin_engine::clock::Moment;
+///
+/// let json = r#"{"accounts": {"123456789012": {"users": {"ann": {
+///     "accessKeys": [{"accessKeyId": "AKIAANN", "secretAccessKey": "s"}],
+///     "policies": [{"Statement": {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}}]
+/// }}}}}"#;
+/// let directory = Directory::read(json, Moment::START).unwrap();
+/// assert!(directory.credential("AKIAANN").is_some());
+/// assert_eq!(directory.account("123456789012").unwrap().principals.len(), 1);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Directory {
+    pub(super) accounts: BTreeMap<String, Account>,
+    pub(super) endpoints: BTreeMap<String, Endpoint>,
+    pub(super) credentials: BTreeMap<String, Credential>,
+    /// `aws:SourceIp` of requests that name none.
+    pub(super) source_ip: Option<String>,
+    /// `aws:SecureTransport` of requests that say nothing.
+    pub(super) secure_transport: Option<bool>,
+}
+
+/// An account of AWS.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// `aws:PrincipalOrgID` of its principals.
+    pub organization: Option<String>,
+    /// `aws:PrincipalOrgPaths` of its principals.
+    pub organization_paths: Vec<String>,
+    /// Service control policies by level, each of which must allow.
+    pub service_control: Vec<Vec<Attached>>,
+    /// Resource control policies.
+    pub resource_control: Vec<Attached>,
+    /// Users and roles.
+    pub principals: Vec<Arc<Principal>>,
+}
+
+/// A user, a role, or the root user of an account.
+#[derive(Clone, Debug)]
+pub struct Principal {
+    /// The account.
+    pub account: String,
+    /// What it is: a role stands for its sessions.
+    pub kind: SubjectKind,
+    /// Path and name: `/team/ann`.
+    pub path_and_name: String,
+    /// The unique id: `AIDA…` or `AROA…`.
+    pub id: String,
+    /// Its tags.
+    pub tags: Vec<(String, String)>,
+    /// Its identity-based policies, those of its groups included.
+    pub identity: Vec<Attached>,
+    /// Its permissions boundary.
+    pub boundary: Option<Attached>,
+}
+
+impl Principal {
+    /// The root user of an account.
+    pub fn root(account: &str) -> Principal {
+        Principal {
+            account: account.to_owned(),
+            kind: SubjectKind::Root,
+            path_and_name: String::new(),
+            id: account.to_owned(),
+            tags: Vec::new(),
+            identity: Vec::new(),
+            boundary: None,
+        }
+    }
+
+    /// Its ARN.
+    pub fn arn(&self) -> String {
+        let Subject { principal_arn, .. } = self.subject("");
+        principal_arn
+    }
+
+    /// The caller that it is; of a role in a session of this name.
+    pub fn subject(&self, session: &str) -> Subject {
+        match self.kind {
+            SubjectKind::Root => Subject::root(&self.account),
+            SubjectKind::User => Subject::user(&self.account, &self.path_and_name),
+            SubjectKind::RoleSession => Subject::role_session(&self.account, &self.path_and_name, session),
+        }
+    }
+
+    /// Its name without the path.
+    pub fn name(&self) -> &str {
+        self.path_and_name.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+/// An access key: its secret, and whom it stands for.
+#[derive(Clone, Debug)]
+pub struct Credential {
+    /// The secret that requests are signed with.
+    pub secret: Secret,
+    /// The user, role or root user.
+    pub principal: Arc<Principal>,
+    /// Of temporary credentials, the session.
+    pub session: Option<Arc<Session>>,
+}
+
+/// A session of a role.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Its name.
+    pub name: String,
+    /// The session token that requests must have.
+    pub token: Secret,
+    /// Session tags, which replace the role's of the same name.
+    pub tags: Vec<(String, String)>,
+    /// The session policies, if it was issued with any.
+    pub policies: Option<Vec<Attached>>,
+    /// When it was issued.
+    pub issued: Moment,
+    /// When it expires.
+    pub expires: Moment,
+}
+
+/// A VPC endpoint.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The VPC, for `aws:SourceVpc`.
+    pub vpc: Option<String>,
+    /// Whether it is a gateway endpoint, which streams have not.
+    pub is_gateway: bool,
+    /// Its policy; without one it lets everything through.
+    pub policy: Option<Attached>,
+}
+
+/// A warning, and the policy it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyWarning {
+    /// The policy.
+    pub policy: String,
+    /// The statement's place in the policy, from 1.
+    pub statement: usize,
+    /// The name of the warning.
+    pub code: &'static str,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl Directory {
+    /// An account.
+    pub fn account(&self, id: &str) -> Option<&Account> {
+        self.accounts.get(id)
+    }
+
+    /// The ids of the accounts.
+    pub fn accounts(&self) -> impl Iterator<Item = (&str, &Account)> {
+        self.accounts.iter().map(|(id, account)| (id.as_str(), account))
+    }
+
+    /// A VPC endpoint.
+    pub fn endpoint(&self, id: &str) -> Option<&Endpoint> {
+        self.endpoints.get(id)
+    }
+
+    /// The VPC endpoints.
+    pub fn endpoints(&self) -> impl Iterator<Item = (&str, &Endpoint)> {
+        self.endpoints.iter().map(|(id, endpoint)| (id.as_str(), endpoint))
+    }
+
+    /// The credential of a configured access key.
+    pub fn credential(&self, access_key_id: &str) -> Option<&Credential> {
+        self.credentials.get(access_key_id)
+    }
+
+    /// The configured access key ids, with what they stand for.
+    pub fn credentials(&self) -> impl Iterator<Item = (&str, &Credential)> {
+        self.credentials
+            .iter()
+            .map(|(id, credential)| (id.as_str(), credential))
+    }
+
+    /// The user, role or root user of an ARN. Every configured account has a root user.
+    pub fn principal(&self, arn: &str) -> Option<Arc<Principal>> {
+        let id = arn.split(':').nth(4)?;
+        let account = self.accounts.get(id)?;
+        let root = Principal::root(id);
+        if root.arn() == arn {
+            return Some(Arc::new(root));
+        }
+        account
+            .principals
+            .iter()
+            .find(|principal| principal.arn() == arn)
+            .cloned()
+    }
+
+    fn policies(&self) -> impl Iterator<Item = &Attached> {
+        let of_accounts = self.accounts.values().flat_map(|account| {
+            let principals = account.principals.iter();
+            let of_principals = principals.flat_map(|principal| principal.identity.iter().chain(&principal.boundary));
+            of_principals
+                .chain(account.service_control.iter().flatten())
+                .chain(&account.resource_control)
+        });
+        let sessions = self
+            .credentials
+            .values()
+            .filter_map(|credential| credential.session.as_ref());
+        let of_sessions = sessions.flat_map(|session| session.policies.iter().flatten());
+        let of_endpoints = self.endpoints.values().filter_map(|endpoint| endpoint.policy.as_ref());
+        of_accounts.chain(of_sessions).chain(of_endpoints)
+    }
+
+    /// Warnings about valid policies that do not mean what they seem to, each once.
+    pub fn warnings(&self) -> Vec<PolicyWarning> {
+        let mut found: Vec<PolicyWarning> = Vec::new();
+        for attached in self.policies() {
+            for warning in attached.policy.warnings() {
+                let warning = PolicyWarning {
+                    policy: attached.label.clone(),
+                    statement: warning.statement,
+                    code: warning.code,
+                    message: warning.message,
+                };
+                if !found.contains(&warning) {
+                    found.push(warning);
+                }
+            }
+        }
+        for (id, endpoint) in &self.endpoints {
+            let Some(attached) = endpoint.policy.as_ref().filter(|_| endpoint.is_gateway) else {
+                continue;
+            };
+            debug_assert_eq!(attached.policy.kind(), PolicyKind::Endpoint);
+            let statements = attached.policy.statements().iter().enumerate();
+            for (at, _) in statements.filter(|(_, statement)| !statement.is_for_everybody()) {
+                found.push(PolicyWarning {
+                    policy: attached.label.clone(),
+                    statement: at + 1,
+                    code: "GatewayEndpointPrincipal",
+                    message: format!(
+                        "{id} is a gateway endpoint, whose policy takes the principal \"*\" alone: narrow it by a condition on aws:PrincipalArn."
+                    ),
+                });
+            }
+        }
+        found
+    }
+}

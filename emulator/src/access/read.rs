@@ -1,0 +1,654 @@
+//! The configuration of access control, read from JSON.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::directory::{Account, Credential, Directory, Endpoint, Principal, Session};
+use super::document::{Policy, PolicyKind, Statement};
+use super::evaluate::Attached;
+use super::principal::{SubjectKind, is_account};
+use super::secret::Secret;
+use crate::chance::StableHash;
+use crate::clock::Moment;
+use crate::wire::policy::Node;
+
+/// The levels of a configuration that are read.
+const MOST_DEPTH: usize = 20;
+/// How long temporary credentials last if nothing else is said.
+pub(super) const SESSION_DURATION: Duration = Duration::from_hours(1);
+/// The inline policies of one user, group or role, in characters without white space (docs/behavior: 07 6).
+const INLINE_OF_USER: usize = 2_048;
+const INLINE_OF_GROUP: usize = 5_120;
+const INLINE_OF_ROLE: usize = 10_240;
+/// Managed policies of one user, group or role.
+const MOST_MANAGED: usize = 20;
+
+/// AWS-managed policies that are there without being configured, by what they allow of DynamoDB.
+const AWS_MANAGED: &[(&str, &str)] = &[
+    ("arn:aws:iam::aws:policy/AdministratorAccess", "*"),
+    ("arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess", "dynamodb:*"),
+];
+
+type Read<T> = Result<T, String>;
+/// Documents of managed policies by ARN.
+type Managed = BTreeMap<String, String>;
+
+impl Directory {
+    /// Reads a configuration; sessions without an expiry begin at `now`. The error is a sentence that says what is wrong, and
+    /// shows no secret.
+    pub fn read(json: &str, now: Moment) -> Read<Directory> {
+        let node =
+            Node::parse(json, MOST_DEPTH).ok_or("The configuration is not valid JSON, or is nested too deeply.")?;
+        let known = ["accounts", "vpcEndpoints", "sourceIp", "secureTransport"];
+        let members = Members::of(&node, "The configuration", &known)?;
+        let mut directory = Directory {
+            source_ip: members.text("sourceIp")?.map(str::to_owned),
+            secure_transport: members.flag("secureTransport")?,
+            ..Directory::default()
+        };
+        let accounts = members.named("accounts")?;
+        let mut managed = Managed::new();
+        for (name, action) in AWS_MANAGED {
+            let document = format!(
+                r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow","Action":"{action}","Resource":"*"}}]}}"#
+            );
+            managed.insert((*name).to_owned(), document);
+        }
+        for (id, node) in &accounts {
+            if !is_account(id) {
+                return Err(format!("accounts.{id}: an account id has 12 digits."));
+            }
+            for (name, document) in Members::of(node, &format!("accounts.{id}"), ACCOUNT)?.named("managedPolicies")? {
+                let arn = format!("arn:aws:iam::{id}:policy/{name}");
+                let text = document_text(document);
+                Policy::parse(&text, PolicyKind::Identity).map_err(|why| format!("{arn}: {why}"))?;
+                managed.insert(arn, text);
+            }
+        }
+        for (id, node) in accounts {
+            let mut reader = AccountReader {
+                id,
+                place: format!("accounts.{id}"),
+                managed: &managed,
+                credentials: &mut directory.credentials,
+                now,
+            };
+            let account = reader.read(node)?;
+            directory.accounts.insert(id.to_owned(), account);
+        }
+        for (id, node) in members.named("vpcEndpoints")? {
+            let endpoint = endpoint(node, &format!("vpcEndpoints.{id}"), &managed)?;
+            directory.endpoints.insert(id.to_owned(), endpoint);
+        }
+        Ok(directory)
+    }
+}
+
+fn endpoint(node: &Node, place: &str, managed: &Managed) -> Read<Endpoint> {
+    let members = Members::of(node, place, &["vpc", "type", "policy"])?;
+    let is_gateway = match members.text("type")?.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("interface") => false,
+        Some("gateway") => true,
+        Some(_) => return Err(format!("{place}.type is \"gateway\" or \"interface\".")),
+    };
+    let policy = members
+        .get("policy")
+        .map(|node| attached(node, PolicyKind::Endpoint, format!("{place}.policy"), managed));
+    let mut policy = policy.transpose()?;
+    if let Some(attached) = policy.as_mut().filter(|_| is_gateway) {
+        attached.policy = attached.policy.clone().of_gateway();
+    }
+    Ok(Endpoint {
+        vpc: members.text("vpc")?.map(str::to_owned),
+        is_gateway,
+        policy,
+    })
+}
+
+const ACCOUNT: &[&str] = &[
+    "organization",
+    "serviceControlPolicies",
+    "resourceControlPolicies",
+    "managedPolicies",
+    "accessKeys",
+    "groups",
+    "users",
+    "roles",
+];
+
+struct AccountReader<'a> {
+    id: &'a str,
+    place: String,
+    managed: &'a Managed,
+    credentials: &'a mut BTreeMap<String, Credential>,
+    now: Moment,
+}
+
+impl AccountReader<'_> {
+    fn read(&mut self, node: &Node) -> Read<Account> {
+        let members = Members::of(node, &self.place, ACCOUNT)?;
+        let mut account = Account::default();
+        if let Some(node) = members.get("organization") {
+            let organization = Members::of(node, &format!("{}.organization", self.place), &["id", "paths"])?;
+            account.organization = organization.text("id")?.map(str::to_owned);
+            account.organization_paths = organization.texts("paths")?.into_iter().map(str::to_owned).collect();
+        }
+        account.service_control = self.service_control(members.get("serviceControlPolicies"))?;
+        account.resource_control = self.resource_control(members.get("resourceControlPolicies"))?;
+        self.access_keys(&members, &Arc::new(Principal::root(self.id)))?;
+        let groups = self.groups(&members)?;
+        for (name, node) in members.named("users")? {
+            account.principals.push(self.user(name, node, &groups)?);
+        }
+        for (name, node) in members.named("roles")? {
+            account.principals.push(self.role(name, node)?);
+        }
+        Ok(account)
+    }
+
+    /// A list of policies is one level; a list of lists has a level each.
+    fn service_control(&self, node: Option<&Node>) -> Read<Vec<Vec<Attached>>> {
+        let place = format!("{}.serviceControlPolicies", self.place);
+        let Some(Node::List(list)) = node else {
+            return node.map_or(Ok(Vec::new()), |_| Err(format!("{place} is a list.")));
+        };
+        if list.iter().any(|node| matches!(node, Node::List(_))) {
+            let levels = list.iter().enumerate();
+            let level =
+                |(at, node): (usize, &Node)| self.list(node, PolicyKind::ServiceControl, &format!("{place}.{at}"));
+            return levels.map(level).collect();
+        }
+        let level = self.list(&Node::List(list.clone()), PolicyKind::ServiceControl, &place)?;
+        Ok(if level.is_empty() { Vec::new() } else { vec![level] })
+    }
+
+    /// RCPFullAWSAccess is always attached, so the others only deny.
+    fn resource_control(&self, node: Option<&Node>) -> Read<Vec<Attached>> {
+        let place = format!("{}.resourceControlPolicies", self.place);
+        let Some(node) = node else { return Ok(Vec::new()) };
+        let policies = self.list(node, PolicyKind::ResourceControl, &place)?;
+        let allows = policies
+            .iter()
+            .find(|attached| attached.policy.statements().iter().any(Statement::allows));
+        match allows {
+            Some(attached) => Err(format!(
+                "{}: a resource control policy takes the effect Deny alone.",
+                attached.label
+            )),
+            None => Ok(policies),
+        }
+    }
+
+    /// Policies as a list of documents and ARNs, or as documents by name.
+    fn list(&self, node: &Node, kind: PolicyKind, place: &str) -> Read<Vec<Attached>> {
+        let labelled: Vec<(String, &Node)> = match node {
+            Node::List(list) => list
+                .iter()
+                .enumerate()
+                .map(|(at, node)| (format!("{place}.{at}"), node))
+                .collect(),
+            Node::Object(members) if members.iter().any(|(name, _)| name == "Statement") => {
+                vec![(place.to_owned(), node)]
+            }
+            Node::Object(members) => members
+                .iter()
+                .map(|(name, node)| (format!("{place}.{name}"), node))
+                .collect(),
+            Node::Text(_) => vec![(place.to_owned(), node)],
+        };
+        let read = labelled
+            .into_iter()
+            .map(|(label, node)| attached(node, kind, label, self.managed));
+        read.collect()
+    }
+
+    /// The identity-based policies of a user, group or role.
+    fn identity(&self, members: &Members<'_>, inline: usize) -> Read<Vec<Attached>> {
+        let Some(node) = members.get("policies") else {
+            return Ok(Vec::new());
+        };
+        let place = format!("{}.policies", members.place);
+        let policies = self.list(node, PolicyKind::Identity, &place)?;
+        let (named, own): (Vec<&Attached>, Vec<&Attached>) =
+            policies.iter().partition(|attached| attached.arn.is_some());
+        if named.len() > MOST_MANAGED {
+            return Err(format!("{place} has more than {MOST_MANAGED} managed policies."));
+        }
+        if own.iter().map(|attached| attached.policy.size()).sum::<usize>() > inline {
+            return Err(format!(
+                "{place}: Maximum policy size of {inline} bytes exceeded by the inline policies together."
+            ));
+        }
+        Ok(policies)
+    }
+
+    fn groups(&self, members: &Members<'_>) -> Read<BTreeMap<String, Vec<Attached>>> {
+        let mut groups = BTreeMap::new();
+        for (name, node) in members.named("groups")? {
+            let group = Members::of(node, &format!("{}.groups.{name}", self.place), &["policies"])?;
+            groups.insert(name.to_owned(), self.identity(&group, INLINE_OF_GROUP)?);
+        }
+        Ok(groups)
+    }
+
+    fn user(&mut self, name: &str, node: &Node, groups: &BTreeMap<String, Vec<Attached>>) -> Read<Arc<Principal>> {
+        let place = format!("{}.users.{name}", self.place);
+        let known = [
+            "path",
+            "id",
+            "tags",
+            "accessKeys",
+            "policies",
+            "groups",
+            "permissionsBoundary",
+        ];
+        let members = Members::of(node, &place, &known)?;
+        let mut principal = self.principal(&members, name, SubjectKind::User, INLINE_OF_USER)?;
+        for group in members.texts("groups")? {
+            let policies = groups
+                .get(group)
+                .ok_or_else(|| format!("{place}.groups: there is no group {group:?}."))?;
+            principal.identity.extend(policies.iter().cloned());
+        }
+        let principal = Arc::new(principal);
+        self.access_keys(&members, &principal)?;
+        Ok(principal)
+    }
+
+    fn role(&mut self, name: &str, node: &Node) -> Read<Arc<Principal>> {
+        let place = format!("{}.roles.{name}", self.place);
+        let known = ["path", "id", "tags", "policies", "permissionsBoundary", "sessions"];
+        let members = Members::of(node, &place, &known)?;
+        let principal = self.principal(&members, name, SubjectKind::RoleSession, INLINE_OF_ROLE)?;
+        let principal = Arc::new(principal);
+        let Some(sessions) = members.get("sessions") else {
+            return Ok(principal);
+        };
+        let Node::List(sessions) = sessions else {
+            return Err(format!("{place}.sessions is a list."));
+        };
+        for (at, node) in sessions.iter().enumerate() {
+            if node.member("role").is_some() {
+                return Err(format!(
+                    "{place}.sessions.{at} has no member \"role\": it is of this role."
+                ));
+            }
+            let (id, secret, session) = session(node, &format!("{place}.sessions.{at}"), self.managed, self.now)?;
+            self.add(id, secret, &principal, Some(Arc::new(session)))?;
+        }
+        Ok(principal)
+    }
+
+    fn principal(&self, members: &Members<'_>, name: &str, kind: SubjectKind, inline: usize) -> Read<Principal> {
+        let place = &members.place;
+        let fits = |char: char| char.is_ascii_alphanumeric() || "+=,.@_-".contains(char);
+        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+            return Err(format!("{place}: a name has 1 to 64 letters, digits and +=,.@_-."));
+        }
+        let path = members.text("path")?.unwrap_or("/");
+        if !path.starts_with('/') || !path.ends_with('/') {
+            return Err(format!("{place}.path begins and ends with a slash."));
+        }
+        let path_and_name = format!("{path}{name}");
+        let prefix = if kind == SubjectKind::User { "AIDA" } else { "AROA" };
+        let id = members.text("id")?.map(str::to_owned);
+        let boundary = members.get("permissionsBoundary");
+        let boundary = boundary.map(|node| {
+            attached(
+                node,
+                PolicyKind::Boundary,
+                format!("{place}.permissionsBoundary"),
+                self.managed,
+            )
+        });
+        Ok(Principal {
+            account: self.id.to_owned(),
+            kind,
+            id: id.unwrap_or_else(|| unique_id(prefix, self.id, &path_and_name)),
+            path_and_name,
+            tags: members.tags("tags")?,
+            identity: self.identity(members, inline)?,
+            boundary: boundary.transpose()?,
+        })
+    }
+
+    fn access_keys(&mut self, members: &Members<'_>, principal: &Arc<Principal>) -> Read<()> {
+        let place = format!("{}.accessKeys", members.place);
+        let keys = match members.get("accessKeys") {
+            None => return Ok(()),
+            Some(Node::List(keys)) => keys,
+            Some(_) => return Err(format!("{place} is a list.")),
+        };
+        for (at, node) in keys.iter().enumerate() {
+            let key = Members::of(node, &format!("{place}.{at}"), &["accessKeyId", "secretAccessKey"])?;
+            let id = key.required("accessKeyId")?;
+            let secret = Secret::new(key.required("secretAccessKey")?);
+            self.add(id, secret, principal, None)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, id: &str, secret: Secret, principal: &Arc<Principal>, session: Option<Arc<Session>>) -> Read<()> {
+        let credential = Credential {
+            secret,
+            principal: principal.clone(),
+            session,
+        };
+        match self.credentials.insert(id.to_owned(), credential) {
+            None => Ok(()),
+            Some(_) => Err(format!("{}: the access key {id} is there twice.", self.place)),
+        }
+    }
+}
+
+/// A session and its access key, of a role's configuration or of a control.
+pub(super) fn session<'n>(
+    node: &'n Node,
+    place: &str,
+    managed: &Managed,
+    now: Moment,
+) -> Read<(&'n str, Secret, Session)> {
+    let known = [
+        "role",
+        "name",
+        "accessKeyId",
+        "secretAccessKey",
+        "sessionToken",
+        "tags",
+        "policies",
+        "expires",
+        "durationSeconds",
+    ];
+    let members = Members::of(node, place, &known)?;
+    let token = Secret::new(members.required("sessionToken")?);
+    let expires = match (members.text("expires")?, members.text("durationSeconds")?) {
+        (Some(_), Some(_)) => return Err(format!("{place} has expires or durationSeconds.")),
+        (Some(text), None) => Moment::parse(text)
+            .ok_or_else(|| format!("{place}.expires is a date and time such as 2026-01-01T00:00:00Z."))?,
+        (None, Some(text)) => {
+            let seconds = text
+                .parse::<u32>()
+                .map_err(|_| format!("{place}.durationSeconds is a whole number."))?;
+            now.plus(Duration::from_secs(seconds.into()))
+        }
+        (None, None) => now.plus(SESSION_DURATION),
+    };
+    let name = members.text("name")?.unwrap_or("session");
+    check_session_name(name).map_err(|why| format!("{place}.name: {why}"))?;
+    let session = Session {
+        name: name.to_owned(),
+        token,
+        tags: members.tags("tags")?,
+        policies: match members.get("policies") {
+            None => None,
+            Some(node) => Some(session_policies(node, &format!("{place}.policies"), managed)?),
+        },
+        issued: now,
+        expires,
+    };
+    Ok((
+        members.required("accessKeyId")?,
+        Secret::new(members.required("secretAccessKey")?),
+        session,
+    ))
+}
+
+/// Checks the name of a session.
+pub(super) fn check_session_name(name: &str) -> Read<()> {
+    let fits = |char: char| char.is_ascii_alphanumeric() || "+=,.@_-".contains(char);
+    if (2..=64).contains(&name.len()) && name.chars().all(fits) {
+        Ok(())
+    } else {
+        Err("a session's name has 2 to 64 letters, digits and +=,.@_-.".to_owned())
+    }
+}
+
+fn session_policies(node: &Node, place: &str, managed: &Managed) -> Read<Vec<Attached>> {
+    let list = match node {
+        Node::List(list) => list.iter().collect(),
+        one => vec![one],
+    };
+    let read = list.into_iter().enumerate();
+    read.map(|(at, node)| attached(node, PolicyKind::Session, format!("{place}.{at}"), managed))
+        .collect()
+}
+
+/// A policy that is a document, or the ARN of a managed one.
+fn attached(node: &Node, kind: PolicyKind, label: String, managed: &Managed) -> Read<Attached> {
+    if let Some(arn) = node.text().filter(|text| text.starts_with("arn:")) {
+        let text = managed
+            .get(arn)
+            .ok_or_else(|| format!("{label}: there is no managed policy {arn}."))?;
+        // A managed policy may be longer than an inline session policy.
+        let policy = Policy::parse(text, PolicyKind::Identity).and_then(|policy| policy.standing_as(kind));
+        return Ok(Attached {
+            policy: policy.map_err(|why| format!("{arn}: {why}"))?,
+            label: arn.to_owned(),
+            arn: Some(arn.to_owned()),
+        });
+    }
+    let policy = Policy::parse(&document_text(node), kind).map_err(|why| format!("{label}: {why}"))?;
+    Ok(Attached {
+        label,
+        arn: None,
+        policy,
+    })
+}
+
+/// The text of a document that is an object, or a text itself.
+fn document_text(node: &Node) -> String {
+    node.text().map_or_else(|| node.to_json(), str::to_owned)
+}
+
+/// A unique id such as `AROA…`, which is the same in every run.
+fn unique_id(prefix: &str, account: &str, path_and_name: &str) -> String {
+    let mut id = prefix.to_owned();
+    let mut rest = StableHash::new(0)
+        .bytes(prefix.as_bytes())
+        .bytes(account.as_bytes())
+        .bytes(path_and_name.as_bytes())
+        .finish();
+    for _ in 0..13 {
+        id.push(char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[(rest & 31) as usize]));
+        rest >>= 5;
+    }
+    id.push_str("DTWN");
+    id
+}
+
+/// The members of an object of the configuration, none of which is unknown or there twice.
+struct Members<'n> {
+    place: String,
+    members: &'n [(String, Node)],
+}
+
+impl<'n> Members<'n> {
+    fn of(node: &'n Node, place: &str, known: &[&str]) -> Read<Members<'n>> {
+        let members = node.members().ok_or_else(|| format!("{place} is an object."))?;
+        for (at, (name, _)) in members.iter().enumerate() {
+            if !known.contains(&name.as_str()) {
+                return Err(format!(
+                    "{place} has no member {name:?}: there are {}.",
+                    known.join(", ")
+                ));
+            }
+            if members[..at].iter().any(|(other, _)| other == name) {
+                return Err(format!("{place} has the member {name:?} twice."));
+            }
+        }
+        Ok(Members {
+            place: place.to_owned(),
+            members,
+        })
+    }
+
+    fn get(&self, name: &str) -> Option<&'n Node> {
+        self.members
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, node)| node)
+    }
+
+    fn text(&self, name: &str) -> Read<Option<&'n str>> {
+        let text = |node: &'n Node| node.text().ok_or_else(|| format!("{}.{name} is a text.", self.place));
+        self.get(name).map(text).transpose()
+    }
+
+    fn required(&self, name: &str) -> Read<&'n str> {
+        let text = self.text(name)?.filter(|text| !text.is_empty());
+        text.ok_or_else(|| format!("{} needs {name}.", self.place))
+    }
+
+    fn texts(&self, name: &str) -> Read<Vec<&'n str>> {
+        let texts = |node: &'n Node| {
+            node.texts()
+                .ok_or_else(|| format!("{}.{name} is a list of texts.", self.place))
+        };
+        self.get(name).map_or(Ok(Vec::new()), texts)
+    }
+
+    fn flag(&self, name: &str) -> Read<Option<bool>> {
+        match self.text(name)? {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(_) => Err(format!("{}.{name} is true or false.", self.place)),
+        }
+    }
+
+    /// The members of a member that is an object with names of its own.
+    fn named(&self, name: &str) -> Read<Vec<(&'n str, &'n Node)>> {
+        let Some(node) = self.get(name) else {
+            return Ok(Vec::new());
+        };
+        let place = if self.place == "The configuration" {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.place)
+        };
+        let members = node.members().ok_or_else(|| format!("{place} is an object."))?;
+        for (at, (name, _)) in members.iter().enumerate() {
+            if members[..at].iter().any(|(other, _)| other == name) {
+                return Err(format!("{place} has {name:?} twice."));
+            }
+        }
+        Ok(members.iter().map(|(name, node)| (name.as_str(), node)).collect())
+    }
+
+    fn tags(&self, name: &str) -> Read<Vec<(String, String)>> {
+        let tags = self.named(name)?.into_iter();
+        let tag = |(key, value): (&str, &Node)| {
+            let value = value
+                .text()
+                .ok_or_else(|| format!("{}.{name}.{key} is a text.", self.place))?;
+            Ok((key.to_owned(), value.to_owned()))
+        };
+        tags.map(tag).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Read<Directory> {
+        Directory::read(json, Moment::START)
+    }
+
+    #[test]
+    fn configurations_are_read() {
+        let directory = read(
+            r#"{"accounts": {"123456789012": {
+                "organization": {"id": "o-1", "paths": ["o-1/r-1/"]},
+                "serviceControlPolicies": [{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}],
+                "resourceControlPolicies": [{"Statement": {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": "*"}}],
+                "managedPolicies": {"Read": {"Statement": {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}}},
+                "accessKeys": [{"accessKeyId": "AKIAROOT", "secretAccessKey": "r"}],
+                "groups": {"staff": {"policies": ["arn:aws:iam::123456789012:policy/Read"]}},
+                "users": {"ann": {"path": "/team/", "tags": {"team": "blue"}, "groups": ["staff"], "accessKeys": [{"accessKeyId": "AKIAANN", "secretAccessKey": "a"}]}},
+                "roles": {"Reader": {
+                    "policies": {"Inline": "{\"Statement\": {\"Effect\": \"Allow\", \"Action\": \"*\", \"Resource\": \"*\"}}"},
+                    "permissionsBoundary": "arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess",
+                    "sessions": [{"name": "s1", "accessKeyId": "ASIA1", "secretAccessKey": "x", "sessionToken": "t", "tags": {"a": "b"}, "durationSeconds": 900}]
+                }}
+            }}, "vpcEndpoints": {"vpce-1": {"vpc": "vpc-1", "type": "gateway", "policy": {"Statement": {"Effect": "Allow", "Principal": {"AWS": "123456789012"}, "Action": "*", "Resource": "*"}}}}}"#,
+        )
+        .unwrap();
+        let ann = &directory.credential("AKIAANN").unwrap().principal;
+        assert_eq!(
+            (ann.arn().as_str(), ann.identity.len()),
+            ("arn:aws:iam::123456789012:user/team/ann", 1)
+        );
+        let session = directory.credential("ASIA1").unwrap().session.clone().unwrap();
+        assert_eq!(session.expires, Moment::START.plus(Duration::from_mins(15)));
+        assert!(directory.principal("arn:aws:iam::123456789012:root").is_some());
+        assert!(directory.principal("arn:aws:iam::123456789012:role/Reader").is_some());
+        let codes: Vec<&str> = directory.warnings().iter().map(|warning| warning.code).collect();
+        assert_eq!(codes, ["GatewayEndpointPrincipal"]);
+        assert!(!format!("{directory:?}").contains("Secret(\""));
+    }
+
+    #[test]
+    fn configurations_are_refused() {
+        let account = |inside: &str| format!(r#"{{"accounts": {{"123456789012": {inside}}}}}"#);
+        for (json, expect) in [
+            (
+                "{".to_owned(),
+                "The configuration is not valid JSON, or is nested too deeply.",
+            ),
+            (
+                r#"{"account": {}}"#.to_owned(),
+                "The configuration has no member \"account\": there are accounts, vpcEndpoints, sourceIp, secureTransport.",
+            ),
+            (
+                r#"{"accounts": {"1": {}}}"#.to_owned(),
+                "accounts.1: an account id has 12 digits.",
+            ),
+            (
+                account(r#"{"users": {"a b": {}}}"#),
+                "accounts.123456789012.users.a b: a name has 1 to 64 letters, digits and +=,.@_-.",
+            ),
+            (
+                account(r#"{"users": {"a": {"groups": ["x"]}}}"#),
+                "accounts.123456789012.users.a.groups: there is no group \"x\".",
+            ),
+            (
+                account(r#"{"users": {"a": {"policies": ["arn:x"]}}}"#),
+                "accounts.123456789012.users.a.policies.0: there is no managed policy arn:x.",
+            ),
+            (
+                account(r#"{"users": {"a": {"policies": [{"Statement": []}]}}}"#),
+                "accounts.123456789012.users.a.policies.0: The policy has no statement.",
+            ),
+            (
+                account(r#"{"users": {"a": {"accessKeys": [{"accessKeyId": "K"}]}}}"#),
+                "accounts.123456789012.users.a.accessKeys.0 needs secretAccessKey.",
+            ),
+            (
+                account(
+                    r#"{"accessKeys": [{"accessKeyId": "K", "secretAccessKey": "s"}, {"accessKeyId": "K", "secretAccessKey": "s"}]}"#,
+                ),
+                "accounts.123456789012: the access key K is there twice.",
+            ),
+            (
+                account(
+                    r#"{"resourceControlPolicies": [{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}}]}"#,
+                ),
+                "accounts.123456789012.resourceControlPolicies.0: a resource control policy takes the effect Deny alone.",
+            ),
+        ] {
+            assert_eq!(read(&json).unwrap_err(), expect, "{json}");
+        }
+        let large = format!(
+            r#"{{"Statement": {{"Sid": "{}", "Effect": "Allow", "Action": "*", "Resource": "*"}}}}"#,
+            "x".repeat(1_500)
+        );
+        let two = account(&format!(r#"{{"users": {{"a": {{"policies": [{large}, {large}]}}}}}}"#));
+        assert!(
+            read(&two)
+                .unwrap_err()
+                .contains("Maximum policy size of 2048 bytes exceeded")
+        );
+    }
+}

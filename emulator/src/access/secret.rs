@@ -1,0 +1,33 @@
+//! Secrets, which no log, answer or error text may show.
+
+use std::fmt;
+
+/// A secret access key or session token. Its `Debug` form hides it.
+///
+/// ```
+/// use dynatwin_engine::access::Secret;
+///
+/// let secret = Secret::new("wJalrXUtnFEMI");
+/// assert_eq!(format!("{secret:?}"), "Secret(…)");
+/// assert_eq!(secret.expose(), "wJalrXUtnFEMI");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A secret.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(text.into())
+    }
+
+    /// The secret itself.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}

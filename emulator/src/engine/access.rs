@@ -1,0 +1,168 @@
+//! Who calls, once access control is configured; and access control in the hands of the twin's owner.
+
+use std::borrow::Cow;
+
+use super::Engine;
+use crate::access::{Directory, Identity, Origin, SessionRequest, TemporaryCredentials};
+use crate::answer::HttpRequest;
+use crate::caller::Caller;
+use crate::clock::Moment;
+use crate::error::ApiError;
+use crate::wire;
+use crate::wire::envelope::{self, Call, Service};
+
+/// The header that names the VPC endpoint that a request came through.
+pub const VPC_ENDPOINT_HEADER: &str = "x-dynatwin-vpc-endpoint";
+/// The header with the IP address that a request came from.
+pub const SOURCE_IP_HEADER: &str = "x-dynatwin-source-ip";
+/// The header that says whether a request came over TLS: `true`, which is assumed, or `false`.
+pub const SECURE_TRANSPORT_HEADER: &str = "x-dynatwin-secure-transport";
+
+/// Whose tables a request sees, and who is authorized.
+pub(super) struct Authenticated<'c> {
+    pub caller: Cow<'c, Caller>,
+    pub identity: Option<Box<Identity>>,
+}
+
+impl<'c> Authenticated<'c> {
+    /// A caller who may do anything.
+    fn anybody(caller: &'c Caller) -> Authenticated<'c> {
+        Authenticated {
+            caller: Cow::Borrowed(caller),
+            identity: None,
+        }
+    }
+
+    /// A caller who sees the tables of its account.
+    fn known(caller: &Caller, identity: Identity) -> Authenticated<'c> {
+        let caller = Caller {
+            access_key: identity.account().into(),
+            region: caller.region.clone(),
+        };
+        Authenticated {
+            caller: Cow::Owned(caller),
+            identity: Some(Box::new(identity)),
+        }
+    }
+}
+
+impl Engine {
+    /// The caller of a request over HTTP. Without a configuration every access key is somebody.
+    #[inline]
+    pub(super) fn authenticate<'c>(
+        &self,
+        request: &HttpRequest<'_>,
+        call: &'c Call<'_>,
+        now: Moment,
+    ) -> Result<Authenticated<'c>, ApiError> {
+        if self.state.access().is_configured() {
+            self.authenticate_known(request, call, now)
+        } else {
+            Ok(Authenticated::anybody(&call.caller))
+        }
+    }
+
+    #[cold]
+    fn authenticate_known<'c>(
+        &self,
+        request: &HttpRequest<'_>,
+        call: &'c Call<'_>,
+        now: Moment,
+    ) -> Result<Authenticated<'c>, ApiError> {
+        let token = envelope::session_token(request);
+        let origin = self.origin(request, call.service);
+        let key = &call.caller.access_key;
+        match self.state.access().authenticate(key, token.as_deref(), origin, now) {
+            Ok(identity) => Ok(Authenticated::known(&call.caller, identity)),
+            // A body that is no JSON is found before credentials are looked at.
+            Err(_) if !call.body.is_empty() && wire::reader::check_syntax(&call.body).is_err() => {
+                Err(wire::decode::not_json())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How a request came. Streams have no gateway endpoint, so requests for them do not pass one.
+    fn origin(&self, request: &HttpRequest<'_>, service: Service) -> Origin {
+        let text = |name: &str| {
+            let value = request
+                .headers
+                .get(name)
+                .and_then(|value| std::str::from_utf8(value).ok());
+            value
+                .map(|value| value.trim().to_owned())
+                .filter(|value| !value.is_empty())
+        };
+        let directory = self.state.access().directory();
+        let passes = |id: &String| {
+            service != Service::Streams || !directory.endpoint(id).is_some_and(|endpoint| endpoint.is_gateway)
+        };
+        Origin {
+            source_ip: text(SOURCE_IP_HEADER),
+            endpoint: text(VPC_ENDPOINT_HEADER).filter(passes),
+            secure_transport: text(SECURE_TRANSPORT_HEADER).map(|value| value == "true"),
+            user_agent: text("user-agent"),
+        }
+    }
+
+    /// The caller of a request below the envelope, by its access key alone.
+    pub(super) fn authenticate_key<'c>(&self, caller: &'c Caller, now: Moment) -> Result<Authenticated<'c>, ApiError> {
+        let access = self.state.access();
+        if !access.is_configured() {
+            return Ok(Authenticated::anybody(caller));
+        }
+        let identity = access.authenticate(&caller.access_key, None, Origin::default(), now)?;
+        Ok(Authenticated::known(caller, identity))
+    }
+
+    /// The same engine with a configuration of access control, which [`reset_all`](Engine::reset_all) goes back to.
+    ///
+    /// ```
+    /// use dynatwin_engine::access::Directory;
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Caller, Engine, Settings};
+    ///
+    /// let json = r#"{"accounts": {"123456789012": {"accessKeys": [{"accessKeyId": "AKIAROOT", "secretAccessKey": "s"}]}}}"#;
+    /// let directory = Directory::read(json, Moment::START).unwrap();
+    /// let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions, shared_db: false }).with_access(directory);
+    /// let status = |key: &str| {
+    ///     let caller = Caller { access_key: key.into(), region: "us-east-1".into() };
+    ///     engine.dispatch(&caller, "ListTables", b"{}").status
+    /// };
+    /// assert_eq!((status("AKIAROOT"), status("AKIANOBODY")), (200, 400));
+    /// ```
+    #[must_use]
+    pub fn with_access(self, directory: Directory) -> Engine {
+        self.state.access().configure(Some(directory));
+        self.state.access().keep();
+        self
+    }
+
+    /// Replaces the configuration of access control. With `None` everything is allowed again.
+    pub fn configure_access(&self, directory: Option<Directory>) {
+        self.state.access().configure(directory);
+    }
+
+    /// The configuration of access control; empty if there is none.
+    pub fn access(&self) -> std::sync::Arc<Directory> {
+        self.state.access().directory()
+    }
+
+    /// Issues temporary credentials of a configured role. The error is a sentence that says what is wrong.
+    pub fn issue_session(&self, request: &SessionRequest) -> Result<TemporaryCredentials, String> {
+        let access = self.state.access();
+        access.issue(request, self.state.seed(), self.clock.now())
+    }
+
+    /// The account that a caller's access key belongs to, for controls that name tables.
+    pub(super) fn owner(&self, caller: &Caller) -> Caller {
+        let credential = self.state.access().credential(&caller.access_key);
+        let account = credential.map(|credential| credential.principal.account.as_str().into());
+        Caller {
+            access_key: account.unwrap_or_else(|| caller.access_key.clone()),
+            region: caller.region.clone(),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Texts about credentials and permissions (docs/behavior: 07 1.2, 07 8).
+
+use super::{ApiError, ErrorKind};
+
+impl ApiError {
+    /// An access key that nobody has, or a temporary one without its token.
+    pub fn unrecognized_client() -> ApiError {
+        ApiError::new(
+            ErrorKind::UnrecognizedClient,
+            "The security token included in the request is invalid.",
+        )
+    }
+
+    /// A session token that does not belong to its access key.
+    pub fn invalid_session_token() -> ApiError {
+        ApiError::new(
+            ErrorKind::UnrecognizedClient,
+            "The security token included in the request is invalid",
+        )
+    }
+
+    /// Temporary credentials that have expired.
+    pub fn expired_token() -> ApiError {
+        ApiError::new(
+            ErrorKind::ExpiredToken,
+            "The security token included in the request is expired",
+        )
+    }
+
+    /// An action that policies deny or do not allow, with the reason.
+    pub fn not_permitted(caller_arn: &str, action: &str, resource: &str, reason: &str) -> ApiError {
+        ApiError::new(
+            ErrorKind::AccessDenied,
+            format!("User: {caller_arn} is not authorized to perform: {action} on resource: {resource} {reason}"),
+        )
+    }
+}

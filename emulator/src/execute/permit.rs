@@ -1,0 +1,191 @@
+//! Access policies: whether a caller may do what a request does (docs/behavior: 07).
+
+use std::time::Duration;
+
+use super::authorize::{EachAccess, Refusal, Verdicts};
+use crate::access::{AccessRequest, Attached, Explanation, Identity, Keys, Policy, PolicyKind, ResourceFacts};
+use crate::clock::Moment;
+use crate::context::{Context, State};
+use crate::error::{ApiError, ErrorKind};
+use crate::storage::{self, Scope, Shape};
+
+/// The first policy of a resource is enforced after 2 to 4 s, every later change after 221 to 237 s (docs/behavior: 07 7.2).
+const FIRST_ENFORCED: Duration = Duration::from_secs(3);
+const CHANGE_ENFORCED: Duration = Duration::from_secs(229);
+
+/// What a policy that cannot be read stands for.
+const DENY_ALL: &str = r#"{"Statement":{"Effect":"Deny","Principal":"*","Action":"*","Resource":"*"}}"#;
+
+/// What a restore does to the new table's items (docs/behavior: 07 2.1).
+const RESTORING: &[&str] = &[
+    "BatchWriteItem",
+    "DeleteItem",
+    "GetItem",
+    "PutItem",
+    "Query",
+    "Scan",
+    "UpdateItem",
+];
+
+/// Decides by access policies about each entry of a request; fails if one is refused and the others go with it. Without a
+/// configuration of access control everything is allowed.
+pub(super) fn permit(context: &Context<'_>, refusal: Refusal, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
+    let Some(identity) = context.identity() else {
+        return Ok(Verdicts::default());
+    };
+    let mut requests: Vec<AccessRequest<'static>> = Vec::new();
+    each(&mut |access| requests.push(access.request(context).into_owned()));
+    // A transaction that is sent again was allowed when it was sent first, and only looks at what it has done.
+    requests.retain(|request| context.operation != "TransactWriteItems" || request.action != "GetItem");
+    match context.operation {
+        "BatchGetItem" | "BatchWriteItem" => requests = by_table(requests),
+        "RestoreTableFromBackup" | "RestoreTableToPointInTime" => add_restoring(&mut requests),
+        _ => {}
+    }
+    let mut verdicts = Vec::with_capacity(requests.len());
+    for request in &requests {
+        let refused = refused(context, identity, request);
+        match refused {
+            Some(error) if refusal != Refusal::Entry && !context.is_explained() => return Err(error),
+            verdict => verdicts.push(verdict),
+        }
+    }
+    if context.is_explained() {
+        return Err(ApiError::internal());
+    }
+    if verdicts.iter().all(Option::is_none) {
+        verdicts.clear();
+    }
+    Ok(Verdicts::new(verdicts))
+}
+
+/// What is answered if a request cannot be planned: a caller who may not use a table is not told that it is missing
+/// (docs/behavior: 07 8.1).
+#[cold]
+pub fn unplanned(context: &Context<'_>, error: ApiError) -> ApiError {
+    let missing = matches!(error.kind(), ErrorKind::ResourceNotFound | ErrorKind::TableNotFound);
+    let (Some(identity), Some(name), true) = (context.identity(), context.take_missing(), missing) else {
+        return error;
+    };
+    let arn = if name.starts_with("arn:") {
+        name
+    } else {
+        context.table_arn(&name)
+    };
+    let actions: &[&'static str] = match context.operation {
+        "TransactWriteItems" => &["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"],
+        "TransactGetItems" => &["GetItem"],
+        "ExecuteStatement" | "BatchExecuteStatement" | "ExecuteTransaction" => {
+            &["PartiQLSelect", "PartiQLInsert", "PartiQLUpdate", "PartiQLDelete"]
+        }
+        operation => &[operation],
+    };
+    let mut refusals = Vec::new();
+    for action in actions {
+        refusals.extend(refused(context, identity, &AccessRequest::new(action, arn.clone())));
+    }
+    // Which of the actions was meant is not known any more.
+    if refusals.len() == actions.len() {
+        refusals.swap_remove(0)
+    } else {
+        error
+    }
+}
+
+/// The refusal of one action.
+fn refused(context: &Context<'_>, identity: &Identity, request: &AccessRequest<'_>) -> Option<ApiError> {
+    let facts = facts(context.engine, &context.scope, &request.resource, context.now);
+    let evaluation = identity.evaluate(request, &facts, (context.region, context.now), &Keys::default());
+    let refusal = evaluation.refusal(identity.subject());
+    context.explain(|| Explanation {
+        statements: identity.explain(&request.resource, &facts, &evaluation),
+        refusal: refusal.as_ref().and_then(ApiError::message).map(str::to_owned),
+        evaluation,
+    });
+    refusal
+}
+
+/// The entries of a batch as policies see them: one for each table, with the keys and attributes of all of them.
+fn by_table(entries: Vec<AccessRequest<'static>>) -> Vec<AccessRequest<'static>> {
+    let mut tables: Vec<AccessRequest<'static>> = Vec::new();
+    for entry in entries {
+        match tables.iter_mut().find(|table| table.resource == entry.resource) {
+            Some(table) => table.merge(entry),
+            None => tables.push(entry),
+        }
+    }
+    tables
+}
+
+fn add_restoring(requests: &mut Vec<AccessRequest<'static>>) {
+    let Some(last) = requests.last() else { return };
+    let resource = last.resource.clone();
+    let added = RESTORING
+        .iter()
+        .map(|action| AccessRequest::new(action, resource.clone()));
+    requests.extend(added.collect::<Vec<_>>());
+}
+
+/// What is known about the resource of an ARN: its tags, and the policy that is enforced.
+pub fn facts(state: &State, scope: &Scope, arn: &str, now: Moment) -> ResourceFacts {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
+        return ResourceFacts::default();
+    };
+    let Some(path) = resource.strip_prefix("table/") else {
+        return ResourceFacts::default();
+    };
+    let (table, below) = path.split_once('/').unwrap_or((path, ""));
+    let scope = if scope.account.is_empty() {
+        scope.clone()
+    } else {
+        Scope {
+            account: account.into(),
+            region: region.into(),
+        }
+    };
+    let Some(table) = state.catalog().table(&scope, table) else {
+        return ResourceFacts::default();
+    };
+    let shape = table.shape();
+    let policy = |stream: Option<&str>| {
+        let policy = shape.attached.policy(stream)?;
+        enforced(policy, &shape, now).map(|text| attached(arn, text))
+    };
+    match below.split_once('/') {
+        None | Some(("index", _)) => ResourceFacts {
+            tags: shape.definition.tags.clone(),
+            policy: policy(None),
+        },
+        Some(("stream", label)) => ResourceFacts {
+            tags: shape.attached.stream_tags.get(label).cloned().unwrap_or_default(),
+            policy: policy(Some(label)),
+        },
+        Some(_) => ResourceFacts::default(),
+    }
+}
+
+/// The document that is enforced, which is an older one for a while where changes take time.
+fn enforced<'p>(policy: &'p storage::Policy, shape: &Shape, now: Moment) -> Option<&'p str> {
+    let wait = match (shape.takes_time(), &policy.before) {
+        (false, _) => Duration::ZERO,
+        (true, None) => FIRST_ENFORCED,
+        (true, Some(_)) => CHANGE_ENFORCED,
+    };
+    let shown = if now < policy.changed.plus(wait) {
+        &policy.before
+    } else {
+        &policy.current
+    };
+    shown.as_ref().map(|(text, _)| &**text)
+}
+
+/// A resource's policy. One that cannot be read denies everything.
+pub fn attached(arn: &str, text: &str) -> Attached {
+    let policy = Policy::parse(text, PolicyKind::Resource).or_else(|_| Policy::parse(DENY_ALL, PolicyKind::Resource));
+    Attached {
+        label: format!("resource-based policy of {arn}"),
+        arn: None,
+        policy: policy.unwrap_or_else(|why| unreachable!("{why}")),
+    }
+}

@@ -1,0 +1,123 @@
+//! An engine with access control, called by access key.
+
+use dynatwin_engine::access::Directory;
+use dynatwin_engine::answer::HttpRequest;
+use dynatwin_engine::clock::{Clock, Moment};
+use dynatwin_engine::conditions::Conditions;
+use dynatwin_engine::engine::{Caller, Engine, Settings};
+use serde_json::{Value, json};
+
+pub const ACCOUNT: &str = "123456789012";
+pub const REGION: &str = "us-east-1";
+
+pub struct Twin {
+    pub engine: Engine,
+}
+
+impl Twin {
+    /// With a configuration in which every account has the root key `ROOT`.
+    pub fn new(configuration: &Value) -> Twin {
+        let settings = Settings {
+            clock: Clock::settable(Moment::START),
+            seed: 7,
+            conditions: Conditions::CALM,
+            shared_db: false,
+        };
+        let engine = Engine::new(settings);
+        let twin = Twin { engine };
+        twin.configure(configuration);
+        twin
+    }
+
+    pub fn configure(&self, configuration: &Value) {
+        let directory = Directory::read(&configuration.to_string(), self.engine.clock().now());
+        self.engine
+            .configure_access(Some(directory.unwrap_or_else(|why| panic!("{why}"))));
+    }
+
+    /// With one user, whose name is its access key, and the root user's key `ROOT`.
+    pub fn with_user(name: &str, tags: &Value, policy: &Value) -> Twin {
+        Twin::new(&json!({"accounts": {ACCOUNT: {
+            "accessKeys": [{"accessKeyId": "ROOT", "secretAccessKey": "s"}],
+            "users": {name: {"tags": tags, "policies": [policy], "accessKeys": [{"accessKeyId": name, "secretAccessKey": "s"}]}}
+        }}}))
+    }
+
+    pub fn call(&self, access_key: &str, operation: &str, body: &Value) -> (u16, Value) {
+        let caller = Caller {
+            access_key: access_key.into(),
+            region: REGION.into(),
+        };
+        let answer = self.engine.dispatch(&caller, operation, body.to_string().as_bytes());
+        (
+            answer.status,
+            serde_json::from_slice(&answer.body).unwrap_or(Value::Null),
+        )
+    }
+
+    /// A call over HTTP, with headers beside the credentials.
+    pub fn send(&self, access_key: &str, operation: &str, body: &Value, headers: &[(&str, &str)]) -> (u16, Value) {
+        let target = format!("DynamoDB_20120810.{operation}");
+        let authorization = format!(
+            "AWS4-HMAC-SHA256 Credential={access_key}/20260101/{REGION}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+        );
+        let mut all = vec![
+            ("host", "localhost"),
+            ("content-type", "application/x-amz-json-1.0"),
+            ("x-amz-target", target.as_str()),
+            ("x-amz-date", "20260101T000000Z"),
+            ("authorization", authorization.as_str()),
+        ];
+        all.extend_from_slice(headers);
+        let owned: Vec<(String, String)> = all
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let body = body.to_string();
+        let answer = self.engine.handle(&HttpRequest {
+            method: "POST",
+            target: "/",
+            headers: &owned,
+            body: body.as_bytes(),
+        });
+        (
+            answer.status,
+            serde_json::from_slice(&answer.body).unwrap_or(Value::Null),
+        )
+    }
+
+    /// A call of the root user, which has to succeed.
+    pub fn root(&self, operation: &str, body: &Value) -> Value {
+        let (status, answer) = self.call("ROOT", operation, body);
+        assert_eq!(status, 200, "{operation}: {answer}");
+        answer
+    }
+
+    pub fn create_table(&self, name: &str, (hash, range): (&str, &str), index: Option<&str>) {
+        let mut attributes = vec![json!({"AttributeName": hash, "AttributeType": "S"})];
+        let mut keys = vec![json!({"AttributeName": hash, "KeyType": "HASH"})];
+        if !range.is_empty() {
+            attributes.push(json!({"AttributeName": range, "AttributeType": "S"}));
+            keys.push(json!({"AttributeName": range, "KeyType": "RANGE"}));
+        }
+        let mut body = json!({"TableName": name, "BillingMode": "PAY_PER_REQUEST", "KeySchema": keys});
+        if let Some(attribute) = index {
+            attributes.push(json!({"AttributeName": attribute, "AttributeType": "S"}));
+            body["GlobalSecondaryIndexes"] = json!([{"IndexName": format!("by-{attribute}"),
+                "KeySchema": [{"AttributeName": attribute, "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}]);
+        }
+        body["AttributeDefinitions"] = json!(attributes);
+        self.root("CreateTable", &body);
+    }
+
+    /// Checks that a call is allowed, or refused for a reason: the end of the text.
+    #[track_caller]
+    pub fn check(&self, access_key: &str, operation: &str, body: &Value, refusal: Option<&str>) {
+        let (status, answer) = self.call(access_key, operation, body);
+        let text = answer["Message"].as_str().unwrap_or_default();
+        match refusal {
+            None => assert_eq!(status, 200, "{operation} {body}: {answer}"),
+            Some(reason) => assert!(text.ends_with(reason), "{operation} {body}: {answer}"),
+        }
+    }
+}
