@@ -1,6 +1,7 @@
 //! What goes in and what comes out: an HTTP request without a socket, and an [`Answer`] that says when and how it is
 //! delivered. The engine never sleeps and breaks no connection: the door that carries the bytes does what they say.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use compact_str::CompactString;
@@ -25,6 +26,11 @@ pub struct HttpRequest<'a> {
 pub trait Headers {
     /// The value of the first header of this name.
     fn get(&self, name: &str) -> Option<&[u8]>;
+
+    /// The values of all headers of this name, joined by commas, as signatures cover them.
+    fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        self.get(name).map(Cow::Borrowed)
+    }
 }
 
 impl<const N: usize> Headers for [(&str, &str); N] {

@@ -1,5 +1,6 @@
 //! One connection: requests in, answers out.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -264,5 +265,16 @@ impl Headers for Head<'_> {
             other => self.0.get(other),
         };
         value.map(HeaderValue::as_bytes)
+    }
+
+    fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        let mut values = self.0.get_all(name).iter();
+        let first = values.next()?.as_bytes();
+        let mut rest = values.peekable();
+        if rest.peek().is_none() {
+            return Some(Cow::Borrowed(first));
+        }
+        let values = std::iter::once(first).chain(rest.map(HeaderValue::as_bytes));
+        Some(Cow::Owned(values.collect::<Vec<_>>().join(&b','))) 
     }
 }

@@ -143,7 +143,7 @@ fn from_scope(scope: &str) -> Caller {
 }
 
 /// The value of a parameter, as it is written.
-fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
     if query.is_empty() {
         return None;
     }

@@ -8,6 +8,7 @@ mod compression;
 mod control;
 mod credentials;
 mod id;
+mod signature;
 
 use std::borrow::Cow;
 
@@ -26,6 +27,7 @@ use compression::{Refused, compress, inflated};
 pub use control::{CONTROL_PATH, ControlCall, EVENT_STREAM};
 pub use credentials::{DEFAULT_REGION, session_token};
 pub use id::RequestIds;
+pub use signature::{SigningKey, verify_signature};
 
 /// The content types of requests; the first is what SDKs send.
 const CONTENT_TYPES: [&str; 2] = ["application/x-amz-json-1.0", "application/json"];
