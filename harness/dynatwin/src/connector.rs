@@ -118,12 +118,20 @@ fn target(uri: &str) -> &str {
     rest.find('/').map_or("/", |at| &rest[at..])
 }
 
+/// The host and port of a URI, which HTTP's `Host` header has: the SDK signs it, and leaves sending it to the HTTP client.
+fn authority(uri: &str) -> Option<&str> {
+    let (_, rest) = uri.split_once("://")?;
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    Some(&rest[..end]).filter(|authority| !authority.is_empty())
+}
+
 /// The request's headers, as the engine looks them up.
 struct Headers<'a>(&'a HttpRequest);
 
 impl answer::Headers for Headers<'_> {
     fn get(&self, name: &str) -> Option<&[u8]> {
-        self.0.headers().get_bytes(name)
+        let sent = self.0.headers().get_bytes(name);
+        sent.or_else(|| authority(self.0.uri()).filter(|_| name == "host").map(str::as_bytes))
     }
 }
 
@@ -187,13 +195,14 @@ mod tests {
 
     #[test]
     fn targets() {
-        for (uri, expect) in [
-            ("https://dynamodb.us-east-1.amazonaws.com/", "/"),
-            ("https://dynamodb.us-east-1.amazonaws.com", "/"),
-            ("http://localhost:8000/?a=b", "/?a=b"),
-            ("/", "/"),
+        let aws = "dynamodb.us-east-1.amazonaws.com";
+        for (uri, expect, host) in [
+            ("https://dynamodb.us-east-1.amazonaws.com/", "/", Some(aws)),
+            ("https://dynamodb.us-east-1.amazonaws.com", "/", Some(aws)),
+            ("http://localhost:8000/?a=b", "/?a=b", Some("localhost:8000")),
+            ("/", "/", None),
         ] {
-            assert_eq!(target(uri), expect, "{uri}");
+            assert_eq!((target(uri), authority(uri)), (expect, host), "{uri}");
         }
     }
 }
