@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use dynatwin_engine::engine::Engine;
 
-use crate::flags::{Asked, Flags, help, parse};
+use crate::flags::{Asked, Flags, entries, help, parse};
+use crate::manual;
+use crate::probe::{self, Probe};
 use crate::server::{Options, serve};
 use crate::start::{engine, load, start_line};
 
@@ -27,14 +29,39 @@ pub type LimitMemory = fn(Arc<Engine>, u64) -> Result<(), String>;
 /// ```
 pub fn run(arguments: impl IntoIterator<Item = String>, limit_memory: LimitMemory) -> u8 {
     let mut arguments = arguments.into_iter().peekable();
-    if let Some(name) = arguments.next_if(|word| matches!(word.as_str(), "copy" | "import")) {
-        return transfer(&name, arguments);
+    if let Some(name) = arguments.next_if(|word| COMMANDS.contains(&word.as_str())) {
+        return other_command(&name, arguments);
     }
     match parse(arguments, |name| std::env::var(name).ok()) {
         Ok(Asked::Help) => say(&help()),
         Ok(Asked::Version) => say(concat!("dynatwin ", env!("CARGO_PKG_VERSION"))),
         Ok(Asked::Run(flags)) => serve_until_stopped(&flags, limit_memory),
         Err(sentence) => complain(&sentence, USAGE),
+    }
+}
+
+/// Commands that do something else than to serve.
+const COMMANDS: [&str; 6] = ["completions", "copy", "health", "import", "man", "wait"];
+
+fn other_command(name: &str, mut arguments: impl Iterator<Item = String>) -> u8 {
+    match name {
+        "copy" | "import" => transfer(name, arguments),
+        "man" => say(manual::man(&entries()).trim_end()),
+        "completions" => match arguments
+            .next()
+            .and_then(|shell| manual::completions(&shell, &entries()))
+        {
+            Some(text) => say(text.trim_end()),
+            None => complain("completions are for bash, zsh or fish", USAGE),
+        },
+        _ => match Probe::parse(name, arguments, |name| std::env::var(name).ok()) {
+            Ok(Some(probe)) => match probe.run() {
+                Ok(()) => SUCCESS,
+                Err(sentence) => complain(&sentence, 1),
+            },
+            Ok(None) => say(probe::HELP),
+            Err(sentence) => complain(&sentence, USAGE),
+        },
     }
 }
 

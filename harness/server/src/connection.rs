@@ -275,6 +275,6 @@ impl Headers for Head<'_> {
             return Some(Cow::Borrowed(first));
         }
         let values = std::iter::once(first).chain(rest.map(HeaderValue::as_bytes));
-        Some(Cow::Owned(values.collect::<Vec<_>>().join(&b','))) 
+        Some(Cow::Owned(values.collect::<Vec<_>>().join(&b',')))
     }
 }

@@ -9,6 +9,7 @@ use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::wire::envelope::HealthCheck;
 
 use crate::log::Log;
+use crate::manual::Entry;
 use crate::web::Origins;
 
 /// Which clock the twin lives by.
@@ -502,11 +503,30 @@ fn check(flags: Flags) -> Result<Asked, String> {
     Ok(Asked::Run(Box::new(flags)))
 }
 
+/// The flags as documents show them.
+pub(crate) fn entries() -> Vec<Entry> {
+    let entry = |flag: &Flag| Entry {
+        name: flag.kebab(),
+        value: match &flag.does {
+            Does::Value(form, _) => Some(*form),
+            _ => None,
+        },
+        variable: match &flag.does {
+            Does::Instead(_) => None,
+            _ => Some(flag.variable()),
+        },
+        help: flag.help,
+    };
+    FLAGS.iter().map(entry).collect()
+}
+
 /// What `--help` says.
 pub fn help() -> String {
     let mut help = String::from(
         "Dynatwin: a twin of Amazon DynamoDB on this machine.\n\n\
-         Usage: dynatwin [FLAG]...\n\n\
+         Usage: dynatwin [FLAG]...\n\
+         \x20      dynatwin copy|import|health|wait --help\n\
+         \x20      dynatwin man, dynatwin completions bash|zsh|fish\n\n\
          Point a client at http://localhost:8000 with any credentials. Everything is in memory.\n\
          Flags are understood as --in-memory and, as for DynamoDB Local, as -inMemory; the start of a command line\n\
          for DynamoDB Local (java -D... -jar DynamoDBLocal.jar) is skipped.\n\

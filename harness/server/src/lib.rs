@@ -33,6 +33,8 @@ mod free;
 mod intake;
 mod listen;
 mod log;
+mod manual;
+mod probe;
 mod server;
 mod start;
 mod watch;

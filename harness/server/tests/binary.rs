@@ -83,6 +83,40 @@ fn help_and_version() {
 }
 
 #[test]
+fn probes_find_a_server() {
+    let server = Running::start(&["--port", "0"]);
+    let port = server.2.to_string();
+    for command in ["health", "wait"] {
+        assert_eq!(
+            finished(&[command, "--port", &port]),
+            (Some(0), String::new(), String::new())
+        );
+    }
+    drop(server);
+    for words in [
+        &["health", "--port", port.as_str()][..],
+        &["wait", "--port", &port, "--timeout", "0.1"],
+    ] {
+        let (code, _, err) = finished(words);
+        assert_eq!(code, Some(1));
+        assert!(
+            err.starts_with(&format!("dynatwin: no server answers at 127.0.0.1:{port}: ")),
+            "{err}"
+        );
+    }
+}
+
+#[test]
+fn documents_are_printed() {
+    assert!(finished(&["man"]).1.starts_with(".TH DYNATWIN 1"));
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, out, _) = finished(&["completions", shell]);
+        assert!(code == Some(0) && out.contains("conditions"), "{shell}: {out}");
+    }
+    assert_eq!(finished(&["completions", "csh"]).0, Some(2));
+}
+
+#[test]
 fn what_is_not_understood_exits_with_2() {
     let (code, out, err) = finished(&["--prot", "8000"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));

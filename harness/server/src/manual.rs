@@ -1,0 +1,202 @@
+//! `dynatwin man` and `dynatwin completions`: the manual page and the completions of shells, made from the flags.
+
+use std::fmt::Write;
+
+/// A flag as its documents show it.
+pub(crate) struct Entry {
+    /// Without dashes: `db-path`.
+    pub name: String,
+    /// The form of its value: `DIR`, `on|off`.
+    pub value: Option<&'static str>,
+    /// The variable that sets it.
+    pub variable: Option<String>,
+    pub help: &'static str,
+}
+
+impl Entry {
+    /// The values that the flag takes, if they are listed.
+    fn choices(&self) -> Vec<&'static str> {
+        let value = self.value.unwrap_or_default();
+        let choices = value
+            .split('|')
+            .filter(|choice| choice.chars().all(|letter| !letter.is_ascii_uppercase()));
+        choices.filter(|choice| !choice.is_empty()).collect()
+    }
+
+    fn takes_file(&self) -> bool {
+        matches!(self.value, Some("DIR" | "FILE"))
+    }
+}
+
+/// Commands beside serving, with what they do.
+const COMMANDS: [(&str, &str); 6] = [
+    ("copy", "copy tables between endpoints and directories"),
+    ("import", "send tables and items of files to an endpoint"),
+    ("health", "exit with 0 if a server answers"),
+    ("wait", "wait until a server answers"),
+    ("man", "print the manual page"),
+    ("completions", "print the completions of bash, zsh or fish"),
+];
+
+/// The manual page, in the language of `man`.
+pub(crate) fn man(entries: &[Entry]) -> String {
+    let mut page = format!(
+        ".TH DYNATWIN 1 \"\" \"Dynatwin {}\" \"User Commands\"\n\
+         .SH NAME\ndynatwin \\- an emulator of Amazon DynamoDB\n\
+         .SH SYNOPSIS\n.B dynatwin\n[\\fIFLAG\\fR]...\n.br\n.B dynatwin\n\\fICOMMAND\\fR [\\fIARGUMENT\\fR]...\n\
+         .SH DESCRIPTION\nServes the API of Amazon DynamoDB on localhost:8000. A flag is given as \\-\\-in\\-memory or, as for \
+         DynamoDB Local, as \\-inMemory, or set by its environment variable.\n.SH COMMANDS\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    for (name, help) in COMMANDS {
+        let _ = writeln!(page, ".TP\n.B {name}\n{}", escaped(help));
+    }
+    page += ".SH FLAGS\n";
+    for entry in entries {
+        let value = entry
+            .value
+            .map_or(String::new(), |value| format!(" \\fI{}\\fR", escaped(value)));
+        let _ = writeln!(
+            page,
+            ".TP\n\\fB\\-\\-{}\\fR{value}\n{}",
+            escaped(&entry.name),
+            escaped(entry.help)
+        );
+        if let Some(variable) = &entry.variable {
+            let _ = writeln!(page, "Environment: {}", escaped(variable));
+        }
+    }
+    page
+}
+
+/// Text in the language of `man`: dashes stay dashes, and no line begins a request.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    match text.strip_prefix(['.', '\'']) {
+        Some(_) => format!("\\&{text}"),
+        None => text,
+    }
+}
+
+/// The completions of a shell; `None` for one that is not known.
+pub(crate) fn completions(shell: &str, entries: &[Entry]) -> Option<String> {
+    Some(match shell {
+        "bash" => bash(entries),
+        "zsh" => zsh(entries),
+        "fish" => fish(entries),
+        _ => return None,
+    })
+}
+
+fn bash(entries: &[Entry]) -> String {
+    let flags: Vec<String> = entries.iter().map(|entry| format!("--{}", entry.name)).collect();
+    let commands: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+    let mut cases = String::new();
+    for entry in entries {
+        if entry.takes_file() {
+            let _ = writeln!(
+                cases,
+                "    --{}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;",
+                entry.name
+            );
+        } else if !entry.choices().is_empty() {
+            let choices = entry.choices().join(" ");
+            let _ = writeln!(
+                cases,
+                "    --{}) COMPREPLY=($(compgen -W '{choices}' -- \"$word\")); return ;;",
+                entry.name
+            );
+        }
+    }
+    format!(
+        "_dynatwin() {{\n  local word=\"${{COMP_WORDS[COMP_CWORD]}}\"\n  case \"${{COMP_WORDS[COMP_CWORD-1]}}\" in\n{cases}  esac\n  \
+         COMPREPLY=($(compgen -W '{} {}' -- \"$word\"))\n}}\ncomplete -o default -F _dynatwin dynatwin\n",
+        flags.join(" "),
+        commands.join(" ")
+    )
+}
+
+fn zsh(entries: &[Entry]) -> String {
+    let quoted = |text: &str| {
+        text.replace('\'', "'\\''")
+            .replace('[', "\\[")
+            .replace(']', "\\]")
+            .replace(':', "\\:")
+    };
+    let mut text = String::from("#compdef dynatwin\n_arguments \\\n");
+    for entry in entries {
+        let value = match entry.value {
+            None => String::new(),
+            Some(_) if entry.takes_file() => ":file:_files".into(),
+            Some(form) if entry.choices().is_empty() => format!(":{}:", quoted(form)),
+            Some(form) => format!(":{}:({})", quoted(form), entry.choices().join(" ")),
+        };
+        let _ = writeln!(text, "  '--{}[{}]{value}' \\", entry.name, quoted(entry.help));
+    }
+    let commands: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+    let _ = writeln!(text, "  '1::command:({})'", commands.join(" "));
+    text
+}
+
+fn fish(entries: &[Entry]) -> String {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('\'', "\\'");
+    let mut text = String::new();
+    for (name, help) in COMMANDS {
+        let _ = writeln!(
+            text,
+            "complete -c dynatwin -n __fish_use_subcommand -f -a {name} -d '{}'",
+            quoted(help)
+        );
+    }
+    for entry in entries {
+        let _ = write!(
+            text,
+            "complete -c dynatwin -l {} -d '{}'",
+            entry.name,
+            quoted(entry.help)
+        );
+        let choices = entry.choices();
+        text += &match entry.value {
+            None => "\n".to_owned(),
+            Some(_) if entry.takes_file() => " -r -F\n".to_owned(),
+            Some(_) if choices.is_empty() => " -x\n".to_owned(),
+            Some(_) => format!(" -x -a '{}'\n", choices.join(" ")),
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::entries;
+
+    #[test]
+    fn every_flag_is_in_every_document() {
+        let entries = entries();
+        for (name, text) in [
+            ("man", man(&entries).replace("\\-", "-")),
+            ("bash", completions("bash", &entries).unwrap()),
+            ("zsh", completions("zsh", &entries).unwrap()),
+            ("fish", completions("fish", &entries).unwrap().replace("-l ", "--")),
+        ] {
+            for entry in &entries {
+                assert!(text.contains(&format!("--{}", entry.name)), "{name}: {}", entry.name);
+            }
+            for (command, _) in COMMANDS {
+                assert!(text.contains(command), "{name}: {command}");
+            }
+        }
+        assert!(completions("csh", &entries).is_none());
+    }
+
+    #[test]
+    fn listed_values_are_completed() {
+        let fish = completions("fish", &entries()).unwrap();
+        assert!(
+            fish.contains("-l conditions") && fish.contains("-a 'calm aws storm'"),
+            "{fish}"
+        );
+        assert!(fish.contains("-a 'system settable'"), "{fish}");
+    }
+}

@@ -1,0 +1,146 @@
+//! `dynatwin health` and `dynatwin wait`: whether a server answers, for health probes and scripts.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long one attempt may take, and how long `wait` pauses between two.
+const ATTEMPT: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long `wait` waits without `--timeout`.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) const HELP: &str = "\
+dynatwin health [--port PORT] [--host HOST]
+  exits with 0 if a server answers there, and with 1 if not
+dynatwin wait [--port PORT] [--host HOST] [--timeout SECONDS]
+  waits until a server answers, 30 seconds unless told otherwise, and exits as `health` does
+
+PORT is that of DYNATWIN_PORT, or 8000, and HOST is 127.0.0.1 unless given.";
+
+/// A probe that was asked for.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Probe {
+    host: String,
+    port: u16,
+    /// How long to wait for a server; nothing for one attempt.
+    patience: Option<Duration>,
+}
+
+impl Probe {
+    /// Reads the words behind `health` or `wait`; `None` if help was asked for.
+    pub fn parse(
+        name: &str,
+        words: impl IntoIterator<Item = String>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Probe>, String> {
+        let port = variable("DYNATWIN_PORT").and_then(|port| port.parse().ok());
+        let mut probe = Probe {
+            host: "127.0.0.1".into(),
+            port: port.unwrap_or(8000),
+            patience: (name == "wait").then_some(PATIENCE),
+        };
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            let (flag, inline) = match word.split_once('=') {
+                Some((flag, value)) => (flag.to_owned(), Some(value.to_owned())),
+                None => (word, None),
+            };
+            let mut value = || {
+                let value = inline.clone().or_else(|| words.next());
+                value.ok_or_else(|| format!("{flag} needs a value"))
+            };
+            match flag.as_str() {
+                "--help" | "-h" => return Ok(None),
+                "--host" | "-host" => probe.host = value()?,
+                "--port" | "-port" => {
+                    let port = value()?;
+                    probe.port = port.parse().map_err(|_| format!("{flag}: '{port}' is not a port"))?;
+                }
+                "--timeout" if name == "wait" => {
+                    let text = value()?;
+                    let seconds = text.parse::<f64>().ok();
+                    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+                    probe.patience = Some(time.ok_or_else(|| format!("{flag}: '{text}' is not a number of seconds"))?);
+                }
+                _ => return Err(format!("{flag} is not a flag of dynatwin {name}; --help lists them")),
+            }
+        }
+        Ok(Some(probe))
+    }
+
+    /// Returns whether a server answers, after waiting for it as long as was asked for.
+    pub fn run(&self) -> Result<(), String> {
+        let begin = Instant::now();
+        loop {
+            match self.attempt() {
+                Ok(()) => return Ok(()),
+                Err(error) => match self.patience {
+                    Some(patience) if begin.elapsed() + PAUSE < patience => thread::sleep(PAUSE),
+                    _ => return Err(format!("no server answers at {}:{}: {error}", self.host, self.port)),
+                },
+            }
+        }
+    }
+
+    fn attempt(&self) -> Result<(), String> {
+        let text = |error: std::io::Error| error.to_string();
+        let mut addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(text)?;
+        let address = addresses.next().ok_or("the host has no address")?;
+        let mut stream = TcpStream::connect_timeout(&address, ATTEMPT).map_err(text)?;
+        stream.set_read_timeout(Some(ATTEMPT)).map_err(text)?;
+        stream.set_write_timeout(Some(ATTEMPT)).map_err(text)?;
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            .map_err(text)?;
+        let mut begin = [0; 12];
+        stream.read_exact(&mut begin).map_err(text)?;
+        // 200 as AWS answers, or 400 as DynamoDB Local does.
+        match &begin {
+            b"HTTP/1.1 200" | b"HTTP/1.1 400" => Ok(()),
+            _ => Err(format!("it answers {}", String::from_utf8_lossy(&begin))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str, line: &str, port: Option<&str>) -> Result<Option<Probe>, String> {
+        let words = line.split_whitespace().map(str::to_owned);
+        Probe::parse(name, words, |_| port.map(str::to_owned))
+    }
+
+    #[test]
+    fn command_lines() {
+        let probe = |host: &str, port, patience: Option<u64>| Probe {
+            host: host.into(),
+            port,
+            patience: patience.map(Duration::from_secs),
+        };
+        assert_eq!(parse("health", "", None), Ok(Some(probe("127.0.0.1", 8000, None))));
+        assert_eq!(parse("health", "", Some("81")), Ok(Some(probe("127.0.0.1", 81, None))));
+        assert_eq!(
+            parse("wait", "", Some("tcp://x")),
+            Ok(Some(probe("127.0.0.1", 8000, Some(30))))
+        );
+        let line = "--port 9 --host=::1 --timeout 5";
+        assert_eq!(parse("wait", line, None), Ok(Some(probe("::1", 9, Some(5)))));
+        assert_eq!(parse("wait", "--help", None), Ok(None));
+        for (name, line, message) in [
+            (
+                "health",
+                "--timeout 5",
+                "--timeout is not a flag of dynatwin health; --help lists them",
+            ),
+            ("wait", "--timeout -5", "--timeout: '-5' is not a number of seconds"),
+            ("health", "--port x", "--port: 'x' is not a port"),
+            ("health", "--port", "--port needs a value"),
+        ] {
+            assert_eq!(parse(name, line, None), Err(message.into()), "{line}");
+        }
+    }
+}
