@@ -1,6 +1,7 @@
-//! The project's chores: `cargo xtask wasm`, `wheel`, `test`, `bench`, `fuzz` and `plant`.
+//! The project's chores: `cargo xtask wasm`, `wheel`, `test`, `bench`, `dist`, `fuzz` and `plant`.
 
 mod bench;
+mod dist;
 mod examples;
 mod fuzz;
 mod plant;
@@ -31,6 +32,8 @@ usage: cargo xtask TASK
            coverage-guided fuzzing of the engine's dispatch (30 s unless told)
   fuzz --keep
            put what longer runs have found, shrunk, into emulator/fuzz/corpus.txt
+  dist PART
+           make a part of a release in target/dist: binary [TARGET], crates, npm, wheel, image, checksums
   plant [WORD]...
            plant bugs in a copy of the engine, those that have a word or all, and say which the suite finds";
 
@@ -56,6 +59,8 @@ fn main() -> ExitCode {
             Ok(seconds) => fuzz::run_for(seconds),
             Err(_) => Err(USAGE.into()),
         },
+        ["dist", part] => dist::make(part, None),
+        ["dist", part, target] => dist::make(part, Some(target)),
         ["plant", words @ ..] => plant::all(words),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

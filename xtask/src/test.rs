@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::shell::{self, Outcome, cargo, command, run, shown};
-use crate::{examples, fuzz, plant, python, setup, snippets, wasm};
+use crate::{dist, examples, fuzz, plant, python, setup, snippets, wasm};
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ const STEPS: [Step; 13] = [
 ];
 
 /// Steps that take too long for each change, and run each night.
-const NIGHTLY: [Step; 2] = [("unlocked", unlocked), ("plant", planted)];
+const NIGHTLY: [Step; 3] = [("unlocked", unlocked), ("plant", planted), ("image", dist::test_image)];
 
 /// Runs the steps of these names, or with none all steps but the nightly ones, or with `--all` every step. A step that
 /// fails stops no other; returns whether all passed.

@@ -1,0 +1,248 @@
+//! `cargo xtask dist`: what a release has, each part by one command, in `target/dist`.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sha2::{Digest, Sha256};
+
+use crate::shell::{self, Outcome, cargo, command, output, run};
+use crate::test::Counts;
+use crate::{setup, wasm};
+
+/// The crates that are published, each behind those that it needs.
+const CRATES: [&str; 6] = [
+    "dynatwin-engine",
+    "dynatwin-files",
+    "dynatwin-seed",
+    "dynatwin-store",
+    "dynatwin-server",
+    "dynatwin",
+];
+
+/// The user that the image runs as, which is that of `amazon/dynamodb-local` too.
+const USER: &str = "1000:1000";
+
+/// The words and the environment of a container.
+type Invocation = (&'static [&'static str], &'static [(&'static str, &'static str)]);
+
+/// Makes one part of a release.
+pub fn make(part: &str, target: Option<&str>) -> Outcome<()> {
+    fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
+    match (part, target) {
+        ("binary", target) => archive(target.map_or_else(host, |target| Ok(target.to_owned()))?.as_str()),
+        ("crates", None) => crates(),
+        ("npm", None) => npm(),
+        ("wheel", None) => wheel(),
+        ("image", None) => image(),
+        ("checksums", None) => checksums(),
+        _ => Err("dist makes one of: binary [TARGET], crates, npm, wheel, image, checksums".into()),
+    }
+}
+
+fn folder() -> PathBuf {
+    shell::root().join("target/dist")
+}
+
+/// The target that cargo builds for without being told.
+fn host() -> Outcome<String> {
+    let said = output(Command::new("rustc").arg("-vV"))?;
+    let line = said.lines().find_map(|line| line.strip_prefix("host: "));
+    line.map(str::to_owned).ok_or_else(|| "rustc names no host".into())
+}
+
+/// Builds the binary for a target, static on Linux, and returns where it is.
+fn binary(target: &str) -> Outcome<PathBuf> {
+    let mut build = cargo();
+    build.args([
+        "build",
+        "--release",
+        "--locked",
+        "--package",
+        "dynatwin-server",
+        "--target",
+        target,
+    ]);
+    if target.contains("linux") {
+        let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", target.to_uppercase().replace('-', "_"));
+        build.env(variable, "-C target-feature=+crt-static");
+    }
+    run(&mut build)?;
+    let name = if target.contains("windows") {
+        "dynatwin.exe"
+    } else {
+        "dynatwin"
+    };
+    Ok(shell::root().join("target").join(target).join("release").join(name))
+}
+
+/// An archive of the binary, its manual page and completions, and the licences.
+fn archive(target: &str) -> Outcome<()> {
+    let binary = binary(target)?;
+    let name = format!("dynatwin-{}-{target}", env!("CARGO_PKG_VERSION"));
+    let content = folder().join(&name);
+    let text = |error: std::io::Error| error.to_string();
+    fs::create_dir_all(content.join("completions")).map_err(text)?;
+    let into = |file: &Path| content.join(file.file_name().unwrap_or_default());
+    fs::copy(&binary, into(&binary)).map_err(text)?;
+    for file in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
+        fs::copy(shell::root().join(file), content.join(file)).map_err(text)?;
+    }
+    // A binary for another machine cannot be asked for its documents.
+    if target == host()? {
+        fs::write(content.join("dynatwin.1"), output(Command::new(&binary).arg("man"))?).map_err(text)?;
+        for shell in ["bash", "fish", "zsh"] {
+            let completions = output(Command::new(&binary).args(["completions", shell]))?;
+            fs::write(
+                content.join("completions").join(format!("dynatwin.{shell}")),
+                completions,
+            )
+            .map_err(text)?;
+        }
+    }
+    let archive = format!("{name}.tar.gz");
+    run(Command::new("tar")
+        .current_dir(folder())
+        .args(["-czf", &archive, &name]))?;
+    fs::remove_dir_all(&content).map_err(text)?;
+    println!("{}", folder().join(archive).display());
+    Ok(())
+}
+
+/// Packs every published crate, and builds it from its package.
+fn crates() -> Outcome<()> {
+    let mut package = cargo();
+    package.args([
+        "publish",
+        "--dry-run",
+        "--locked",
+        "--allow-dirty",
+        "--no-default-features",
+    ]);
+    package.args(["--target-dir", "target/package-build"]);
+    for name in CRATES {
+        package.args(["--package", name]);
+    }
+    run(&mut package)
+}
+
+fn npm() -> Outcome<()> {
+    wasm::build()?;
+    setup::npm("wasm/npm")?;
+    let folder = folder().display().to_string();
+    run(command("npm", "wasm/npm").args(["pack", "--silent", "--pack-destination", &folder]))
+}
+
+fn wheel() -> Outcome<()> {
+    let folder = folder().display().to_string();
+    run(command("maturin", "harness/python").args(["build", "--release", "--out", &folder]))
+}
+
+/// The image's root directory, and the image itself if buildah is there.
+fn image() -> Outcome<()> {
+    let root = root_directory()?;
+    println!("{}", root.display());
+    if shell::find("buildah").is_none() {
+        println!("buildah is not installed; the Containerfile builds the same image");
+        return Ok(());
+    }
+    run(command("buildah", "").args(["build", "--tag", "dynatwin", "--file", "Containerfile", "."]))
+}
+
+/// What the image has: the static binary, and the working directory of DynamoDB Local's image with its data folder.
+fn root_directory() -> Outcome<PathBuf> {
+    let binary = binary(&host()?)?;
+    let root = folder().join("image");
+    let text = |error: std::io::Error| error.to_string();
+    if root.exists() {
+        fs::remove_dir_all(&root).map_err(text)?;
+    }
+    let data = root.join("home/dynamodblocal/data");
+    fs::create_dir_all(&data).map_err(text)?;
+    fs::copy(&binary, root.join("dynatwin")).map_err(text)?;
+    run(Command::new("chown").arg("-R").arg(USER).arg(&data))?;
+    Ok(root)
+}
+
+fn checksums() -> Outcome<()> {
+    let text = |error: std::io::Error| error.to_string();
+    let mut lines = Vec::new();
+    for entry in fs::read_dir(folder()).map_err(text)? {
+        let path = entry.map_err(text)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_file() && name != "SHA256SUMS" {
+            let digest = Sha256::digest(fs::read(&path).map_err(text)?);
+            let hex = digest.iter().fold(String::new(), |mut hex, byte| {
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            });
+            lines.push(format!("{hex}  {name}\n"));
+        }
+    }
+    lines.sort_by(|a, b| a[66..].cmp(&b[66..]));
+    fs::write(folder().join("SHA256SUMS"), lines.concat()).map_err(text)
+}
+
+/// The image's root directory as a container has it: another user, without the rest of the file system, with the command
+/// lines and environment of `amazon/dynamodb-local`.
+pub fn test_image() -> Outcome<Counts> {
+    let root = root_directory()?;
+    let cases: [Invocation; 4] = [
+        (&[], &[]),
+        (&["-jar", "DynamoDBLocal.jar", "-inMemory"], &[]),
+        (
+            &[
+                "-jar",
+                "DynamoDBLocal.jar",
+                "-sharedDb",
+                "-inMemory",
+                "-disableTelemetry",
+            ],
+            &[],
+        ),
+        (&["-sharedDb"], &[("DYNATWIN_LOG", "requests")]),
+    ];
+    let mut counts = Counts::default();
+    for (at, (words, variables)) in cases.iter().enumerate() {
+        let port = (18_200 + at).to_string();
+        let outcome = in_container(&root, words, variables, &port);
+        if let Err(sentence) = &outcome {
+            println!("{words:?} {variables:?}: {sentence}");
+        }
+        counts.add(Counts {
+            passed: u64::from(outcome.is_ok()),
+            failed: u64::from(outcome.is_err()),
+        });
+    }
+    Ok(counts)
+}
+
+fn in_container(root: &Path, words: &[&str], variables: &[(&str, &str)], port: &str) -> Outcome<()> {
+    let chroot = |words: &[&str]| {
+        let mut command = Command::new("chroot");
+        command
+            .arg(format!("--userspec={USER}"))
+            .arg(root)
+            .arg("/dynatwin")
+            .args(words);
+        command
+            .env_clear()
+            .env("DYNATWIN_HOST", "0.0.0.0")
+            .env("DYNATWIN_PORT", port);
+        command.envs(variables.iter().copied());
+        command.stdin(Stdio::null());
+        command
+    };
+    let mut server = chroot(words).spawn().map_err(|error| error.to_string())?;
+    let healthy = run(&mut chroot(&["wait", "--timeout", "10"])).and_then(|()| run(&mut chroot(&["health"])));
+    let stopped = run(Command::new("kill").arg(server.id().to_string()));
+    let status = server.wait().map_err(|error| error.to_string())?;
+    healthy?;
+    stopped?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("it ends with {status}"))
+    }
+}
