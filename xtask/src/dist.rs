@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::shell::{self, Outcome, cargo, command, output, run};
 use crate::test::Counts;
-use crate::{setup, wasm};
+use crate::{python, setup, wasm};
 
 /// The crates that are published, each behind those that it needs.
 const CRATES: [&str; 6] = [
@@ -135,8 +135,9 @@ fn npm() -> Outcome<()> {
 }
 
 fn wheel() -> Outcome<()> {
-    let folder = folder().display().to_string();
-    run(command("maturin", "harness/python").args(["build", "--release", "--out", &folder]))
+    let wheel = python::build("release")?;
+    let copy = folder().join(wheel.file_name().unwrap_or_default());
+    fs::copy(&wheel, copy).map(drop).map_err(|error| error.to_string())
 }
 
 /// The image's root directory, and the image itself if buildah is there.

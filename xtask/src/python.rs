@@ -35,7 +35,7 @@ pub fn test() -> Outcome<Counts> {
 }
 
 /// Builds a wheel with a profile of Cargo.
-fn build(profile: &str) -> Outcome<PathBuf> {
+pub fn build(profile: &str) -> Outcome<PathBuf> {
     let python = setup::python(FOLDER)?;
     let wheels = root().join("target/wheels").join(profile);
     // One wheel is left there: that of this build.
