@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use super::{Caller, Engine};
@@ -75,6 +76,21 @@ impl Engine {
     /// The events after a number, at most so many; the oldest are let go of when there are too many.
     pub fn events_after(&self, number: u64, most: usize) -> EventPage {
         self.state.journal().events().after(number, most)
+    }
+
+    /// Whether there are events after a number; if not, `waker` is woken when there are.
+    pub fn has_events_after(&self, number: u64, waker: &Waker) -> bool {
+        self.state.journal().events().has_after(number, waker)
+    }
+
+    /// Listens to events until [`end_listening`](Engine::end_listening), whoever else does.
+    pub fn begin_listening(&self) {
+        self.state.journal().begin_listening();
+    }
+
+    /// Ends what [`begin_listening`](Engine::begin_listening) began.
+    pub fn end_listening(&self) {
+        self.state.journal().end_listening();
     }
 
     /// Who has read all of a table or an index, by Scan or by a statement: each operation, table, index and caller once.

@@ -16,12 +16,13 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
-use crate::delivery::{Payload, internal_error, refusal, response, unavailable, wait_for_delivery};
+use crate::delivery::{Payload, internal_error, refusal, response, streamed, unavailable, wait_for_delivery};
 use crate::door::Door;
 use crate::intake::{Received, Unreceived, discard, drain, receive};
 use crate::log::Log;
 use crate::server::Shared;
 use crate::start::system_time;
+use crate::stream::{EventStream, is_event_page};
 use crate::watch::{Phase, Watch, Watched};
 use crate::web::{HeadSummary, is_control};
 
@@ -31,7 +32,7 @@ static DATE: HeaderName = HeaderName::from_static("x-amz-date");
 /// The most bytes of a connection that are read and not yet looked at.
 const READ_BUFFER: usize = 128 * 1024;
 /// Answers from this size on are paid for from the budget while they are sent.
-const LARGE_ANSWER: usize = 64 * 1024;
+pub(crate) const LARGE_ANSWER: usize = 64 * 1024;
 
 /// Why a request gets no response.
 #[derive(Debug)]
@@ -87,12 +88,12 @@ pub(crate) async fn serve<D: Door>(shared: Arc<Shared<D>>, socket: Watched) {
 }
 
 /// The path and query of a request.
-fn target(request: &Request<Incoming>) -> &str {
+pub(crate) fn target(request: &Request<Incoming>) -> &str {
     request.uri().path_and_query().map_or("/", |target| target.as_str())
 }
 
 /// Carries a request out. A bug in one request is a 500 for that request.
-fn handle<D: Door>(door: &D, asked: &HttpRequest<'_>) -> Answer {
+pub(crate) fn handle<D: Door>(door: &D, asked: &HttpRequest<'_>) -> Answer {
     catch_unwind(AssertUnwindSafe(|| door.handle(asked))).unwrap_or_else(|_| internal_error(door.clock().now()))
 }
 
@@ -126,6 +127,11 @@ impl<D: Door> Visit<D> {
         self.allow_origin(&request, &mut answer.headers);
         wait_for_delivery(self.shared.door.clock(), answer.at, answer.still).await;
         self.report(&request, &answer, started);
+        if is_event_page(&answer)
+            && let Some(stream) = EventStream::open(&self.shared, &self.watch, &request, &answer.body)
+        {
+            return Ok(streamed(answer, stream, &self.shared.bodies));
+        }
         self.deliver(answer, &request)
     }
 
@@ -249,7 +255,7 @@ fn foreign_host(request: &Request<Incoming>) -> Vec<u8> {
 }
 
 /// hyper's headers, as the engine asks for them.
-struct Head<'a>(&'a HeaderMap);
+pub(crate) struct Head<'a>(pub(crate) &'a HeaderMap);
 
 impl Headers for Head<'_> {
     fn get(&self, name: &str) -> Option<&[u8]> {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io::{Cursor, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, StillDelay};
@@ -13,7 +13,9 @@ use hyper::body::{Body, Buf, Frame, SizeHint};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SERVER};
 use hyper::{Response, StatusCode};
 
-use crate::budget::Lease;
+use crate::budget::{Budget, Lease};
+use crate::connection::LARGE_ANSWER;
+use crate::stream::Pages;
 use crate::watch::Watch;
 
 /// The longest sleep between two looks at the clock, which may be moved meanwhile.
@@ -52,6 +54,8 @@ pub(crate) struct Payload {
     bytes: Option<Chunk>,
     announced: u64,
     cut: Option<Arc<Watch>>,
+    /// What follows the bytes, if the body goes on, and what its pages are paid for from.
+    pages: Option<(Box<dyn Pages>, Arc<Budget>)>,
 }
 
 impl Payload {
@@ -63,7 +67,27 @@ impl Payload {
                 _lease: lease,
             }),
             cut: None,
+            pages: None,
         }
+    }
+
+    /// The next page of a body that goes on.
+    fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Chunk>> {
+        let Some((pages, budget)) = &mut self.pages else {
+            return Poll::Ready(None);
+        };
+        let Some(bytes) = ready!(pages.poll_page(cx)) else {
+            return Poll::Ready(None);
+        };
+        let mut lease = (bytes.len() >= LARGE_ANSWER).then(|| budget.lease());
+        if lease.as_mut().is_some_and(|lease| lease.grow_to(bytes.len()).is_err()) {
+            // The client comes again, from the last page that it has received.
+            return Poll::Ready(None);
+        }
+        Poll::Ready(Some(Chunk {
+            bytes: Cursor::new(bytes),
+            _lease: lease,
+        }))
     }
 }
 
@@ -71,7 +95,10 @@ impl Body for Payload {
     type Data = Chunk;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Chunk>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Chunk>, Infallible>>> {
+        if self.pages.is_some() {
+            return self.poll_page(cx).map(|page| page.map(|page| Ok(Frame::data(page))));
+        }
         match (self.bytes.take(), &self.cut) {
             (Some(bytes), _) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
             (None, None) => Poll::Ready(None),
@@ -84,10 +111,13 @@ impl Body for Payload {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_none() && self.cut.is_none()
+        self.bytes.is_none() && self.cut.is_none() && self.pages.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
+        if self.pages.is_some() {
+            return SizeHint::default();
+        }
         SizeHint::with_exact(self.announced)
     }
 }
@@ -152,6 +182,20 @@ pub(crate) fn response(answer: Answer, lease: Option<Lease>, watch: &Arc<Watch>,
     if last {
         response.headers_mut().insert(CONNECTION, CLOSE);
     }
+    response
+}
+
+/// The response that begins with an answer and goes on.
+pub(crate) fn streamed(answer: Answer, pages: impl Pages + 'static, budget: &Arc<Budget>) -> Response<Payload> {
+    let mut headers = answer.headers;
+    // It is a checksum of all of the body.
+    headers.retain(|(name, _)| *name != "x-amz-crc32");
+    headers.push(("cache-control", "no-cache".into()));
+    let mut response = Response::new(Payload {
+        pages: Some((Box::new(pages), Arc::clone(budget))),
+        ..Payload::whole(Vec::new(), None)
+    });
+    put_headers(response.headers_mut(), headers);
     response
 }
 

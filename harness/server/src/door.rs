@@ -1,5 +1,7 @@
 //! What stands behind the sockets.
 
+use std::task::Waker;
+
 use dynatwin_engine::answer::{Answer, HttpRequest};
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::engine::Engine;
@@ -31,6 +33,14 @@ pub trait Door: Send + Sync + 'static {
     }
     /// The clock by which [`Answer::at`] and [`Door::keep_up`] are meant.
     fn clock(&self) -> &Clock;
+    /// Whether there are events after a number; if not, `waker` is woken when there are.
+    fn has_events_after(&self, _number: u64, _waker: &Waker) -> bool {
+        false
+    }
+    /// Somebody listens to events from now on.
+    fn begin_listening(&self) {}
+    /// Ends what [`begin_listening`](Door::begin_listening) began.
+    fn end_listening(&self) {}
     /// Does what is due though nobody asks, and returns when something is due next.
     fn keep_up(&self) -> Moment {
         Moment::NEVER
@@ -48,6 +58,18 @@ impl Door for Engine {
 
     fn clock(&self) -> &Clock {
         Engine::clock(self)
+    }
+
+    fn has_events_after(&self, number: u64, waker: &Waker) -> bool {
+        Engine::has_events_after(self, number, waker)
+    }
+
+    fn begin_listening(&self) {
+        Engine::begin_listening(self);
+    }
+
+    fn end_listening(&self) {
+        Engine::end_listening(self);
     }
 
     fn keep_up(&self) -> Moment {

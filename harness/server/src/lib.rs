@@ -37,6 +37,7 @@ mod manual;
 mod probe;
 mod server;
 mod start;
+mod stream;
 mod watch;
 mod web;
 mod worker;

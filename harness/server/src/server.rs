@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub struct Limits {
     pub eviction_time: Duration,
     /// How long a stop waits for requests that are being carried out.
     pub stop_time: Duration,
+    /// How often a stream of events sends something, though nothing happens.
+    pub heartbeat: Duration,
 }
 
 impl Default for Limits {
@@ -67,6 +69,7 @@ impl Default for Limits {
             idle_time: Duration::from_mins(5),
             eviction_time: Duration::from_secs(2),
             stop_time: Duration::from_secs(5),
+            heartbeat: Duration::from_secs(15),
         }
     }
 }
@@ -112,6 +115,8 @@ pub(crate) struct Shared<D> {
     pub(crate) log: Log,
     pub(crate) web: WebAccess,
     pub(crate) bodies: Arc<Budget>,
+    /// Streams of events that are open.
+    pub(crate) streams: AtomicUsize,
     stopping: AtomicBool,
 }
 
@@ -140,6 +145,7 @@ pub fn serve<D: Door>(door: Arc<D>, options: Options) -> Result<Server, ListenEr
         limits: options.limits,
         log: options.log,
         web: WebAccess::new(options.origins, options.allowed_hosts, &listening.addresses),
+        streams: AtomicUsize::new(0),
         stopping: AtomicBool::new(false),
     });
     let announced = Arc::clone(&shared);

@@ -26,6 +26,8 @@ pub(crate) enum Phase {
     Lost,
     /// The answer is being sent.
     Answering,
+    /// All of a stream of events is sent that there is, and more may come.
+    Streaming,
     /// Between two requests.
     Idle,
 }
@@ -33,7 +35,7 @@ pub(crate) enum Phase {
 impl Phase {
     fn of(byte: u8) -> Phase {
         use Phase::*;
-        [New, Head, Body, Busy, Lost, Answering, Idle]
+        [New, Head, Body, Busy, Lost, Answering, Streaming, Idle]
             .into_iter()
             .find(|phase| *phase as u8 == byte)
             .unwrap_or(New)
@@ -46,6 +48,8 @@ pub(crate) struct Watch {
     phase: AtomicU8,
     since: AtomicU32,
     cut: AtomicBool,
+    /// Whether the answer is a stream that goes on.
+    streaming: AtomicBool,
     /// Bytes of an answer that were sent since the phase was last entered.
     sent: AtomicUsize,
     /// How many of them enter it anew.
@@ -61,6 +65,7 @@ impl Watch {
             phase: AtomicU8::new(Phase::New as u8),
             since: AtomicU32::new(ticks.load(Relaxed)),
             cut: AtomicBool::new(false),
+            streaming: AtomicBool::new(false),
             sent: AtomicUsize::new(0),
             progress,
             ticks,
@@ -87,6 +92,14 @@ impl Watch {
         self.cut.store(true, Relaxed);
     }
 
+    /// Notes that the answer is a stream that goes on, or that it has come to its end.
+    pub(crate) fn set_streaming(&self, streaming: bool) {
+        self.streaming.store(streaming, Relaxed);
+        if !streaming && self.phase() == Phase::Streaming {
+            self.enter(Phase::Answering);
+        }
+    }
+
     fn received(&self) {
         if matches!(self.phase(), Phase::New | Phase::Idle) {
             self.enter(Phase::Head);
@@ -107,7 +120,8 @@ impl Watch {
 
     fn flushed(&self) -> io::Result<()> {
         if self.phase() == Phase::Answering {
-            self.enter(Phase::Idle);
+            let streams = self.streaming.load(Relaxed);
+            self.enter(if streams { Phase::Streaming } else { Phase::Idle });
         }
         if self.cut.load(Relaxed) {
             return Err(io::ErrorKind::ConnectionAborted.into());

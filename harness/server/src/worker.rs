@@ -327,7 +327,7 @@ impl Patience {
                 Phase::Body => self.body,
                 Phase::Answering => self.answer,
                 Phase::Idle => self.idle,
-                Phase::Busy | Phase::Lost => u32::MAX,
+                Phase::Busy | Phase::Lost | Phase::Streaming => u32::MAX,
             };
             if connection.watch.age() > most {
                 connection.task.abort();
@@ -342,7 +342,10 @@ async fn finish(mut open: Vec<Open>, longest: Duration) {
     let deadline = Instant::now() + longest;
     while !open.is_empty() && Instant::now() < deadline {
         for connection in &open {
-            if matches!(connection.watch.phase(), Phase::New | Phase::Idle | Phase::Lost) {
+            if matches!(
+                connection.watch.phase(),
+                Phase::New | Phase::Idle | Phase::Lost | Phase::Streaming
+            ) {
                 connection.task.abort();
             }
         }

@@ -9,7 +9,7 @@ use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Engine, Settings};
 use dynatwin_engine::operation::Allowed;
-use dynatwin_server::{Log, Options, Server, serve};
+use dynatwin_server::{Limits, Log, Options, Server, serve};
 use serde_json::{Value, json};
 
 use crate::support::{Response, ask, connect};
@@ -25,6 +25,15 @@ pub struct Twin {
 impl Twin {
     /// On a clock that stands still, without tables.
     pub fn new(allowed: Allowed, shared_db: bool) -> Twin {
+        Twin::start(allowed, shared_db, |_| ())
+    }
+
+    /// The same with other limits.
+    pub fn with(allowed: Allowed, change: impl FnOnce(&mut Limits)) -> Twin {
+        Twin::start(allowed, false, change)
+    }
+
+    fn start(allowed: Allowed, shared_db: bool, change: impl FnOnce(&mut Limits)) -> Twin {
         let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
         let settings = Settings {
             clock,
@@ -35,11 +44,17 @@ impl Twin {
         let mut options = Options::port(0);
         options.log = Log::Off;
         options.workers = 1;
+        change(&mut options.limits);
         let server = serve(Arc::new(Engine::new(settings).allowing(allowed)), options).expect("a server");
         Twin {
             stream: connect(&server),
             server: Arc::new(server),
         }
+    }
+
+    /// The server.
+    pub fn server(&self) -> &Server {
+        &self.server
     }
 
     /// Another connection to the same server.
