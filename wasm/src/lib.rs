@@ -5,6 +5,7 @@
 mod answer;
 mod heap;
 mod options;
+mod snapshot;
 mod values;
 mod watch;
 
@@ -14,6 +15,7 @@ use dynatwin_engine::engine::{Caller, Engine, NotFound, Settings};
 use dynatwin_engine::fault::RuleId;
 use heap::Heap;
 use js_sys::{Array, Function, Object, Reflect};
+use snapshot::Snapshot;
 use wasm_bindgen::prelude::*;
 
 /// What goes wrong here goes out as a JavaScript `Error` with a plain sentence.
@@ -327,6 +329,20 @@ impl Face {
     #[wasm_bindgen(js_name = resetAll)]
     pub fn reset_all(&self) {
         self.engine.reset_all();
+    }
+
+    /// The tables with all that belongs to them, the conditions and the clock's moment. Fault rules and recorded requests are
+    /// not part of it.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::of(&self.engine)
+    }
+
+    /// Resets the twin to what it was made with, and then to a snapshot of it or another twin.
+    pub fn restore(&self, snapshot: &Snapshot) -> Outcome<()> {
+        self.engine.reset_all();
+        let restored = snapshot.restore_into(&self.engine);
+        self.heap.grow_ahead();
+        restored.map_err(|error| options::refusal(&error.to_string()))
     }
 
     /// The names of a caller's tables.

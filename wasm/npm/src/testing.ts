@@ -1,5 +1,5 @@
 // What the helpers for test runners share.
-import type { Attachment, Options } from 'dynatwin';
+import type { Attachment, Options, Snapshot } from 'dynatwin';
 import { Dynatwin } from 'dynatwin';
 import { createTables, type TableDefinition } from './tables.js';
 
@@ -17,8 +17,8 @@ export interface TestOptions extends Options {
 
 /** The hooks of a test runner. */
 export interface Hooks {
-  beforeAll(setUp: () => void): void;
-  beforeEach(setUp: () => Promise<void>): void;
+  beforeAll(setUp: () => Promise<void>): void;
+  beforeEach(setUp: () => void): void;
   afterAll(cleanUp: () => void): void;
 }
 
@@ -39,13 +39,13 @@ export function useDynatwin(hooks: Hooks, testOptions: TestOptions = {}): Dynatw
   const { options, clients, fill } = prepare(testOptions);
   const twin = new Dynatwin(options);
   let attachments: Attachment[] = [];
-  hooks.beforeAll(() => {
+  let start: Snapshot;
+  hooks.beforeAll(async () => {
     attachments = clients.map((client) => twin.attach(client));
-  });
-  hooks.beforeEach(async () => {
-    twin.reset({ all: true });
     await fill(twin);
+    start = twin.snapshot();
   });
+  hooks.beforeEach(() => twin.restore(start));
   hooks.afterAll(() => attachments.forEach((attachment) => attachment.detach()));
   return twin;
 }

@@ -3,7 +3,7 @@ import { attach, type Attachment } from './attach.js';
 import { iso, TwinClock } from './clock.js';
 import { deliver } from './delivery.js';
 import { dispose } from './dispose.js';
-import { Engine, isLoaded } from './engine.js';
+import { Engine, isLoaded, type EngineSnapshot } from './engine.js';
 import { TwinFaults } from './faults.js';
 import { requestHandler } from './handler.js';
 import { isDescription, settled } from './polling.js';
@@ -33,6 +33,7 @@ import type {
   RetryStrategy,
   Scan,
   SeenRequest,
+  Snapshot,
 } from './types.js';
 
 const CALLER = { accessKey: 'dynatwin', region: 'us-east-1' };
@@ -49,14 +50,17 @@ export class Dynatwin {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly #engine: Engine;
+  readonly #options: Options;
   readonly #polling: boolean;
   readonly #attachments = new Set<Attachment>();
   #records = false;
   #meters = 0;
 
-  constructor({ seed = 0, conditions, clock, sharedTables = false, watch = false, ...others }: Options = {}) {
+  constructor(options: Options = {}) {
+    const { seed = 0, conditions, clock, sharedTables = false, watch = false, ...others } = options;
     refuseOthers(others);
     if (!isLoaded()) throw new Error('The wasm module is not loaded: await ready() before the first new Dynatwin().');
+    this.#options = { ...options };
     this.#polling = clock === 'polling';
     this.#engine = new Engine(seedOf(seed), conditions, engineClock(clock), Boolean(sharedTables));
     this.clock = new TwinClock(this.#engine, this.#polling);
@@ -304,6 +308,31 @@ export class Dynatwin {
   }
 
   /**
+   * The tables with all that belongs to them, the conditions and the clock's moment, for `restore` and `fork`. Fault rules and
+   * recorded requests are not part of it.
+   */
+  snapshot(): Snapshot {
+    return new TwinSnapshot(this.#engine.snapshot(), this.#options);
+  }
+
+  /**
+   * Puts the twin back to a snapshot of it, or to one of another twin. Fault rules are removed, recorded requests are forgotten,
+   * and decisions are counted anew, so the same seed decides the same again. Time may go back, so no request should be running.
+   */
+  restore(snapshot: Snapshot): void {
+    this.#engine.restore(stateOf(snapshot));
+    if (this.#records || this.#meters > 0) this.#engine.watch(true);
+  }
+
+  /** Another twin with the same options and the same state, as `snapshot` has it. Neither sees what the other does from now on. */
+  fork(): Dynatwin {
+    const snapshot = this.snapshot();
+    const fork = snapshot.fork();
+    snapshot[dispose]();
+    return fork;
+  }
+
+  /**
    * Removes all tables and rules, and forgets all requests. With `all`, restores the clock and the conditions that the twin was
    * made with, too. Time goes back then, so no request should be running.
    */
@@ -330,6 +359,32 @@ export class Dynatwin {
     return answer;
   }
 }
+
+class TwinSnapshot implements Snapshot {
+  readonly #state: EngineSnapshot;
+  readonly #options: Options;
+
+  constructor(state: EngineSnapshot, options: Options) {
+    this.#state = state;
+    this.#options = options;
+  }
+
+  static stateOf(snapshot: Snapshot): EngineSnapshot {
+    if (snapshot instanceof TwinSnapshot) return snapshot.#state;
+    throw new TypeError('restore takes what snapshot() has returned.');
+  }
+
+  fork(): Dynatwin {
+    const fork = new Dynatwin(this.#options);
+    fork.restore(this);
+    return fork;
+  }
+
+  [dispose](): void {
+    this.#state.free();
+  }
+}
+const { stateOf } = TwinSnapshot;
 
 function engineClock(clock: Options['clock']): unknown {
   if (clock === 'polling') return 'settable';

@@ -1,4 +1,5 @@
 // The types of options and results.
+import type { Dynatwin } from './twin.js';
 
 /**
  * What `ready` accepts: the module `dynatwin/dynatwin.wasm` as a `WebAssembly.Module`, an `ArrayBuffer`, a typed array or a
@@ -400,6 +401,14 @@ export interface HttpRequest {
   headers: Record<string, string>;
   query?: Record<string, string | string[] | null>;
   body?: unknown;
+}
+
+/** The state of a twin at one moment. */
+export interface Snapshot {
+  /** A twin with the options of the one that the snapshot was taken from, in this state. */
+  fork(): Dynatwin;
+  /** Frees its memory at once. */
+  [Symbol.dispose](): void;
 }
 
 export interface HttpResponse {

@@ -1,5 +1,5 @@
 // `dynatwin/vitest`: a twin for the tests of a file, or for each test.
-import { Dynatwin, ready } from 'dynatwin';
+import { Dynatwin, ready, type Snapshot } from 'dynatwin';
 import { afterAll, beforeAll, beforeEach, test, type TestAPI } from 'vitest';
 import { prepare, useDynatwin as withHooks, type TestOptions } from './testing.js';
 
@@ -11,12 +11,14 @@ export const useDynatwin = (options?: TestOptions): Dynatwin => withHooks({ befo
 /** Vitest's `test` with a fixture `twin`: each test has a twin of its own, so they can run concurrently. */
 export function dynatwinTest(testOptions: Omit<TestOptions, 'attach'> = {}): TestAPI<{ twin: Dynatwin }> {
   const { options, fill } = prepare(testOptions);
+  const template = async () => {
+    await ready();
+    const twin = new Dynatwin(options);
+    await fill(twin);
+    return twin.snapshot();
+  };
+  let start: Promise<Snapshot> | undefined;
   return test.extend<{ twin: Dynatwin }>({
-    twin: async ({}, use) => {
-      await ready();
-      const twin = new Dynatwin(options);
-      await fill(twin);
-      await use(twin);
-    },
+    twin: async ({}, use) => use((await (start ??= template())).fork()),
   });
 }

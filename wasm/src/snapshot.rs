@@ -1,0 +1,34 @@
+//! A state that twins are restored to.
+
+use dynatwin_engine::clock::Moment;
+use dynatwin_engine::engine::Engine;
+use dynatwin_engine::storage::{Commit, ReplayError};
+use wasm_bindgen::prelude::*;
+
+/// The state of an engine at one moment. It shares its items with the engines that it was taken from and restored into.
+#[wasm_bindgen]
+pub struct Snapshot {
+    commits: Vec<Commit>,
+    now: Moment,
+}
+
+impl Snapshot {
+    /// The state of an engine as it is.
+    pub fn of(engine: &Engine) -> Snapshot {
+        Snapshot {
+            commits: engine.checkpoint().collect(),
+            now: engine.clock().now(),
+        }
+    }
+
+    /// Makes an engine without state what the snapshot has, with its clock at the snapshot's moment.
+    pub fn restore_into(&self, engine: &Engine) -> Result<(), ReplayError> {
+        if self.now > engine.clock().now() {
+            engine.clock().set(self.now);
+        }
+        let mut replay = engine.replay();
+        self.commits.iter().try_for_each(|commit| replay.apply(commit))?;
+        replay.finish(engine.clock().now());
+        Ok(())
+    }
+}
