@@ -177,7 +177,7 @@ impl Context<'_> {
     }
 
     /// Applies the rules, settings and rates to a request of the control plane; `table` is empty if it names none.
-    pub fn judge_control(&self, table: &str) -> Result<(), ApiError> {
+    fn judge_control(&self, table: &str) -> Result<(), ApiError> {
         let conditions = self.engine.conditions_of(&self.scope, table);
         if let Some(latency) = &conditions.latency {
             self.take(latency);

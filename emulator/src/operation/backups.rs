@@ -28,30 +28,32 @@ fn takes_time(shape: &Shape) -> bool {
     shape.conditions.table_status != Lag::None
 }
 
-/// The table of a request about backups or recovery. One that is being made or is going is not there.
+/// The table of a request about backups or recovery.
 pub fn table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
-    let not_found = || ApiError::no_table_to_back_up(plan::plain_name(name_or_arn));
-    let target = plan::table_in_any_state(context, name_or_arn).map_err(|error| match error.kind() {
-        ErrorKind::ResourceNotFound => not_found(),
+    plan::table_in_any_state(context, name_or_arn).map_err(|error| match error.kind() {
+        ErrorKind::ResourceNotFound => ApiError::no_table_to_back_up(plan::plain_name(name_or_arn)),
         _ => error,
-    })?;
-    context.judge_control(&target.table.name)?;
+    })
+}
+
+/// Checks that a table can be backed up. One that is being made or is going is not there.
+pub fn check_table(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     let shape = &target.shape;
     let young = context.now < shape.active_at && context.now < target.table.created.plus(SETTLES);
     let gone = shape.deleted_at.is_some() && !shape.lingers(context.now, check::LINGERS);
     if gone || shape.is_restoring(context.now) || young {
-        return Err(not_found());
+        return Err(ApiError::no_table_to_back_up(&target.table.name));
     }
-    Ok(target)
+    Ok(())
 }
 
-/// The same for who needs the table's backups to work, which they do some seconds after it is made.
-pub fn backed_up_table(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
-    let target = table(context, name_or_arn)?;
+/// Checks that the backups of a table work, which they do some seconds after it is made.
+pub fn check_backed_up(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
+    check_table(context, target)?;
     if !are_enabled(&target.shape, context.now) {
         return Err(ApiError::backups_being_enabled(&target.table.name));
     }
-    Ok(target)
+    Ok(())
 }
 
 /// Whether `ContinuousBackupsStatus` is `ENABLED`.

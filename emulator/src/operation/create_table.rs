@@ -10,68 +10,100 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::description::{self, TableView};
+use super::drive::Stages;
 use super::{account, check};
 use super::{one_of, policies};
 use crate::chance;
+use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess};
 use crate::request::CreateTable;
 use crate::schema::{Definition, StreamView};
 use crate::storage::{Attached, Recent, Region, Restored, Table, TableIdentity, TableSettings, TableStream};
 use crate::value::Name;
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::policy::Document;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = CreateTable::decode(body)?;
-    let Some(name) = request.table_name.clone() else {
-        return Err(ApiError::table_name_required());
-    };
-    shape::check(&request, &name, "")?;
-    let definition = definition::read(context, &request)?;
-    let policy = request.resource_policy.as_deref();
-    let policy = policy.map(|text| Document::read(text, false)).transpose()?;
-    let attached = Attached {
-        policies: policy
-            .iter()
-            .map(|document| policies::first(context, document.text()))
-            .collect(),
-        ..Attached::default()
-    };
-    context.tell(|draft| draft.name_table(&name));
-    context.judge_control(&name)?;
-    let region = context.engine.catalog().region_or_new(&context.scope);
-    let mut tables = region.tables.write();
-    if let Some(there) = tables.get(&name) {
-        let shape = there.shape();
-        if shape.deleted_at.is_none_or(|gone| gone > context.now) {
-            return Err(if shape.is_restoring(context.now) {
-                ApiError::in_use(format_args!("Table is being used: {name}"))
-            } else if context.now < shape.active_at {
-                ApiError::in_use(format_args!("Table is being created: {name}"))
-            } else {
-                ApiError::table_exists(&name)
-            });
-        }
+pub struct Operation;
+
+pub struct Plan<'r> {
+    name: &'r Name,
+    definition: Definition,
+    policy: Option<Document>,
+    request: &'r CreateTable,
+}
+
+impl Stages for Operation {
+    type Request = CreateTable;
+    type Checked<'r> = (&'r Name, &'r CreateTable);
+    type Plan<'r> = Plan<'r>;
+    type Outcome = (Arc<Table>, Moment);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let request = &*request;
+        let name = request.table_name.as_ref();
+        let name = name.ok_or_else(ApiError::table_name_required)?;
+        shape::check(request, name, "")?;
+        Ok((name, request))
     }
-    check_quota(context, &name, &definition, &tables)?;
-    let extras = Extras {
-        stream: definition::stream(&request)?,
-        attached,
-        restored: None,
-    };
-    let table = make(context, &region, name, definition, extras)?;
-    tables.insert(&table, context.now)?;
-    drop(tables);
-    description::table(
-        out,
-        "TableDescription",
-        &table,
-        &table.shape(),
-        TableView::Created(context.now),
-    );
-    Ok(())
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (name, request) = checked;
+        let definition = definition::read(context, request)?;
+        let policy = request.resource_policy.as_deref();
+        let policy = policy.map(|text| Document::read(text, false)).transpose()?;
+        context.tell(|draft| draft.name_table(name));
+        Ok(Plan {
+            name,
+            definition,
+            policy,
+            request,
+        })
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(plan.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let name = plan.name;
+        let region = context.engine.catalog().region_or_new(&context.scope);
+        let mut tables = region.tables.write();
+        if let Some(there) = tables.get(name) {
+            let shape = there.shape();
+            if shape.deleted_at.is_none_or(|gone| gone > context.now) {
+                return Err(if shape.is_restoring(context.now) {
+                    ApiError::in_use(format_args!("Table is being used: {name}"))
+                } else if context.now < shape.active_at {
+                    ApiError::in_use(format_args!("Table is being created: {name}"))
+                } else {
+                    ApiError::table_exists(name)
+                });
+            }
+        }
+        check_quota(context, name, &plan.definition, &tables)?;
+        let first = |document: &Document| policies::first(context, document.text());
+        let extras = Extras {
+            stream: definition::stream(plan.request)?,
+            attached: Attached {
+                policies: plan.policy.iter().map(first).collect(),
+                ..Attached::default()
+            },
+            restored: None,
+        };
+        let table = make(context, &region, name.clone(), plan.definition.clone(), extras)?;
+        tables.insert(&table, context.now)?;
+        Ok((table, context.now))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (table, now) = outcome;
+        let look = TableView::Created(now);
+        description::table(out, "TableDescription", &table, &table.shape(), look);
+    }
 }
 
 /// The quota of tables in a region; no concern of who makes tables at once.

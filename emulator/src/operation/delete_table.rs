@@ -1,5 +1,8 @@
 //! [DeleteTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html).
 
+use super::drive::Stages;
+use std::sync::Arc;
+
 use super::description::{self, TableView};
 use super::tags;
 use super::{account, backups, check};
@@ -7,64 +10,85 @@ use crate::chance;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute;
-use crate::plan;
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
+use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::TableOnly;
-use crate::storage::{BackupKind, TableSettings, Work};
+use crate::storage::{BackupKind, Shape, TableSettings, Work};
 use crate::value::Name;
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = TableOnly::decode(body)?;
-    let name = check::control_table_name(request.table_name.as_ref())?;
-    let target = plan::table_in_any_state(context, name)?;
-    let table = &target.table;
-    context.judge_control(&table.name)?;
-    account::check_operations(context, &table.name)?;
-    execute::run_due(table, context.now);
-    let now = context.now;
-    let shape = table.reshape(now, |shape| {
-        if now < shape.active_at {
-            return Err(ApiError::in_use(format_args!("Table is being created: {}", table.name)));
-        }
-        if shape.deleted_at.is_some() {
-            return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
-        }
-        check_jobs(shape, &table.name, now)?;
-        if tags::are_settling(shape, now) {
-            return Err(ApiError::in_use(format_args!("Table tags are being updated: {}", table.name)));
-        }
-        let policy = shape.attached.policy(None);
-        if policy.is_some_and(|policy| now < policy.until) {
-            return Err(ApiError::in_use(format_args!(
-                "Table: {} has a pending resource-based policy update.",
-                table.name
-            )));
-        }
-        if shape.definition.deletion_protection {
-            return Err(ApiError::validation(
-                "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.",
-            ));
-        }
-        let decision = chance::decide(shape.seed, "deleting", table.id.as_bytes(), 0);
-        let gone = now.plus(shape.conditions.table_status.of(decision));
-        shape.deleted_at = Some(gone);
-        shape.recent.deletion = Some(now);
-        shape.close_stream(now, gone);
-        Ok(())
-    })?;
-    if shape.recovery.is_some() {
-        // It shows when the table is gone.
-        let gone = shape.deleted_at.unwrap_or(now);
-        let name = format!("{}$DeletedTableBackup", table.name);
-        backups::make(context, table, name, BackupKind::System, gone)?;
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = TableOnly;
+    type Checked<'r> = &'r str;
+    type Plan<'r> = Target;
+    type Outcome = (Arc<Shape>, Moment);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        check::control_table_name(request.table_name.as_ref())
     }
-    description::table(out, "TableDescription", table, &shape, TableView::Deleted(now));
-    if let Some(region) = context.engine.catalog().region(&context.scope) {
-        region.forget_deleted(&table.name, now);
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        plan::table_in_any_state(context, checked)
     }
-    Ok(())
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let table = &plan.table;
+        account::check_operations(context, &table.name)?;
+        execute::run_due(table, context.now);
+        let now = context.now;
+        let shape = table.reshape(now, |shape| {
+            if now < shape.active_at {
+                return Err(ApiError::in_use(format_args!("Table is being created: {}", table.name)));
+            }
+            if shape.deleted_at.is_some() {
+                return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
+            }
+            check_jobs(shape, &table.name, now)?;
+            if tags::are_settling(shape, now) {
+                return Err(ApiError::in_use(format_args!("Table tags are being updated: {}", table.name)));
+            }
+            let policy = shape.attached.policy(None);
+            if policy.is_some_and(|policy| now < policy.until) {
+                return Err(ApiError::in_use(format_args!(
+                    "Table: {} has a pending resource-based policy update.",
+                    table.name
+                )));
+            }
+            if shape.definition.deletion_protection {
+                return Err(ApiError::validation(
+                    "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.",
+                ));
+            }
+            let decision = chance::decide(shape.seed, "deleting", table.id.as_bytes(), 0);
+            let gone = now.plus(shape.conditions.table_status.of(decision));
+            shape.deleted_at = Some(gone);
+            shape.recent.deletion = Some(now);
+            shape.close_stream(now, gone);
+            Ok(())
+        })?;
+        if shape.recovery.is_some() {
+            // It shows when the table is gone.
+            let gone = shape.deleted_at.unwrap_or(now);
+            let name = format!("{}$DeletedTableBackup", table.name);
+            backups::make(context, table, name, BackupKind::System, gone)?;
+        }
+        if let Some(region) = context.engine.catalog().region(&context.scope) {
+            region.forget_deleted(&table.name, now);
+        }
+        Ok((shape, now))
+    }
+
+    fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (shape, now) = outcome;
+        description::table(out, "TableDescription", &plan.table, &shape, TableView::Deleted(now));
+    }
 }
 
 /// Refuses to delete a table while something else is being done to it.

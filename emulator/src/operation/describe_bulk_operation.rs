@@ -1,28 +1,51 @@
 //! [DescribeBulkOperation](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeBulkOperation.html).
 
+use std::sync::Arc;
+
+use super::drive::Stages;
 use super::transfers;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess};
 use crate::request::BulkOperationOnly;
 use crate::storage::{Counts, IndexBytes, Transfer, TransferKind, TransferRequest};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// What is said of an ARN and of a member that names no bulk operation; the sentence has not been recorded.
 pub(super) const WORDS: (&str, &str) = ("bulkOperationArn", "Invalid Bulk Operation ARN");
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = BulkOperationOnly::decode(body)?;
-    let transfer = transfers::find(
-        context,
-        request.bulk_operation_arn.as_ref(),
-        TransferKind::BulkPut,
-        WORDS,
-    )?;
-    describe(out, &transfer, context.now, false);
-    Ok(())
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = BulkOperationOnly;
+    type Checked<'r> = &'r str;
+    type Plan<'r> = &'r str;
+    type Outcome = (Arc<Transfer>, Moment);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        transfers::arn(request.bulk_operation_arn.as_ref(), TransferKind::BulkPut, WORDS)
+    }
+
+    fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        Ok(checked)
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::arn(plan)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        Ok((transfers::find(context, TransferKind::BulkPut, plan)?, context.now))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (transfer, now) = outcome;
+        describe(out, &transfer, now, false);
+    }
 }
 
 /// The status when somebody looks. One that is asked to end does so when it would have been done.

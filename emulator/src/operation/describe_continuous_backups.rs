@@ -1,21 +1,46 @@
 //! [DescribeContinuousBackups](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeContinuousBackups.html).
 
+use super::drive::Stages;
 use super::{backups, check};
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess, Target};
 use crate::request::TableOnly;
 use crate::storage::Shape;
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = TableOnly::decode(body)?;
-    let name = check::control_table_name(request.table_name.as_ref())?;
-    let target = backups::table(context, name)?;
-    describe(out, &target.shape, context.now);
-    Ok(())
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = TableOnly;
+    type Checked<'r> = &'r str;
+    type Plan<'r> = Target;
+    type Outcome = Moment;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        check::control_table_name(request.table_name.as_ref())
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        backups::table(context, checked)
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        backups::check_table(context, plan)?;
+        Ok(context.now)
+    }
+
+    fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        describe(out, &plan.shape, outcome);
+    }
 }
 
 /// Appends an answer that is `ContinuousBackupsDescription`.

@@ -1,21 +1,52 @@
 //! [DescribeExport](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeExport.html).
 
+use std::sync::Arc;
+
+use super::drive::Stages;
 use super::transfers;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess};
 use crate::request::{DescribeExport, ExportTableToPointInTime};
 use crate::storage::{Transfer, TransferKind, TransferRequest};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = DescribeExport::decode(body)?;
-    let words = ("exportArn", "Invalid Export ARN");
-    let transfer = transfers::find(context, request.export_arn.as_ref(), TransferKind::Export, words)?;
-    describe(out, &transfer, context.now, false);
-    Ok(())
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = DescribeExport;
+    type Checked<'r> = &'r str;
+    type Plan<'r> = &'r str;
+    type Outcome = (Arc<Transfer>, Moment);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        transfers::arn(
+            request.export_arn.as_ref(),
+            TransferKind::Export,
+            ("exportArn", "Invalid Export ARN"),
+        )
+    }
+
+    fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        Ok(checked)
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::arn(plan)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        Ok((transfers::find(context, TransferKind::Export, plan)?, context.now))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (transfer, now) = outcome;
+        describe(out, &transfer, now, false);
+    }
 }
 
 /// The status when somebody looks.

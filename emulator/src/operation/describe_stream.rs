@@ -1,51 +1,99 @@
 //! [DescribeStream](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_DescribeStream.html).
 
+use super::drive::Stages;
+use std::sync::Arc;
+
+use super::arn::Resource;
 use super::description;
 use super::streams;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute;
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
 use crate::limits;
+use crate::plan::{Access, ControlAccess};
 use crate::request::DescribeStream;
-use crate::storage::ShardView;
-use crate::wire::decode::Decode;
+use crate::storage::{ShardView, Stream};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 const CHILD_SHARDS: &str = "CHILD_SHARDS";
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = DescribeStream::decode(body)?;
-    check_members(&request)?;
-    let stream = streams::find(context, &request.stream_arn.clone().unwrap_or_default())?;
-    execute::settle_stream(context, &stream);
-    let mut shards = stream.shards(context.now);
-    if let Some(filter) = &request.shard_filter {
-        shards.retain(|shard| shard.parent.as_deref() == filter.shard_id.as_deref());
+pub struct Operation;
+
+pub struct Outcome {
+    stream: Arc<Stream>,
+    status: &'static str,
+    shards: Vec<ShardView>,
+    more: bool,
+}
+
+impl Stages for Operation {
+    type Request = DescribeStream;
+    type Checked<'r> = (Resource<'r>, &'r DescribeStream);
+    type Plan<'r> = (Resource<'r>, &'r DescribeStream);
+    type Outcome = Outcome;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        check_members(request)?;
+        let arn = request.stream_arn.as_ref().ok_or_else(ApiError::internal)?;
+        Ok((streams::parse(arn)?, request))
     }
-    if let Some(start) = &request.exclusive_start_shard_id {
-        // One that is gone had its place in the same order.
-        shards.retain(|shard| shard.id.as_str() > start.as_str());
+
+    fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        Ok(checked)
     }
-    let limit = request.limit.unwrap_or(limits::STREAM_LIST) as usize;
-    let more = shards.len() > limit;
-    shards.truncate(limit);
-    let mut answer = Object::open(out);
-    let mut object = answer.object("StreamDescription");
-    object.string("StreamArn", &stream.arn);
-    object.string("StreamLabel", &stream.label);
-    object.string("StreamStatus", stream.status(context.now).name());
-    object.string("StreamViewType", stream.view.name());
-    object.timestamp("CreationRequestDateTime", stream.created);
-    object.string("TableName", &stream.table);
-    description::key_schema(&mut object, &stream.key);
-    write_shards(&mut object, &shards);
-    if let Some(last) = shards.last().filter(|_| more) {
-        object.string("LastEvaluatedShardId", &last.id);
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::arn(plan.0.arn).on_table(plan.0.table)));
     }
-    object.close();
-    answer.close();
-    Ok(())
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (resource, request) = plan;
+        let stream = streams::find(context, resource.arn)?;
+        execute::settle_stream(context, &stream);
+        let mut shards = stream.shards(context.now);
+        if let Some(filter) = &request.shard_filter {
+            shards.retain(|shard| shard.parent.as_deref() == filter.shard_id.as_deref());
+        }
+        if let Some(start) = &request.exclusive_start_shard_id {
+            // One that is gone had its place in the same order.
+            shards.retain(|shard| shard.id.as_str() > start.as_str());
+        }
+        let limit = request.limit.unwrap_or(limits::STREAM_LIST) as usize;
+        let more = shards.len() > limit;
+        shards.truncate(limit);
+        Ok(Outcome {
+            status: stream.status(context.now).name(),
+            stream,
+            shards,
+            more,
+        })
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let Outcome {
+            stream,
+            status,
+            shards,
+            more,
+        } = outcome;
+        let mut answer = Object::open(out);
+        let mut object = answer.object("StreamDescription");
+        object.string("StreamArn", &stream.arn);
+        object.string("StreamLabel", &stream.label);
+        object.string("StreamStatus", status);
+        object.string("StreamViewType", stream.view.name());
+        object.timestamp("CreationRequestDateTime", stream.created);
+        object.string("TableName", &stream.table);
+        description::key_schema(&mut object, &stream.key);
+        write_shards(&mut object, &shards);
+        if let Some(last) = shards.last().filter(|_| more) {
+            object.string("LastEvaluatedShardId", &last.id);
+        }
+        object.close();
+        answer.close();
+    }
 }
 
 fn check_members(request: &DescribeStream) -> Result<(), ApiError> {

@@ -2,27 +2,44 @@
 
 use super::check;
 use super::description::{self, TableView};
+use super::drive::Stages;
+use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute;
-use crate::plan;
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
+use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::TableOnly;
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = TableOnly::decode(body)?;
-    let name = check::control_table_name(request.table_name.as_ref())?;
-    let target = plan::table_in_any_state(context, name)?;
-    context.judge_control(&target.table.name)?;
-    // The counts are of what is there now.
-    execute::notice_due(&target.table, context.now);
-    description::table(
-        out,
-        "Table",
-        &target.table,
-        &target.table.shape(),
-        TableView::At(context.now),
-    );
-    Ok(())
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = TableOnly;
+    type Checked<'r> = &'r str;
+    type Plan<'r> = Target;
+    type Outcome = Moment;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        check::control_table_name(request.table_name.as_ref())
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        plan::table_in_any_state(context, checked)
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        // The counts are of what is there now.
+        execute::notice_due(&plan.table, context.now);
+        Ok(context.now)
+    }
+
+    fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let table = &plan.table;
+        description::table(out, "Table", table, &table.shape(), TableView::At(outcome));
+    }
 }

@@ -2,62 +2,96 @@
 
 mod lines;
 
-use super::transfers::{self, Start};
+use super::drive::Stages;
+use super::transfers::{self, Sent, Start, Started};
 use super::{arn, backups, describe_export, one_of, streams};
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute;
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
 use crate::limits;
-use crate::plan::Target;
+use crate::plan::{Access, ControlAccess, Target};
 use crate::request::{ExportTableToPointInTime, IncrementalExportSpecification, S3BucketSource};
 use crate::storage::{Counts, Recovery, Snapshot, Transfer, TransferRequest};
 use crate::transfer::{Export, Format, Span};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = ExportTableToPointInTime::decode(body)?;
-    check_members(&request)?;
-    let arn = request.table_arn.as_deref().unwrap_or_default();
-    if arn::table_arn(arn).is_none() {
-        return Err(ApiError::invalid("tableArn is not a valid ARN"));
-    }
-    let target = table(context, arn)?;
-    execute::run_due(&target.table, context.now);
-    let snapshot = target.table.snapshot();
-    let recovery = snapshot.shape.restorable();
-    let recovery = recovery.ok_or_else(|| ApiError::recovery_off(&target.table.name))?;
-    let span = span(context, &request, &target, recovery)?;
-    let filter = lines::Filter::new(context, &snapshot.shape.definition, request.filter.as_ref())?;
-    let place = (
-        target.table.name.clone(),
-        target.table.arn.clone(),
-        target.table.id.clone(),
-    );
-    let echoed = transfers::echoed(body, &["FilterSpecification", "IncrementalExportSpecification"]);
-    let about = TransferRequest::Export(request.clone());
-    match transfers::begin(context, place, (about, body), echoed, request.client_token.as_ref())? {
-        Start::Same(transfer) => describe_export::describe(out, &transfer, context.now, false),
-        Start::Conflict => return Err(ApiError::export_conflict()),
-        Start::New(transfer) => {
-            carry_out(context, &transfer, &request, &snapshot, span, &filter)?;
-            describe_export::describe(out, &transfer, context.now, true);
-        }
-    }
-    Ok(())
+pub struct Operation;
+
+pub struct Plan<'r> {
+    target: Target,
+    arn: &'r str,
+    sent: &'r Sent<ExportTableToPointInTime>,
 }
 
-/// The table; a missing one is reported by its ARN.
-fn table(context: &Context<'_>, arn: &str) -> Result<Target, ApiError> {
-    let not_there = ApiError::no_table_to_back_up(crate::plan::plain_name(arn));
-    backups::table(context, arn).map_err(|error| {
-        if error == not_there {
-            ApiError::no_table_to_back_up(arn)
-        } else {
-            error
+impl Stages for Operation {
+    type Request = Sent<ExportTableToPointInTime>;
+    type Checked<'r> = (&'r str, &'r Sent<ExportTableToPointInTime>);
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Started;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let sent = &*request;
+        check_members(&sent.request)?;
+        let arn = sent.request.table_arn.as_deref().unwrap_or_default();
+        if arn::table_arn(arn).is_none() {
+            return Err(ApiError::invalid("tableArn is not a valid ARN"));
         }
-    })
+        Ok((arn, sent))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (arn, sent) = checked;
+        let target = backups::table(context, arn).map_err(|error| by_arn(error, arn))?;
+        Ok(Plan { target, arn, sent })
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.target.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let Plan { target, arn, sent } = plan;
+        let Sent { request, body } = sent;
+        backups::check_table(context, target).map_err(|error| by_arn(error, arn))?;
+        execute::run_due(&target.table, context.now);
+        let snapshot = target.table.snapshot();
+        let recovery = snapshot.shape.restorable();
+        let recovery = recovery.ok_or_else(|| ApiError::recovery_off(&target.table.name))?;
+        let span = span(context, request, target, recovery)?;
+        let filter = lines::Filter::new(context, &snapshot.shape.definition, request.filter.as_ref())?;
+        let place = (
+            target.table.name.clone(),
+            target.table.arn.clone(),
+            target.table.id.clone(),
+        );
+        let echoed = transfers::echoed(body, &["FilterSpecification", "IncrementalExportSpecification"]);
+        let about = TransferRequest::Export(request.clone());
+        let token = request.client_token.as_ref();
+        match transfers::begin(context, place, (about, body), echoed, token)? {
+            Start::Same(transfer) => Ok(Started::before(transfer, context.now)),
+            Start::Conflict => Err(ApiError::export_conflict()),
+            Start::New(transfer) => {
+                carry_out(context, &transfer, request, &snapshot, span, &filter)?;
+                Ok(Started::now(transfer, context.now))
+            }
+        }
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let Started { transfer, now, begun } = outcome;
+        describe_export::describe(out, &transfer, now, begun);
+    }
+}
+
+/// A missing table is reported by its ARN.
+fn by_arn(error: ApiError, arn: &str) -> ApiError {
+    if error == ApiError::no_table_to_back_up(crate::plan::plain_name(arn)) {
+        ApiError::no_table_to_back_up(arn)
+    } else {
+        error
+    }
 }
 
 fn check_members(request: &ExportTableToPointInTime) -> Result<(), ApiError> {

@@ -1,41 +1,82 @@
 //! [GetShardIterator](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetShardIterator.html).
 
+use super::arn::Resource;
+use super::check;
+use super::drive::Stages;
 use super::streams::{self, ShardIterator};
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute;
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess};
 use crate::request::GetShardIterator;
 use crate::storage::{Position, Sequence, Unreadable};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// In the model's order; the service's own is not recorded.
 const TYPES: &str = "[TRIM_HORIZON, LATEST, AT_SEQUENCE_NUMBER, AFTER_SEQUENCE_NUMBER, AT_TIMESTAMP]";
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = GetShardIterator::decode(body)?;
-    check_members(&request)?;
-    let position = position(&request, context.now)?;
-    let stream = streams::find(context, &request.stream_arn.clone().unwrap_or_default())?;
-    execute::settle_stream(context, &stream);
-    let shard = request.shard_id.as_deref().unwrap_or_default();
-    let place = stream.place_of_shard(shard, context.now);
-    let place = place.ok_or_else(|| streams::unreadable(Unreadable::NoShard))?;
-    let position = position.ok_or_else(|| streams::unreadable(Unreadable::NotOfShard))?;
-    let from = stream.position(place, shard, position, context.now);
-    let iterator = ShardIterator {
-        stream: stream.arn.as_str().into(),
-        shard: shard.to_owned(),
-        from: from.map_err(streams::unreadable)?,
-        created: context.now,
-        reader: 0,
-    };
-    let mut answer = Object::open(out);
-    answer.string("ShardIterator", &iterator.encode());
-    answer.close();
-    Ok(())
+pub struct Operation;
+
+pub struct Plan<'r> {
+    stream: Resource<'r>,
+    shard: &'r str,
+    /// Where the iterator is to stand; `None` if that is at a number that no shard has.
+    position: Option<Position>,
+}
+
+impl Stages for Operation {
+    type Request = GetShardIterator;
+    type Checked<'r> = &'r GetShardIterator;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = ShardIterator;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        check_members(request)?;
+        Ok(request)
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let position = position(checked, context.now)?;
+        let arn = checked.stream_arn.as_ref().ok_or_else(ApiError::internal)?;
+        Ok(Plan {
+            stream: streams::parse(arn)?,
+            shard: check::text(checked.shard_id.as_ref()),
+            position,
+        })
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(
+            ControlAccess::arn(plan.stream.arn).on_table(plan.stream.table),
+        ));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let stream = streams::find(context, plan.stream.arn)?;
+        execute::settle_stream(context, &stream);
+        let place = stream.place_of_shard(plan.shard, context.now);
+        let place = place.ok_or_else(|| streams::unreadable(Unreadable::NoShard))?;
+        let position = plan
+            .position
+            .ok_or_else(|| streams::unreadable(Unreadable::NotOfShard))?;
+        let from = stream.position(place, plan.shard, position, context.now);
+        Ok(ShardIterator {
+            stream: stream.arn.as_str().into(),
+            shard: plan.shard.to_owned(),
+            from: from.map_err(streams::unreadable)?,
+            created: context.now,
+            reader: 0,
+        })
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let mut answer = Object::open(out);
+        answer.string("ShardIterator", &outcome.encode());
+        answer.close();
+    }
 }
 
 fn check_members(request: &GetShardIterator) -> Result<(), ApiError> {

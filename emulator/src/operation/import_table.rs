@@ -3,59 +3,103 @@
 use std::sync::Arc;
 
 use super::create_table::{self, Extras, definition, shape};
-use super::transfers::{self, Start};
+use super::drive::Stages;
+use super::transfers::{self, Sent, Start, Started};
 use super::{describe_import, one_of, streams};
 use crate::change;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
+use crate::execute::Verdicts;
+use crate::expression::Cache;
 use crate::key::Key;
 use crate::limits;
-use crate::plan;
+use crate::plan::{self, Access, ControlAccess};
 use crate::request::{CreateTable, CsvOptions, ImportTable, ItemRecord};
 use crate::schema::Definition;
 use crate::storage::{Counts, Table, Transfer, TransferKind, TransferRequest};
 use crate::transfer::{Failure, Format, Record, Source};
 use crate::value::{Item, Name, Text};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
 const UNDER: &str = "tableCreationParameters.";
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = ImportTable::decode(body)?;
-    check_members(&request)?;
-    let table = request.table.clone().unwrap_or_default();
-    let name = table.table_name.clone().unwrap_or_default();
-    shape::check(&table, &name, UNDER)?;
-    check_options(&request)?;
-    let definition = definition::read(context, &table)?;
-    context.judge_control(&name)?;
-    let echoed = transfers::echoed(body, &["InputFormatOptions", "TableCreationParameters"]);
-    let place = (name.clone(), context.table_arn(&name), String::new());
-    let about = TransferRequest::Import(Box::new(request.clone()));
-    // A token that goes on is looked at before the table, which it has made itself.
-    if let Some(token) = &request.client_token
-        && let Some(there) = running(context, token)
-    {
-        return match &there.about {
-            TransferRequest::Import(other) if **other == request => {
-                describe_import::describe(out, &there, context, false);
-                Ok(())
-            }
-            _ => Err(ApiError::import_conflict()),
-        };
+pub struct Operation;
+
+pub struct Plan<'r> {
+    table: &'r CreateTable,
+    name: &'r Name,
+    definition: Definition,
+    sent: &'r Sent<ImportTable>,
+}
+
+impl Stages for Operation {
+    type Request = Sent<ImportTable>;
+    type Checked<'r> = (&'r CreateTable, &'r Name, &'r Sent<ImportTable>);
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Started;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let sent = &*request;
+        check_members(&sent.request)?;
+        let table = sent.request.table.as_ref().ok_or_else(ApiError::internal)?;
+        let name = table.table_name.as_ref().ok_or_else(ApiError::internal)?;
+        shape::check(table, name, UNDER)?;
+        check_options(&sent.request)?;
+        Ok((table, name, sent))
     }
-    check_free(context, &name, &definition)?;
-    match transfers::begin(context, place, (about, body), echoed, request.client_token.as_ref())? {
-        Start::Same(transfer) => describe_import::describe(out, &transfer, context, false),
-        Start::Conflict => return Err(ApiError::import_conflict()),
-        Start::New(transfer) => {
-            carry_out(context, &transfer, &request, &table, definition)?;
-            describe_import::describe(out, &transfer, context, true);
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (table, name, sent) = checked;
+        let definition = definition::read(context, table)?;
+        Ok(Plan {
+            table,
+            name,
+            definition,
+            sent,
+        })
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(plan.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let Plan {
+            table,
+            name,
+            definition,
+            sent,
+        } = plan;
+        let Sent { request, body } = sent;
+        let echoed = transfers::echoed(body, &["InputFormatOptions", "TableCreationParameters"]);
+        let place = (Name::clone(name), context.table_arn(name), String::new());
+        let about = TransferRequest::Import(Box::new(request.clone()));
+        // A token that goes on is looked at before the table, which it has made itself.
+        if let Some(token) = &request.client_token
+            && let Some(there) = running(context, token)
+        {
+            return match &there.about {
+                TransferRequest::Import(other) if **other == *request => Ok(Started::before(there, context.now)),
+                _ => Err(ApiError::import_conflict()),
+            };
+        }
+        check_free(context, name, definition)?;
+        let token = request.client_token.as_ref();
+        match transfers::begin(context, place, (about, body), echoed, token)? {
+            Start::Same(transfer) => Ok(Started::before(transfer, context.now)),
+            Start::Conflict => Err(ApiError::import_conflict()),
+            Start::New(transfer) => {
+                carry_out(context, &transfer, request, table, definition.clone())?;
+                Ok(Started::now(transfer, context.now))
+            }
         }
     }
-    Ok(())
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let Started { transfer, now, begun } = outcome;
+        describe_import::describe(out, &transfer, now, begun);
+    }
 }
 
 /// The import with this token that goes on.

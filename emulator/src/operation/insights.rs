@@ -5,8 +5,7 @@
 use super::check;
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations};
-use crate::plan;
-use crate::plan::Target;
+use crate::plan::{self, Target};
 use crate::request::ContributorInsights;
 use crate::schema::{Index, KeySchema};
 
@@ -17,27 +16,38 @@ pub fn check_index_name(faults: &mut Violations, request: &ContributorInsights) 
     }
 }
 
-/// The table of a request, and the global index, if it names one.
-pub fn target<'r>(
-    context: &Context<'_>,
-    request: &'r ContributorInsights,
-) -> Result<(Target, Option<&'r str>), ApiError> {
-    let name = check::control_table_name(request.table_name.as_ref())?;
-    let target = plan::sub_resource(context, name)?;
-    context.judge_control(&target.table.name)?;
-    let index = request.index_name.as_deref();
-    if let Some(index) = index
-        && !target.definition().globals.iter().any(|each| each.name == index)
-    {
-        return Err(ApiError::new(
-            ErrorKind::ResourceNotFound,
-            format!(
-                "Requested resource not found: Index: {index} not found for table: {}",
-                target.table.name
-            ),
-        ));
+/// A request about the insights of a table, or of one of its global indexes.
+pub struct InsightsPlan<'r> {
+    /// The table.
+    pub target: Target,
+    /// The index, if the request names one.
+    pub index: Option<&'r str>,
+}
+
+impl<'r> InsightsPlan<'r> {
+    /// Plans a request that is checked.
+    pub fn new(context: &Context<'_>, request: &'r ContributorInsights) -> Result<InsightsPlan<'r>, ApiError> {
+        let name = check::control_table_name(request.table_name.as_ref())?;
+        Ok(InsightsPlan {
+            target: plan::sub_resource(context, name)?,
+            index: request.index_name.as_deref(),
+        })
     }
-    Ok((target, index))
+
+    /// Checks that the index is there.
+    pub fn check_index(&self) -> Result<(), ApiError> {
+        let globals = &self.target.definition().globals;
+        match self.index {
+            Some(index) if !globals.iter().any(|each| each.name == index) => Err(ApiError::new(
+                ErrorKind::ResourceNotFound,
+                format!(
+                    "Requested resource not found: Index: {index} not found for table: {}",
+                    self.target.table.name
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The key of the table or of its index: how many rules watch it depends on that.

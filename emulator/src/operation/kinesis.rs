@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::check::{self, words};
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::plan;
+use crate::plan::{self, Target};
 use crate::request::{KinesisConfiguration, KinesisDestination};
 use crate::storage::{Attached, Destination, Stage, Table, TableSettings};
 use crate::value::Text;
@@ -45,6 +45,34 @@ pub fn check<'r>(request: &'r KinesisDestination, member: &str) -> Result<(&'r s
     Ok((name, stream_arn))
 }
 
+/// A request that changes a table's destinations.
+pub struct DestinationPlan<'r> {
+    /// The table.
+    pub target: Target,
+    /// The table's name as it was sent.
+    pub name: &'r str,
+    /// The ARN of the Kinesis stream.
+    pub stream_arn: &'r Text,
+    /// The precision that its configuration asks for.
+    pub precision: Option<&'static str>,
+}
+
+impl<'r> DestinationPlan<'r> {
+    /// Plans a request that is checked.
+    pub fn new(
+        context: &Context<'_>,
+        (name, stream_arn): (&'r str, &'r Text),
+        precision: Option<&'static str>,
+    ) -> Result<DestinationPlan<'r>, ApiError> {
+        Ok(DestinationPlan {
+            target: plan::sub_resource(context, name)?,
+            name,
+            stream_arn,
+            precision,
+        })
+    }
+}
+
 /// What is refused for the state that a destination is in.
 pub fn not_in_state(why: impl std::fmt::Display) -> ApiError {
     ApiError::validation(format!(
@@ -55,12 +83,9 @@ pub fn not_in_state(why: impl std::fmt::Display) -> ApiError {
 /// Changes a table's destinations; `change` makes the one that is to be.
 pub fn change(
     context: &Context<'_>,
-    name: &str,
+    table: &Table,
     change: impl FnOnce(&Table, &TableSettings) -> Result<Destination, ApiError>,
 ) -> Result<Destination, ApiError> {
-    let target = plan::sub_resource(context, name)?;
-    let table = &target.table;
-    context.judge_control(&table.name)?;
     let mut made = None;
     table.reshape(context.now, |shape| {
         if table.stage(shape, context.now) == Stage::Deleting {

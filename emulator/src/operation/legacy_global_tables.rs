@@ -2,7 +2,7 @@
 //! none, whatever the name (recorded in October 2026; docs/behavior: 04 12.5).
 
 use super::check;
-use crate::error::{ApiError, Violations};
+use crate::error::Violations;
 use crate::value::Text;
 
 /// `GlobalTableName`, checked with what else is wrong.
@@ -11,9 +11,4 @@ pub fn check_name(faults: &mut Violations, name: Option<&Text>) {
         None => faults.missing("globalTableName"),
         Some(name) => check::plain_name(faults, name, "globalTableName"),
     }
-}
-
-/// The table is not there; or is there, and no global one.
-pub fn not_found(name: Option<&str>) -> ApiError {
-    ApiError::global_table_not_found(name.unwrap_or_default())
 }

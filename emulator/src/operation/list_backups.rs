@@ -1,50 +1,90 @@
 //! [ListBackups](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html).
 
+use std::sync::Arc;
+
+use super::drive::Stages;
 use super::{arn, backups, check};
+use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::plan;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{self, Access, ControlAccess};
 use crate::request::ListBackups;
 use crate::storage::{Backup, BackupKind};
 use crate::value::Text;
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 const MOST: i64 = 100;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = ListBackups::decode(body)?;
-    check_members(&request)?;
-    let start = request.exclusive_start_backup_arn.as_deref();
-    if let Some(start) = start {
-        check_start(context, start)?;
+pub struct Operation;
+
+pub struct Outcome {
+    backups: Vec<Arc<Backup>>,
+    more: bool,
+    now: Moment,
+}
+
+impl Stages for Operation {
+    type Request = ListBackups;
+    type Checked<'r> = &'r ListBackups;
+    type Plan<'r> = &'r ListBackups;
+    type Outcome = Outcome;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        check_members(request)?;
+        Ok(request)
     }
-    context.judge_control(request.table_name.as_deref().map_or("", plan::plain_name))?;
-    let limit = request.limit.unwrap_or(MOST) as usize;
-    let matches = |backup: &Backup| backup.is_there(context.now) && is_asked_for(&request, backup);
-    let region = context.engine.catalog().region(&context.scope);
-    let mut found = region.map_or_else(Vec::new, |region| region.backups.list(start, limit + 1, matches));
-    let more = found.len() > limit;
-    found.truncate(limit);
-    let mut answer = Object::open(out);
-    let mut list = answer.list("BackupSummaries");
-    for backup in &found {
-        let mut summary = list.object();
-        summary.string("TableName", &backup.table_name);
-        summary.string("TableId", &backup.table_id);
-        summary.string("TableArn", &backup.table_arn);
-        summary.string("BackupArn", &backup.arn);
-        summary.string("BackupName", &backup.name);
-        backups::size_and_status(&mut summary, backup, backups::status(backup, context.now));
-        summary.close();
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        if let Some(start) = checked.exclusive_start_backup_arn.as_deref() {
+            check_start(context, start)?;
+        }
+        Ok(checked)
     }
-    list.close();
-    if let Some(last) = found.last().filter(|_| more) {
-        answer.string("LastEvaluatedBackupArn", &last.arn);
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(
+            ControlAccess::any().on_table(plan.table_name.as_deref().map_or("", plan::plain_name)),
+        ));
     }
-    answer.close();
-    Ok(())
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let limit = plan.limit.unwrap_or(MOST) as usize;
+        let matches = |backup: &Backup| backup.is_there(context.now) && is_asked_for(plan, backup);
+        let start = plan.exclusive_start_backup_arn.as_deref();
+        let region = context.engine.catalog().region(&context.scope);
+        let mut backups = region.map_or_else(Vec::new, |region| region.backups.list(start, limit + 1, matches));
+        let more = backups.len() > limit;
+        backups.truncate(limit);
+        Ok(Outcome {
+            backups,
+            more,
+            now: context.now,
+        })
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let Outcome { backups, more, now } = outcome;
+        let mut answer = Object::open(out);
+        let mut list = answer.list("BackupSummaries");
+        for backup in &backups {
+            let mut summary = list.object();
+            summary.string("TableName", &backup.table_name);
+            summary.string("TableId", &backup.table_id);
+            summary.string("TableArn", &backup.table_arn);
+            summary.string("BackupArn", &backup.arn);
+            summary.string("BackupName", &backup.name);
+            backups::size_and_status(&mut summary, backup, backups::status(backup, now));
+            summary.close();
+        }
+        list.close();
+        if let Some(last) = backups.last().filter(|_| more) {
+            answer.string("LastEvaluatedBackupArn", &last.arn);
+        }
+        answer.close();
+    }
 }
 
 fn check_members(request: &ListBackups) -> Result<(), ApiError> {

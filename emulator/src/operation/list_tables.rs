@@ -3,43 +3,67 @@
 use std::ops::Bound;
 
 use super::check;
+use super::drive::Stages;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess};
 use crate::request::ListTables;
 use crate::value::Name;
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 const MOST: i64 = 100;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = ListTables::decode(body)?;
-    let mut faults = Violations::new();
-    if let Some(start) = &request.exclusive_start_table_name {
-        check::plain_name(&mut faults, start, "exclusiveStartTableName");
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = ListTables;
+    type Checked<'r> = &'r ListTables;
+    type Plan<'r> = &'r ListTables;
+    type Outcome = (Vec<Name>, bool);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let mut faults = Violations::new();
+        if let Some(start) = &request.exclusive_start_table_name {
+            check::plain_name(&mut faults, start, "exclusiveStartTableName");
+        }
+        check::echoed_range(&mut faults, request.limit, "limit", 1, MOST);
+        faults.finish()?;
+        Ok(request)
     }
-    check::echoed_range(&mut faults, request.limit, "limit", 1, MOST);
-    faults.finish()?;
-    context.judge_control("")?;
-    let limit = request.limit.unwrap_or(MOST) as usize;
-    let lower = request
-        .exclusive_start_table_name
-        .map_or(Bound::Unbounded, Bound::Excluded);
-    let region = context.engine.catalog().region(&context.scope);
-    let tables = region.as_ref().map(|region| region.tables.read());
-    let mut names = tables
-        .iter()
-        .flat_map(|tables| tables.range::<Name, _>((lower.as_ref(), Bound::Unbounded)))
-        .filter(|(_, table)| table.shape().deleted_at.is_none_or(|gone| gone > context.now))
-        .map(|(name, _)| name.as_str());
-    let mut last = None;
-    let mut answer = Object::open(out);
-    let listed = names.by_ref().take(limit).inspect(|name| last = Some(*name));
-    answer.strings("TableNames", listed);
-    if let Some(last) = last.filter(|_| names.next().is_some()) {
-        answer.string("LastEvaluatedTableName", last);
+
+    fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        Ok(checked)
     }
-    answer.close();
-    Ok(())
+
+    fn access(_: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::any()));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let limit = plan.limit.unwrap_or(MOST) as usize;
+        let start = plan.exclusive_start_table_name.as_ref();
+        let lower = start.map_or(Bound::Unbounded, Bound::Excluded);
+        let region = context.engine.catalog().region(&context.scope);
+        let tables = region.as_ref().map(|region| region.tables.read());
+        let mut names = tables
+            .iter()
+            .flat_map(|tables| tables.range::<Name, _>((lower, Bound::Unbounded)))
+            .filter(|(_, table)| table.shape().deleted_at.is_none_or(|gone| gone > context.now))
+            .map(|(name, _)| name.clone());
+        let listed = names.by_ref().take(limit).collect();
+        Ok((listed, names.next().is_some()))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (names, more) = outcome;
+        let mut answer = Object::open(out);
+        answer.strings("TableNames", names.iter().map(Name::as_str));
+        if let Some(last) = names.last().filter(|_| more) {
+            answer.string("LastEvaluatedTableName", last);
+        }
+        answer.close();
+    }
 }

@@ -99,27 +99,12 @@ use crate::wire::control::Refusal;
 use crate::wire::encode::Writer;
 use crate::wire::envelope::Service;
 
-/// What an operation does with tables: which AWS's policies and the fault rules distinguish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Reads items.
-    Read,
-    /// Writes items.
-    Write,
-    /// Makes, changes, lists or removes tables.
-    Control,
-}
-
 /// An operation of the API: everything that dispatch needs to know of it.
 pub struct Operation {
     /// Its service.
     pub service: Service,
     /// Its name in `X-Amz-Target`.
     pub name: &'static str,
-    /// What it does with tables.
-    pub access: Access,
-    /// The IAM action that allows it. Batches and transactions are allowed by their parts' actions as well.
-    pub action: &'static str,
     /// Carries out a request: reads the body, appends the answer's body.
     pub run: fn(&Context<'_>, &[u8], &mut Writer) -> Result<(), ApiError>,
 }
@@ -127,15 +112,11 @@ pub struct Operation {
 macro_rules! operations {
     (@service) => { Service::DynamoDb };
     (@service $service:ident) => { Service::$service };
-    (@run $module:ident) => { $module::run };
-    (@run $module:ident staged) => { drive::drive::<$module::Operation> };
-    ($($name:literal $access:ident $action:literal => $module:ident $([$staged:ident])? $(of $service:ident)?,)*) => {
+    ($($name:literal => $module:ident $(of $service:ident)?,)*) => {
         &[$(Operation {
             service: operations!(@service $($service)?),
             name: $name,
-            access: Access::$access,
-            action: $action,
-            run: operations!(@run $module $($staged)?),
+            run: drive::drive::<$module::Operation>,
         },)*]
     };
 }
@@ -171,72 +152,72 @@ pub fn may_take_long(target: &[u8]) -> bool {
 /// assert!(OPERATIONS.iter().any(|operation| operation.name == "PutItem"));
 /// ```
 pub static OPERATIONS: &[Operation] = operations! {
-    "BatchExecuteStatement" Write "dynamodb:PartiQLSelect" => batch_execute_statement [staged],
-    "BatchGetItem" Read "dynamodb:BatchGetItem" => batch_get_item [staged],
-    "BatchWriteItem" Write "dynamodb:BatchWriteItem" => batch_write_item [staged],
-    "CancelBulkOperation" Control "dynamodb:CancelBulkOperation" => cancel_bulk_operation,
-    "CreateBackup" Control "dynamodb:CreateBackup" => create_backup,
-    "CreateGlobalTable" Control "dynamodb:CreateGlobalTable" => create_global_table,
-    "CreateTable" Control "dynamodb:CreateTable" => create_table,
-    "DeleteBackup" Control "dynamodb:DeleteBackup" => delete_backup,
-    "DeleteItem" Write "dynamodb:DeleteItem" => delete_item [staged],
-    "DeleteResourcePolicy" Control "dynamodb:DeleteResourcePolicy" => delete_resource_policy,
-    "DeleteTable" Control "dynamodb:DeleteTable" => delete_table,
-    "DescribeBackup" Control "dynamodb:DescribeBackup" => describe_backup,
-    "DescribeBulkOperation" Control "dynamodb:DescribeBulkOperation" => describe_bulk_operation,
-    "DescribeContinuousBackups" Control "dynamodb:DescribeContinuousBackups" => describe_continuous_backups,
-    "DescribeContributorInsights" Control "dynamodb:DescribeContributorInsights" => describe_contributor_insights,
-    "DescribeEndpoints" Control "dynamodb:DescribeEndpoints" => describe_endpoints,
-    "DescribeExport" Control "dynamodb:DescribeExport" => describe_export,
-    "DescribeGlobalTable" Control "dynamodb:DescribeGlobalTable" => describe_global_table,
-    "DescribeGlobalTableSettings" Control "dynamodb:DescribeGlobalTableSettings" => describe_global_table_settings,
-    "DescribeImport" Control "dynamodb:DescribeImport" => describe_import,
-    "DescribeKinesisStreamingDestination" Control "dynamodb:DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
-    "DescribeLimits" Control "dynamodb:DescribeLimits" => describe_limits,
-    "DescribeStream" Control "dynamodb:DescribeStream" => describe_stream of Streams,
-    "DescribeTable" Control "dynamodb:DescribeTable" => describe_table,
-    "DescribeTableReplicaAutoScaling" Control "dynamodb:DescribeTableReplicaAutoScaling" => describe_table_replica_auto_scaling,
-    "DescribeTimeToLive" Control "dynamodb:DescribeTimeToLive" => describe_time_to_live,
-    "DisableKinesisStreamingDestination" Control "dynamodb:DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
-    "EnableKinesisStreamingDestination" Control "dynamodb:EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
-    "ExecuteStatement" Write "dynamodb:PartiQLSelect" => execute_statement [staged],
-    "ExecuteTransaction" Write "dynamodb:PartiQLSelect" => execute_transaction [staged],
-    "ExportTableToPointInTime" Control "dynamodb:ExportTableToPointInTime" => export_table_to_point_in_time,
-    "GetItem" Read "dynamodb:GetItem" => get_item [staged],
-    "GetRecords" Read "dynamodb:GetRecords" => get_records of Streams,
-    "GetResourcePolicy" Control "dynamodb:GetResourcePolicy" => get_resource_policy,
-    "GetShardIterator" Read "dynamodb:GetShardIterator" => get_shard_iterator of Streams,
-    "ImportTable" Control "dynamodb:ImportTable" => import_table,
-    "ListBackups" Control "dynamodb:ListBackups" => list_backups,
-    "ListBulkOperations" Control "dynamodb:ListBulkOperations" => list_bulk_operations,
-    "ListContributorInsights" Control "dynamodb:ListContributorInsights" => list_contributor_insights,
-    "ListExports" Control "dynamodb:ListExports" => list_exports,
-    "ListGlobalTables" Control "dynamodb:ListGlobalTables" => list_global_tables,
-    "ListImports" Control "dynamodb:ListImports" => list_imports,
-    "ListStreams" Control "dynamodb:ListStreams" => list_streams of Streams,
-    "ListTables" Control "dynamodb:ListTables" => list_tables,
-    "ListTagsOfResource" Control "dynamodb:ListTagsOfResource" => list_tags_of_resource,
-    "PutItem" Write "dynamodb:PutItem" => put_item [staged],
-    "PutResourcePolicy" Control "dynamodb:PutResourcePolicy" => put_resource_policy,
-    "Query" Read "dynamodb:Query" => query [staged],
-    "RestoreTableFromBackup" Control "dynamodb:RestoreTableFromBackup" => restore_table_from_backup,
-    "RestoreTableToPointInTime" Control "dynamodb:RestoreTableToPointInTime" => restore_table_to_point_in_time,
-    "Scan" Read "dynamodb:Scan" => scan [staged],
-    "SearchVectors" Read "dynamodb:SearchVectors" => search_vectors [staged],
-    "StartBulkPutItems" Write "dynamodb:StartBulkPutItems" => start_bulk_put_items,
-    "TagResource" Control "dynamodb:TagResource" => tag_resource,
-    "TransactGetItems" Read "dynamodb:GetItem" => transact_get_items [staged],
-    "TransactWriteItems" Write "dynamodb:PutItem" => transact_write_items [staged],
-    "UntagResource" Control "dynamodb:UntagResource" => untag_resource,
-    "UpdateContinuousBackups" Control "dynamodb:UpdateContinuousBackups" => update_continuous_backups,
-    "UpdateContributorInsights" Control "dynamodb:UpdateContributorInsights" => update_contributor_insights,
-    "UpdateGlobalTable" Control "dynamodb:UpdateGlobalTable" => update_global_table,
-    "UpdateGlobalTableSettings" Control "dynamodb:UpdateGlobalTableSettings" => update_global_table_settings,
-    "UpdateItem" Write "dynamodb:UpdateItem" => update_item [staged],
-    "UpdateKinesisStreamingDestination" Control "dynamodb:UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
-    "UpdateTable" Control "dynamodb:UpdateTable" => update_table,
-    "UpdateTableReplicaAutoScaling" Control "dynamodb:UpdateTableReplicaAutoScaling" => update_table_replica_auto_scaling,
-    "UpdateTimeToLive" Control "dynamodb:UpdateTimeToLive" => update_time_to_live,
+    "BatchExecuteStatement" => batch_execute_statement,
+    "BatchGetItem" => batch_get_item,
+    "BatchWriteItem" => batch_write_item,
+    "CancelBulkOperation" => cancel_bulk_operation,
+    "CreateBackup" => create_backup,
+    "CreateGlobalTable" => create_global_table,
+    "CreateTable" => create_table,
+    "DeleteBackup" => delete_backup,
+    "DeleteItem" => delete_item,
+    "DeleteResourcePolicy" => delete_resource_policy,
+    "DeleteTable" => delete_table,
+    "DescribeBackup" => describe_backup,
+    "DescribeBulkOperation" => describe_bulk_operation,
+    "DescribeContinuousBackups" => describe_continuous_backups,
+    "DescribeContributorInsights" => describe_contributor_insights,
+    "DescribeEndpoints" => describe_endpoints,
+    "DescribeExport" => describe_export,
+    "DescribeGlobalTable" => describe_global_table,
+    "DescribeGlobalTableSettings" => describe_global_table_settings,
+    "DescribeImport" => describe_import,
+    "DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
+    "DescribeLimits" => describe_limits,
+    "DescribeStream" => describe_stream of Streams,
+    "DescribeTable" => describe_table,
+    "DescribeTableReplicaAutoScaling" => describe_table_replica_auto_scaling,
+    "DescribeTimeToLive" => describe_time_to_live,
+    "DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
+    "EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
+    "ExecuteStatement" => execute_statement,
+    "ExecuteTransaction" => execute_transaction,
+    "ExportTableToPointInTime" => export_table_to_point_in_time,
+    "GetItem" => get_item,
+    "GetRecords" => get_records of Streams,
+    "GetResourcePolicy" => get_resource_policy,
+    "GetShardIterator" => get_shard_iterator of Streams,
+    "ImportTable" => import_table,
+    "ListBackups" => list_backups,
+    "ListBulkOperations" => list_bulk_operations,
+    "ListContributorInsights" => list_contributor_insights,
+    "ListExports" => list_exports,
+    "ListGlobalTables" => list_global_tables,
+    "ListImports" => list_imports,
+    "ListStreams" => list_streams of Streams,
+    "ListTables" => list_tables,
+    "ListTagsOfResource" => list_tags_of_resource,
+    "PutItem" => put_item,
+    "PutResourcePolicy" => put_resource_policy,
+    "Query" => query,
+    "RestoreTableFromBackup" => restore_table_from_backup,
+    "RestoreTableToPointInTime" => restore_table_to_point_in_time,
+    "Scan" => scan,
+    "SearchVectors" => search_vectors,
+    "StartBulkPutItems" => start_bulk_put_items,
+    "TagResource" => tag_resource,
+    "TransactGetItems" => transact_get_items,
+    "TransactWriteItems" => transact_write_items,
+    "UntagResource" => untag_resource,
+    "UpdateContinuousBackups" => update_continuous_backups,
+    "UpdateContributorInsights" => update_contributor_insights,
+    "UpdateGlobalTable" => update_global_table,
+    "UpdateGlobalTableSettings" => update_global_table_settings,
+    "UpdateItem" => update_item,
+    "UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
+    "UpdateTable" => update_table,
+    "UpdateTableReplicaAutoScaling" => update_table_replica_auto_scaling,
+    "UpdateTimeToLive" => update_time_to_live,
 };
 
 /// A control of the twin: what its owner does to it over HTTP, and no request of the API can. `X-Amz-Target` leads to none.

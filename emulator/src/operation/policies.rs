@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::arn::{self, Resource};
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
-use crate::plan;
-use crate::plan::Target;
+use crate::plan::{self, ControlAccess, Target};
 use crate::request::ResourcePolicy;
 use crate::storage::{Policy, Revision, Stage, TableSettings};
+use crate::wire::policy::Document;
 
 /// Measured: a change shows after 1 to 2.7 s.
 const CHANGING: f64 = 0.33;
@@ -19,11 +19,7 @@ const COOLDOWN: Duration = Duration::from_secs(15);
 const NO_POLICY: &str = "NO_POLICY";
 
 /// The members of a request by themselves: its resource, of the caller's region and account.
-pub fn check<'r>(
-    context: &Context<'_>,
-    request: &'r ResourcePolicy,
-    needs_policy: bool,
-) -> Result<Resource<'r>, ApiError> {
+fn check<'r>(context: &Context<'_>, request: &'r ResourcePolicy, needs_policy: bool) -> Result<Resource<'r>, ApiError> {
     let mut faults = Violations::new();
     match &request.resource_arn {
         None => faults.missing("resourceArn"),
@@ -55,25 +51,54 @@ pub fn check<'r>(
     Ok(resource)
 }
 
-/// The table of a resource, and its stream if it names one.
-pub fn target(context: &Context<'_>, resource: &Resource<'_>) -> Result<Target, ApiError> {
-    let target = plan::sub_resource(context, resource.table)?;
-    context.judge_control(&target.table.name)?;
-    match resource.stream {
-        Some(label) if !resource.is_stream(context) => Err(ApiError::new(
-            ErrorKind::ResourceNotFound,
-            format!(
-                "Requested resource not found: Stream: {label} not found for Table: {}",
-                target.table.name
-            ),
-        )),
-        _ => Ok(target),
+/// A request about the policy of a resource, with the resource's table.
+pub struct PolicyPlan<'r> {
+    /// The resource.
+    pub resource: Resource<'r>,
+    /// Its table.
+    pub target: Target,
+    /// The document that is to be its policy.
+    pub document: Option<Document>,
+    /// `ExpectedRevisionId`.
+    pub expected: Option<&'r str>,
+}
+
+impl<'r> PolicyPlan<'r> {
+    /// Plans a request; `needs_policy` says whether it brings a document.
+    pub fn new(
+        context: &Context<'_>,
+        request: &'r ResourcePolicy,
+        needs_policy: bool,
+    ) -> Result<PolicyPlan<'r>, ApiError> {
+        let resource = check(context, request, needs_policy)?;
+        let document = request.policy.as_deref().filter(|_| needs_policy);
+        let document = document.map(|text| Document::read(text, resource.stream.is_some()));
+        Ok(PolicyPlan {
+            document: document.transpose()?,
+            target: plan::sub_resource(context, resource.table)?,
+            expected: request.expected_revision_id.as_deref(),
+            resource,
+        })
+    }
+
+    /// What the request does.
+    pub fn access(&self) -> ControlAccess<'_> {
+        ControlAccess::arn(self.resource.arn).on_table(&self.target.table.name)
     }
 }
 
-/// The policy that is not there.
-pub fn not_found(resource: &Resource<'_>) -> ApiError {
-    ApiError::policy_not_found(resource.arn)
+/// Checks that the stream of a resource is there, if it names one.
+pub fn check_stream(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<(), ApiError> {
+    match plan.resource.stream {
+        Some(label) if !plan.resource.is_stream(context) => Err(ApiError::new(
+            ErrorKind::ResourceNotFound,
+            format!(
+                "Requested resource not found: Stream: {label} not found for Table: {}",
+                plan.target.table.name
+            ),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The policy that a new table is made with.
@@ -92,14 +117,10 @@ fn revision(context: &Context<'_>, document: &str) -> Revision {
 }
 
 /// Gives a resource another policy, or none; answers the id of the revision that the change has made, if it was one.
-pub fn change(
-    context: &Context<'_>,
-    resource: &Resource<'_>,
-    expected: Option<&str>,
-    document: Option<&str>,
-) -> Result<Option<i64>, ApiError> {
-    let target = target(context, resource)?;
-    let table = &target.table;
+pub fn change(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<Option<i64>, ApiError> {
+    check_stream(context, plan)?;
+    let (table, resource) = (&plan.target.table, &plan.resource);
+    let (expected, document) = (plan.expected, plan.document.as_ref().map(Document::text));
     let now = context.now;
     let mut made = None;
     table.reshape(now, |shape| {

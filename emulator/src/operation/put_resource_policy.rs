@@ -1,25 +1,45 @@
 //! [PutResourcePolicy](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html).
 
-use super::policies;
+use super::drive::Stages;
+use super::policies::{self, PolicyPlan};
 use crate::context::Context;
 use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::Access;
 use crate::request::ResourcePolicy;
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
-use crate::wire::policy::Document;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = ResourcePolicy::decode(body)?;
-    let resource = policies::check(context, &request, true)?;
-    let policy = request.policy.as_deref().unwrap_or_default();
-    let document = Document::read(policy, resource.stream.is_some())?;
-    let expected = request.expected_revision_id.as_deref();
-    let id = policies::change(context, &resource, expected, Some(document.text()))?;
-    let mut answer = Object::open(out);
-    if let Some(id) = id {
-        answer.string("RevisionId", &id.to_string());
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = ResourcePolicy;
+    type Checked<'r> = &'r ResourcePolicy;
+    type Plan<'r> = PolicyPlan<'r>;
+    type Outcome = Option<i64>;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        Ok(request)
     }
-    answer.close();
-    Ok(())
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        PolicyPlan::new(context, checked, true)
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(plan.access()));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        policies::change(context, plan)
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let mut answer = Object::open(out);
+        if let Some(id) = outcome {
+            answer.string("RevisionId", &id.to_string());
+        }
+        answer.close();
+    }
 }

@@ -7,6 +7,7 @@ use super::create_table::quota::Of;
 use super::create_table::{self, Extras, definition, shape, vector};
 use super::description::{self, TableView};
 use super::{check, one_of};
+use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
 use crate::limits;
@@ -232,16 +233,15 @@ fn with_throughput(index: Index, billing: BillingMode) -> Result<Index, ApiError
     })
 }
 
-/// Makes the table, fills it, and answers with its description. `claim` says whether the source is free until the table
+/// Makes the table and fills it. `claim` says whether the source is free until the table
 /// is there.
 pub fn make(
     context: &Context<'_>,
-    out: &mut Writer,
     (name, definition): (&Text, Definition),
     items: &[Items],
     restored: Restored,
     claim: impl FnOnce(&Table) -> Result<(), ApiError>,
-) -> Result<(), ApiError> {
+) -> Result<RestoredTable, ApiError> {
     let region = context.engine.catalog().region_or_new(&context.scope);
     check_target(context, &region, name)?;
     let table = create_table::make(context, &region, name.clone(), definition, Extras::of(restored))?;
@@ -254,14 +254,16 @@ pub fn make(
     claim(&table)?;
     tables.insert(&table, context.now)?;
     drop(tables);
-    description::table(
-        out,
-        "TableDescription",
-        &table,
-        &table.shape(),
-        TableView::Created(context.now),
-    );
-    Ok(())
+    Ok((table, context.now))
+}
+
+/// A table that was made of a backup or of another table's past, and when.
+pub type RestoredTable = (Arc<Table>, Moment);
+
+/// Appends an answer that is the description of a restored table.
+pub fn encode((table, now): &RestoredTable, out: &mut Writer) {
+    let look = TableView::Created(*now);
+    description::table(out, "TableDescription", table, &table.shape(), look);
 }
 
 fn check_target(context: &Context<'_>, region: &Region, name: &str) -> Result<(), ApiError> {

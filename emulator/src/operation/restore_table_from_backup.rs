@@ -2,47 +2,84 @@
 
 use std::sync::Arc;
 
-use super::{arn, backups, restore};
+use super::drive::Stages;
+use super::restore::{self, RestoredTable};
+use super::{arn, backups};
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess};
 use crate::request::RestoreTableFromBackup;
 use crate::storage::{Backup, Restored};
-use crate::wire::decode::Decode;
+use crate::value::Text;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = RestoreTableFromBackup::decode(body)?;
-    let mut faults = Violations::new();
-    restore::check_members(&mut faults, request.target_table_name.as_ref(), &request.overrides);
-    backups::arn_length(&mut faults, request.backup_arn.as_ref(), "backupArn");
-    faults.finish()?;
-    let arn = backups::arn(context, request.backup_arn.as_ref())?;
-    let target = request.target_table_name.unwrap_or_default();
-    context.judge_control(&target)?;
-    let backup = find(context, arn)?;
-    let place = arn::sub_resource(arn, "backup").ok_or_else(ApiError::internal)?;
-    restore::check_region(context, place.region, &request.overrides)?;
-    let definition = restore::definition(context, &backup.snapshot.shape.definition, &request.overrides)?;
-    if context.now < backup.available {
-        // The API names this error for a backup that is being created; its sentence has not been recorded.
-        return Err(ApiError::backup_in_use("Backup is being created", arn));
+pub struct Operation;
+
+pub struct Plan<'r> {
+    arn: &'r str,
+    target: &'r Text,
+    request: &'r RestoreTableFromBackup,
+}
+
+impl Stages for Operation {
+    type Request = RestoreTableFromBackup;
+    type Checked<'r> = &'r RestoreTableFromBackup;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = RestoredTable;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let mut faults = Violations::new();
+        restore::check_members(&mut faults, request.target_table_name.as_ref(), &request.overrides);
+        backups::arn_length(&mut faults, request.backup_arn.as_ref(), "backupArn");
+        faults.finish()?;
+        Ok(request)
     }
-    let restored = Restored {
-        backup_arn: Some(backup.arn.clone()),
-        table_arn: backup.table_arn.clone(),
-        at: backup.created,
-        fails: false,
-    };
-    let items = backup.snapshot.items();
-    restore::make(context, out, (&target, definition), &items, restored, |table| {
-        let region = backups::region(context, arn);
-        let claimed = region.map(|region| region.backups.claim(&backup, context.now, table.shape().active_at));
-        if claimed.transpose()?.unwrap_or(false) {
-            return Ok(());
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        Ok(Plan {
+            arn: backups::arn(context, checked.backup_arn.as_ref())?,
+            target: checked.target_table_name.as_ref().ok_or_else(ApiError::internal)?,
+            request: checked,
+        })
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::arn(plan.arn).on_table(plan.target)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let Plan { arn, target, request } = plan;
+        let backup = find(context, arn)?;
+        let place = arn::sub_resource(arn, "backup").ok_or_else(ApiError::internal)?;
+        restore::check_region(context, place.region, &request.overrides)?;
+        let definition = restore::definition(context, &backup.snapshot.shape.definition, &request.overrides)?;
+        if context.now < backup.available {
+            // The API names this error for a backup that is being created; its sentence has not been recorded.
+            return Err(ApiError::backup_in_use("Backup is being created", arn));
         }
-        let state = "Backup is being used to restore another table";
-        Err(ApiError::backup_in_use(state, arn))
-    })
+        let restored = Restored {
+            backup_arn: Some(backup.arn.clone()),
+            table_arn: backup.table_arn.clone(),
+            at: backup.created,
+            fails: false,
+        };
+        let items = backup.snapshot.items();
+        restore::make(context, (target, definition), &items, restored, |table| {
+            let region = backups::region(context, arn);
+            let claimed = region.map(|region| region.backups.claim(&backup, context.now, table.shape().active_at));
+            if claimed.transpose()?.unwrap_or(false) {
+                return Ok(());
+            }
+            let state = "Backup is being used to restore another table";
+            Err(ApiError::backup_in_use(state, arn))
+        })
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        restore::encode(&outcome, out);
+    }
 }
 
 /// The backup, which may be of another region.

@@ -1,47 +1,70 @@
 //! [RestoreTableToPointInTime](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html).
 
-use super::{arn, backups, check, restore, streams};
+use super::drive::Stages;
+use super::restore::{self, RestoredTable};
+use super::{arn, backups, check, streams};
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute;
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess, Target};
 use crate::request::RestoreTableToPointInTime;
 use crate::storage::{Recovery, Restored};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = RestoreTableToPointInTime::decode(body)?;
-    let mut faults = Violations::new();
-    streams::length(
-        &mut faults,
-        request.source_table_arn.as_ref(),
-        "sourceTableArn",
-        1,
-        1024,
-    );
-    faults.finish()?;
-    let source = source(context, &request)?;
-    let mut faults = Violations::new();
-    restore::check_members(&mut faults, request.target_table_name.as_ref(), &request.overrides);
-    faults.finish()?;
-    check_moment(&request)?;
-    let found = backups::table(context, source)?;
-    execute::run_due(&found.table, context.now);
-    let snapshot = found.table.snapshot();
-    let recovery = snapshot.shape.restorable();
-    let recovery = recovery.ok_or_else(|| ApiError::recovery_off(&found.table.name))?;
-    let at = moment(&request, recovery, context.now)?;
-    let definition = restore::definition(context, &snapshot.shape.definition, &request.overrides)?;
-    let restored = Restored {
-        backup_arn: None,
-        table_arn: found.table.arn.clone(),
-        at,
-        fails: false,
-    };
-    let target = request.target_table_name.unwrap_or_default();
-    let items = snapshot.items_at(at);
-    restore::make(context, out, (&target, definition), &items, restored, |_| Ok(()))
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = RestoreTableToPointInTime;
+    type Checked<'r> = &'r RestoreTableToPointInTime;
+    type Plan<'r> = (Target, &'r RestoreTableToPointInTime);
+    type Outcome = RestoredTable;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let mut faults = Violations::new();
+        let arn = request.source_table_arn.as_ref();
+        streams::length(&mut faults, arn, "sourceTableArn", 1, 1024);
+        faults.finish()?;
+        Ok(request)
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let source = source(context, checked)?;
+        let mut faults = Violations::new();
+        restore::check_members(&mut faults, checked.target_table_name.as_ref(), &checked.overrides);
+        faults.finish()?;
+        check_moment(checked)?;
+        Ok((backups::table(context, source)?, checked))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.0.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (found, request) = plan;
+        backups::check_table(context, found)?;
+        execute::run_due(&found.table, context.now);
+        let snapshot = found.table.snapshot();
+        let recovery = snapshot.shape.restorable();
+        let recovery = recovery.ok_or_else(|| ApiError::recovery_off(&found.table.name))?;
+        let at = moment(request, recovery, context.now)?;
+        let definition = restore::definition(context, &snapshot.shape.definition, &request.overrides)?;
+        let restored = Restored {
+            backup_arn: None,
+            table_arn: found.table.arn.clone(),
+            at,
+            fails: false,
+        };
+        let target = request.target_table_name.as_ref().ok_or_else(ApiError::internal)?;
+        let items = snapshot.items_at(at);
+        restore::make(context, (target, definition), &items, restored, |_| Ok(()))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        restore::encode(&outcome, out);
+    }
 }
 
 /// The table that is named, one way or the other.

@@ -2,44 +2,70 @@
 
 use std::time::Duration;
 
-use super::transfers::{self, Start};
+use super::drive::Stages;
+use super::transfers::{self, Sent, Start, Started};
 use super::{check, describe_bulk_operation, one_of, streams};
 use crate::capacity::Direction;
 use crate::change::Change;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
-use crate::execute;
-use crate::expression::{ExpressionKind, Scope};
+use crate::execute::{self, Verdicts};
+use crate::expression::{Cache, ExpressionKind, Scope};
 use crate::limits;
-use crate::plan::{self, Target, WriteCondition};
+use crate::plan::{self, Access, ControlAccess, Target, WriteCondition};
 use crate::request::{InputS3Configuration, ItemRecord, OutputS3Configuration, StartBulkPutItems};
 use crate::storage::{Counts, IndexBytes, Table, Transfer, TransferRequest, Work};
 use crate::transfer::{Failure, Format, Record, Rejected, Report, Source};
 use crate::value::{Item, Name, SentItem};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = StartBulkPutItems::decode(body)?;
-    let name = check::control_table_name(request.table_name.as_ref())?;
-    check_members(&request)?;
-    let target = plan::table_in_any_state(context, name)?;
-    context.judge_control(&target.table.name)?;
-    check_state(context, &target)?;
-    let table = &target.table;
-    let place = (table.name.clone(), table.arn.clone(), table.id.clone());
-    let echoed = transfers::echoed(body, &["InputS3Configuration", "OutputS3Configuration"]);
-    let about = TransferRequest::BulkPut(request.clone());
-    match transfers::begin(context, place, (about, body), echoed, request.client_token.as_ref())? {
-        Start::Same(transfer) => describe_bulk_operation::describe(out, &transfer, context.now, false),
-        Start::Conflict => return Err(ApiError::idempotent_mismatch()),
-        Start::New(transfer) => {
-            carry_out(context, &transfer, &request, &target)?;
-            describe_bulk_operation::describe(out, &transfer, context.now, true);
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = Sent<StartBulkPutItems>;
+    type Checked<'r> = (&'r str, &'r Sent<StartBulkPutItems>);
+    type Plan<'r> = (Target, &'r Sent<StartBulkPutItems>);
+    type Outcome = Started;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let sent = &*request;
+        let name = check::control_table_name(sent.request.table_name.as_ref())?;
+        check_members(&sent.request)?;
+        Ok((name, sent))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (name, sent) = checked;
+        Ok((plan::table_in_any_state(context, name)?, sent))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.0.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (target, Sent { request, body }) = plan;
+        check_state(context, target)?;
+        let table = &target.table;
+        let place = (table.name.clone(), table.arn.clone(), table.id.clone());
+        let echoed = transfers::echoed(body, &["InputS3Configuration", "OutputS3Configuration"]);
+        let about = TransferRequest::BulkPut(request.clone());
+        let token = request.client_token.as_ref();
+        match transfers::begin(context, place, (about, body), echoed, token)? {
+            Start::Same(transfer) => Ok(Started::before(transfer, context.now)),
+            Start::Conflict => Err(ApiError::idempotent_mismatch()),
+            Start::New(transfer) => {
+                carry_out(context, &transfer, request, target)?;
+                Ok(Started::now(transfer, context.now))
+            }
         }
     }
-    Ok(())
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let Started { transfer, now, begun } = outcome;
+        describe_bulk_operation::describe(out, &transfer, now, begun);
+    }
 }
 
 fn check_members(request: &StartBulkPutItems) -> Result<(), ApiError> {

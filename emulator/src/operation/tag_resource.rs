@@ -1,29 +1,55 @@
 //! [TagResource](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html).
 
-use super::tags;
+use super::arn::Resource;
+use super::drive::Stages;
+use super::tags::{self, Tags};
 use crate::context::Context;
 use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess};
 use crate::request::TagResource;
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 
+pub struct Operation;
+
 /// Success has no body at all, not even `{}`.
-pub(super) fn run(context: &Context<'_>, body: &[u8], _: &mut Writer) -> Result<(), ApiError> {
-    let request = TagResource::decode(body)?;
-    let resource = tags::resource(context, request.resource_arn.as_ref())?;
-    let asked = request.tags.unwrap_or_default();
-    if asked.is_empty() {
-        return Err(ApiError::validation("Atleast one Tag needs to be provided as Input."));
+impl Stages for Operation {
+    type Request = TagResource;
+    type Checked<'r> = &'r TagResource;
+    type Plan<'r> = (Resource<'r>, Tags);
+    type Outcome = ();
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        Ok(request)
     }
-    let asked = tags::read(&asked)?;
-    let table = tags::table(context, &resource)?;
-    tags::change(context, &table, resource.stream, &asked, |tags| {
-        for (key, value) in &asked {
-            match tags.iter_mut().find(|(there, _)| there == key) {
-                Some((_, there)) => there.clone_from(value),
-                None => tags.push((key.clone(), value.clone())),
-            }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let resource = tags::resource(context, checked.resource_arn.as_ref())?;
+        let given = checked.tags.as_deref().unwrap_or_default();
+        if given.is_empty() {
+            return Err(ApiError::validation("Atleast one Tag needs to be provided as Input."));
         }
-        tags::check_count(tags)
-    })
+        Ok((resource, tags::read(given)?))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::arn(plan.0.arn).on_table(plan.0.table)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (resource, given) = plan;
+        let table = tags::table(context, resource)?;
+        tags::change(context, &table, resource.stream, given, |tags| {
+            for (key, value) in given {
+                match tags.iter_mut().find(|(there, _)| there == key) {
+                    Some((_, there)) => there.clone_from(value),
+                    None => tags.push((key.clone(), value.clone())),
+                }
+            }
+            tags::check_count(tags)
+        })
+    }
+
+    fn encode(_: &Self::Plan<'_>, (): Self::Outcome, _: &mut Writer) {}
 }

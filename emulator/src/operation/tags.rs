@@ -98,7 +98,6 @@ pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<Reso
 
 /// The table that a resource is or belongs to. One that is being created is there at the very end, without tags.
 pub fn table(context: &Context<'_>, resource: &Resource<'_>) -> Result<Arc<Table>, ApiError> {
-    context.judge_control(resource.table)?;
     let now = context.now;
     let appears = |shape: &TableSettings| now.plus(APPEARS) >= shape.active_at && !shape.is_restoring(now);
     let there = |shape: &TableSettings| appears(shape) && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));

@@ -9,10 +9,12 @@ use crate::chance::{self, StableHash};
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
+use crate::plan::ControlAccess;
 use crate::request::S3BucketSource;
 use crate::storage::{StartOutcome, Transfer, TransferKind, TransferRecord, TransferRequest};
 use crate::transfer::{Compression, Failure, ObjectStore};
 use crate::value::{Name, Text};
+use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 use crate::wire::reader;
@@ -217,13 +219,53 @@ pub fn check_token(faults: &mut Violations, token: Option<&Text>) {
     }
 }
 
-/// What a request names by its ARN; `bad` is what is said of an ARN that is none.
-pub fn find(
-    context: &Context<'_>,
-    arn: Option<&Text>,
+/// The transfer that a request is about.
+pub struct Started {
+    /// The transfer.
+    pub transfer: Arc<Transfer>,
+    /// When it was asked for.
+    pub now: Moment,
+    /// Whether the request has begun it. Otherwise the request was sent before.
+    pub begun: bool,
+}
+
+impl Started {
+    /// A transfer that the request has begun.
+    pub fn now(transfer: Arc<Transfer>, now: Moment) -> Started {
+        let begun = true;
+        Started { transfer, now, begun }
+    }
+
+    /// A transfer that was begun before.
+    pub fn before(transfer: Arc<Transfer>, now: Moment) -> Started {
+        let begun = false;
+        Started { transfer, now, begun }
+    }
+}
+
+/// A request, with its body as it was sent.
+pub struct Sent<R> {
+    /// The request.
+    pub request: R,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl<R: Decode> Decode for Sent<R> {
+    fn decode(body: &[u8]) -> Result<Sent<R>, ApiError> {
+        Ok(Sent {
+            request: R::decode(body)?,
+            body: body.to_vec(),
+        })
+    }
+}
+
+/// The ARN in a request that names a transfer; `bad` is what is said of an ARN that is none.
+pub fn arn<'r>(
+    arn: Option<&'r Text>,
     kind: TransferKind,
     (path, bad): (&str, &'static str),
-) -> Result<Arc<Transfer>, ApiError> {
+) -> Result<&'r str, ApiError> {
     let mut faults = Violations::new();
     super::backups::arn_length(&mut faults, arn, path);
     faults.finish()?;
@@ -231,7 +273,11 @@ pub fn find(
     if arn::sub_resource(arn, resource(kind)).is_none() {
         return Err(ApiError::validation(bad));
     }
-    context.judge_control("")?;
+    Ok(arn)
+}
+
+/// The transfer of an ARN.
+pub fn find(context: &Context<'_>, kind: TransferKind, arn: &str) -> Result<Arc<Transfer>, ApiError> {
     let region = context.engine.catalog().region(&context.scope);
     let found = region.and_then(|region| region.transfers.get(kind, arn, context.now));
     found.ok_or_else(|| not_found(kind, arn))
@@ -253,46 +299,73 @@ pub struct Listing<'r> {
     pub member: &'static str,
 }
 
-/// Appends a page of a list.
-pub fn list(
-    context: &Context<'_>,
-    out: &mut Writer,
-    asked: &Listing<'_>,
-    summary: impl Fn(&mut Object<'_>, &Transfer),
-) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
-    streams::length(&mut faults, asked.table_arn, "tableArn", 1, 1024);
-    check::echoed_range(&mut faults, asked.most, asked.limit.0, 1, MOST);
-    check_next_token(&mut faults, asked.kind, asked.next_token);
-    faults.finish()?;
-    if let Some(arn) = asked.table_arn
-        && arn::table_arn(arn).is_none()
-    {
-        return Err(ApiError::invalid("tableArn is not a valid ARN"));
+/// A page of a list: its transfers, whether there are more, and when it was made.
+pub struct TransferPage {
+    found: Vec<Arc<Transfer>>,
+    more: bool,
+    /// When the list was made.
+    pub now: Moment,
+}
+
+impl Listing<'_> {
+    /// Checks what is asked.
+    pub fn check(&self) -> Result<(), ApiError> {
+        let mut faults = Violations::new();
+        streams::length(&mut faults, self.table_arn, "tableArn", 1, 1024);
+        check::echoed_range(&mut faults, self.most, self.limit.0, 1, MOST);
+        check_next_token(&mut faults, self.kind, self.next_token);
+        faults.finish()?;
+        if let Some(arn) = self.table_arn
+            && arn::table_arn(arn).is_none()
+        {
+            return Err(ApiError::invalid("tableArn is not a valid ARN"));
+        }
+        self.start().map(drop)
     }
-    let start = asked.next_token.map(|token| read_token(token)).transpose()?;
-    context.judge_control("")?;
-    let most = asked.most.map_or(asked.limit.1, |most| most as usize);
-    let matches = |there: &Transfer| is_listed(context, there, asked.table_arn.map(Text::as_str));
-    let region = context.engine.catalog().region(&context.scope);
-    let mut found = region.map_or_else(Vec::new, |region| {
-        region.transfers.list(asked.kind, start.as_deref(), most + 1, matches)
-    });
-    let more = found.len() > most;
-    found.truncate(most);
-    let mut answer = Object::open(out);
-    let mut list = answer.list(asked.member);
-    for transfer in &found {
-        let mut element = list.object();
-        summary(&mut element, transfer);
-        element.close();
+
+    /// Behind which id the list goes on.
+    fn start(&self) -> Result<Option<String>, ApiError> {
+        self.next_token.map(|token| read_token(token)).transpose()
     }
-    list.close();
-    if let Some(last) = found.last().filter(|_| more) {
-        answer.string("NextToken", &token(last));
+
+    /// What the request does.
+    pub fn access(&self) -> ControlAccess<'_> {
+        match self.table_arn {
+            Some(arn) => ControlAccess::arn(arn),
+            None => ControlAccess::any(),
+        }
     }
-    answer.close();
-    Ok(())
+
+    /// Finds the transfers.
+    pub fn find(&self, context: &Context<'_>) -> Result<TransferPage, ApiError> {
+        let start = self.start()?;
+        let most = self.most.map_or(self.limit.1, |most| most as usize);
+        let matches = |there: &Transfer| is_listed(context, there, self.table_arn.map(Text::as_str));
+        let region = context.engine.catalog().region(&context.scope);
+        let mut found = region.map_or_else(Vec::new, |region| {
+            region.transfers.list(self.kind, start.as_deref(), most + 1, matches)
+        });
+        let more = found.len() > most;
+        found.truncate(most);
+        let now = context.now;
+        Ok(TransferPage { found, more, now })
+    }
+
+    /// Appends the answer.
+    pub fn encode(&self, page: &TransferPage, out: &mut Writer, summary: impl Fn(&mut Object<'_>, &Transfer)) {
+        let mut answer = Object::open(out);
+        let mut list = answer.list(self.member);
+        for transfer in &page.found {
+            let mut element = list.object();
+            summary(&mut element, transfer);
+            element.close();
+        }
+        list.close();
+        if let Some(last) = page.found.last().filter(|_| page.more) {
+            answer.string("NextToken", &token(last));
+        }
+        answer.close();
+    }
 }
 
 /// The framework's check on a token, which the lists of exports do not have.

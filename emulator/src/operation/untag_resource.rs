@@ -1,25 +1,53 @@
 //! [UntagResource](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html).
 
+use super::arn::Resource;
+use super::drive::Stages;
 use super::tags;
 use crate::context::Context;
 use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess};
 use crate::request::UntagResource;
-use crate::wire::decode::Decode;
+use crate::value::Text;
 use crate::wire::encode::Writer;
 
+pub struct Operation;
+
 /// Success has no body at all, not even `{}`. Keys that no tag has are passed over.
-pub(super) fn run(context: &Context<'_>, body: &[u8], _: &mut Writer) -> Result<(), ApiError> {
-    let request = UntagResource::decode(body)?;
-    let resource = tags::resource(context, request.resource_arn.as_ref())?;
-    let keys = request.tag_keys.unwrap_or_default();
-    if keys.is_empty() {
-        return Err(ApiError::validation(
-            "Atleast one Tag Key needs to be provided as Input.",
-        ));
+impl Stages for Operation {
+    type Request = UntagResource;
+    type Checked<'r> = &'r UntagResource;
+    type Plan<'r> = (Resource<'r>, &'r [Text]);
+    type Outcome = ();
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        Ok(request)
     }
-    let table = tags::table(context, &resource)?;
-    tags::change(context, &table, resource.stream, &Vec::new(), |tags| {
-        tags.retain(|(key, _)| !keys.iter().any(|gone| gone == key));
-        Ok(())
-    })
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let resource = tags::resource(context, checked.resource_arn.as_ref())?;
+        let keys = checked.tag_keys.as_deref().unwrap_or_default();
+        if keys.is_empty() {
+            return Err(ApiError::validation(
+                "Atleast one Tag Key needs to be provided as Input.",
+            ));
+        }
+        Ok((resource, keys))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::arn(plan.0.arn).on_table(plan.0.table)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (resource, keys) = plan;
+        let table = tags::table(context, resource)?;
+        tags::change(context, &table, resource.stream, &Vec::new(), |tags| {
+            tags.retain(|(key, _)| !keys.iter().any(|gone| gone == key));
+            Ok(())
+        })
+    }
+
+    fn encode(_: &Self::Plan<'_>, (): Self::Outcome, _: &mut Writer) {}
 }

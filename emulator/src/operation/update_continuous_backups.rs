@@ -1,40 +1,71 @@
 //! [UpdateContinuousBackups](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContinuousBackups.html).
 
+use std::sync::Arc;
+
+use super::drive::Stages;
 use super::{backups, check, describe_continuous_backups};
+use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute;
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
 use crate::limits;
+use crate::plan::{Access, ControlAccess, Target};
 use crate::request::UpdateContinuousBackups;
-use crate::storage::Recovery;
-use crate::wire::decode::Decode;
+use crate::storage::{Recovery, Shape};
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = UpdateContinuousBackups::decode(body)?;
-    let name = check::control_table_name(request.table_name.as_ref())?;
-    let (enabled, days) = specification(&request)?;
-    let target = backups::backed_up_table(context, name)?;
-    let now = context.now;
-    // What is due belongs to the time before.
-    execute::run_due(&target.table, now);
-    let shape = target.table.reshape(now, |shape| {
-        if shape.deleted_at.is_some() && !shape.lingers(now, check::LINGERS) {
-            return Err(ApiError::no_table_to_back_up(&target.table.name));
-        }
-        shape.recovery = enabled.then(|| Recovery {
-            since: shape.recovery.map_or(now, |kept| kept.since),
-            days: days
-                .or(shape.recovery.map(|kept| kept.days))
-                .unwrap_or(limits::RECOVERY_DAYS),
-        });
-        Ok(())
-    })?;
-    if shape.deleted_at.is_some() && !enabled {
-        backups::forget_system_backup(context, &target.table)?;
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = UpdateContinuousBackups;
+    type Checked<'r> = (&'r str, bool, Option<u32>);
+    type Plan<'r> = (Target, bool, Option<u32>);
+    type Outcome = (Arc<Shape>, Moment);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let name = check::control_table_name(request.table_name.as_ref())?;
+        let (enabled, days) = specification(request)?;
+        Ok((name, enabled, days))
     }
-    describe_continuous_backups::describe(out, &shape, now);
-    Ok(())
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (name, enabled, days) = checked;
+        Ok((backups::table(context, name)?, enabled, days))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.0.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (target, enabled, days) = plan;
+        backups::check_backed_up(context, target)?;
+        let now = context.now;
+        // What is due belongs to the time before.
+        execute::run_due(&target.table, now);
+        let shape = target.table.reshape(now, |shape| {
+            if shape.deleted_at.is_some() && !shape.lingers(now, check::LINGERS) {
+                return Err(ApiError::no_table_to_back_up(&target.table.name));
+            }
+            shape.recovery = enabled.then(|| Recovery {
+                since: shape.recovery.map_or(now, |kept| kept.since),
+                days: days
+                    .or(shape.recovery.map(|kept| kept.days))
+                    .unwrap_or(limits::RECOVERY_DAYS),
+            });
+            Ok(())
+        })?;
+        if shape.deleted_at.is_some() && !enabled {
+            backups::forget_system_backup(context, &target.table)?;
+        }
+        Ok((shape, now))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (shape, now) = outcome;
+        describe_continuous_backups::describe(out, &shape, now);
+    }
 }
 
 /// Whether recovery is wanted, and how many days are kept, if that is said.

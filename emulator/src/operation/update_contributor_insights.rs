@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use super::check::{self, words};
-use super::insights;
+use super::drive::Stages;
+use super::insights::{self, InsightsPlan};
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
+use crate::execute::Verdicts;
+use crate::expression::Cache;
 use crate::limits;
+use crate::plan::{Access, ControlAccess};
 use crate::request::ContributorInsights;
 use crate::schema::KeySchema;
 use crate::storage::{Insights, Stage, TableSettings};
-use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -18,58 +21,94 @@ use crate::wire::object::Object;
 const ENABLING: f64 = 1.2;
 const DISABLING: f64 = 0.33;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let request = ContributorInsights::decode(body)?;
-    check::control_table_name(request.table_name.as_ref())?;
-    let on = check_members(&request)?;
-    let (target, index) = insights::target(context, &request)?;
-    let table = &target.table;
-    let full = on && rules_are_full(context, insights::key(&target, index));
-    let mut shown = None;
-    table.reshape(context.now, |shape| {
-        check_states(shape, table.stage(shape, context.now), index, context)?;
-        let there = shape.attached.insights(index);
-        let mode = match request.mode.as_deref() {
-            Some("THROTTLED_KEYS") => "THROTTLED_KEYS",
-            Some(_) => "ACCESSED_AND_THROTTLED_KEYS",
-            None => there.map_or("ACCESSED_AND_THROTTLED_KEYS", |there| there.mode),
-        };
-        let unchanged = match there {
-            None => !on,
-            Some(there) => there.on == on && there.failure.is_none() && (there.mode == mode || !on),
-        };
-        if unchanged {
-            shown = Some(there.map_or(("DISABLED", None), |there| {
-                (there.status(context.now), Some(there.mode))
-            }));
-            return Ok(());
-        }
-        let times = if on { ENABLING } else { DISABLING };
-        let until = shape.later(context.now, "insights", index.unwrap_or(&table.name), times);
-        let limited = full && shape.takes_time();
-        Arc::make_mut(&mut shape.attached).set_insights(Insights {
-            index: index.map(Into::into),
+pub struct Operation;
+
+pub struct Plan<'r> {
+    insights: InsightsPlan<'r>,
+    request: &'r ContributorInsights,
+    /// Whether insights are to be on.
+    on: bool,
+}
+
+impl Stages for Operation {
+    type Request = ContributorInsights;
+    type Checked<'r> = (&'r ContributorInsights, bool);
+    type Plan<'r> = Plan<'r>;
+    type Outcome = (&'static str, Option<&'static str>);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        check::control_table_name(request.table_name.as_ref())?;
+        let on = check_members(request)?;
+        Ok((request, on))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (request, on) = checked;
+        Ok(Plan {
+            insights: InsightsPlan::new(context, request)?,
+            request,
             on,
-            failure: limited.then_some(Insights::TOO_MANY_RULES),
-            mode,
-            asked: context.now,
-            until,
-        });
-        shown = Some((if on { "ENABLING" } else { "DISABLING" }, Some(mode)));
-        Ok::<_, ApiError>(())
-    })?;
-    let (status, mode) = shown.ok_or_else(ApiError::internal)?;
-    let mut answer = Object::open(out);
-    answer.string("TableName", &table.name);
-    if let Some(index) = index {
-        answer.string("IndexName", index);
+        })
     }
-    answer.string("ContributorInsightsStatus", status);
-    if let Some(mode) = mode {
-        answer.string("ContributorInsightsMode", mode);
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.insights.target.table.name)));
     }
-    answer.close();
-    Ok(())
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        plan.insights.check_index()?;
+        let (table, index) = (&plan.insights.target.table, plan.insights.index);
+        let (request, on) = (plan.request, plan.on);
+        let full = on && rules_are_full(context, insights::key(&plan.insights.target, index));
+        let mut shown = None;
+        table.reshape(context.now, |shape| {
+            check_states(shape, table.stage(shape, context.now), index, context)?;
+            let there = shape.attached.insights(index);
+            let mode = match request.mode.as_deref() {
+                Some("THROTTLED_KEYS") => "THROTTLED_KEYS",
+                Some(_) => "ACCESSED_AND_THROTTLED_KEYS",
+                None => there.map_or("ACCESSED_AND_THROTTLED_KEYS", |there| there.mode),
+            };
+            let unchanged = match there {
+                None => !on,
+                Some(there) => there.on == on && there.failure.is_none() && (there.mode == mode || !on),
+            };
+            if unchanged {
+                shown = Some(there.map_or(("DISABLED", None), |there| {
+                    (there.status(context.now), Some(there.mode))
+                }));
+                return Ok(());
+            }
+            let times = if on { ENABLING } else { DISABLING };
+            let until = shape.later(context.now, "insights", index.unwrap_or(&table.name), times);
+            let limited = full && shape.takes_time();
+            Arc::make_mut(&mut shape.attached).set_insights(Insights {
+                index: index.map(Into::into),
+                on,
+                failure: limited.then_some(Insights::TOO_MANY_RULES),
+                mode,
+                asked: context.now,
+                until,
+            });
+            shown = Some((if on { "ENABLING" } else { "DISABLING" }, Some(mode)));
+            Ok::<_, ApiError>(())
+        })?;
+        shown.ok_or_else(ApiError::internal)
+    }
+
+    fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (status, mode) = outcome;
+        let mut answer = Object::open(out);
+        answer.string("TableName", &plan.insights.target.table.name);
+        if let Some(index) = plan.insights.index {
+            answer.string("IndexName", index);
+        }
+        answer.string("ContributorInsightsStatus", status);
+        if let Some(mode) = mode {
+            answer.string("ContributorInsightsMode", mode);
+        }
+        answer.close();
+    }
 }
 
 /// The members by themselves, and whether insights are to be on.

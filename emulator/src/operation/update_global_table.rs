@@ -1,29 +1,60 @@
 //! [UpdateGlobalTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateGlobalTable.html).
 
+use std::convert::Infallible;
+
+use super::check;
+use super::drive::Stages;
 use super::legacy_global_tables as legacy;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::plan::{Access, ControlAccess};
 use crate::wire::decode::UpdateGlobalTable;
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], _: &mut Writer) -> Result<(), ApiError> {
-    let request = UpdateGlobalTable::decode(body)?;
-    let mut faults = Violations::new();
-    legacy::check_name(&mut faults, request.global_table_name.as_ref());
-    if request.replica_updates.is_none() {
-        faults.missing("replicaUpdates");
-    }
-    for (at, update) in request.replica_updates.iter().flatten().enumerate() {
-        for (action, name) in [(&update.create, "create"), (&update.delete, "delete")] {
-            if action.as_ref().is_some_and(|action| action.region_name.is_none()) {
-                faults.missing(format_args!("replicaUpdates.{}.member.{name}.regionName", at + 1));
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = UpdateGlobalTable;
+    type Checked<'r> = &'r str;
+    type Plan<'r> = &'r str;
+    type Outcome = Infallible;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let request = &request.0;
+        let mut faults = Violations::new();
+        legacy::check_name(&mut faults, request.global_table_name.as_ref());
+        if request.replica_updates.is_none() {
+            faults.missing("replicaUpdates");
+        }
+        for (at, update) in request.replica_updates.iter().flatten().enumerate() {
+            for (action, name) in [(&update.create, "create"), (&update.delete, "delete")] {
+                if action.as_ref().is_some_and(|action| action.region_name.is_none()) {
+                    faults.missing(format_args!("replicaUpdates.{}.member.{name}.regionName", at + 1));
+                }
             }
         }
+        faults.finish()?;
+        if request.replica_updates.as_ref().is_some_and(Vec::is_empty) {
+            return Err(ApiError::validation("One or more parameter values were invalid"));
+        }
+        Ok(check::text(request.global_table_name.as_ref()))
     }
-    faults.finish()?;
-    if request.replica_updates.as_ref().is_some_and(Vec::is_empty) {
-        return Err(ApiError::validation("One or more parameter values were invalid"));
+
+    fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        Ok(checked)
     }
-    context.judge_control(request.global_table_name.as_deref().unwrap_or_default())?;
-    Err(legacy::not_found(request.global_table_name.as_deref()))
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::global_table(plan)));
+    }
+
+    fn execute(_: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        Err(ApiError::global_table_not_found(plan))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, _: &mut Writer) {
+        match outcome {}
+    }
 }

@@ -15,47 +15,70 @@ use std::sync::Arc;
 use compact_str::CompactString;
 
 use super::description::{self, TableView};
+use super::drive::Stages;
 use super::{account, check};
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute;
-use crate::plan;
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
+use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::UpdateTable;
 use crate::schema::Definition;
-use crate::storage::{Job, Table, TableSettings, Work};
-use crate::wire::decode::Decode;
+use crate::storage::{Job, Shape, Table, TableSettings, Work};
 use crate::wire::encode::Writer;
 
-pub(super) fn run(context: &Context<'_>, body: &[u8], out: &mut Writer) -> Result<(), ApiError> {
-    let mut request = UpdateTable::decode(body)?;
-    request::drop_empty(&mut request);
-    let name = check::control_table_name(request.table_name.as_ref())?;
-    request::check(&request)?;
-    let target = plan::table_in_any_state(context, name)?;
-    let table = &target.table;
-    context.judge_control(&table.name)?;
-    execute::run_due(table, context.now);
-    account::check_operations(context, &table.name)?;
-    // Before the table is locked: no lock of one table is held while another's is taken.
-    let others = account::reserved_by_others(context, &table.name);
-    let shape = table.reshape(context.now, |shape| {
-        let was = Arc::clone(&shape.definition);
-        let mut edit = TableUpdate {
-            context,
-            table,
-            shape,
-            request: &request,
-        };
-        edit.run()?;
-        others.map_or(Ok(()), |others| {
-            account::check_change(context, others, &was, &shape.definition)
-        })
-    })?;
-    let shape = backfill::run(context, table, shape)?;
-    let look = TableView::Updated(context.now);
-    description::table(out, "TableDescription", table, &shape, look);
-    Ok(())
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = UpdateTable;
+    type Checked<'r> = (&'r str, &'r UpdateTable);
+    type Plan<'r> = (Target, &'r UpdateTable);
+    type Outcome = (Arc<Shape>, Moment);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        request::drop_empty(request);
+        let request = &*request;
+        let name = check::control_table_name(request.table_name.as_ref())?;
+        request::check(request)?;
+        Ok((name, request))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (name, request) = checked;
+        Ok((plan::table_in_any_state(context, name)?, request))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.0.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (Target { table, .. }, request) = plan;
+        execute::run_due(table, context.now);
+        account::check_operations(context, &table.name)?;
+        // Before the table is locked: no lock of one table is held while another's is taken.
+        let others = account::reserved_by_others(context, &table.name);
+        let shape = table.reshape(context.now, |shape| {
+            let was = Arc::clone(&shape.definition);
+            let mut edit = TableUpdate {
+                context,
+                table,
+                shape,
+                request,
+            };
+            edit.run()?;
+            others.map_or(Ok(()), |others| {
+                account::check_change(context, others, &was, &shape.definition)
+            })
+        })?;
+        Ok((backfill::run(context, table, shape)?, context.now))
+    }
+
+    fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (shape, now) = outcome;
+        description::table(out, "TableDescription", &plan.0.table, &shape, TableView::Updated(now));
+    }
 }
 
 /// A change of a table's shape, under all locks of the table. If it fails nothing has changed.

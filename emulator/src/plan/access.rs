@@ -76,6 +76,8 @@ pub enum Resource<'a> {
     Table(&'a str),
     /// Anything by its ARN.
     Arn(&'a str),
+    /// A global table of version 2017.11.29, by its name.
+    GlobalTable(&'a str),
 }
 
 impl<'a, 'r> From<ItemRequest<'a, 'r>> for ItemAccess<'a, 'r> {
@@ -302,12 +304,37 @@ impl<'a> ControlAccess<'a> {
         }
     }
 
+    /// A call about something else than a table.
+    pub fn arn(arn: &'a str) -> ControlAccess<'a> {
+        ControlAccess {
+            table: "",
+            resource: Resource::Arn(arn),
+        }
+    }
+
+    /// A call about a global table of version 2017.11.29.
+    pub fn global_table(name: &'a str) -> ControlAccess<'a> {
+        ControlAccess {
+            table: name,
+            resource: Resource::GlobalTable(name),
+        }
+    }
+
+    /// Names the table that fault rules know the call by.
+    #[must_use]
+    pub fn on_table(self, table: &'a str) -> ControlAccess<'a> {
+        ControlAccess { table, ..self }
+    }
+
     /// What policies are evaluated for.
     pub fn request(&self, context: &Context<'_>) -> AccessRequest<'a> {
         let resource: Cow<'a, str> = match self.resource {
             Resource::Any => Cow::Borrowed("*"),
             Resource::Table(name) => Cow::Owned(context.table_arn(name)),
             Resource::Arn(arn) => Cow::Borrowed(arn),
+            Resource::GlobalTable(name) => {
+                Cow::Owned(format!("arn:aws:dynamodb::{}:global-table/{name}", context.account))
+            }
         };
         let request = AccessRequest::new(context.operation, resource);
         match self.table {

@@ -223,7 +223,8 @@ macro_rules! narrowed {
     ($($(#[$doc:meta])* $name:ident of $shape:ty, $class:literal: $($wire:literal),*;)*) => {
         $(
             $(#[$doc])*
-            pub enum $name {}
+            #[derive(Debug)]
+            pub struct $name(pub $shape);
 
             impl $crate::wire::decode::Shape for $name {
                 type Into = $shape;
@@ -241,10 +242,9 @@ macro_rules! narrowed {
                 }
             }
 
-            impl $name {
-                /// Reads the request, or says what the service says about the body.
-                pub fn decode(body: &[u8]) -> Result<$shape, $crate::error::ApiError> {
-                    $crate::wire::decode::decode::<$name>(body, NO_VALUES)
+            impl $crate::wire::decode::Decode for $name {
+                fn decode(body: &[u8]) -> Result<$name, $crate::error::ApiError> {
+                    $crate::wire::decode::decode::<$name>(body, NO_VALUES).map($name)
                 }
             }
         )*
