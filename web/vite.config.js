@@ -1,11 +1,34 @@
 import { defineConfig } from 'vite';
 
+// The page's Content-Security-Policy. Code that is run is a module made of a blob, in a Worker made of a blob, which is under
+// this policy too: it reaches nothing but this page's own origin.
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval' blob:",
+  "worker-src 'self' blob:",
+  "connect-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+const policy = {
+  name: 'content-security-policy',
+  apply: 'build',
+  transformIndexHtml: (html) =>
+    html.replace('<meta name="viewport"', `<meta http-equiv="Content-Security-Policy" content="${POLICY}" />\n    <meta name="viewport"`),
+};
+
 export default defineConfig({
   // The page works from any folder it is put into.
   base: './',
+  plugins: [policy],
   // The package `dynatwin` is linked, and lies beside this folder.
   // The server answers pages from this port (`PLAYGROUND_PORT` in harness/server).
   server: { port: 5190, strictPort: true, fs: { allow: ['..'] } },
   preview: { port: 5190, strictPort: true },
-  build: { target: 'es2023', chunkSizeWarningLimit: 1000 },
+  worker: { format: 'es' },
+  build: { target: 'es2023', chunkSizeWarningLimit: 1000, modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
 });

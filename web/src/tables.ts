@@ -1,71 +1,159 @@
-// The tables as they are now: looked at directly, without a request.
+// The tables as the views show them: definition, heat, work that waits.
+import { batch, computed, signal } from '@preact/signals';
+import { APP_ACCOUNT, type App } from './app';
+import { after, defined, type Definition, type TableBody } from './definitions';
+import type { AttributeValue, Attributes, Heat, SeenRequest } from './transport/control';
+import { call } from './transport/dynamodb';
 
-import type { AttributeValue } from 'dynatwin';
-import { count, element, length } from './element';
-import type { World } from './twin';
-
-type Row = Record<string, AttributeValue>;
-const KEYS = ['PK', 'SK'];
-
-export interface Tables {
-  refresh(): void;
+export interface KeyPart {
+  name: string;
+  type: string;
 }
 
-export function showTables(panel: HTMLElement, { twin }: World): Tables {
-  const body = element('div', {});
-  /** The rows last shown, as text: what is new among them is marked for a moment. */
-  let shown = new Map<string, Set<string>>();
-  panel.append(element('div', { className: 'panel-head' }, element('h2', { id: 'tables-title' }, 'Tables')), body);
-
-  return {
-    refresh() {
-      const now = twin.clock.now().getTime() / 1000;
-      const next = new Map<string, Set<string>>();
-      const tables = twin.tables().map((name) => {
-        const rows = twin.items(name) ?? [];
-        next.set(name, new Set(rows.map((row) => JSON.stringify(row))));
-        return table(name, rows, now, shown.get(name) ?? new Set());
-      });
-      shown = next;
-      body.replaceChildren(...(tables.length > 0 ? tables : [element('p', { className: 'empty' }, 'No tables yet.')]));
-    },
-  };
+export interface IndexView {
+  name: string;
+  kind: 'global' | 'local';
+  keys: KeyPart[];
+  projection: string;
+  status: string | undefined;
 }
 
-function table(name: string, rows: Row[], now: number, before: Set<string>): HTMLElement {
-  const heading = element('h3', {}, name, element('span', { className: 'badge' }, count(rows.length, 'item')));
-  if (rows.length === 0) return element('div', {}, heading, element('p', { className: 'empty' }, 'The table is empty.'));
-  const head = [...KEYS, 'Attributes'].map((title) => element('th', { scope: 'col' }, title));
-  const lines = rows.map((row) => {
-    const cells = KEYS.map((key) => element('td', { className: 'key' }, text(row[key])));
-    const others = Object.entries(row).filter(([key]) => !KEYS.includes(key));
-    const attributes = element('td', {}, ...others.map(([key, value]) => attribute(key, value, now)));
-    return element('tr', { className: before.has(JSON.stringify(row)) ? '' : 'fresh' }, ...cells, attributes);
-  });
-  return element(
-    'div',
-    {},
-    heading,
-    element(
-      'div',
-      { className: 'scroll', tabIndex: 0, role: 'region', 'aria-label': `Items of ${name}` },
-      element('table', { id: `items-${name}` }, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...lines)),
-    ),
-  );
+export interface WaitingItem {
+  due: string;
+  action: string;
+  key?: Attributes;
+  token?: string;
 }
 
-function attribute(name: string, value: AttributeValue, now: number): HTMLElement {
-  const chip = element('span', { className: 'chip' }, element('b', {}, name), ` ${text(value)}`);
-  if (name === 'expiresAt' && 'N' in value) {
-    const left = Number(value.N) - now;
-    chip.append(element('i', {}, left > 0 ? ` in ${length(left)}` : ` expired ${length(left)} ago`));
-    chip.classList.add(left > 0 ? 'soon' : 'over');
+export interface Waiting {
+  count: number;
+  next?: string;
+  first: WaitingItem[];
+}
+
+export interface Pending {
+  table: string;
+  next?: string;
+  /** When the table, or an index of it, is done that is being made. */
+  statusChange?: string;
+  timeToLive: Waiting;
+  transactions: Waiting;
+  streamRecords: Waiting;
+  indexes: (Waiting & { index: string; paused: boolean })[];
+}
+
+export interface TableView {
+  name: string;
+  accessKey: string | undefined;
+  region: string | undefined;
+  items: number;
+  bytes: number;
+  status: string;
+  keys: KeyPart[];
+  indexes: IndexView[];
+  /** Read and write units a second; on-demand without. */
+  provisioned: { read: number; write: number } | undefined;
+  /** The attribute that time to live looks at. */
+  ttl: string | undefined;
+  stream: string | undefined;
+  heat: Heat | undefined;
+  pending: Pending | undefined;
+}
+
+const OPERATIONS_ON_TABLES = /^(CreateTable|UpdateTable|DeleteTable|UpdateTimeToLive)$/;
+/** How many tables are looked at closely. */
+const CLOSELY = 6;
+
+export class Tables {
+  readonly list = signal<TableView[]>([]);
+  readonly selected = signal<string | undefined>(undefined);
+  readonly current = computed(() => this.list.value.find(({ name }) => name === this.selected.value) ?? this.list.value[0]);
+  /** Grows whenever items may have changed. */
+  readonly version = signal(0);
+  #dirty = true;
+  /** Requests about tables that have not been looked at. */
+  #changes: SeenRequest[] = [];
+  #definitions = new Map<string, Definition>();
+
+  constructor(readonly app: App) {
+    app.feed.listen((request) => {
+      if (OPERATIONS_ON_TABLES.test(request.operation) && request.status === 200) this.#changes.push(request);
+    });
   }
-  return chip;
+
+  /** Something may have changed: the next refresh looks. */
+  touch(): void {
+    this.#dirty = true;
+  }
+
+  clear(): void {
+    this.#dirty = true;
+    this.list.value = [];
+    this.#changes = [];
+    this.#definitions.clear();
+  }
+
+  async refresh(): Promise<void> {
+    if (!this.#dirty) return;
+    this.#dirty = false;
+    const { control } = this.app;
+    const entries = await control.tables();
+    for (const request of this.#changes.splice(0)) await this.#follow(request);
+    const views: TableView[] = [];
+    for (const [at, { table: name, accessKey, region, items, bytes }] of entries.entries()) {
+      const definition = this.#definitions.get(name) ?? (await this.#describe(name, accessKey, region));
+      if (!definition) continue;
+      const view: TableView = { ...definition, name, accessKey, region, items, bytes, status: 'ACTIVE', heat: undefined, pending: undefined };
+      if (at < CLOSELY || name === this.selected.value) {
+        const path = `/tables/${encodeURIComponent(name)}`;
+        [view.heat, view.pending] = await Promise.all([
+          control.heat(name).catch(() => undefined),
+          control.get<Pending>(`${path}/pending?limit=100`).catch(() => undefined),
+        ]);
+        if (view.pending?.statusChange) view.status = 'CREATING';
+      }
+      views.push(view);
+    }
+    batch(() => {
+      this.list.value = views;
+      this.version.value += 1;
+    });
+  }
+
+  // What a request has made of a table's definition.
+  async #follow({ number, operation, tables: [table] }: SeenRequest): Promise<void> {
+    if (!table) return;
+    const { request } = await this.app.control.get<{ request?: { body: string; truncated: boolean } }>(`/requests/${number}`).catch(() => ({ request: undefined }));
+    const body = request && !request.truncated ? (JSON.parse(request.body) as TableBody) : undefined;
+    const definition = body && after(this.#definitions.get(table), operation, body);
+    if (definition) this.#definitions.set(table, definition);
+    else this.#definitions.delete(table);
+  }
+
+  async #describe(name: string, accessKey?: string, region?: string): Promise<Definition | undefined> {
+    const { transport } = this.app;
+    const account = accessKey && region ? { accessKey, region } : APP_ACCOUNT;
+    try {
+      const { Table: table } = await call<{ Table: TableBody }>(transport, account, 'DescribeTable', { TableName: name });
+      const { TimeToLiveDescription: ttl } = await call<{ TimeToLiveDescription: { AttributeName?: string } }>(transport, account, 'DescribeTimeToLive', { TableName: name });
+      const definition = { ...defined(table), ttl: ttl.AttributeName };
+      this.#definitions.set(name, definition);
+      return definition;
+    } catch {
+      return undefined;
+    }
+  }
 }
 
-function text(value: AttributeValue | undefined): string {
-  if (value === undefined) return '';
-  const [inside] = Object.values(value) as unknown[];
-  return typeof inside === 'string' ? inside : JSON.stringify(inside);
+export interface StoredItem {
+  key: Attributes;
+  token: string;
+  partition: number;
+  bytes: number;
+  item: Record<string, AttributeValue>;
+}
+
+export interface ItemsPage {
+  items: StoredItem[];
+  next?: string;
 }

@@ -1,69 +1,94 @@
-// The built page on a free port, and a real Chromium to open it in.
-import { createReadStream, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { extname, join, normalize } from 'node:path';
-import { fileURLToPath } from 'node:url';
+// A real Chromium on the built page, or on another address.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
+import { serve } from './serve.js';
 
-const DIST = fileURLToPath(new URL('../dist', import.meta.url));
-const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
 const FLAGS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync',
 ];
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-async function serve() {
-  if (!existsSync(join(DIST, 'index.html'))) throw new Error('There is no web/dist: run `npm run build` first.');
-  const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url, 'http://localhost');
-    const file = join(DIST, normalize(pathname === '/' ? '/index.html' : decodeURIComponent(pathname)));
-    if (!file.startsWith(DIST) || !existsSync(file) || !statSync(file).isFile()) {
-      response.writeHead(404).end();
-      return;
-    }
-    response.writeHead(200, { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' });
-    createReadStream(file).pipe(response);
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, address: `http://127.0.0.1:${server.address().port}/` };
-}
-
-// Opens pages; `page.trouble` collects what they complain of, and each request that goes anywhere else.
-export async function browser() {
-  const { server, address } = await serve();
-  const profile = mkdtempSync(join(tmpdir(), 'dynatwin-browser-'));
+export async function browser(address) {
+  const site = address ? undefined : await serve();
+  const base = address ?? site.address;
   const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-  const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: FLAGS });
+  const engine = await chromium.launch({ executablePath, headless: true, args: FLAGS });
   return {
-    async open(settings = {}) {
+    base,
+    // Opens a page in a profile of its own; `page.trouble` collects what it complains of, and requests that go elsewhere.
+    async open({ path = '', viewport = { width: 1440, height: 900 }, colorScheme = 'light', motion = 'reduce', context } = {}) {
+      context ??= await engine.newContext({ viewport, colorScheme, reducedMotion: motion, permissions: ['clipboard-read', 'clipboard-write'] });
       const page = await context.newPage();
-      await page.setViewportSize(settings.viewport ?? { width: 1280, height: 900 });
-      await page.emulateMedia({ colorScheme: settings.colorScheme ?? 'light', reducedMotion: 'reduce' });
       page.trouble = [];
-      page.on('console', (message) => {
-        if (['error', 'warning'].includes(message.type())) page.trouble.push(message.text());
-      });
+      page.on('console', (message) => page.trouble.push(message.text()));
       page.on('pageerror', (error) => page.trouble.push(String(error)));
       page.on('request', (request) => {
         const url = request.url();
-        if (!url.startsWith(address) && !url.startsWith('data:')) page.trouble.push(`request to ${url}`);
+        if (!url.startsWith(new URL(base).origin) && !/^(data|blob):/.test(url)) page.trouble.push(`request to ${url}`);
       });
-      await page.goto(address);
-      await page.getByRole('button', { name: 'Run all steps' }).waitFor();
+      await page.addInitScript(() => {
+        // Cumulative layout shift: the largest sum of a session of at most five seconds, without a second's gap.
+        globalThis.shift = 0;
+        let session = { sum: 0, first: -Infinity, last: -Infinity };
+        new PerformanceObserver((list) => {
+          for (const { value, startTime, hadRecentInput } of list.getEntries()) {
+            if (hadRecentInput) continue;
+            const goesOn = startTime - session.last < 1000 && startTime - session.first < 5000;
+            session = goesOn ? { ...session, sum: session.sum + value, last: startTime } : { sum: value, first: startTime, last: startTime };
+            globalThis.shift = Math.max(globalThis.shift, session.sum);
+          }
+        }).observe({ type: 'layout-shift', buffered: true });
+      });
+      await page.goto(base + path);
+      await page.locator('#clock').waitFor();
       return page;
     },
     async close() {
-      await context.close();
-      await new Promise((resolve) => server.close(resolve));
-      rmSync(profile, { recursive: true, force: true });
+      await engine.close();
+      await site?.close();
     },
   };
 }
 
-// Runs all steps and waits for the word on them.
-export async function runAll(page) {
-  await page.getByRole('button', { name: 'Run all steps' }).click();
-  await page.waitForFunction(() => /steps? did/.test(document.getElementById('news').textContent), undefined, { timeout: 30_000 });
-  return page.getByRole('status').textContent();
+/** What axe-core finds on a page. */
+export async function violations(page) {
+  // Evaluated by the browser's own tools, which the page's Content-Security-Policy does not bind.
+  await page.evaluate(AXE);
+  const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join(' | ')}`);
+}
+
+/** Chooses an example by its title. */
+export const choose = (page, title) => page.getByLabel('Example').selectOption({ label: title });
+
+/** Puts code into the editor, and runs it from the start. */
+export async function run(page, code) {
+  await page.locator('.code-pane .editor').hover();
+  const editor = page.locator('.cm-content').first();
+  await editor.waitFor();
+  await editor.click();
+  await page.keyboard.press('Control+A');
+  await page.evaluate((text) => navigator.clipboard.writeText(text), code);
+  await page.keyboard.press('Control+V');
+  const stop = page.getByRole('button', { name: 'Stop', exact: true });
+  if (await stop.isVisible()) await stop.click();
+  await page.getByRole('button', { name: /^Run from the start|^Run$/ }).click();
+}
+
+export const printed = (page, text) => page.locator('.output li', { hasText: text }).first().waitFor({ timeout: 20_000 });
+export const state = (page, wanted) => page.locator(`.state[data-state="${wanted}"]`).waitFor({ timeout: 20_000 });
+export const pause = async (page) => {
+  const button = page.getByRole('button', { name: 'Pause time' });
+  if (await button.isVisible()) await button.click();
+};
+export const clock = (page) => page.locator('#clock').textContent();
+
+/** That nothing was printed to the console, nothing left the page, and nothing moved by itself. */
+export async function quiet(page) {
+  assert.deepEqual(page.trouble, [], 'the console stays empty, and nothing leaves the page');
+  const shift = await page.evaluate(() => globalThis.shift);
+  assert.ok(shift < 0.05, `the layout shifts by ${shift}`);
 }

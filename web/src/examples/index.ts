@@ -1,0 +1,66 @@
+// The programs that the page offers.
+import type { ConditionsChange } from '../transport/control';
+import taskBoard from '../../../examples/node-guide/app.mjs?raw';
+import backoff from './backoff.mjs?raw';
+import batches from './batches.mjs?raw';
+import filter from './filter.mjs?raw';
+import hotKeys from './hot-keys.mjs?raw';
+import jobs from './jobs.mjs?raw';
+import opening from './opening.mjs?raw';
+import rateLimit from './rate-limit.mjs?raw';
+import retries from './retries.mjs?raw';
+import sessions from './sessions.mjs?raw';
+import tokens from './tokens.mjs?raw';
+
+export interface Example {
+  id: string;
+  title: string;
+  /** What it shows, in a sentence or two. */
+  about: string;
+  kind: 'start' | 'lesson';
+  code: string;
+  seed?: number;
+  conditions?: ConditionsChange;
+  /** Requests that are sent before the code runs. */
+  setup?: [operation: string, body: unknown][];
+  speed?: number;
+}
+
+export const OPENING: Example = {
+  id: 'opening',
+  title: 'A shop under load',
+  about: 'Five baskets a second meet a table that takes four. An index follows with a lag, and baskets expire after 15 seconds.',
+  kind: 'start',
+  code: opening,
+  seed: 7,
+  conditions: {
+    base: 'calm',
+    indexPropagation: { typical: 1.2, longest: 3 },
+    timeToLive: { typical: 6, longest: 20 },
+    capacity: { burst: 4 },
+  },
+};
+
+const lesson = (id: string, title: string, about: string, code: string): Example => ({ id, title, about, code, kind: 'lesson', seed: 7 });
+
+export const EXAMPLES: Example[] = [
+  OPENING,
+  {
+    id: 'task-board',
+    title: 'A task board',
+    about: 'Conditional writes, a query by prefix, a session that expires in a week. Move time eight days forward, and the session is gone.',
+    kind: 'start',
+    code: taskBoard,
+    seed: 7,
+    conditions: 'calm',
+  },
+  lesson('filter', 'Why does my filter cost so much?', 'A filter drops items after they were read, so a scan that returns five items pays for the whole table.', filter),
+  lesson('backoff', 'Retries with full jitter', 'A burst meets a small table. Without retries orders are lost; with full jitter every order gets through.', backoff),
+  lesson('batches', 'Unprocessed items', 'BatchWriteItem succeeds though a part was throttled. What came back has to be sent again.', batches),
+  lesson('sessions', 'Expired is not deleted', 'Time to live deletes items hours after they expire. Reads return them until then.', sessions),
+  lesson('hot-keys', 'A hot partition key', 'All writes of a day go to one key, and its partition throttles while the table is idle.', hotKeys),
+  lesson('rate-limit', 'A rate limit by an index', 'Counting through an index lets too many calls through, since the index lags.', rateLimit),
+  lesson('jobs', 'A job that must run once', 'A lookup in an index does not keep a job from running twice; a conditional write does.', jobs),
+  lesson('tokens', 'Transactions and client tokens', 'The answer to a payment is lost and the application pays again. A client token makes it one payment.', tokens),
+  lesson('retries', 'A retry meets its own write', 'The answer to a conditional put is lost. The SDK sends it again, and the condition fails because of the first attempt.', retries),
+];

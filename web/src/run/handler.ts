@@ -1,0 +1,166 @@
+// Requests of the code's SDK clients and of its `fetch`, on their way to the engine.
+import type { Call, Headers, Reply, Returned } from '../transport/transport';
+import type { EmulatorClock } from './clock';
+
+type Send = (method: string, path: string, headers: Headers, body: string | Uint8Array | undefined) => Promise<Reply>;
+
+interface SdkRequest {
+  method: string;
+  path: string;
+  headers: Headers;
+  query?: Record<string, string | string[] | null>;
+  body?: unknown;
+}
+
+/** A lost answer never comes; a client without a timeout waits this long. */
+const REQUEST_TIMEOUT = 30_000;
+/** How many requests may be sent without time passing. */
+const LIMIT = 50_000;
+
+const fail = (name: string, message: string, code?: string) => Object.assign(new Error(message), { name, ...(code ? { code } : {}) });
+
+/** Sends requests to the engine's Worker. */
+export function overPort(port: MessagePort): Send {
+  const waiting = new Map<number, { resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
+  let last = 0;
+  port.onmessage = ({ data }: MessageEvent<Returned>) => {
+    const one = waiting.get(data.id);
+    waiting.delete(data.id);
+    if ('failure' in data) one?.reject(new Error(data.failure));
+    else one?.resolve(data.reply);
+  };
+  return (method, path, headers, body) =>
+    new Promise((resolve, reject) => {
+      const call: Call = { id: (last += 1), method, path, headers, body };
+      waiting.set(call.id, { resolve, reject });
+      port.postMessage(call);
+    });
+}
+
+/** Sends requests to the server that serves the page, which delivers its answers itself. */
+export function overFetch(base: string, fetch: typeof globalThis.fetch): Send {
+  return async (method, path, headers, body) => {
+    const { host: _, ...sent } = headers;
+    const response = await fetch(base + path, { method, headers: sent, body: method === 'GET' ? undefined : (body as BodyInit), credentials: 'omit' });
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: new Uint8Array(await response.arrayBuffer()),
+      at: 0,
+      delivery: { kind: 'whole' },
+    };
+  };
+}
+
+/** Delivers answers when and how the engine says. */
+export class Connection {
+  #moment = -1;
+  #sent = 0;
+
+  constructor(
+    readonly clock: EmulatorClock,
+    readonly send: Send,
+  ) {}
+
+  async request(method: string, path: string, headers: Headers, body: string | Uint8Array | undefined, signal?: AbortSignal, timeout = REQUEST_TIMEOUT): Promise<Reply> {
+    if (signal?.aborted) throw fail('AbortError', 'Request aborted');
+    this.#count();
+    const reply = await this.clock.during(this.send(method, path, headers, body));
+    const { kind } = reply.delivery;
+    const wait = Math.max(0, Math.ceil(reply.at - this.clock.now));
+    const late = timeout > 0 && (kind === 'lost' || wait > timeout);
+    if (late) {
+      await aborted(this.clock.sleep(timeout), signal);
+      throw fail('TimeoutError', `No answer came within ${timeout} ms.`, 'ETIMEDOUT');
+    }
+    if (kind === 'lost') await aborted(new Promise(() => {}), signal);
+    if (wait > 0) await aborted(this.clock.sleep(wait), signal);
+    if (kind === 'reset') throw fail('Error', 'The connection was reset.', 'ECONNRESET');
+    if (kind === 'truncated') throw fail('Error', 'The connection ended before the body did.', 'ECONNRESET');
+    return reply;
+  }
+
+  #count(): void {
+    const { now } = this.clock;
+    if (now !== this.#moment) [this.#moment, this.#sent] = [now, 0];
+    this.#sent += 1;
+    if (this.#sent > LIMIT) throw new Error(`${LIMIT.toLocaleString('en')} requests were sent without time passing.`);
+  }
+
+  /** What an SDK client takes as its `requestHandler`. */
+  handler(options: { requestTimeout?: number } = {}) {
+    const config: Record<string, unknown> = { ...options };
+    return {
+      metadata: { handlerProtocol: 'http/1.1' },
+      handle: async (request: SdkRequest, given: { abortSignal?: AbortSignal; requestTimeout?: number } = {}) => {
+        const body = await bytes(request.body);
+        const timeout = given.requestTimeout ?? (config['requestTimeout'] as number | undefined);
+        const reply = await this.request(request.method, target(request), request.headers, body, given.abortSignal, timeout);
+        return { response: { statusCode: reply.status, headers: reply.headers, body: reply.body } };
+      },
+      updateHttpClientConfig: (name: string, value: unknown) => void (config[name] = value),
+      httpHandlerConfigs: () => config,
+      destroy: () => {},
+    };
+  }
+
+  /** `fetch`, whose only host is the emulator. */
+  async fetch(input: string | URL | { url: string }, init: { method?: string; headers?: HeadersInit; body?: unknown; signal?: AbortSignal } = {}) {
+    const url = new URL(typeof input === 'object' && 'url' in input ? input.url : String(input));
+    const local = ['localhost', '127.0.0.1', '[::1]', 'dynamodb', 'dynamodb-local', 'host.docker.internal'].includes(url.hostname);
+    if (!local && !/\bdynamodb\b.*\.amazonaws\.com(\.cn)?$/.test(url.hostname)) {
+      throw new TypeError(`Code in the playground reaches the emulator alone, not ${url.host}.`);
+    }
+    const headers = Object.fromEntries(new Headers(init.headers));
+    const reply = await this.request(init.method ?? 'GET', url.pathname + url.search, headers, await bytes(init.body), init.signal, 0);
+    return new FetchResponse(reply, url.href);
+  }
+}
+
+/** A response whose body is there at once. */
+class FetchResponse {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly statusText = '';
+  readonly headers: globalThis.Headers;
+  readonly body = null;
+  readonly #bytes: Uint8Array;
+
+  constructor(
+    reply: Reply,
+    readonly url: string,
+  ) {
+    this.status = reply.status;
+    this.ok = reply.status < 300;
+    this.headers = new Headers(reply.headers);
+    this.#bytes = reply.body;
+  }
+
+  text = async () => new TextDecoder().decode(this.#bytes);
+  json = async () => JSON.parse(await this.text()) as unknown;
+  bytes = async () => this.#bytes;
+  arrayBuffer = async () => this.#bytes.slice().buffer;
+}
+
+function target({ path, query }: SdkRequest): string {
+  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((one) => (one === null ? encodeURIComponent(name) : `${encodeURIComponent(name)}=${encodeURIComponent(one)}`)),
+  );
+  return pairs.length === 0 ? path || '/' : `${path || '/'}?${pairs.join('&')}`;
+}
+
+async function bytes(body: unknown): Promise<string | Uint8Array | undefined> {
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === 'string' || body instanceof Uint8Array) return body;
+  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  return new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
+}
+
+function aborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(fail('AbortError', 'Request aborted'));
+    signal.addEventListener?.('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener?.('abort', stop));
+  });
+}

@@ -1,0 +1,246 @@
+// What flies over the stage: requests to their partitions, changes to their indexes. One canvas over the boxes.
+import { effect } from '@preact/signals';
+import type { App } from '../app';
+import type { Attributes, SeenRequest, Touch } from '../transport/control';
+
+type Kind = 'read' | 'write' | 'refused' | 'throttled';
+
+interface Flight {
+  from: string;
+  to: string;
+  kind: Kind;
+  start: number;
+  /** Where it is within its target, so that flights do not hide each other. */
+  offset: number;
+  label?: string;
+}
+
+interface Change {
+  index: string;
+  due: number;
+  /** When it was first seen, by the emulator's clock. */
+  since: number;
+  offset: number;
+}
+
+/** How long a flight takes, in milliseconds of real time. */
+const FLIGHT = 420;
+const MOST_FLIGHTS = 120;
+const WRITES = new Set(['Put', 'Update', 'Delete', 'ConditionCheck']);
+
+export class Flights {
+  #flights: Flight[] = [];
+  #changes = new Map<string, Change>();
+  #places = new Map<string, number | Promise<void>>();
+  #anchors = new Map<string, { x: number; y: number; w: number; h: number }>();
+  #frame = 0;
+  #measured = 0;
+  #closing: (() => void)[] = [];
+  #calm = matchMedia('(prefers-reduced-motion: reduce)');
+  #colors: Record<string, string> = {};
+
+  constructor(
+    readonly app: App,
+    readonly host: HTMLElement,
+    readonly canvas: HTMLCanvasElement,
+  ) {
+    this.#closing.push(app.feed.listen((request) => this.#request(request)));
+    this.#closing.push(effect(() => this.#followIndexes()));
+    const observer = new ResizeObserver(() => (this.#measured = 0));
+    observer.observe(host);
+    this.#closing.push(() => observer.disconnect());
+    this.#wake();
+  }
+
+  close(): void {
+    cancelAnimationFrame(this.#frame);
+    for (const close of this.#closing) close();
+  }
+
+  #request(request: SeenRequest): void {
+    const table = this.app.tables.current.peek()?.name;
+    for (const touch of request.touches.slice(0, 25)) {
+      if (touch.table !== table) continue;
+      const kind = kindOf(touch, request);
+      const to = touch.index ? `index-${touch.index}` : this.#partition(touch);
+      this.#fly({ from: 'sender', to, kind, start: performance.now() + Math.random() * 60, offset: Math.random(), ...(kind === 'throttled' ? { label: 'throttled' } : {}) });
+      if (kind === 'write') this.#deliverAtOnce(to);
+    }
+  }
+
+  // Under conditions without a lag a change is in its index before anybody sees it wait.
+  #deliverAtOnce(from: string): void {
+    const table = this.app.tables.current.peek();
+    const lag = this.app.conditions.peek()?.indexPropagation;
+    if (lag !== 0 || !table) return;
+    for (const { name, kind } of table.indexes) {
+      if (kind !== 'global') continue;
+      if (table.pending?.indexes.find(({ index }) => index === name)?.paused) continue;
+      this.#fly({ from, to: `index-${name}`, kind: 'write', start: performance.now() + FLIGHT, offset: Math.random() });
+    }
+  }
+
+  #fly(flight: Flight): void {
+    if (this.#calm.matches) {
+      this.#flash(flight.to, flight.kind);
+      return;
+    }
+    if (this.#flights.length < MOST_FLIGHTS) this.#flights.push(flight);
+    this.#wake();
+  }
+
+  // The box of the partition that a key lies in; the table's until that is known.
+  #partition({ table, key }: Touch): string {
+    const first = Object.entries(key)[0];
+    if (!first) return 'table';
+    const known = JSON.stringify(first);
+    const place = this.#places.get(`${table} ${known}`);
+    if (typeof place === 'number') return `partition-${place}`;
+    if (place === undefined) this.#ask(table, key, `${table} ${known}`);
+    return 'table';
+  }
+
+  #ask(table: string, key: Attributes, name: string): void {
+    if (this.#places.size > 5_000) this.#places.clear();
+    const path = `/tables/${encodeURIComponent(table)}/place?key=${encodeURIComponent(JSON.stringify(key))}`;
+    const answer = this.app.control.get<{ partition: number }>(path).then(
+      ({ partition }) => void this.#places.set(name, partition),
+      () => void this.#places.delete(name),
+    );
+    this.#places.set(name, answer);
+  }
+
+  #followIndexes(): void {
+    const table = this.app.tables.current.value;
+    const there = new Set<string>();
+    const now = this.app.now.peek();
+    for (const { index, first, paused } of table?.pending?.indexes ?? []) {
+      for (const [at, item] of first.slice(0, 40).entries()) {
+        const name = `${index} ${JSON.stringify(item.key)} ${item.due}`;
+        there.add(name);
+        if (!this.#changes.has(name)) this.#changes.set(name, { index, due: paused ? Infinity : Date.parse(item.due), since: now, offset: ((at * 7) % 40) / 40 });
+      }
+    }
+    for (const [name, { index }] of this.#changes) {
+      if (there.has(name)) continue;
+      this.#changes.delete(name);
+      this.#flash(`index-${index}`, 'write');
+    }
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#draw());
+  }
+
+  #measure(): void {
+    const now = performance.now();
+    if (now - this.#measured < 500) return;
+    this.#measured = now;
+    const own = this.host.getBoundingClientRect();
+    const scale = devicePixelRatio || 1;
+    const [width, height] = [Math.round(own.width * scale), Math.round(own.height * scale)];
+    if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
+    this.#anchors.clear();
+    for (const element of this.host.querySelectorAll<HTMLElement>('[data-anchor]')) {
+      const { left, top, width: w, height: h } = element.getBoundingClientRect();
+      this.#anchors.set(element.dataset['anchor'] ?? '', { x: left - own.left, y: top - own.top, w, h });
+    }
+    const style = getComputedStyle(this.host);
+    for (const kind of ['read', 'write', 'refused', 'throttled']) this.#colors[kind] = style.getPropertyValue(`--${kind}`).trim();
+  }
+
+  #draw(): void {
+    this.#frame = 0;
+    this.#measure();
+    const context = this.canvas.getContext('2d');
+    if (!context) return;
+    const scale = devicePixelRatio || 1;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    const now = performance.now();
+    for (const flight of this.#flights) this.#drawFlight(context, flight, now);
+    this.#flights = this.#flights.filter((flight) => {
+      const over = now - flight.start > FLIGHT * (flight.kind === 'throttled' ? 1.8 : 1);
+      if (over && flight.kind !== 'throttled') this.#flash(flight.to, flight.kind);
+      return !over;
+    });
+    if (!this.#calm.matches) for (const change of this.#changes.values()) this.#drawChange(context, change);
+    if (this.#flights.length > 0 || (this.#changes.size > 0 && this.app.playing.peek() && !this.#calm.matches)) this.#wake();
+  }
+
+  #drawFlight(context: CanvasRenderingContext2D, { from, to, kind, start, offset, label }: Flight, now: number): void {
+    const ends = this.#ends(from, to, offset);
+    const part = (now - start) / FLIGHT;
+    if (!ends || part < 0) return;
+    // A throttled request gets as far as the table, and falls back.
+    const back = kind === 'throttled' && part > 0.9;
+    const way = kind === 'throttled' ? (back ? Math.max(0, 0.9 - (part - 0.9)) : part) : Math.min(1, part);
+    const eased = way * way * (3 - 2 * way);
+    const color = this.#colors[kind] ?? 'gray';
+    const { x1, y1, x2, y2 } = ends;
+    const bend = Math.min(40, Math.abs(x2 - x1) * 0.15);
+    const at = (t: number) => ({ x: x1 + (x2 - x1) * t, y: y1 + (y2 - y1) * t - Math.sin(t * Math.PI) * bend });
+    const tail = at(Math.max(0, eased - 0.16));
+    const head = at(eased);
+    context.strokeStyle = color;
+    context.globalAlpha = 0.35;
+    context.lineWidth = 3;
+    context.lineCap = 'round';
+    context.beginPath();
+    context.moveTo(tail.x, tail.y);
+    context.lineTo(head.x, head.y);
+    context.stroke();
+    context.globalAlpha = 1;
+    dot(context, head.x, head.y, 4.5, color);
+    if (label && part > 0.85) {
+      context.font = '600 11px system-ui, sans-serif';
+      context.fillStyle = color;
+      context.fillText(label, head.x + 8, head.y + 4);
+    }
+  }
+
+  // A change on its way to an index: as far as its time has passed.
+  #drawChange(context: CanvasRenderingContext2D, { index, due, since, offset }: Change): void {
+    const ends = this.#ends('table', `index-${index}`, offset);
+    if (!ends) return;
+    const part = due === Infinity ? 0.12 : Math.min(1, Math.max(0, (this.app.now.peek() - since) / Math.max(1, due - since)));
+    const { x1, y1, x2, y2 } = ends;
+    dot(context, x1 + (x2 - x1) * part, y1 + (y2 - y1) * part, 3.5, this.#colors['write'] ?? 'gray');
+  }
+
+  #ends(from: string, to: string, offset: number) {
+    const a = this.#anchors.get(from);
+    const b = this.#anchors.get(to) ?? this.#anchors.get('table');
+    if (!a || !b) return undefined;
+    const below = b.y >= a.y + a.h;
+    if (below) return { x1: a.x + a.w * (0.2 + 0.6 * offset), y1: a.y + a.h, x2: b.x + b.w * (0.2 + 0.6 * offset), y2: b.y + (to.startsWith('partition') ? b.h / 2 : 6) };
+    const leftward = b.x + b.w <= a.x;
+    return {
+      x1: leftward ? a.x : a.x + a.w,
+      y1: a.y + a.h * (0.25 + 0.5 * offset),
+      x2: leftward ? b.x + b.w : b.x + 6,
+      y2: b.y + b.h * (0.25 + 0.5 * offset),
+    };
+  }
+
+  #flash(anchor: string, kind: Kind): void {
+    const element = this.host.querySelector<HTMLElement>(`[data-anchor="${CSS.escape(anchor)}"]`);
+    const color = this.#colors[kind] || `var(--${kind})`;
+    element?.animate([{ boxShadow: `0 0 0 2px ${color}` }, { boxShadow: '0 0 0 2px transparent' }], { duration: 420 });
+  }
+}
+
+function kindOf(touch: Touch, request: SeenRequest): Kind {
+  const error = touch.error ?? (request.status >= 400 ? request.error : undefined);
+  if (error === 'ConditionalCheckFailedException' || error === 'TransactionConflictException' || error === 'TransactionCanceledException') return 'refused';
+  if (error) return 'throttled';
+  return WRITES.has(touch.act) ? 'write' : 'read';
+}
+
+function dot(context: CanvasRenderingContext2D, x: number, y: number, radius: number, color: string): void {
+  context.fillStyle = color;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fill();
+}

@@ -1,0 +1,193 @@
+// The control API under `/_dynatwin/`, typed (see docs/control.md).
+import { signedHeaders, type Account } from './dynamodb';
+import { textOf, type Headers, type Transport } from './transport';
+
+export type Lag = number | { typical: number; p99?: number; longest: number };
+export type AttributeValue = Record<string, unknown>;
+export type Attributes = Record<string, AttributeValue>;
+
+export interface Enforcement {
+  burst: number;
+  adaptive: boolean;
+  partitionRead: number;
+  partitionWrite: number;
+  partitionSize: number;
+  heatSplit: number | 'never';
+  growth: number;
+  shardReaders: number;
+}
+
+export interface Conditions {
+  timeToLive: 'off' | Lag;
+  indexPropagation: Lag;
+  readStaleness: Lag;
+  staleReads: number;
+  monotonicReads: boolean;
+  transactionTime: Lag;
+  streamLag: Lag;
+  tableStatus: Lag;
+  capacity: 'reported' | Enforcement;
+  controlLimits: boolean;
+  latency: 'none' | Record<string, Lag>;
+  internalErrors: number;
+  throttles: number;
+}
+
+export type ConditionsChange = 'calm' | 'aws' | 'storm' | (Record<string, unknown> & { base?: string });
+
+export interface ClockState {
+  nextDue?: string;
+  now: string;
+  milliseconds: number;
+  settable: boolean;
+  frozen: boolean;
+  speed: number;
+}
+
+export interface Overview {
+  version: string;
+  seed: string;
+  sharedTables: boolean;
+  controlled: boolean;
+  clock: ClockState;
+  conditions: Conditions;
+  watched: boolean;
+}
+
+export interface TableEntry {
+  table: string;
+  accessKey?: string;
+  region?: string;
+  items: number;
+  bytes: number;
+}
+
+export interface FaultReport {
+  id: number;
+  rule: string;
+  told: Record<string, unknown>;
+  outage?: string;
+  matched: number;
+  fired: number;
+}
+
+export interface Touch {
+  act: string;
+  table: string;
+  index?: string;
+  key: Attributes;
+  readUnits: number;
+  writeUnits: number;
+  error?: string;
+}
+
+export interface SeenRequest {
+  number: number;
+  at: string;
+  caller: Account;
+  operation: string;
+  tables: string[];
+  touches: Touch[];
+  status: number;
+  error?: string;
+  delivery: { kind: string };
+  readUnits: number;
+  writeUnits: number;
+  scanned: number;
+  returned: number;
+}
+
+/** How full a token bucket is. */
+export interface Level {
+  left: number;
+  size: number;
+  rate: number;
+}
+
+export interface Direction extends Level {
+  units: number;
+  /** The bucket of the configured maximum of on-demand throughput. */
+  maximum?: Level;
+  throttles: Record<string, number>;
+}
+
+export interface HeatPartition {
+  first: string;
+  last: string;
+  bytes: number;
+  read: { units: number; throttles: number };
+  write: { units: number; throttles: number };
+}
+
+export interface Resource {
+  index?: string;
+  read: Direction;
+  write: Direction;
+  partitions: HeatPartition[];
+}
+
+export interface Heat {
+  resources: Resource[];
+  keys: { key: AttributeValue; units: number }[];
+}
+
+/** A control that was refused, in a sentence. */
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+export class Control {
+  /** Whose tables are meant where several accounts have one of the name. */
+  account: Account | undefined;
+
+  constructor(readonly transport: Transport) {}
+
+  overview = () => this.#get<Overview>('/');
+  clock = () => this.#get<ClockState>('/clock');
+  setClock = (milliseconds: number) =>
+    this.#send<ClockState>('PUT', '/clock', { now: new Date(milliseconds).toISOString() });
+  advance = (seconds: number) => this.#send<ClockState>('POST', '/clock/advance', { seconds });
+  setConditions = (change: ConditionsChange) => this.#send<Conditions>('PUT', '/conditions', change);
+  tables = () => this.#get<TableEntry[]>('/tables');
+  faults = () => this.#get<{ rules: FaultReport[] }>('/faults').then(({ rules }) => rules);
+  addFault = (rule: Record<string, unknown>) => this.#send<FaultReport>('POST', '/faults', rule);
+  startOutage = (outage: Record<string, unknown>) => this.#send('POST', '/outages', outage);
+  removeFault = (id: number) => this.#send('DELETE', `/faults/${id}`);
+  watch = () => this.#send('POST', '/watch');
+  heat = (table: string) => this.#get<Heat>(`/tables/${encodeURIComponent(table)}/heat`);
+  pauseIndex = (table: string, index: string) => this.#send('POST', this.#index(table, index, 'pause'));
+  resumeIndex = (table: string, index: string) => this.#send('POST', this.#index(table, index, 'resume'));
+  expireNow = (table: string) => this.#send('POST', `/tables/${encodeURIComponent(table)}/expire-now`);
+
+  async get<T>(path: string): Promise<T> {
+    return this.#get<T>(path);
+  }
+
+  async send<T>(method: string, path: string, body?: unknown): Promise<T> {
+    return this.#send<T>(method, path, body);
+  }
+
+  #index(table: string, index: string, act: string): string {
+    return `/tables/${encodeURIComponent(table)}/indexes/${encodeURIComponent(index)}/${act}`;
+  }
+
+  #get<T>(path: string): Promise<T> {
+    return this.#send<T>('GET', path);
+  }
+
+  async #send<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const headers: Headers = this.account ? signedHeaders(this.account) : {};
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const reply = await this.transport.handle(method, `/_dynatwin${path}`, headers, text);
+    const said = textOf(reply);
+    const answer = (said ? JSON.parse(said) : {}) as T & { error?: string };
+    if (reply.status >= 400) throw new Refused(answer.error ?? `HTTP ${reply.status}`, reply.status);
+    return answer;
+  }
+}

@@ -1,0 +1,44 @@
+// How the app reaches an engine: one asynchronous function, whatever is behind it.
+
+/** What a request is answered with, and how the answer is to be delivered. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  /** When the answer arrives, by the emulator's clock, in milliseconds since 1970. */
+  at: number;
+  delivery: { kind: 'whole' | 'reset' | 'lost' } | { kind: 'truncated'; bytes: number };
+}
+
+export type Headers = Record<string, string>;
+
+/** What an engine in this tab is made with. */
+export interface Start {
+  seed: number;
+  /** The moment its clock stands at. */
+  moment: string;
+}
+
+export interface Transport {
+  /** Where the engine lives. */
+  readonly home: 'tab' | 'server';
+  handle(method: string, path: string, headers?: Headers, body?: string | Uint8Array): Promise<Reply>;
+  /** Replaces the engine by a new one; a server's engine stays. */
+  restart(start: Start): Promise<void>;
+  /** A connection of its own for a Worker; a server is reached by `fetch` instead. */
+  connect(): MessagePort | undefined;
+}
+
+const decoder = new TextDecoder();
+
+export const textOf = (reply: Reply): string => decoder.decode(reply.body);
+
+/** A request as it travels to the engine's Worker, and what comes back. */
+export interface Call {
+  id: number;
+  method: string;
+  path: string;
+  headers: Headers;
+  body: string | Uint8Array | undefined;
+}
+export type Returned = { id: number; reply: Reply } | { id: number; failure: string };

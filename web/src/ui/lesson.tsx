@@ -1,0 +1,82 @@
+// A lesson's outcomes: wrong next to right, under each set of conditions.
+import { signal } from '@preact/signals';
+import type { App } from '../app';
+import type { Example } from '../examples';
+import { Icon } from './icon';
+
+const PRESETS = ['calm', 'aws', 'storm'] as const;
+type Preset = (typeof PRESETS)[number];
+
+export interface Verdict {
+  name: string;
+  held: boolean;
+  says: string;
+}
+
+/** What came of a lesson's runs, by its id and the conditions; a run that ended without a verdict has a word for it. */
+export const outcomes = signal<Record<string, Partial<Record<Preset, Verdict[] | string>>>>({});
+const busy = signal(false);
+
+/** Longest run of a lesson, by the emulator's clock. */
+const LONGEST = 30 * 86_400_000;
+
+export async function runLesson(app: App, lesson: Example): Promise<void> {
+  busy.value = true;
+  outcomes.value = { ...outcomes.value, [lesson.id]: {} };
+  app.playing.value = false;
+  try {
+    for (const preset of PRESETS) {
+      const verdicts: Verdict[] = [];
+      app.onVerdict = (verdict) => verdicts.push(verdict as Verdict);
+      await app.restart();
+      await app.act({ do: 'conditions', change: preset });
+      await app.act({ do: 'run', code: app.code.value });
+      await app.advanceToEnd(LONGEST);
+      const ended = app.runState.value === 'ended' || verdicts.length >= 2;
+      const outcome = ended ? verdicts : 'The run did not finish';
+      outcomes.value = { ...outcomes.value, [lesson.id]: { ...outcomes.value[lesson.id], [preset]: outcome } };
+    }
+  } finally {
+    app.onVerdict = undefined;
+    busy.value = false;
+  }
+}
+
+export function LessonTable({ app, lesson }: { app: App; lesson: Example }) {
+  const results = outcomes.value[lesson.id] ?? {};
+  return (
+    <div class="lesson">
+      <table>
+        <caption class="unseen">What holds under which conditions</caption>
+        <thead>
+          <tr>
+            <td />
+            {PRESETS.map((preset) => <th key={preset} scope="col">{preset}</th>)}
+          </tr>
+        </thead>
+        <tbody>
+          {['wrong', 'right'].map((name) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {PRESETS.map((preset) => <Cell key={preset} outcome={results[preset]} name={name} />)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <button type="button" disabled={busy.value} onClick={() => void runLesson(app, lesson)}>
+        <Icon name="play" /> {busy.value ? 'Running…' : 'Run under all three conditions'}
+      </button>
+    </div>
+  );
+}
+
+function Cell({ outcome, name }: { outcome: Verdict[] | string | undefined; name: string }) {
+  if (outcome === undefined) return <td class="quiet">not run</td>;
+  const verdict = typeof outcome === 'string' ? undefined : outcome.find((one) => one.name === name);
+  if (!verdict) return <td class="quiet">{typeof outcome === 'string' ? outcome : 'no result'}</td>;
+  return (
+    <td data-held={verdict.held}>
+      <b aria-label={verdict.held ? 'holds' : 'fails'}>{verdict.held ? '✓' : '✗'}</b> {verdict.says}
+    </td>
+  );
+}

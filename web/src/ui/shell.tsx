@@ -1,0 +1,96 @@
+// The page: code to the left, the stage to the right, time below.
+import { useSignal } from '@preact/signals';
+import type { App } from '../app';
+import { EXAMPLES } from '../examples';
+import { Stage } from '../stage/stage';
+import { CodePane } from './code-pane';
+import { Icon } from './icon';
+import { Panels } from './panels';
+import { ShareDialog } from './share';
+import { TimeBar } from './time-bar';
+
+const SENTENCE = {
+  tab: 'A complete DynamoDB runs in this tab: run real AWS SDK code, move time forward, and watch what the service does.',
+  server: 'The console of this Dynatwin server: browse tables, run code, move time forward, and watch what the service does.',
+};
+
+export function Shell({ app }: { app: App }) {
+  const sharing = useSignal(false);
+  return (
+    <>
+      <a class="skip" href="#stage">Skip to the stage</a>
+      <header class="top">
+        <h1>
+          <Icon name="logo" /> Dynatwin <span>{app.isTab ? 'playground' : 'console'}</span>
+        </h1>
+        <p>{SENTENCE[app.transport.home]}</p>
+        <div class="top-tools">
+          {app.isTab && <ExampleChoice app={app} />}
+          {app.isTab && (
+            <button type="button" class="primary" onClick={() => (sharing.value = true)}>
+              <Icon name="share" /> Share
+            </button>
+          )}
+          <ThemeButton />
+        </div>
+      </header>
+      {app.failure.value && <p class="failure" role="alert">{app.failure.value}</p>}
+      {!app.controlled.value && <p class="banner">This server runs with <code>--no-control</code>: tables and items can be changed, clock, conditions and faults cannot.</p>}
+      <main class="board">
+        <CodePane app={app} />
+        <div class="right">
+          <Stage app={app} />
+          <Panels app={app} />
+        </div>
+      </main>
+      <TimeBar app={app} />
+      <p class="unseen" role="status" aria-live="polite">{app.news.value}</p>
+      {sharing.value && <ShareDialog app={app} onClose={() => (sharing.value = false)} />}
+    </>
+  );
+}
+
+function ExampleChoice({ app }: { app: App }) {
+  const choose = (id: string) => {
+    const example = EXAMPLES.find((one) => one.id === id);
+    if (example) void app.open(example);
+  };
+  const group = (kind: 'start' | 'lesson') =>
+    EXAMPLES.filter((example) => example.kind === kind).map(({ id, title }) => (
+      <option key={id} value={id}>{title}</option>
+    ));
+  return (
+    <label class="choice">
+      <span>Example</span>
+      <select value={app.example.value ?? ''} onChange={(event) => choose(event.currentTarget.value)}>
+        {app.example.value === undefined && <option value="">Your own code</option>}
+        <optgroup label="Start here">{group('start')}</optgroup>
+        <optgroup label="Lessons: wrong next to right">{group('lesson')}</optgroup>
+      </select>
+    </label>
+  );
+}
+
+function ThemeButton() {
+  const dark = useSignal(isDark());
+  const turn = () => {
+    dark.value = !dark.value;
+    const theme = dark.value ? 'dark' : 'light';
+    document.documentElement.dataset['theme'] = theme;
+    try {
+      localStorage.setItem('dynatwin-theme', theme);
+    } catch {
+      // Without storage it holds until the page is left.
+    }
+  };
+  return (
+    <button type="button" class="icon-button" aria-label={dark.value ? 'Light theme' : 'Dark theme'} title={dark.value ? 'Light theme' : 'Dark theme'} onClick={turn}>
+      <Icon name={dark.value ? 'sun' : 'moon'} />
+    </button>
+  );
+}
+
+function isDark(): boolean {
+  const chosen = document.documentElement.dataset['theme'];
+  return chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+}

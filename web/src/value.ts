@@ -1,0 +1,70 @@
+// Attribute values: as texts, as plain JSON, and back.
+import type { AttributeValue, Attributes } from './transport/control';
+
+/** A key or value in few words: the text itself, a number's digits. */
+export function brief(value: AttributeValue | undefined): string {
+  if (!value) return '';
+  const [type, inner] = Object.entries(value)[0] ?? ['', ''];
+  switch (type) {
+    case 'S':
+    case 'N':
+      return String(inner);
+    case 'B':
+      return `<${inner}>`;
+    case 'BOOL':
+      return String(inner);
+    case 'NULL':
+      return 'null';
+    case 'SS':
+    case 'NS':
+    case 'BS':
+      return `{${(inner as string[]).join(', ')}}`;
+    default:
+      return JSON.stringify(plain(value));
+  }
+}
+
+/** A key as `PK / SK`. */
+export const keyText = (key: Attributes | undefined): string => (key ? Object.values(key).map(brief).join(' / ') : '');
+
+/** A value as plain JSON; sets and binary values keep their type, as `{"SS": [...]}`. */
+export function plain(value: AttributeValue): unknown {
+  const [type, inner] = Object.entries(value)[0] ?? ['', ''];
+  switch (type) {
+    case 'S':
+    case 'BOOL':
+      return inner;
+    case 'N':
+      return Number.isSafeInteger(Number(inner)) || String(Number(inner)) === inner ? Number(inner) : value;
+    case 'NULL':
+      return null;
+    case 'L':
+      return (inner as AttributeValue[]).map(plain);
+    case 'M':
+      return plainItem(inner as Attributes);
+    default:
+      return value;
+  }
+}
+
+export const plainItem = (item: Attributes): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plain(value)]));
+
+const TYPES = new Set(['S', 'N', 'B', 'BOOL', 'NULL', 'L', 'M', 'SS', 'NS', 'BS']);
+
+/** Plain JSON as an attribute value. */
+export function typed(value: unknown): AttributeValue {
+  if (value === null) return { NULL: true };
+  if (typeof value === 'string') return { S: value };
+  if (typeof value === 'number') return { N: String(value) };
+  if (typeof value === 'boolean') return { BOOL: value };
+  if (Array.isArray(value)) return { L: value.map(typed) };
+  const members = Object.entries(value as object);
+  const [only] = members;
+  // A set, a binary value, or a number of more digits than JavaScript has.
+  if (members.length === 1 && only && TYPES.has(only[0]) && !['S', 'BOOL', 'NULL', 'L', 'M'].includes(only[0])) return value as AttributeValue;
+  return { M: typedItem(value as Record<string, unknown>) };
+}
+
+export const typedItem = (item: Record<string, unknown>): Attributes =>
+  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, typed(value)]));
