@@ -49,7 +49,12 @@ const STEPS: [Step; 13] = [
 ];
 
 /// Steps that take too long for each change, and run each night.
-const NIGHTLY: [Step; 3] = [("unlocked", unlocked), ("plant", planted), ("image", dist::test_image)];
+const NIGHTLY: [Step; 4] = [
+    ("unlocked", unlocked),
+    ("plant", planted),
+    ("image", dist::test_image),
+    ("kills", kills),
+];
 
 /// Runs the steps of these names, or with none all steps but the nightly ones, or with `--all` every step. A step that
 /// fails stops no other; returns whether all passed.
@@ -184,6 +189,17 @@ fn unlocked() -> Outcome<Counts> {
 /// One test: that every planted bug is found.
 fn planted() -> Outcome<Counts> {
     plant::all(&[]).map(|()| Counts { passed: 1, failed: 0 })
+}
+
+/// How often the nightly step kills the server and the store under load.
+const KILLS: &str = "200";
+
+/// That what was acknowledged survives `kill -9`, many times over.
+fn kills() -> Outcome<Counts> {
+    let mut cargo = cargo();
+    cargo.args(["test", "--package", "dynatwin-server", "--package", "dynatwin-store"]);
+    cargo.args(["--test", "kill"]).env("DYNATWIN_KILLS", KILLS);
+    counted(&mut cargo, of_cargo)
 }
 
 fn built_package() -> Outcome<()> {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use dynatwin_engine::engine::Engine;
 
+use crate::database;
+use crate::door::Door;
 use crate::flags::{Asked, Flags, entries, help, parse};
 use crate::manual;
 use crate::probe::{self, Probe};
@@ -92,7 +94,34 @@ fn complain(sentence: &str, code: u8) -> u8 {
 }
 
 fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
-    let engine = Arc::new(engine(flags));
+    // Before the start line, so that who has read it may send a signal.
+    let signals = match Signals::listen() {
+        Ok(signals) => signals,
+        Err(error) => return complain(&format!("signals cannot be received: {error}"), 1),
+    };
+    let Some(path) = &flags.db_path else {
+        let engine = Arc::new(engine(flags));
+        return serve_from(Arc::clone(&engine), engine, flags, limit_memory, signals);
+    };
+    match database::open(flags, path) {
+        Ok(database) => {
+            let database = Arc::new(database);
+            let engine = Arc::clone(database.engine());
+            let code = serve_from(Arc::clone(&database), engine, flags, limit_memory, signals);
+            database.close();
+            code
+        }
+        Err(sentence) => complain(&sentence, 1),
+    }
+}
+
+fn serve_from<D: Door>(
+    door: Arc<D>,
+    engine: Arc<Engine>,
+    flags: &Flags,
+    limit_memory: LimitMemory,
+    signals: Signals,
+) -> u8 {
     let seed = engine.seed();
     let options = Options {
         hosts: flags.hosts.clone(),
@@ -105,21 +134,16 @@ fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
         Ok(loaded) => loaded,
         Err(error) => return complain(&error.to_string(), 1),
     };
-    // Before the start line, so that who has read it may send a signal.
-    let signals = match Signals::listen() {
-        Ok(signals) => signals,
-        Err(error) => return complain(&format!("signals cannot be received: {error}"), 1),
-    };
-    let limited = flags.max_memory.map(|bytes| limit_memory(Arc::clone(&engine), bytes));
+    let limited = flags.max_memory.map(|bytes| limit_memory(engine, bytes));
     if let Some(Err(sentence)) = limited {
         return complain(&sentence, 1);
     }
-    let server = match serve(engine, options) {
+    let server = match serve(door, options) {
         Ok(server) => server,
         Err(error) => return complain(&error.to_string(), 1),
     };
-    for remark in flags.remarks().into_iter().chain(server.remark().map(str::to_owned)) {
-        let _ = complain(&remark, 0);
+    if let Some(remark) = server.remark() {
+        complain(remark, 0);
     }
     say(&start_line(flags, seed, &server));
     for line in &loaded {

@@ -16,6 +16,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
+use crate::database::Durability;
 use crate::delivery::{Payload, internal_error, refusal, response, streamed, unavailable, wait_for_delivery};
 use crate::door::Door;
 use crate::intake::{Received, Unreceived, discard, drain, receive};
@@ -59,6 +60,9 @@ struct Visit<D> {
     watch: Arc<Watch>,
 }
 
+/// An answer, and what is to be awaited before it is delivered.
+pub(crate) type Handled = (Answer, Option<Durability>);
+
 /// Serves a connection to its end.
 pub(crate) async fn serve<D: Door>(shared: Arc<Shared<D>>, socket: Watched) {
     let watch = Arc::clone(&socket.watch);
@@ -93,8 +97,9 @@ pub(crate) fn target(request: &Request<Incoming>) -> &str {
 }
 
 /// Carries a request out. A bug in one request is a 500 for that request.
-pub(crate) fn handle<D: Door>(door: &D, asked: &HttpRequest<'_>) -> Answer {
-    catch_unwind(AssertUnwindSafe(|| door.handle(asked))).unwrap_or_else(|_| internal_error(door.clock().now()))
+pub(crate) fn handle<D: Door>(door: &D, asked: &HttpRequest<'_>) -> Handled {
+    let handled = catch_unwind(AssertUnwindSafe(|| door.handle_durably(asked)));
+    handled.unwrap_or_else(|_| (internal_error(door.clock().now()), None))
 }
 
 impl<D: Door> Visit<D> {
@@ -117,13 +122,18 @@ impl<D: Door> Visit<D> {
             Err(Unreceived::Broken) => return Err(Ended::Unreceived),
         };
         let started = (self.shared.log == Log::Requests).then(Instant::now);
-        let mut answer = match self.answer_at_once(&request, body.bytes()) {
-            Some(answer) => {
+        let (mut answer, durability) = match self.answer_at_once(&request, body.bytes()) {
+            Some(handled) => {
                 drop(body);
-                answer
+                handled
             }
             None => self.answer_aside(&request, body).await,
         };
+        if let Some(durability) = durability
+            && !durability.settled().await
+        {
+            answer = internal_error(self.shared.door.clock().now());
+        }
         self.allow_origin(&request, &mut answer.headers);
         wait_for_delivery(self.shared.door.clock(), answer.at, answer.still).await;
         self.report(&request, &answer, started);
@@ -136,7 +146,7 @@ impl<D: Door> Visit<D> {
     }
 
     /// Carries the request out, unless it may take long.
-    fn answer_at_once(&self, request: &Request<Incoming>, body: &[u8]) -> Option<Answer> {
+    fn answer_at_once(&self, request: &Request<Incoming>, body: &[u8]) -> Option<Handled> {
         let door = &*self.shared.door;
         let asked = HttpRequest {
             method: request.method().as_str(),
@@ -148,7 +158,7 @@ impl<D: Door> Visit<D> {
     }
 
     /// Carries the request out on another thread, so that the connections of this one go on.
-    async fn answer_aside(&self, request: &Request<Incoming>, body: Received) -> Answer {
+    async fn answer_aside(&self, request: &Request<Incoming>, body: Received) -> Handled {
         let (door, target) = (Arc::clone(&self.shared.door), target(request).to_owned());
         let (method, headers) = (request.method().clone(), request.headers().clone());
         let carried_out = tokio::task::spawn_blocking(move || {
@@ -160,7 +170,7 @@ impl<D: Door> Visit<D> {
             };
             handle(&*door, &asked)
         });
-        let not_carried_out = |_| internal_error(self.shared.door.clock().now());
+        let not_carried_out = |_| (internal_error(self.shared.door.clock().now()), None);
         carried_out.await.unwrap_or_else(not_carried_out)
     }
 

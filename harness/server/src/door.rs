@@ -6,6 +6,8 @@ use dynatwin_engine::answer::{Answer, HttpRequest};
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::engine::Engine;
 
+use crate::database::Durability;
+
 /// What answers requests: the engine, or a test's stand-in for it.
 ///
 /// ```
@@ -27,6 +29,10 @@ pub trait Door: Send + Sync + 'static {
     /// One request. Unless [`may_take_long`](Door::may_take_long), it is called on the thread that serves the connection and
     /// must not block.
     fn handle(&self, request: &HttpRequest<'_>) -> Answer;
+    /// One request, and what is to be awaited before its answer is delivered.
+    fn handle_durably(&self, request: &HttpRequest<'_>) -> (Answer, Option<Durability>) {
+        (self.handle(request), None)
+    }
     /// Whether carrying a request out may take long: it is then done on a thread of its own.
     fn may_take_long(&self, _: &HttpRequest<'_>) -> bool {
         false

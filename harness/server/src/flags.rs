@@ -34,6 +34,26 @@ impl fmt::Display for ClockChoice {
     }
 }
 
+/// When what is written to `--db-path` survives a power failure. What was answered survives the end of the process in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// About a second after it was answered.
+    #[default]
+    Second,
+    /// Before it is answered.
+    Always,
+}
+
+impl Sync {
+    fn named(name: &str) -> Option<Sync> {
+        match name {
+            "second" => Some(Sync::Second),
+            "always" => Some(Sync::Always),
+            _ => None,
+        }
+    }
+}
+
 /// The settings given on the command line or in the environment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flags {
@@ -57,10 +77,14 @@ pub struct Flags {
     pub shared_db: bool,
     /// `--delay-transient-statuses`.
     pub delay_transient_statuses: bool,
-    /// `--accept-in-memory`.
-    pub accept_in_memory: bool,
+    /// `--in-memory`.
+    pub in_memory: bool,
     /// `--db-path`.
     pub db_path: Option<String>,
+    /// `--sync`.
+    pub sync: Sync,
+    /// `--log-size`, in bytes.
+    pub log_size: u64,
     /// `--cors`.
     pub cors: Origins,
     /// `--allowed-host`, each.
@@ -92,8 +116,10 @@ impl Default for Flags {
             log: Log::default(),
             shared_db: false,
             delay_transient_statuses: false,
-            accept_in_memory: false,
+            in_memory: false,
             db_path: None,
+            sync: Sync::default(),
+            log_size: 64 * 1024 * 1024,
             cors: Origins::default(),
             allowed_hosts: Vec::new(),
             health_status: None,
@@ -107,15 +133,6 @@ impl Default for Flags {
 }
 
 impl Flags {
-    /// What the operator should know about flags that do less than their words.
-    pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
-        if let Some(path) = &self.db_path {
-            remarks.push(format!("--db-path {path} is not used: nothing is written there"));
-        }
-        remarks
-    }
-
     /// How `GET /` is answered: with `--health-status`, else as the server is that the command line is for.
     pub fn health_check(&self) -> HealthCheck {
         match self.health_status {
@@ -232,11 +249,6 @@ const FLAGS: &[Flag] = &[
         help: "create the tables and write the items of a file at startup: JSON, YAML, CSV, a template, DynamoDB Local's database or an export; TABLE=FILE names the table of items; may be given again",
     },
     Flag {
-        name: "acceptInMemory",
-        does: Does::Switch(|flags, on| flags.accept_in_memory = on),
-        help: "start in spite of --db-path, and keep nothing",
-    },
-    Flag {
         name: "sharedDb",
         does: Does::Switch(|flags, on| flags.shared_db = on),
         help: "one set of tables for all access keys and regions",
@@ -248,15 +260,25 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         name: "inMemory",
-        does: Does::Switch(|_, _| ()),
-        help: "as always: nothing is kept",
+        does: Does::Switch(|flags, on| flags.in_memory = on),
+        help: "nothing is kept, as without --db-path",
     },
     Flag {
         name: "dbPath",
         does: Does::Value("DIR", |flags, value| {
             put(&mut flags.db_path, Some(Some(value.to_owned())))
         }),
-        help: "refused, as nothing can be kept yet, unless --accept-in-memory is given",
+        help: "the directory that everything is kept in, created if it is missing (none: in memory)",
+    },
+    Flag {
+        name: "sync",
+        does: Does::Value("second|always", |flags, value| put(&mut flags.sync, Sync::named(value))),
+        help: "with --db-path, when writes reach the disk: within a second, so that they survive the end of the process but the latest not a power failure, or always before they are answered (second)",
+    },
+    Flag {
+        name: "logSize",
+        does: Does::Value("SIZE", |flags, value| put(&mut flags.log_size, size(value))),
+        help: "with --db-path, how long the log gets before a snapshot replaces it, if the last snapshot is not longer (64MB)",
     },
     Flag {
         name: "cors",
@@ -490,12 +512,11 @@ fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Optio
 
 /// What flags mean together.
 fn check(flags: Flags) -> Result<Asked, String> {
-    if let Some(path) = &flags.db_path
-        && !flags.accept_in_memory
-    {
-        return Err(format!(
-            "--db-path {path} is refused because this version keeps everything in memory and would lose it; leave it out, or add --accept-in-memory to start without it"
-        ));
+    if flags.db_path.is_some() && flags.in_memory {
+        return Err("--db-path and --in-memory cannot both be given".into());
+    }
+    if flags.sync == Sync::Always && flags.db_path.is_none() {
+        return Err("--sync always needs --db-path: nothing is written without it".into());
     }
     if flags.clock == ClockChoice::Settable && flags.speed.is_some() {
         return Err("--speed needs a clock that runs, and --clock settable stands still".into());
@@ -527,7 +548,7 @@ pub fn help() -> String {
          Usage: dynatwin [FLAG]...\n\
          \x20      dynatwin copy|import|health|wait --help\n\
          \x20      dynatwin man, dynatwin completions bash|zsh|fish\n\n\
-         Point a client at http://localhost:8000 with any credentials. Everything is in memory.\n\
+         Point a client at http://localhost:8000 with any credentials. Without --db-path everything is in memory.\n\
          Flags are understood as --in-memory and, as for DynamoDB Local, as -inMemory; the start of a command line\n\
          for DynamoDB Local (java -D... -jar DynamoDBLocal.jar) is skipped.\n\
          Each can be set by the environment variable in brackets instead (DYNATWIN_IN_MEMORY=true); a flag wins.\n",
@@ -607,6 +628,10 @@ mod tests {
             port,
             ..Flags::default()
         };
+        let in_memory = Flags {
+            in_memory: true,
+            ..Flags::default()
+        };
         let shared = Flags {
             shared_db: true,
             ..Flags::default()
@@ -620,9 +645,9 @@ mod tests {
             ("-port 8001", like_local(port(8001))),
             ("--port=8001", port(8001)),
             ("--port 0", port(0)),
-            ("-inMemory", like_local(Flags::default())),
-            ("--in-memory", Flags::default()),
-            ("--inMemory", Flags::default()),
+            ("-inMemory", like_local(in_memory.clone())),
+            ("--in-memory", in_memory.clone()),
+            ("--inMemory", in_memory),
             (
                 "-sharedDb -disableTelemetry -optimizeDbBeforeStartup",
                 like_local(shared.clone()),
@@ -644,12 +669,20 @@ mod tests {
                 },
             ),
             (
-                "-dbPath ./data --accept-in-memory",
+                "-dbPath ./data -sync always",
                 like_local(Flags {
                     db_path: Some("./data".into()),
-                    accept_in_memory: true,
+                    sync: Sync::Always,
                     ..Flags::default()
                 }),
+            ),
+            (
+                "--db-path ./data --sync second --in-memory=off --log-size 1MB",
+                Flags {
+                    db_path: Some("./data".into()),
+                    log_size: 1024 * 1024,
+                    ..Flags::default()
+                },
             ),
             (
                 "-cors *",
@@ -774,9 +807,14 @@ mod tests {
                 "--speed needs a clock that runs, and --clock settable stands still",
             ),
             (
-                "-jar DynamoDBLocal.jar -sharedDb -dbPath ./data",
-                "--db-path ./data is refused because this version keeps everything in memory and would lose it; leave it out, or add --accept-in-memory to start without it",
+                "-jar DynamoDBLocal.jar -inMemory -dbPath ./data",
+                "--db-path and --in-memory cannot both be given",
             ),
+            (
+                "--sync always",
+                "--sync always needs --db-path: nothing is written without it",
+            ),
+            ("--db-path d --sync never", "--sync: 'never' is not second|always"),
         ] {
             assert_eq!(ask(line, &[]), Err(expect.to_owned()), "{line}");
         }

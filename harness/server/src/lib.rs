@@ -25,6 +25,7 @@
 mod budget;
 mod command;
 mod connection;
+mod database;
 mod delivery;
 mod door;
 mod due;
@@ -43,8 +44,9 @@ mod web;
 mod worker;
 
 pub use command::{LimitMemory, run};
+pub use database::Durability;
 pub use door::Door;
-pub use flags::{Asked, ClockChoice, Flags, help, parse};
+pub use flags::{Asked, ClockChoice, Flags, Sync, help, parse};
 pub use listen::ListenError;
 pub use log::Log;
 pub use server::{Limits, Options, Server, serve};

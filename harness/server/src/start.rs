@@ -11,7 +11,7 @@ use dynatwin_engine::operation::Allowed;
 use dynatwin_files::Buckets;
 use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
 
-use crate::flags::{ClockChoice, Flags};
+use crate::flags::{ClockChoice, Flags, Sync};
 use crate::free::Freeing;
 use crate::server::Server;
 
@@ -44,7 +44,14 @@ fn allowed(flags: &Flags) -> Allowed {
 
 /// The engine, with the buckets that it is given, and with these of its controls.
 pub fn engine(flags: &Flags) -> Engine {
-    let engine = Engine::new(settings(flags))
+    engine_with_seed(flags, None)
+}
+
+/// The engine, with a seed that it had before unless the flags have one.
+pub(crate) fn engine_with_seed(flags: &Flags, before: Option<u64>) -> Engine {
+    let settings = settings(flags);
+    let seed = flags.seed.or(before).unwrap_or(settings.seed);
+    let engine = Engine::new(Settings { seed, ..settings })
         .allowing(allowed(flags))
         .with_health_check(flags.health_check())
         .with_reclaimer(Arc::new(Freeing::start()));
@@ -97,7 +104,7 @@ fn conditions(flags: &Flags) -> Conditions {
     conditions
 }
 
-/// What a server says when it has started: where it listens, how it behaves, and what it does not keep.
+/// What a server says when it has started: where it listens, how it behaves, and what it keeps.
 pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
     let endpoints: Vec<String> = server
         .addresses()
@@ -107,8 +114,13 @@ pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
     let speed = flags
         .speed
         .map_or(String::new(), |speed| format!(" at {speed} times its speed"));
+    let kept = match (&flags.db_path, flags.sync) {
+        (None, _) => "In memory: everything is gone when it stops.".to_owned(),
+        (Some(path), Sync::Second) => format!("Kept in {path}, synced each second."),
+        (Some(path), Sync::Always) => format!("Kept in {path}, synced before each answer."),
+    };
     format!(
-        "Dynatwin {} listens on {} (conditions {}, seed {seed}, clock {}{speed}). In memory: everything is gone when it stops.",
+        "Dynatwin {} listens on {} (conditions {}, seed {seed}, clock {}{speed}). {kept}",
         env!("CARGO_PKG_VERSION"),
         endpoints.join(" and "),
         flags.conditions,

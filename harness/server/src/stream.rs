@@ -90,7 +90,7 @@ impl<D: Door> EventStream<D> {
     /// The page after the last event that was sent; `None` if the engine answers none.
     fn next_page(&mut self) -> Option<(Vec<u8>, bool)> {
         self.headers.insert(LAST_EVENT_ID.clone(), HeaderValue::from(self.last));
-        let answer = handle(
+        let (answer, _) = handle(
             &*self.shared.door,
             &HttpRequest {
                 method: "GET",

@@ -128,7 +128,7 @@ impl fmt::Display for AppendError {
             AppendError::Write(error) => write!(formatter, "the log cannot be written: {error}"),
             AppendError::Unsynced(error) => write!(
                 formatter,
-                "the log could not be synced ({error}); writes fail until a new snapshot is written"
+                "the log could not be synced ({error}), and a new snapshot must be written first"
             ),
             AppendError::Closed => formatter.write_str("the log is closed"),
             AppendError::TooLong(length) => write!(formatter, "a record of {length} bytes is too long"),

@@ -28,7 +28,7 @@
 use twox_hash::XxHash3_64;
 
 /// The longest record, in bytes.
-pub const MAX_RECORD: usize = 256 * 1024 * 1024;
+pub const MAX_RECORD: usize = 2 * 1024 * 1024 * 1024 - 1;
 
 /// The format that is written.
 pub(crate) const VERSION: u16 = 1;

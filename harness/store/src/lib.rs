@@ -43,6 +43,8 @@ mod format;
 mod manifest;
 mod open;
 mod scan;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim;
 mod snapshot;
 mod store;
 mod sync;

@@ -1,10 +1,10 @@
 //! Damage is found wherever it is, and an interrupted write is not taken for it.
 
-use super::disk::SimDisk;
 use super::{open, record, snapshot};
 use crate::error::OpenError;
 use crate::format::{Kind, older};
 use crate::manifest::{Manifest, Segment, SnapshotFile};
+use crate::sim::SimDisk;
 
 /// A closed store with a snapshot, a sealed segment that an earlier opening read, and one that the last one wrote.
 fn closed() -> SimDisk {

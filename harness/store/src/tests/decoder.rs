@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::disk::SimDisk;
 use super::{open, record, snapshot};
+use crate::sim::SimDisk;
 
 /// A change of one file.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use super::disk::{Fault, SimDisk};
 use super::{open, record, snapshot};
+use crate::sim::{Fault, SimDisk};
 use crate::store::Store;
 
 /// What the application knows.

@@ -2,7 +2,6 @@
 
 mod damage;
 mod decoder;
-mod disk;
 mod faults;
 mod versions;
 
@@ -10,8 +9,8 @@ use std::sync::Arc;
 
 use crate::error::OpenError;
 use crate::open::{Entry, Report};
+use crate::sim::{Fault, SimDisk};
 use crate::store::Store;
-use disk::SimDisk;
 
 /// Opens a store whose snapshots hold the records that they replace: returns all records, oldest first.
 fn open(disk: &SimDisk) -> Result<(Store, Vec<Vec<u8>>, Report), OpenError> {
@@ -134,7 +133,7 @@ fn a_snapshot_is_due_once_the_log_is_longer() {
     assert_eq!(due(&store), (false, false), "the snapshot is longer");
     store.append(&record(1, 700)).unwrap();
     assert_eq!(due(&store), (true, false));
-    disk.fail_at(disk.operations() + 1, disk::Fault::Error);
+    disk.fail_at(disk.operations() + 1, Fault::Error);
     assert!(store.sync().is_err());
     assert_eq!(due(&store), (true, true));
 }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use super::disk::SimDisk;
 use super::{open, snapshot};
 use crate::error::OpenError;
 use crate::format::{Kind, older};
 use crate::manifest::{Manifest, Sealed, Segment, SnapshotFile};
+use crate::sim::SimDisk;
 
 /// A store as an older release could have left it, killed while it wrote.
 fn older_store() -> SimDisk {

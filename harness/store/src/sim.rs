@@ -1,4 +1,22 @@
-//! A disk in memory that fails as told, and that knows what a power failure leaves.
+//! A disk in memory that fails as told, and that knows what a power failure leaves: for tests, with the feature `sim`.
+//!
+//! ```
+//! use dynatwin_store::Store;
+//! use dynatwin_store::sim::{Fault, SimDisk};
+//!
+//! let disk = SimDisk::new();
+//! let (store, _) = Store::open(disk.clone(), &mut |_| Ok(()), &mut |_| ())?;
+//! store.append(b"synced")?;
+//! store.sync()?;
+//! store.append(b"not synced")?;
+//! disk.fail_at(disk.operations() + 1, Fault::Full);
+//! assert!(store.append(b"refused").is_err());
+//!
+//! let left = |disk: SimDisk| Store::open(disk, &mut |_| Ok(()), &mut |_| ()).map(|(_, report)| report.log_records);
+//! assert_eq!(left(disk.after_kill())?, 2);
+//! assert_eq!(left(disk.after_power_failure(None))?, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -28,7 +46,7 @@ pub enum Fault {
 }
 
 /// A directory in memory. Clones are the same directory.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct SimDisk(Arc<Mutex<State>>, DuringSync);
 
 /// Called once, when the next sync of a file is done and not yet reported.
@@ -90,6 +108,7 @@ fn failed(kind: io::ErrorKind) -> io::Error {
 }
 
 impl SimDisk {
+    /// An empty directory.
     pub fn new() -> SimDisk {
         SimDisk(Arc::default(), Arc::default())
     }

@@ -1,0 +1,397 @@
+//! `--db-path`: every commit of the engine in a directory, and the engine made from them.
+//!
+//! A record of the store is a byte that says what it is, and the thing itself: the settings that no commit has (seed, clock), or
+//! a commit. The first record of a log and of a snapshot is settings.
+
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, OnceCell};
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use dynatwin_engine::answer::{Answer, HttpRequest};
+use dynatwin_engine::clock::{Clock, ClockAdjustment, Moment};
+use dynatwin_engine::engine::Engine;
+use dynatwin_engine::storage::{AppendError, Commit, CommitSink};
+use dynatwin_store::{Directory, Disk, Entry, OpenError, Progress, Report, Store, UntilSynced};
+
+use crate::door::Door;
+use crate::flags::{Flags, Sync};
+use crate::start;
+use record::{Form, Record, Saved};
+
+/// How long at most an appended record stays unsynced.
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether a snapshot is due.
+const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The longest pause after a snapshot that failed.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+thread_local! {
+    /// Whether this thread has appended a commit since it was last asked.
+    static APPENDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A directory that an engine's commits go to.
+pub(crate) struct Database {
+    engine: Arc<Engine>,
+    log: Arc<Log>,
+    sync: Sync,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    stopping: Arc<AtomicBool>,
+}
+
+/// Takes the engine's commits.
+struct Log {
+    store: Store,
+    seed: u64,
+    form: Form,
+    /// From which length on it is replaced by a snapshot.
+    least: u64,
+    state: Mutex<LogState>,
+    /// The clock's adjustment as it was last recorded.
+    clock: (AtomicI64, AtomicI64),
+}
+
+#[derive(Default)]
+struct LogState {
+    buffer: Vec<u8>,
+    /// Whether the last append failed.
+    failing: bool,
+}
+
+/// What an answer waits for before it is delivered.
+pub struct Durability {
+    until: UntilSynced,
+    /// Whether the request changed something.
+    wrote: bool,
+}
+
+impl Durability {
+    /// Waits; returns whether the answer may be delivered. One that shows what others wrote may be in any case.
+    pub(crate) async fn settled(self) -> bool {
+        self.until.await.is_ok() || !self.wrote
+    }
+}
+
+/// An engine and its directory, or a sentence for the operator.
+pub(crate) fn open(flags: &Flags, path: &str) -> Result<Database, String> {
+    let foreign = dynamodb_local_files(Path::new(path));
+    let (database, last) = open_on(flags, path, Directory::at(path))?;
+    if let (0, Some(first)) = (last, foreign.first()) {
+        note(&format!(
+            "{path} has files of DynamoDB Local, which are not read: {}; `dynatwin import {path}/{first} --to URL` \
+             copies their tables to a running server, --load {path}/{first} to this one",
+            foreign.join(", ")
+        ));
+    }
+    database
+        .start_threads()
+        .map_err(|error| format!("no thread can be started: {error}"))?;
+    Ok(database)
+}
+
+/// The same on any disk, without the threads that sync it and take snapshots. Returns the sequence number of the last commit too.
+fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64), String> {
+    let (engine, store, report, last) = restore(flags, path, disk).map_err(|error| error.to_string())?;
+    if let Some(cut) = &report.cut {
+        note(&format!(
+            "{path}/{} ended with an incomplete write, as after a crash: {} bytes from byte {} on were removed ({})",
+            cut.file, cut.bytes, cut.offset, cut.problem
+        ));
+    }
+    let engine = Arc::new(engine);
+    let log = Arc::new(Log {
+        store,
+        seed: engine.seed(),
+        form: Form::of(flags),
+        least: flags.log_size,
+        state: Mutex::default(),
+        clock: (AtomicI64::default(), AtomicI64::default()),
+    });
+    log.save_settings(engine.clock(), engine.clock().adjustment())
+        .map_err(|error| format!("{path}: {error}"))?;
+    engine.attach_sink(Arc::clone(&log) as Arc<dyn CommitSink>, last);
+    let database = Database {
+        engine,
+        log,
+        sync: flags.sync,
+        threads: Mutex::default(),
+        stopping: Arc::default(),
+    };
+    Ok((database, last))
+}
+
+/// Makes an engine from what the directory has. Returns the sequence number of the last commit too.
+fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Engine, Store, Report, u64), OpenError> {
+    let engine = OnceCell::new();
+    let (mut replay, mut saved, mut last, mut latest) = (None, None, 0, Moment::FIRST);
+    let visit = &mut |entry: Entry<'_>| {
+        let (Entry::Snapshot(bytes) | Entry::Log { record: bytes, .. }) = entry;
+        match Record::decode(bytes)? {
+            Record::Settings(settings) => {
+                last = last.max(settings.commit);
+                latest = settings.moment;
+                saved = Some(settings);
+            }
+            Record::Commit(commit) if matches!(entry, Entry::Log { .. }) && commit.sequence <= last => {}
+            Record::Commit(commit) => {
+                let engine: &Engine =
+                    engine.get_or_init(|| start::engine_with_seed(flags, saved.map(|saved| saved.seed)));
+                let replay = replay.get_or_insert_with(|| engine.replay());
+                replay.apply(&commit).map_err(|error| error.to_string())?;
+                (last, latest) = (commit.sequence, commit.time);
+            }
+        }
+        Ok(())
+    };
+    let (store, report) = Store::open(disk, visit, &mut reporter(path))?;
+    let restored = engine.get_or_init(|| start::engine_with_seed(flags, saved.map(|saved| saved.seed)));
+    let clock = restored.clock();
+    if let Some(saved) = saved.filter(|saved| saved.form == Form::of(flags)) {
+        saved.restore(clock);
+    }
+    // Time never goes back.
+    clock.set(latest);
+    if let Some(replay) = replay {
+        replay.finish(clock.now());
+    }
+    let engine = engine.into_inner().unwrap_or_else(|| start::engine(flags));
+    Ok((engine, store, report, last))
+}
+
+/// Prints how far opening is, each second that it takes.
+fn reporter(path: &str) -> impl FnMut(Progress) {
+    let started = std::time::Instant::now();
+    let (path, mut said) = (path.to_owned(), 0);
+    move |progress| {
+        let percent = (progress.read * 100).checked_div(progress.total).unwrap_or(100);
+        let seconds = started.elapsed().as_secs();
+        if seconds > said {
+            said = seconds;
+            note(&format!(
+                "opening {path}: {percent}% of {} MB",
+                progress.total / 1_000_000
+            ));
+        }
+    }
+}
+
+fn note(sentence: &str) {
+    // Nobody may read standard error.
+    let _ = writeln!(io::stderr().lock(), "dynatwin: {sentence}");
+}
+
+/// The names of DynamoDB Local's database files in a directory.
+fn dynamodb_local_files(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_database = |name: &String| {
+        let name = name.strip_suffix(".db").unwrap_or_default();
+        name == "shared-local-instance"
+            || name
+                .split_once('_')
+                .is_some_and(|(key, region)| !key.is_empty() && region.contains('-'))
+    };
+    let mut found: Vec<String> = names.filter(is_database).collect();
+    found.sort_unstable();
+    found
+}
+
+impl CommitSink for Log {
+    fn append(&self, commit: &Commit) -> Result<(), AppendError> {
+        let mut state = self.state();
+        state.buffer.clear();
+        record::encode_commit(commit, &mut state.buffer);
+        let appended = self.store.append(&state.buffer);
+        state.buffer.shrink_to(record::KEPT_BUFFER);
+        let failing = appended.is_err();
+        let changed = std::mem::replace(&mut state.failing, failing) != failing;
+        drop(state);
+        APPENDED.set(true);
+        match &appended {
+            Err(error) if changed => note(&format!("writes fail: {error}")),
+            Ok(_) if changed => note("writes work again"),
+            _ => {}
+        }
+        appended
+            .map(|_| ())
+            .map_err(|error| AppendError::new(error.to_string()))
+    }
+}
+
+impl Log {
+    fn state(&self) -> std::sync::MutexGuard<'_, LogState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records seed and clock.
+    fn save_settings(&self, clock: &Clock, adjustment: ClockAdjustment) -> Result<(), dynatwin_store::AppendError> {
+        self.store.append(&self.settings(clock, adjustment).encode())?;
+        self.clock.0.store(adjustment.offset, Ordering::Relaxed);
+        self.clock.1.store(frozen_micros(adjustment), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn settings(&self, clock: &Clock, adjustment: ClockAdjustment) -> Saved {
+        Saved {
+            seed: self.seed,
+            form: self.form,
+            adjustment,
+            moment: clock.now(),
+            commit: 0,
+        }
+    }
+
+    /// Replaces the log by the engine's state.
+    fn take_snapshot(&self, engine: &Engine) -> Result<(), dynatwin_store::AppendError> {
+        let Some(mut writer) = self.store.begin_snapshot()? else {
+            return Ok(());
+        };
+        // Commits that come between these two are in both; opening skips them in the log.
+        writer.start()?;
+        let checkpoint = engine.checkpoint();
+        let clock = engine.clock();
+        let settings = Saved {
+            commit: checkpoint.sequence(),
+            ..self.settings(clock, clock.adjustment())
+        };
+        writer.push(&settings.encode())?;
+        let mut record = Vec::new();
+        for commit in checkpoint {
+            record.clear();
+            record::encode_commit(&commit, &mut record);
+            writer.push(&record)?;
+        }
+        writer.finish()
+    }
+
+    /// Records the clock if it was moved otherwise than by time. If that fails, the next request tries again.
+    fn follow(&self, clock: &Clock) {
+        let adjustment = clock.adjustment();
+        let recorded = (
+            self.clock.0.load(Ordering::Relaxed),
+            self.clock.1.load(Ordering::Relaxed),
+        );
+        if recorded != (adjustment.offset, frozen_micros(adjustment)) {
+            let _ = self.save_settings(clock, adjustment);
+        }
+    }
+}
+
+fn frozen_micros(adjustment: ClockAdjustment) -> i64 {
+    adjustment.frozen_at.map_or(i64::MIN, Moment::micros)
+}
+
+impl Database {
+    fn start_threads(&self) -> io::Result<()> {
+        let log = Arc::clone(&self.log);
+        let syncing = thread::Builder::new().name("dynatwin-sync".into()).spawn(move || {
+            log.store
+                .sync_continuously(SYNC_INTERVAL, |error| note(&format!("writes fail: {error}")));
+        })?;
+        self.threads().push(syncing);
+        let (engine, log, stopping) = (
+            Arc::clone(&self.engine),
+            Arc::clone(&self.log),
+            Arc::clone(&self.stopping),
+        );
+        let snapshots = thread::Builder::new().name("dynatwin-snapshot".into());
+        let snapshots = snapshots.spawn(move || take_snapshots(&engine, &log, &stopping))?;
+        self.threads().push(snapshots);
+        Ok(())
+    }
+
+    fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The engine whose commits it has.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Writes what is not written yet, and ends. Later changes fail.
+    pub(crate) fn close(&self) {
+        let clock = self.engine.clock();
+        let _ = self.log.save_settings(clock, clock.adjustment());
+        self.log.store.close();
+        self.stopping.store(true, Ordering::Relaxed);
+        for thread in self.threads().drain(..) {
+            thread.thread().unpark();
+            // A thread that panicked has ended too.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Replaces the log by a snapshot whenever it is due.
+fn take_snapshots(engine: &Engine, log: &Log, stopping: &AtomicBool) {
+    let mut pause = SNAPSHOT_INTERVAL;
+    while !stopping.load(Ordering::Relaxed) {
+        thread::park_timeout(pause);
+        if stopping.load(Ordering::Relaxed) || !log.store.wants_snapshot(log.least) {
+            continue;
+        }
+        pause = match log.take_snapshot(engine) {
+            Ok(()) => SNAPSHOT_INTERVAL,
+            Err(error) => {
+                note(&format!("no snapshot could be written: {error}"));
+                (pause * 2).min(LONGEST_PAUSE)
+            }
+        };
+    }
+}
+
+impl Door for Database {
+    fn handle(&self, request: &HttpRequest<'_>) -> Answer {
+        let answer = self.engine.handle(request);
+        self.log.follow(self.engine.clock());
+        answer
+    }
+
+    fn handle_durably(&self, request: &HttpRequest<'_>) -> (Answer, Option<Durability>) {
+        APPENDED.set(false);
+        let answer = self.handle(request);
+        let durability = (self.sync == Sync::Always).then(|| Durability {
+            // What the answer shows was appended before.
+            until: self.log.store.until_appended_is_synced(),
+            wrote: APPENDED.get(),
+        });
+        (answer, durability)
+    }
+
+    fn may_take_long(&self, request: &HttpRequest<'_>) -> bool {
+        self.engine.may_take_long(request)
+    }
+
+    fn clock(&self) -> &Clock {
+        self.engine.clock()
+    }
+
+    fn has_events_after(&self, number: u64, waker: &Waker) -> bool {
+        self.engine.has_events_after(number, waker)
+    }
+
+    fn begin_listening(&self) {
+        self.engine.begin_listening();
+    }
+
+    fn end_listening(&self) {
+        self.engine.end_listening();
+    }
+
+    fn keep_up(&self) -> Moment {
+        self.engine.keep_up()
+    }
+}

@@ -1,0 +1,155 @@
+//! The records of a directory.
+
+use dynatwin_engine::clock::{Clock, ClockAdjustment, Moment};
+use dynatwin_engine::storage::Commit;
+
+use crate::flags::{ClockChoice, Flags};
+
+/// What the buffer of records may keep after a long one.
+pub(super) const KEPT_BUFFER: usize = 1024 * 1024;
+
+const SETTINGS: u8 = 1;
+const COMMIT: u8 = 2;
+
+/// The form of a clock: an adjustment is restored into a clock of the same form only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    System,
+    Settable,
+    Accelerated,
+}
+
+impl Form {
+    /// The form of the clock that a command line asks for.
+    pub(super) fn of(flags: &Flags) -> Form {
+        match (flags.clock, flags.speed) {
+            (ClockChoice::System, None) => Form::System,
+            (ClockChoice::Settable, _) => Form::Settable,
+            _ => Form::Accelerated,
+        }
+    }
+}
+
+/// A decoded record.
+pub(super) enum Record {
+    Settings(Saved),
+    Commit(Box<Commit>),
+}
+
+/// What no commit has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Saved {
+    /// The random seed.
+    pub(super) seed: u64,
+    pub(super) form: Form,
+    pub(super) adjustment: ClockAdjustment,
+    /// When this was recorded.
+    pub(super) moment: Moment,
+    /// At the beginning of a snapshot, the sequence number of the last commit that it has; else 0.
+    pub(super) commit: u64,
+}
+
+impl Record {
+    pub(super) fn decode(bytes: &[u8]) -> Result<Record, String> {
+        match bytes.split_first() {
+            Some((&SETTINGS, bytes)) => {
+                let saved = Saved::decode(bytes).ok_or("settings of an unknown form")?;
+                Ok(Record::Settings(saved))
+            }
+            Some((&COMMIT, bytes)) => {
+                let commit = Commit::decode(bytes).map_err(|error| error.to_string())?;
+                Ok(Record::Commit(Box::new(commit)))
+            }
+            Some((kind, _)) => Err(format!("a record of the unknown kind {kind}")),
+            None => Err("an empty record".into()),
+        }
+    }
+}
+
+/// Appends a commit's record to `buffer`.
+pub(super) fn encode_commit(commit: &Commit, buffer: &mut Vec<u8>) {
+    buffer.push(COMMIT);
+    commit.encode(buffer);
+}
+
+impl Saved {
+    /// Lets a clock of the same form go on where it was recorded.
+    pub(super) fn restore(&self, clock: &Clock) {
+        if self.form == Form::System {
+            return clock.restore(self.adjustment);
+        }
+        clock.set(self.moment);
+        if self.adjustment.frozen_at.is_some() {
+            clock.freeze();
+        }
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let frozen_at = self.adjustment.frozen_at.map_or(i64::MIN, Moment::micros);
+        let numbers = [self.adjustment.offset, frozen_at, self.moment.micros()];
+        let mut bytes = vec![SETTINGS, self.form as u8];
+        bytes.extend_from_slice(&self.seed.to_le_bytes());
+        bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend_from_slice(&self.commit.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Saved> {
+        let (&form, numbers) = bytes.split_first()?;
+        let (numbers, rest) = numbers.as_chunks::<8>();
+        let &[seed, offset, frozen_at, moment, commit] = numbers else {
+            return None;
+        };
+        let frozen_at = Some(i64::from_le_bytes(frozen_at)).filter(|moment| *moment != i64::MIN);
+        let forms = [Form::System, Form::Settable, Form::Accelerated];
+        let form = forms.into_iter().find(|known| *known as u8 == form)?;
+        rest.is_empty().then_some(Saved {
+            seed: u64::from_le_bytes(seed),
+            form,
+            adjustment: ClockAdjustment {
+                offset: i64::from_le_bytes(offset),
+                frozen_at: frozen_at.map(Moment::from_micros),
+            },
+            moment: Moment::from_micros(i64::from_le_bytes(moment)),
+            commit: u64::from_le_bytes(commit),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved(form: Form, frozen_at: Option<Moment>) -> Saved {
+        Saved {
+            seed: u64::MAX,
+            form,
+            adjustment: ClockAdjustment { offset: -7, frozen_at },
+            moment: Moment::START,
+            commit: 1 << 40,
+        }
+    }
+
+    #[test]
+    fn settings_are_decoded_as_they_were_encoded() {
+        for form in [Form::System, Form::Settable, Form::Accelerated] {
+            for frozen_at in [None, Some(Moment::START)] {
+                let bytes = saved(form, frozen_at).encode();
+                match Record::decode(&bytes) {
+                    Ok(Record::Settings(found)) => assert_eq!(found, saved(form, frozen_at)),
+                    _ => panic!("{bytes:?}"),
+                }
+                for length in 0..bytes.len() {
+                    assert!(Record::decode(&bytes[..length]).is_err(), "{length} bytes");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_records_are_refused() {
+        for bytes in [&[][..], &[9, 1, 2], &[SETTINGS; 41], &[COMMIT], &[COMMIT, 255, 255]] {
+            assert!(Record::decode(bytes).is_err(), "{bytes:?}");
+        }
+    }
+}

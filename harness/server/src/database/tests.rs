@@ -1,0 +1,192 @@
+//! An engine on a simulated disk: every failure at every operation of a short history.
+
+use std::collections::BTreeMap;
+
+use dynatwin_engine::engine::Caller;
+use dynatwin_store::sim::{Fault, SimDisk};
+use serde_json::{Value, json};
+
+use super::{Database, open_on};
+use crate::flags::{Asked, Flags, parse};
+
+/// An item's version that was acknowledged last, 0 if there is none, and those of requests since that failed.
+type Versions = BTreeMap<&'static str, (u64, Vec<u64>)>;
+
+fn flags() -> Flags {
+    let words = ["--clock", "settable", "--seed", "5"].map(str::to_owned);
+    match parse(words, |_| None) {
+        Ok(Asked::Run(flags)) => *flags,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn open(disk: &SimDisk) -> Result<Database, String> {
+    open_on(&flags(), "sim", disk.clone()).map(|(database, _)| database)
+}
+
+/// One request and, if the database syncs each, its sync; whether both succeeded.
+fn request(database: &Database, synced: bool, operation: &str, body: &Value) -> Option<Value> {
+    let caller = Caller {
+        access_key: "me".into(),
+        region: "us-east-1".into(),
+    };
+    let answer = database
+        .engine
+        .dispatch(&caller, operation, body.to_string().as_bytes());
+    let done = answer.status == 200 && (!synced || database.log.store.sync().is_ok());
+    done.then(|| serde_json::from_slice(&answer.body).unwrap())
+}
+
+fn table() -> Value {
+    json!({
+        "TableName": "Tab",
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "group", "AttributeType": "S"},
+        ],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "GlobalSecondaryIndexes": [{
+            "IndexName": "by-group", "KeySchema": [{"AttributeName": "group", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"},
+    })
+}
+
+fn put(id: &str, version: u64) -> Value {
+    let item = json!({
+        "id": {"S": id}, "version": {"N": version.to_string()}, "group": {"S": format!("g{}", version % 2)},
+        "pad": {"S": "x".repeat(version as usize * 97 % 800)},
+    });
+    json!({"TableName": "Tab", "Item": item})
+}
+
+/// Notes what became of a write.
+fn wrote(versions: &mut Versions, ids: &[&'static str], version: u64, done: bool) {
+    for id in ids {
+        let (last, failed) = versions.entry(id).or_default();
+        if done {
+            (*last, *failed) = (version, Vec::new());
+        } else {
+            failed.push(version);
+        }
+    }
+}
+
+/// Some writes, two processes, a snapshot in each. Nothing if the table could not be created.
+fn history(disk: &SimDisk, synced: bool) -> Versions {
+    let mut versions = Versions::new();
+    for round in [0, 100] {
+        let Ok(database) = open(disk) else { continue };
+        request(&database, synced, "CreateTable", &table());
+        for (step, id) in (1..).zip(["a", "b", "a", "c"]) {
+            let done = request(&database, synced, "PutItem", &put(id, round + step)).is_some();
+            wrote(&mut versions, &[id], round + step, done);
+        }
+        let both = ["left", "right"].map(|id| json!({"Put": put(id, round + 10)}));
+        let done = request(&database, synced, "TransactWriteItems", &json!({"TransactItems": both})).is_some();
+        wrote(&mut versions, &["left", "right"], round + 10, done);
+        let _ = database.log.take_snapshot(&database.engine);
+        let key = json!({"TableName": "Tab", "Key": {"id": {"S": "b"}}});
+        let done = request(&database, synced, "DeleteItem", &key).is_some();
+        wrote(&mut versions, &["b"], 0, done);
+        let both = ["left", "right"].map(|id| json!({"Put": put(id, round + 20)}));
+        let done = request(&database, synced, "TransactWriteItems", &json!({"TransactItems": both})).is_some();
+        wrote(&mut versions, &["left", "right"], round + 20, done);
+        if round == 0 {
+            database.close();
+        }
+    }
+    versions
+}
+
+/// All items by their ids, of the table or an index.
+fn scan(database: &Database, index: Option<&str>) -> Option<BTreeMap<String, Value>> {
+    let mut body = json!({"TableName": "Tab"});
+    if let Some(index) = index {
+        body["IndexName"] = index.into();
+    }
+    let page = request(database, false, "Scan", &body)?;
+    let items = page["Items"].as_array().unwrap().iter();
+    Some(
+        items
+            .map(|item| (item["id"]["S"].as_str().unwrap().to_owned(), item.clone()))
+            .collect(),
+    )
+}
+
+/// The table as its stream makes it.
+fn replayed(database: &Database) -> BTreeMap<String, Value> {
+    let request = |operation: &str, body: &Value| request(database, false, operation, body).unwrap();
+    let arn = request("DescribeTable", &json!({"TableName": "Tab"}))["Table"]["LatestStreamArn"].clone();
+    let described = request("DescribeStream", &json!({"StreamArn": arn}));
+    let mut items = BTreeMap::new();
+    for shard in described["StreamDescription"]["Shards"].as_array().unwrap() {
+        let from = json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
+        let from = request("GetShardIterator", &from);
+        let page = request("GetRecords", &json!({"ShardIterator": from["ShardIterator"]}));
+        for record in page["Records"].as_array().unwrap() {
+            let (id, image) = (&record["dynamodb"]["Keys"]["id"]["S"], &record["dynamodb"]["NewImage"]);
+            let id = id.as_str().unwrap().to_owned();
+            match image {
+                Value::Null => items.remove(&id),
+                image => items.insert(id, image.clone()),
+            };
+        }
+    }
+    items
+}
+
+/// Every acknowledged write is there, no other is half there, and indexes and stream agree with the table.
+fn check(disk: &SimDisk, versions: &Versions, context: &str) {
+    let database = open(disk).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let Some(items) = scan(&database, None) else {
+        assert!(
+            versions.values().all(|(last, _)| *last == 0),
+            "{context}: the table is not there"
+        );
+        return;
+    };
+    let version = |id: &str| {
+        items
+            .get(id)
+            .map_or(0, |item| item["version"]["N"].as_str().unwrap().parse().unwrap())
+    };
+    for (id, (last, failed)) in versions {
+        let there = version(id);
+        assert!(
+            there == *last || failed.contains(&there),
+            "{context}: {id} is {there}, not {last} or {failed:?}"
+        );
+    }
+    assert_eq!(version("left"), version("right"), "{context}: half a transaction");
+    assert_eq!(
+        scan(&database, Some("by-group")).as_ref(),
+        Some(&items),
+        "{context}: the index differs"
+    );
+    assert_eq!(replayed(&database), items, "{context}: the stream differs");
+}
+
+#[test]
+fn a_failing_disk_takes_back_nothing_that_was_acknowledged() {
+    let disk = SimDisk::new();
+    let versions = history(&disk, true);
+    assert_eq!((versions["a"].0, versions["left"].0), (103, 120));
+    check(&disk.after_power_failure(None), &versions, "without a fault");
+    for at in 1..=disk.operations() {
+        for fault in [Fault::Error, Fault::Full, Fault::Torn, Fault::Kill] {
+            let context = format!("{fault:?} at {at}");
+            let disk = SimDisk::new();
+            disk.fail_at(at, fault);
+            let versions = history(&disk, false);
+            check(&disk.after_kill(), &versions, &context);
+            let disk = SimDisk::new();
+            disk.fail_at(at, fault);
+            let versions = history(&disk, true);
+            let seed = (fault != Fault::Kill).then_some(at * 31);
+            let left = disk.after_power_failure(seed);
+            check(&left, &versions, &format!("{context}, power failure {seed:?}"));
+        }
+    }
+}
