@@ -40,3 +40,4 @@ await build({
   banner: { js: "const __url = require('node:url').pathToFileURL(__filename).href;" },
 });
 cpSync('pkg/dynatwin_bg.wasm', 'dist/dynatwin.wasm');
+for (const name of ['LICENSE-APACHE', 'LICENSE-MIT']) cpSync(`../../${name}`, `dist/${name}`);

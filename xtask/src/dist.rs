@@ -107,7 +107,31 @@ fn archive(target: &str) -> Outcome<()> {
         .args(["-czf", &archive, &name]))?;
     fs::remove_dir_all(&content).map_err(text)?;
     println!("{}", folder().join(archive).display());
-    Ok(())
+    system_of(target).map_or(Ok(()), |system| native_package(&binary, system))
+}
+
+/// The system as Node names it, of the target whose binary `npx dynatwin` starts there.
+fn system_of(target: &str) -> Option<&'static str> {
+    match target {
+        "x86_64-unknown-linux-gnu" => Some("linux-x64"),
+        "aarch64-unknown-linux-gnu" => Some("linux-arm64"),
+        "x86_64-apple-darwin" => Some("darwin-x64"),
+        "aarch64-apple-darwin" => Some("darwin-arm64"),
+        "x86_64-pc-windows-msvc" => Some("win32-x64"),
+        _ => None,
+    }
+}
+
+/// The npm package of the binary for one system, an optional dependency of the package `dynatwin`.
+fn native_package(binary: &Path, system: &str) -> Outcome<()> {
+    let content = folder().join("native");
+    let mut pack = command("node", "wasm/npm");
+    run(pack
+        .arg("platform.js")
+        .args([binary, &content])
+        .arg(system)
+        .arg(folder()))?;
+    fs::remove_dir_all(&content).map_err(|error| error.to_string())
 }
 
 /// Packs every published crate, and builds it from its package.
@@ -130,8 +154,7 @@ fn crates() -> Outcome<()> {
 fn npm() -> Outcome<()> {
     wasm::build()?;
     setup::npm("wasm/npm")?;
-    let folder = folder().display().to_string();
-    run(command("npm", "wasm/npm").args(["pack", "--silent", "--pack-destination", &folder]))
+    run(command("node", "wasm/npm").arg("pack.js").arg(folder()))
 }
 
 fn wheel() -> Outcome<()> {

@@ -46,7 +46,10 @@ test('Jest, four workers', async () => {
 });
 test('Jest with Babel', () => run(tool('jest'), [], 'jest-babel'));
 test('ts-jest', () => run(tool('jest'), [], 'jest-ts'));
+test('Jest with ES modules', () => run(process.execPath, ['--experimental-vm-modules', bin('jest/bin/jest.js')], 'jest-esm'));
 test('Vitest', () => run(tool('vitest'), ['run', '--root', '.'], 'vitest'));
+
+test('typescript --strict, node10', () => run(process.execPath, [bin('typescript/bin/tsc'), '--noEmit', '-p', 'jest-ts']));
 
 for (const compiler of ['typescript', 'typescript7']) {
   for (const [module, moduleResolution] of [['node16', 'node16'], ['esnext', 'bundler']]) {

@@ -3,7 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { useDynatwin as inJest } from 'dynatwin/jest';
 import { serve } from 'dynatwin/server';
-import { Dynatwin, passPauses, ready, type Answer, type Conditions, type FaultRule, type IndexState } from 'dynatwin';
+import { Dynatwin, passPauses, ready, type Answer, type Conditions, type FaultRule, type IndexState, type Snapshot } from 'dynatwin';
 
 export async function main(): Promise<number> {
   await ready();
@@ -19,6 +19,9 @@ export async function main(): Promise<number> {
   const [result, spent] = await twin.capacitySpentBy(async () => 42);
   const wide: number = result + spent.write('Tasks') + indexes.length + conditions.throttles;
   attachment.detach();
+  using snapshot: Snapshot = twin.snapshot();
+  using fork = snapshot.fork();
+  fork.restore(snapshot);
   const server = await serve(inJest({ tables: [{ TableName: 'Tasks', data: [{ id: '1' }] }], attach: client }), { port: 0 });
   await server.close();
   // @ts-expect-error: there is no such verdict
