@@ -35,7 +35,7 @@ const ITEM: &str = r#"{"pk": {"S": "a\n\u0001ü"}, "g": {"N": "-1.50e3"}, "b": {
 /// Commits with all kinds of values: those of some requests, and those of a checkpoint after them.
 fn commits() -> Vec<Commit> {
     let conditions = Conditions {
-        index_propagation: Lag::Fixed(Duration::from_secs(60)),
+        index_propagation: Lag::Fixed(Duration::from_mins(1)),
         ..Conditions::CALM
     };
     let engine = Engine::new(Settings {
@@ -137,7 +137,7 @@ fn a_length_sets_nothing_aside() {
 
 #[test]
 fn deep_items_are_refused() {
-    let deep = format!("{}{}", r#"{"a":{"L":["#.repeat(1), r#"{"L":["#.repeat(100_000));
+    let deep = [r#"{"a":"#, &r#"{"L":["#.repeat(100_000)].concat();
     let mut bytes = Vec::new();
     write_bytes(deep.as_bytes(), &mut bytes);
     assert!(crate::value::Item::read(&mut Input(&bytes)).is_err());
