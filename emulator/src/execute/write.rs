@@ -236,8 +236,8 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
             shape.vectors[arm.index].drain_if_long(context.now);
         }
     }
-    match refused {
-        None => change,
-        Some(error) => Err(error.into()),
+    if let Some(error) = refused {
+        change = Err(error.into());
     }
+    change
 }
