@@ -31,13 +31,7 @@ pub fn notice_due(table: &Table, now: Moment) {
 }
 
 fn drain(table: &Table, now: Moment) {
-    let shape = table.shape();
-    for index in &shape.indexes {
-        index.drain(now);
-    }
-    for index in &shape.vectors {
-        index.drain(now);
-    }
+    table.shape().queues().for_each(|queue| queue.drain(now));
 }
 
 /// Does what is due in all partitions by `now`: all, or one slice of each.
@@ -58,8 +52,7 @@ pub(super) fn run_partition(table: &Table, partition: &Partition, now: Moment) {
     run_locked(table, &shape, partition, &mut guard, now);
     drop(guard);
     if table.is_sliced() {
-        shape.indexes.iter().for_each(|index| index.drain_if_long(now));
-        shape.vectors.iter().for_each(|index| index.drain_if_long(now));
+        shape.queues().for_each(|queue| queue.drain_if_long(now));
     }
 }
 

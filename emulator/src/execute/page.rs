@@ -30,7 +30,7 @@ pub struct PageResult {
 /// enforced, and paid for afterwards.
 pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, ApiError> {
     let mut limit = PageLimit::new(read.limit.and_then(|limit| usize::try_from(limit).ok()));
-    let fetches = read.fetches();
+    let fetch = read.fetches().then_some(&read.target.definition().key);
     let mut all = Page::default();
     let mut next = None;
     let mut cost = PageCost::default();
@@ -39,7 +39,7 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
             range: &range.keys,
             forward: read.forward,
             limit,
-            fetch: fetches.then_some(&read.target.definition().key),
+            fetch,
         };
         let page = paid(context, read, range, &walk, all.bytes);
         context.tell(|draft| trace::paged(draft, read, range, page.as_ref().map(|(page, cost)| (page, *cost))));
@@ -62,7 +62,11 @@ pub fn page(context: &Context<'_>, read: &PageRead<'_>) -> Result<PageResult, Ap
         }
     }
     let scanned = all.items.len();
-    let items = shown(read, all.items, all.bases);
+    let items = if fetch.is_none() && read.filter.is_none() {
+        all.items
+    } else {
+        shown(read, all.items, all.bases)
+    };
     context.tell(|draft| draft.answer_of_range(&read.target.table.name, items.len() as u64));
     Ok(PageResult {
         items,
@@ -114,6 +118,7 @@ fn paid(
 }
 
 /// Reads a page. A read that is not consistent may see each partition as it was a moment ago.
+#[inline]
 fn look(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
     let (table, shape) = (&read.target.table, &read.target.shape);
     match read.source {

@@ -140,12 +140,8 @@ fn carry_out(
         }
     }
     for (at, _, change) in &changes {
-        for arm in &change.globals {
-            shapes[*at].indexes[arm.index].drain_if_long(context.now);
-        }
-        for arm in &change.vectors {
-            shapes[*at].vectors[arm.index].drain_if_long(context.now);
-        }
+        let queues = shapes[*at].queues_of(change);
+        queues.for_each(|queue| queue.drain_if_long(context.now));
     }
     Ok(changes.into_iter().map(|(_, _, change)| change).collect())
 }

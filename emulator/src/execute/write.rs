@@ -229,12 +229,9 @@ fn carry_out(context: &Context<'_>, write: &Write<'_>, paid: bool) -> Result<Cha
         if shape.keeps_past() {
             note_limits(context, table, &shape);
         }
-        for arm in &change.globals {
-            shape.indexes[arm.index].drain_if_long(context.now);
-        }
-        for arm in &change.vectors {
-            shape.vectors[arm.index].drain_if_long(context.now);
-        }
+        shape
+            .queues_of(change)
+            .for_each(|queue| queue.drain_if_long(context.now));
     }
     if let Some(error) = refused {
         change = Err(error.into());

@@ -1,5 +1,5 @@
-//! The operations of the API, one file each: decode, validate, plan, execute, encode, in the order in which AWS checks. And
-//! the controls of the twin itself.
+//! The operations of the API, one file each, and the driver that runs their stages: decode, check, plan, authorize, execute,
+//! encode. And the controls of the emulator itself.
 
 mod account;
 mod arn;

@@ -1,6 +1,6 @@
 //! [Query](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html).
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::check;
 use super::drive::Stages;
@@ -109,7 +109,7 @@ impl Stages for Operation {
         let one_item = index.is_none() && schema.range.is_empty();
         let read = PageRead {
             source,
-            ranges: smallvec![range],
+            ranges: SmallVec::from_buf([range]),
             key_attributes: keys.clauses.len(),
             forward,
             limit: request.limit.filter(|_| !one_item),
@@ -263,9 +263,9 @@ pub(super) fn check_filter_keys(
 /// The values of the partition key attributes that are queried.
 fn partition<'v>(schema: &KeySchema, keys: &KeyCondition<'v>) -> SmallVec<[&'v AttributeValue; 1]> {
     let clause = |name: &str| keys.clauses.iter().find(|clause| clause.name == name);
-    let values = schema
-        .hash
-        .iter()
-        .map_while(|attribute| clause(&attribute.name)?.operator.values().next());
-    values.collect()
+    let mut values = SmallVec::new();
+    for attribute in &schema.hash {
+        values.extend(clause(&attribute.name).and_then(|clause| clause.operator.values().next()));
+    }
+    values
 }

@@ -1,6 +1,6 @@
 //! [Scan](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html).
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::check::{self, Report, words};
 use super::drive::Stages;
@@ -106,7 +106,7 @@ impl Stages for Operation {
         };
         let read = PageRead {
             source,
-            ranges: smallvec![range],
+            ranges: SmallVec::from_buf([range]),
             key_attributes: 0,
             forward: true,
             limit: request.limit,

@@ -101,6 +101,35 @@ impl IndexEvents {
     }
 }
 
+/// What every index that is fed by a queue has, whatever its entries are.
+pub trait IndexQueue {
+    /// Applies what is due.
+    fn drain(&self, now: Moment);
+
+    /// Applies what is due if much is waiting: what a writer does after it has unlocked.
+    fn drain_if_long(&self, now: Moment);
+
+    /// When the next entry arrives; `None` if none is on its way, or the index is paused.
+    fn next_due(&self) -> Option<Moment>;
+}
+
+impl<E: IndexEntry> IndexQueue for QueuedIndex<E> {
+    fn drain(&self, now: Moment) {
+        QueuedIndex::drain(self, now);
+    }
+
+    fn drain_if_long(&self, now: Moment) {
+        if self.waiting.load(Ordering::Acquire) >= LONG_QUEUE {
+            QueuedIndex::drain(self, now);
+        }
+    }
+
+    fn next_due(&self) -> Option<Moment> {
+        let queue = self.queue.lock();
+        queue.next_due().filter(|_| !queue.paused)
+    }
+}
+
 /// A change on its way to an index.
 #[derive(Clone, Debug)]
 pub struct QueuedChange<E> {
@@ -248,19 +277,6 @@ impl<E: IndexEntry> QueuedIndex<E> {
     /// How many changes are on their way.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Acquire)
-    }
-
-    /// Applies what is due if much is waiting: what a writer does after it has unlocked.
-    pub fn drain_if_long(&self, now: Moment) {
-        if self.waiting.load(Ordering::Acquire) >= LONG_QUEUE {
-            self.drain(now);
-        }
-    }
-
-    /// When the next entry arrives; `None` if none is on its way, or the index is paused.
-    pub fn next_due(&self) -> Option<Moment> {
-        let queue = self.queue.lock();
-        queue.next_due().filter(|_| !queue.paused)
     }
 
     /// The first changes on their way, at most so many, in the order in which they arrive.

@@ -40,7 +40,9 @@ pub use commit::{
 pub use defaults::Defaults;
 pub use delay::Propagation;
 pub use history::{History, Past};
-pub use index::{GlobalIndex, IndexEntry, IndexState, QueuedChange, QueuedIndex, Update, VectorEntries, Waiting};
+pub use index::{
+    GlobalIndex, IndexEntry, IndexQueue, IndexState, QueuedChange, QueuedIndex, Update, VectorEntries, Waiting,
+};
 pub use items::Items;
 pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Partition, PendingTransaction};

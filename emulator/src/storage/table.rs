@@ -9,7 +9,7 @@ use super::catalog::{Scope, Streams};
 use super::census::Censuses;
 use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin, TableId};
 use super::history::Past;
-use super::index::{GlobalIndex, IndexEvents, IndexState, VectorEntries};
+use super::index::{GlobalIndex, IndexEvents, IndexQueue, IndexState, VectorEntries};
 use super::job::Work;
 use super::partition::{Contents, Partition, PendingTransaction};
 use super::range::{Page, Walk};
@@ -86,6 +86,21 @@ impl Deref for Shape {
 }
 
 impl Shape {
+    /// The global and vector indexes, as the queues that feed them.
+    pub fn queues(&self) -> impl Iterator<Item = &dyn IndexQueue> {
+        let vectors = self.vectors.iter().map(|index| &**index as &dyn IndexQueue);
+        let globals = self.indexes.iter().map(|index| &**index as &dyn IndexQueue);
+        globals.chain(vectors)
+    }
+
+    /// The queues of the indexes that a change reaches.
+    pub fn queues_of<'s>(&'s self, change: &'s Change) -> impl Iterator<Item = &'s dyn IndexQueue> {
+        let globals = change.globals.iter().filter_map(|arm| self.indexes.get(arm.index));
+        let vectors = change.vectors.iter().filter_map(|arm| self.vectors.get(arm.index));
+        let globals = globals.map(|index| &**index as &dyn IndexQueue);
+        globals.chain(vectors.map(|index| &**index as &dyn IndexQueue))
+    }
+
     /// The shape of a new table.
     fn new(identity: &TableIdentity, settings: TableSettings, host: &Host, streams: &Streams) -> Shape {
         let reclaimer = &host.reclaimer;
@@ -612,15 +627,9 @@ impl Table {
     pub fn next_due(&self) -> Moment {
         let partitions = self.partitions.iter().map(Partition::next_due);
         let shape = self.shape();
-        let arrivals = shape.indexes.iter().filter_map(|index| index.next_due());
-        let vectors = shape.vectors.iter().filter_map(|index| index.next_due());
+        let arrivals = shape.queues().filter_map(IndexQueue::next_due);
         let gone = shape.deleted_at;
-        partitions
-            .chain(arrivals)
-            .chain(vectors)
-            .chain(gone)
-            .min()
-            .unwrap_or(Moment::NEVER)
+        partitions.chain(arrivals).chain(gone).min().unwrap_or(Moment::NEVER)
     }
 
     /// Reads a page of the table or a local index, partition by partition, each under its own lock, which `look` takes by the
@@ -716,12 +725,7 @@ impl Table {
             }
         }
         let shape = self.shape();
-        for index in &shape.indexes {
-            index.drain(Moment::NEVER);
-        }
-        for index in &shape.vectors {
-            index.drain(Moment::NEVER);
-        }
+        shape.queues().for_each(|queue| queue.drain(Moment::NEVER));
         Ok(())
     }
 
@@ -750,12 +754,9 @@ impl Table {
         if cause == Cause::TimeToLive {
             self.count_expired(1);
         }
-        for arm in &change.globals {
-            shape.indexes[arm.index].drain_if_long(committed.time);
-        }
-        for arm in &change.vectors {
-            shape.vectors[arm.index].drain_if_long(committed.time);
-        }
+        shape
+            .queues_of(&change)
+            .for_each(|queue| queue.drain_if_long(committed.time));
     }
 
     /// How many items there are, and their sizes together.
