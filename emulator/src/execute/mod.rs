@@ -4,6 +4,7 @@
 //! there, then the condition; the [`Change`](crate::change::Change) with what it does to every index; capacity for all of it
 //! or for none; apply. Nothing after capacity can fail: what could, was computed before.
 
+mod advise;
 mod authorize;
 mod capacity;
 mod control;

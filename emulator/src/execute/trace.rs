@@ -1,5 +1,6 @@
 //! What the journal is told of entries. Only while somebody watches does anything here run.
 
+use super::advise;
 use super::page::{PageCost, walked};
 use crate::capacity::Direction;
 use crate::capacity::units;
@@ -200,6 +201,7 @@ pub(super) fn paged(
         |(page, _)| walked(read, &range.keys, page.items.last().filter(|_| page.cut)),
     );
     place(&mut touch, &read.target, read.index(), tokens);
+    touch.filter = advise::filter_trace(read, range, draft.at()).map(Box::new);
     let schema = read.index().map_or(&definition.key, |index| &index.key);
     touch.key = schema
         .hash

@@ -149,6 +149,11 @@ impl Draft {
         self.age = self.age.max(Some(age));
     }
 
+    /// When it is carried out.
+    pub fn at(&self) -> Moment {
+        self.request.at
+    }
+
     /// It names a table.
     pub fn name_table(&mut self, table: &str) {
         let tables = &mut self.request.tables;

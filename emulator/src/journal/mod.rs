@@ -18,7 +18,7 @@ pub use draft::{Draft, End};
 pub use event::{Event, EventBatch, EventKind, EventLog, EventPage, MOST_EVENTS, Subject, TableEvents};
 pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Metric, Samples};
-pub use request::{Injected, ItemAction, LoggedBody, ObservedScan, Request, Touch};
+pub use request::{BetterRead, FilterTrace, Injected, ItemAction, LoggedBody, ObservedScan, Request, Touch};
 
 use crate::caller::Caller;
 use crate::capacity::units::Units;

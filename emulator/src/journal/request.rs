@@ -74,6 +74,32 @@ pub struct Touch {
     pub injected: Option<Injected>,
     /// How long ago the state that it saw was replaced, if that was not the latest.
     pub age: Option<Duration>,
+    /// The filter that was applied to what it read.
+    pub filter: Option<Box<FilterTrace>>,
+}
+
+/// The filter of a page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilterTrace {
+    /// The attributes that it looks at.
+    pub attributes: Vec<Name>,
+    /// Reads that would have read less, those with the most key attributes first.
+    pub better: Vec<BetterRead>,
+}
+
+/// A read that a filter's comparisons allow in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BetterRead {
+    /// `Query` or `GetItem`.
+    pub operation: &'static str,
+    /// The index; `None`: the table.
+    pub index: Option<Name>,
+    /// The key attributes that it restricts.
+    pub key: Vec<Name>,
+    /// Whether all attributes are there to be read.
+    pub projects_all: bool,
+    /// Whether it can be strongly consistent.
+    pub consistent: bool,
 }
 
 /// What lets requests fail on purpose.
@@ -102,6 +128,7 @@ impl Touch {
             limits: Vec::new(),
             injected: None,
             age: None,
+            filter: None,
         }
     }
 

@@ -279,6 +279,7 @@ pub static CONTROLS: &[Control] = controls! {
     "getMetricsByMinute" GET "/_dynatwin/metrics/minutes" => watch::minutes,
     "listRequests" GET "/_dynatwin/requests" => watch::requests,
     "getRequest" GET "/_dynatwin/requests/{number}" => watch::request,
+    "explainRequest" GET "/_dynatwin/requests/{number}/explain" => explain::request,
     "forgetRequests" DELETE "/_dynatwin/requests" => watch::forget,
     "listEvents" GET "/_dynatwin/events" => events::list,
     "listScans" GET "/_dynatwin/scans" => watch::scans,

@@ -5,6 +5,7 @@ pub(super) mod access;
 pub(super) mod clock;
 pub(super) mod conditions;
 pub(super) mod events;
+pub(super) mod explain;
 pub(super) mod faults;
 pub(super) mod indexes;
 pub(super) mod items;
@@ -13,10 +14,12 @@ pub(super) mod tables;
 pub(super) mod watch;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::{CONTROLS, Control};
 use crate::caller::Caller;
 use crate::execute::{Controls, NotFound};
+use crate::journal::Request;
 use crate::wire::control::{ControlResult, Json, Query, Refusal, shortened};
 use crate::wire::encode::Writer;
 use crate::wire::envelope::{ControlCall, EVENT_STREAM};
@@ -199,6 +202,18 @@ impl ControlRequest<'_> {
                 )))
             }
         }
+    }
+
+    /// The request in the log whose number the path has.
+    fn logged_request(&self) -> ControlResult<Arc<Request>> {
+        let number = self.part(1);
+        let found = number.parse().ok();
+        let found = found.and_then(|number| self.twin.state.journal().request(number));
+        let found = found.filter(|request| self.sees(&request.caller));
+        found.ok_or_else(|| {
+            let number = shortened(number);
+            Refusal::not_found(format!("Request {number} is not in the log."))
+        })
     }
 
     /// Whether what this caller has done is shown: to everybody who names nobody else.

@@ -3,9 +3,7 @@
 use super::ControlRequest;
 use crate::journal::MOST_REQUESTS;
 use crate::storage::Scope;
-use crate::wire::control::{
-    ControlResult, Json, Members, Refusal, shortened, write_datapoint, write_metric, write_request, write_scan,
-};
+use crate::wire::control::{ControlResult, Json, Members, write_datapoint, write_metric, write_request, write_scan};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
@@ -71,15 +69,7 @@ pub fn requests(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResul
 
 /// One request, with its bodies if they were kept.
 pub fn request(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let number = asked.part(1);
-    let found = number.parse().ok();
-    let found = found.and_then(|number| asked.twin.state.journal().request(number));
-    let found = found.filter(|request| asked.sees(&request.caller));
-    let found = found.ok_or_else(|| {
-        let number = shortened(number);
-        Refusal::not_found(format!("Request {number} is not in the log."))
-    })?;
-    write_request(&found, true, writer);
+    write_request(&*asked.logged_request()?, true, writer);
     Ok(())
 }
 

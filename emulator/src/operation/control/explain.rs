@@ -1,0 +1,243 @@
+//! Why a request cost what it cost and ended as it did, in sentences.
+
+use super::ControlRequest;
+use crate::error::{ErrorKind, Exceeded};
+use crate::journal::{BetterRead, Injected, ItemAction, Request, Touch};
+use crate::value::Name;
+use crate::wire::control::{ControlResult, write_number};
+use crate::wire::encode::Writer;
+use crate::wire::error::exception;
+use crate::wire::object::Object;
+use crate::wire::reader::member_text;
+
+/// Explains a request in the log.
+pub fn request(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let request = asked.logged_request()?;
+    let mut object = Object::open(writer);
+    object.integer("request", request.number as i64);
+    object.string("operation", &request.operation);
+    object.integer("status", i64::from(request.status));
+    let summary = summary(&request);
+    object.strings("sentences", summary.iter().map(String::as_str));
+    object.integer("scanned", request.scanned as i64);
+    object.integer("returned", request.returned as i64);
+    write_number(request.read.as_f64(), object.member("readUnits"));
+    write_number(request.write.as_f64(), object.member("writeUnits"));
+    let mut entries = object.list("entries");
+    for touch in &request.touches {
+        let mut entry = entries.object();
+        entry.string("act", touch.act.name());
+        entry.string("table", &touch.table);
+        if let Some(index) = &touch.index {
+            entry.string("index", index);
+        }
+        entry.map("key", &touch.key);
+        let sentences = of_entry(&request, touch);
+        entry.strings("sentences", sentences.iter().map(String::as_str));
+        let mut better = entry.list("better");
+        for read in touch.filter.iter().flat_map(|filter| &filter.better) {
+            write_better(touch, read, better.object());
+        }
+        better.close();
+        entry.close();
+    }
+    entries.close();
+    object.close();
+    Ok(())
+}
+
+fn write_better(touch: &Touch, read: &BetterRead, mut object: Object<'_>) {
+    object.string("operation", read.operation);
+    object.string("table", &touch.table);
+    if let Some(index) = &read.index {
+        object.string("index", index);
+    }
+    object.strings("key", read.key.iter().map(Name::as_str));
+    object.boolean("projectsAll", read.projects_all);
+    object.boolean("canBeConsistent", read.consistent);
+    object.string("sentence", &better(touch, read));
+    object.close();
+}
+
+/// A number and what is counted, in the plural if it is one.
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn summary(request: &Request) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let ranges = |touch: &Touch| matches!(touch.act, ItemAction::Query | ItemAction::Scan);
+    let discarded = request.scanned.saturating_sub(request.returned);
+    if request.touches.iter().any(ranges) && request.error.is_none() {
+        sentences.push(format!(
+            "It read {} and returned {}.",
+            count(request.scanned, "item"),
+            request.returned
+        ));
+        let filtered = request.touches.iter().any(|touch| touch.filter.is_some());
+        if discarded > 0 && filtered {
+            sentences.push(format!(
+                "The filter discarded {} after they were read: a filter saves no read units, and these were paid for.",
+                count(discarded, "item")
+            ));
+        }
+    }
+    if !request.read.is_zero() {
+        sentences.push(format!("It cost {} read units.", request.read.as_f64()));
+    }
+    if !request.write.is_zero() {
+        sentences.push(format!("It cost {} write units.", request.write.as_f64()));
+    }
+    if let Some(error) = request.error {
+        let message = request.bodies.as_deref().and_then(|[_, answered]| {
+            let named = |name| member_text(&answered.bytes, name);
+            named("message").or_else(|| named("Message"))
+        });
+        sentences.push(match message {
+            Some(message) => format!("It failed with {}: {message}", exception(error)),
+            None => format!("It failed with {}.", exception(error)),
+        });
+    }
+    if request.more > 0 {
+        sentences.push(format!("{} more are not remembered.", count(request.more, "entry")));
+    }
+    sentences
+}
+
+fn of_entry(request: &Request, touch: &Touch) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let place = match &touch.index {
+        Some(index) => format!("index {index} of table {}", touch.table),
+        None => format!("table {}", touch.table),
+    };
+    match (touch.act, touch.error) {
+        (ItemAction::Scan, None) => sentences.push(format!(
+            "A Scan reads {place} item by item, whatever its filter: it read {} for {} read units{}.",
+            count(touch.scanned, "item"),
+            touch.read.as_f64(),
+            across(touch)
+        )),
+        (ItemAction::Query, None) => sentences.push(format!(
+            "The Query read {} with this partition key from {place}, for {} read units{}.",
+            count(touch.scanned, "item"),
+            touch.read.as_f64(),
+            across(touch)
+        )),
+        (ItemAction::Get, None) if touch.scanned == 0 => sentences.push(format!(
+            "There is no item with this key in {place}; reading nothing costs {} read units.",
+            touch.read.as_f64()
+        )),
+        _ => {}
+    }
+    if let Some(filter) = touch.filter.as_ref().filter(|_| touch.error.is_none()) {
+        let names: Vec<&str> = filter.attributes.iter().map(Name::as_str).collect();
+        sentences.push(format!(
+            "The filter looks at {}, after the items were read.",
+            names.join(", ")
+        ));
+        let reads = request.touches.iter().filter(|touch| touch.filter.is_some()).count();
+        if reads == 1 && filter.better.is_empty() && request.returned < touch.scanned {
+            sentences.push(
+                "No key of the table or of an index begins with an attribute that the filter compares with one value: a global index on one of them would let a Query read fewer items."
+                    .to_owned(),
+            );
+        }
+    }
+    if let Some(age) = touch.age {
+        sentences.push(format!(
+            "It was an eventually consistent read, and saw what was replaced {} seconds before.",
+            age.as_secs_f64()
+        ));
+    }
+    sentences.extend(refusal(touch));
+    sentences
+}
+
+/// How many capacity partitions a range touched.
+fn across(touch: &Touch) -> String {
+    match touch.partitions {
+        Some((first, last)) if first != last => format!(", from {} partitions", last - first + 1),
+        Some((partition, _)) => format!(", from partition {partition}"),
+        None => String::new(),
+    }
+}
+
+/// Why an entry was refused.
+fn refusal(touch: &Touch) -> Vec<String> {
+    let Some(error) = touch.error else { return Vec::new() };
+    let mut sentences: Vec<String> = match touch.injected {
+        Some(Injected::Rule(id)) => vec![format!(
+            "Fault rule {id} let it fail: it was neither the data nor the capacity."
+        )],
+        Some(Injected::Condition(name)) => {
+            vec![format!(
+                "The condition `{name}` let it fail: it was neither the data nor the capacity."
+            )]
+        }
+        None => Vec::new(),
+    };
+    if touch.injected.is_none() {
+        sentences.extend(touch.limits.iter().map(|(reason, resource)| limit(reason, resource)));
+        match error {
+            ErrorKind::ConditionalCheckFailed => sentences.push(format!(
+                "Its condition does not hold for the item that is there, or for its absence; that costs {} write units.",
+                touch.write.as_f64()
+            )),
+            ErrorKind::DuplicateItem => sentences.push("An item with this key is there already.".to_owned()),
+            ErrorKind::TransactionConflict => {
+                sentences.push("A transaction in flight holds the item until it is carried out.".to_owned());
+            }
+            ErrorKind::ItemCollectionSizeLimitExceeded => {
+                sentences.push("Its item collection, with the entries of local indexes, is as large as it may be.".to_owned());
+            }
+            _ => {}
+        }
+    }
+    sentences
+}
+
+/// What a limit means that was exceeded.
+fn limit(reason: &str, resource: &str) -> String {
+    let Some((exceeded, _, writes)) = Exceeded::of_reason(reason) else {
+        return format!("{reason} of {resource}.");
+    };
+    let units = if writes { "write" } else { "read" };
+    let meaning = match exceeded {
+        Exceeded::ProvisionedThroughput => {
+            format!("its provisioned {units} units are used up, with what was saved of the last five minutes")
+        }
+        Exceeded::KeyRangeThroughput => {
+            format!(
+                "the partition of this key serves no more {units} units a second: the key is hot, or on-demand capacity has not grown yet"
+            )
+        }
+        Exceeded::AccountLimit => format!("the account may use no more {units} units of it"),
+        Exceeded::MaxOnDemandThroughput => {
+            format!("the maximum of on-demand {units} units that was configured is reached")
+        }
+    };
+    format!("{reason}: of {resource}, {meaning}.")
+}
+
+fn better(touch: &Touch, read: &BetterRead) -> String {
+    let keys: Vec<&str> = read.key.iter().map(Name::as_str).collect();
+    let keys = keys.join(" and ");
+    let Some(index) = &read.index else {
+        return match read.operation {
+            "GetItem" => format!("A GetItem with {keys} reads this one item of table {}.", touch.table),
+            _ => format!(
+                "A Query of table {} with {keys} in its key condition reads only items with these key values.",
+                touch.table
+            ),
+        };
+    };
+    let mut sentence =
+        format!("A Query of index {index} with {keys} in its key condition reads only items with these key values.");
+    if !read.projects_all {
+        sentence.push_str(" The index does not project all attributes.");
+    }
+    if !read.consistent {
+        sentence.push_str(" It is eventually consistent.");
+    }
+    sentence
+}
