@@ -80,6 +80,12 @@ pub fn libraries() -> Outcome<()> {
     shell::run(cargo.args(["--target-dir", "target/versus"]))
 }
 
+/// Python tests with the package, with moto, and with DynamoDB Local.
+pub fn python() -> Outcome<()> {
+    let server = contenders::local()?.start()?;
+    crate::python::compare(&server.endpoint())
+}
+
 fn setting(name: &str, otherwise: u32) -> Outcome<u32> {
     let Ok(text) = std::env::var(name) else {
         return Ok(otherwise);

@@ -26,6 +26,8 @@ usage: cargo xtask TASK
   bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one
   bench --library
            compare the engine in process with dynoxide's library, which is built for that alone
+  bench --python
+           compare Python tests in process with moto and DynamoDB Local
   bench --scale
            measure how time to live, long operations, memory and stale reads grow with a table's size
   fuzz [SECONDS]
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         }
         ["bench"] => bench::compare(),
         ["bench", "--library"] => bench::libraries(),
+        ["bench", "--python"] => bench::python(),
         ["bench", "--scale"] => bench::scale(),
         ["fuzz"] => fuzz::run_for(fuzz::SHORT),
         ["fuzz", "--keep"] => fuzz::keep(),

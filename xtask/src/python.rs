@@ -17,10 +17,21 @@ pub fn wheel() -> Outcome<()> {
     Ok(())
 }
 
-/// The package's virtual environment, with the wheel of a debug build installed; returns its Python.
+/// Installs the wheel of a debug build in the package's virtual environment, and returns its Python.
 pub fn installed() -> Outcome<PathBuf> {
+    installed_from("dev")
+}
+
+/// Compares tests with the wheel of a release build with tests that use moto, and DynamoDB Local at this endpoint.
+pub fn compare(dynamodb_local: &str) -> Outcome<()> {
+    let mut compare = Command::new(installed_from("release")?);
+    compare.current_dir(root().join(FOLDER)).arg("bench/compare.py");
+    run(compare.env("DYNAMODB_LOCAL", dynamodb_local))
+}
+
+fn installed_from(profile: &str) -> Outcome<PathBuf> {
     let python = setup::python(FOLDER)?;
-    let wheel = build("dev")?;
+    let wheel = build(profile)?;
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     run(pip.args(["--force-reinstall", "--no-deps"]).arg(wheel))?;

@@ -409,3 +409,12 @@ def test_what_is_exported() -> None:
     assert all(hasattr(dynatwin, name) for name in dynatwin.__all__)
     assert dynatwin.__version__
     assert repr(Twin(seed=7)) == "<dynatwin.Twin seed=7 clock=2026-01-01T00:00:00+00:00>"
+
+
+def test_clients_of_a_twin_sign_only_if_they_are_given_a_secret(twin: Twin) -> None:
+    signed: list[bool] = []
+    for options in ({}, {"aws_secret_access_key": "x"}, {"config": Config(signature_version="v4")}):
+        client: Any = twin.client("dynamodb", **options)
+        client.meta.events.register("before-send", lambda request, **_: signed.append("Authorization" in request.headers))
+        assert client.list_tables()["TableNames"] == ["Orders"]
+    assert signed == [False, True, True]

@@ -62,7 +62,8 @@ pub fn all() -> Outcome<(PathBuf, Vec<Contender>)> {
     Ok((folder.join("release/dynatwin-floor"), contenders))
 }
 
-fn local() -> Outcome<Contender> {
+/// DynamoDB Local, which is fetched.
+pub fn local() -> Outcome<Contender> {
     let java = setup::program("java", "default-jre-headless").map(|()| find("java"))?;
     let folder = cache()?.join(format!("dynamodb-local-{LOCAL_VERSION}"));
     let emulator = folder.join("node_modules").join(LOCAL).join("emulator");

@@ -34,7 +34,12 @@ class Binding:
     """Lets a twin answer what an endpoint sends. `find` returns that twin, or None to let requests pass to the network."""
 
     def __init__(
-        self, endpoint: Any, find: Callable[[], Twin | None], read_timeout: float | None, region: str, anonymous: bool
+        self,
+        endpoint: Any,
+        find: Callable[[], Twin | None],
+        read_timeout: float | None,
+        region: str,
+        access_key: str | None,
     ) -> None:
         self.find = find
         self.read_timeout = read_timeout
@@ -42,13 +47,13 @@ class Binding:
         self._service = SERVICES[endpoint._endpoint_prefix]
         self._needs_retry = type(endpoint)._needs_retry
         self._authorization: list[tuple[str, str | bytes]] = []
-        if anonymous:
-            credential = f"Credential={ACCESS_KEY}/20260101/{region}/dynamodb/aws4_request"
+        if access_key is not None:
+            credential = f"Credential={access_key}/20260101/{region}/dynamodb/aws4_request"
             signature = f"AWS4-HMAC-SHA256 {credential}, SignedHeaders=host;x-amz-date, Signature=0"
             self._authorization = [("authorization", signature), ("x-amz-date", "20260101T000000Z")]
 
     def choose_signer(self, **_: Any) -> Any:
-        """Leaves requests unsigned, so that a client needs no credentials."""
+        """Leaves requests unsigned, so that a client needs no credentials, and no time to sign."""
         from botocore import UNSIGNED
 
         return UNSIGNED if self._authorization and self.find() is not None else None
@@ -137,15 +142,15 @@ def bind(
     *,
     read_timeout: float | None,
     region: str,
-    anonymous: bool = False,
+    access_key: str | None = None,
 ) -> Binding:
-    """Binds an endpoint to the twin that `find` returns. `anonymous` requests are left unsigned, and all have one access key."""
+    """Binds an endpoint to the twin that `find` returns. With an `access_key`, its requests have that one and are not signed."""
     _pace_waiters()
-    binding = Binding(endpoint, find, read_timeout, region, anonymous)
+    binding = Binding(endpoint, find, read_timeout, region, access_key)
     asynchronous = inspect.iscoroutinefunction(type(endpoint)._send)
     events, service = endpoint._event_emitter, SERVICES[endpoint._endpoint_prefix]
     handlers: dict[str, Any] = {"before-send": binding.async_send if asynchronous else binding.send}
-    if anonymous:
+    if access_key is not None:
         handlers["choose-signer"] = binding.choose_signer
     for event in ("before-send", "choose-signer"):
         name, unique = f"{event}.{service}", f"dynatwin-{event}"
@@ -164,13 +169,14 @@ def binding_of(endpoint: Any) -> Binding | None:
     return binding
 
 
-def bind_client(client: Any, find: Callable[[], Twin | None]) -> Binding:
-    """Binds a client."""
+def bind_client(client: Any, find: Callable[[], Twin | None], access_key: str | None = None) -> Binding:
+    """Binds a client. With an `access_key`, its requests have that one and are not signed."""
     prefix = client._endpoint._endpoint_prefix
     if prefix not in SERVICES:
         raise TypeError(f"A twin answers clients of dynamodb and dynamodbstreams, and not of {prefix}.")
     meta = client.meta
-    return bind(client._endpoint, find, read_timeout=meta.config.read_timeout, region=meta.region_name)
+    timeout, region = meta.config.read_timeout, meta.region_name
+    return bind(client._endpoint, find, read_timeout=timeout, region=region, access_key=access_key)
 
 
 def botocore_session(session: Any) -> Any:
@@ -184,7 +190,13 @@ def botocore_session(session: Any) -> Any:
 class SessionBinding:
     """Binds every client that a session makes, and gives the session credentials and a region if it has none."""
 
-    def __init__(self, session: Any, find: Callable[[], Twin | None], bound: Callable[[Binding], None]) -> None:
+    def __init__(
+        self,
+        session: Any,
+        find: Callable[[], Twin | None],
+        bound: Callable[[Binding], None],
+        access_key: str | None = None,
+    ) -> None:
         self.session = botocore_session(session)
 
         class Attached:
@@ -195,7 +207,7 @@ class SessionBinding:
 
             def __init__(self, *args: Any, **kwargs: Any) -> None:
                 super().__init__(*args, **kwargs)
-                bound(bind_client(self, find))
+                bound(bind_client(self, find, access_key))
 
         def hook(base_classes: list[type], **_: Any) -> None:
             base_classes.insert(0, Attached)

@@ -95,7 +95,7 @@ class _Catching:
                     self.twin,
                     read_timeout=context["client_config"].read_timeout,
                     region=context.get("client_region") or _binding.REGION,
-                    anonymous=True,
+                    access_key=_binding.ACCESS_KEY,
                 )
             return original(endpoint, operation_model, request_dict)
 

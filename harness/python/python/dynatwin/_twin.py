@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from types import TracebackType
@@ -130,14 +130,11 @@ class Twin:
 
         ``region_name`` and ``aws_access_key_id`` decide which tables it sees.
         """
-        client = make("client", _service(service), options)
-        _binding.bind_client(client, lambda: self)
-        return client
+        return make("client", _service(service), lambda: self, options)
 
     def resource(self, service: Literal["dynamodb"] = "dynamodb", **options: Any) -> DynamoDBServiceResource:
         """A resource of boto3. `options` are those of ``boto3.Session.resource``."""
-        resource: DynamoDBServiceResource = make("resource", _service(service), options)
-        _binding.bind_client(resource.meta.client, lambda: self)
+        resource: DynamoDBServiceResource = make("resource", _service(service), lambda: self, options)
         return resource
 
     def async_client(self, service: str = "dynamodb", **options: Any) -> Any:
@@ -148,8 +145,9 @@ class Twin:
         session.register_component("data_loader", _loader())
         session.set_credentials(_ACCESS_KEY, _binding.SECRET_KEY)
         session.set_config_variable("region", _REGION)
-        _binding.SessionBinding(session, lambda: self, lambda _: None)
-        return session.create_client(_service(service), **_with_secret(options))
+        options, access_key = _quick(options)
+        _binding.SessionBinding(session, lambda: self, lambda _: None, access_key)
+        return session.create_client(_service(service), **options)
 
     def attach(self, target: T) -> T:
         """Lets this twin answer a client, a resource, or every DynamoDB client that a session makes from now on.
@@ -541,11 +539,17 @@ def _clients() -> Any:
     return _new_session(_REGION, _ACCESS_KEY)
 
 
-def make(kind: str, service: str, options: dict[str, Any]) -> Any:
-    """A client or resource of a session that all twins share, which costs a fifth of one with a session of its own."""
+def make(kind: str, service: str, find: Callable[[], Twin | None], options: dict[str, Any]) -> Any:
+    """A client or resource that the twin answers which `find` returns.
+
+    Its session is one that all twins share, since it costs a fifth of one with a session of its own.
+    """
+    options, access_key = _quick(options)
     # Sessions are not safe to be used by several threads.
     with _making:
-        return getattr(_clients(), kind)(service, **_with_secret(options))
+        made = getattr(_clients(), kind)(service, **options)
+    _binding.bind_client(made if kind == "client" else made.meta.client, find, access_key)
+    return made
 
 
 def _service(service: str) -> str:
@@ -554,11 +558,19 @@ def _service(service: str) -> str:
     return service
 
 
-def _with_secret(options: dict[str, Any]) -> dict[str, Any]:
-    """Options with a secret key for the access key, if they name one alone."""
-    if "aws_access_key_id" in options:
-        return {"aws_secret_access_key": _binding.SECRET_KEY, **options}
-    return options
+def _quick(options: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """Options of a client that spends no time on what nothing here reads: its signatures, unless `options` say how to sign, and
+    the user agent. Returns the access key of a client that does not sign, too."""
+    from botocore.config import Config
+
+    config = options.get("config")
+    signs = "aws_secret_access_key" in options or (config is not None and config.signature_version is not None)
+    if config is None or config.user_agent is None:
+        brief = Config(user_agent="dynatwin")
+        config = brief if config is None else config.merge(brief)
+    access_key = options.get("aws_access_key_id", _ACCESS_KEY)
+    keys = {"aws_access_key_id": access_key, "aws_secret_access_key": _binding.SECRET_KEY}
+    return {**keys, **options, "config": config}, None if signs else access_key
 
 
 def _table(

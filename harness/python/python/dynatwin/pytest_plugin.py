@@ -66,9 +66,8 @@ class _Clients:
     def get(self, kind: str, region: str = _binding.REGION, access_key: str = _binding.ACCESS_KEY) -> Any:
         wanted = (kind, region, access_key)
         if wanted not in self._made:
-            made = make(kind, "dynamodb", {"region_name": region, "aws_access_key_id": access_key})
-            _binding.bind_client(made if kind == "client" else made.meta.client, lambda: self.twin)
-            self._made[wanted] = made
+            options = {"region_name": region, "aws_access_key_id": access_key}
+            self._made[wanted] = make(kind, "dynamodb", lambda: self.twin, options)
         return self._made[wanted]
 
 
