@@ -3,6 +3,7 @@
 mod access;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ use crate::transfer::ObjectStore;
 use crate::value::Item;
 use crate::wire;
 use crate::wire::encode::Writer;
-use crate::wire::envelope::{self, ControlCall, Envelope, HealthCheck, RequestIds, Service};
+use crate::wire::envelope::{self, ControlCall, Envelope, HealthCheck, RequestIds, Service, SigningKey};
 
 /// What an engine is made with.
 ///
@@ -77,6 +78,8 @@ pub struct Engine {
     shared_db: bool,
     allowed: Allowed,
     health_check: HealthCheck,
+    /// The keys of signatures that are verified without access control; nothing if they are not.
+    signing_keys: Option<BTreeMap<String, SigningKey>>,
     state: State,
     ids: RequestIds,
 }
@@ -104,6 +107,7 @@ impl Engine {
             shared_db: settings.shared_db,
             allowed: Allowed::All,
             health_check: HealthCheck::default(),
+            signing_keys: None,
         }
     }
 

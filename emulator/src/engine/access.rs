@@ -9,7 +9,7 @@ use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::wire;
-use crate::wire::envelope::{self, Call, Service};
+use crate::wire::envelope::{self, Call, Service, SigningKey};
 
 /// The header that names the VPC endpoint that a request came through.
 pub const VPC_ENDPOINT_HEADER: &str = "x-dynatwin-vpc-endpoint";
@@ -57,9 +57,71 @@ impl Engine {
     ) -> Result<Authenticated<'c>, ApiError> {
         if self.state.access().is_configured() {
             self.authenticate_known(request, call, now)
+        } else if let Some(keys) = &self.signing_keys {
+            self.verify(request, call, now, |id| keys.get(id).cloned())?;
+            Ok(Authenticated::anybody(&call.caller))
         } else {
             Ok(Authenticated::anybody(&call.caller))
         }
+    }
+
+    /// Verifies a request's signature. A body that is not valid JSON is found before credentials are looked at.
+    #[cold]
+    fn verify(
+        &self,
+        request: &HttpRequest<'_>,
+        call: &Call<'_>,
+        now: Moment,
+        key: impl FnOnce(&str) -> Option<SigningKey>,
+    ) -> Result<(), ApiError> {
+        match envelope::verify_signature(request, now, key) {
+            Err(_) if !call.body.is_empty() && wire::reader::check_syntax(&call.body).is_err() => {
+                Err(wire::decode::not_json())
+            }
+            verified => verified,
+        }
+    }
+
+    /// The key that requests of an access key of the configuration are signed with.
+    fn signing_key(&self, access_key_id: &str) -> Option<SigningKey> {
+        let credential = self.state.access().credential(access_key_id)?;
+        let session = credential.session.as_ref();
+        Some(SigningKey {
+            secret: credential.secret.expose().to_owned(),
+            session_token: session.map(|session| session.token.expose().to_owned()),
+            expires: session.map(|session| session.expires),
+        })
+    }
+
+    /// The same engine, which verifies the signature of each request over HTTP with these keys, by access key id, for as long
+    /// as access control is not configured. With access control the configured keys are used instead.
+    ///
+    /// ```
+    /// use dynatwin_engine::answer::HttpRequest;
+    /// use dynatwin_engine::clock::{Clock, Moment};
+    /// use dynatwin_engine::conditions::Conditions;
+    /// use dynatwin_engine::engine::{Engine, Settings};
+    ///
+    /// let clock = Clock::settable(Moment::START);
+    /// let engine = Engine::new(Settings { clock, seed: 7, conditions: Conditions::CALM, shared_db: false });
+    /// let engine = engine.verifying_signatures([]);
+    /// let authorization = "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/dynamodb/aws4_request, \
+    ///     SignedHeaders=host;x-amz-date, Signature=00";
+    /// let headers = [
+    ///     ("host", "localhost"),
+    ///     ("x-amz-date", "20260101T000000Z"),
+    ///     ("x-amz-target", "DynamoDB_20120810.ListTables"),
+    ///     ("content-type", "application/x-amz-json-1.0"),
+    ///     ("authorization", authorization),
+    /// ];
+    /// let request = HttpRequest { method: "POST", target: "/", headers: &headers, body: b"{}" };
+    /// let answer = engine.handle(&request);
+    /// assert!(String::from_utf8_lossy(&answer.body).contains("UnrecognizedClientException"));
+    /// ```
+    #[must_use]
+    pub fn verifying_signatures(self, keys: impl IntoIterator<Item = (String, SigningKey)>) -> Engine {
+        let signing_keys = Some(keys.into_iter().collect());
+        Engine { signing_keys, ..self }
     }
 
     #[cold]
@@ -69,6 +131,7 @@ impl Engine {
         call: &'c Call<'_>,
         now: Moment,
     ) -> Result<Authenticated<'c>, ApiError> {
+        self.verify(request, call, now, |id| self.signing_key(id))?;
         let token = envelope::session_token(request);
         let origin = self.origin(request, call.service);
         let key = &call.caller.access_key;

@@ -11,7 +11,7 @@ use crate::flags::{Asked, Flags, entries, help, parse};
 use crate::manual;
 use crate::probe::{self, Probe};
 use crate::server::{Options, serve};
-use crate::start::{engine, load, start_line};
+use crate::start::{engine, load, signing_keys, start_line};
 
 const SUCCESS: u8 = 0;
 
@@ -94,6 +94,9 @@ fn complain(sentence: &str, code: u8) -> u8 {
 }
 
 fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
+    if let Err(sentence) = signing_keys(flags, |name| std::env::var(name).ok()) {
+        return complain(&sentence, USAGE);
+    }
     // Before the start line, so that who has read it may send a signal.
     let signals = match Signals::listen() {
         Ok(signals) => signals,

@@ -101,6 +101,8 @@ pub struct Flags {
     pub s3_dir: Option<String>,
     /// `--load`, each.
     pub load: Vec<String>,
+    /// `--verify-signatures`.
+    pub verify_signatures: bool,
 }
 
 impl Default for Flags {
@@ -128,6 +130,7 @@ impl Default for Flags {
             no_control: false,
             s3_dir: None,
             load: Vec::new(),
+            verify_signatures: false,
         }
     }
 }
@@ -321,6 +324,11 @@ const FLAGS: &[Flag] = &[
         name: "noControl",
         does: Does::Switch(|flags, on| flags.no_control = on),
         help: "what is under /_dynatwin/ can be looked at, and changes nothing",
+    },
+    Flag {
+        name: "verifySignatures",
+        does: Does::Switch(|flags, on| flags.verify_signatures = on),
+        help: "verify the signature of each request with the environment's AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; keys of --iam are always verified",
     },
     Flag {
         name: "version",

@@ -8,6 +8,7 @@ use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, TimeToLive};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::operation::Allowed;
+use dynatwin_engine::wire::envelope::SigningKey;
 use dynatwin_files::Buckets;
 use dynatwin_seed::{Existing, Loaded, Seed, load_engine};
 
@@ -55,10 +56,34 @@ pub(crate) fn engine_with_seed(flags: &Flags, before: Option<u64>) -> Engine {
         .allowing(allowed(flags))
         .with_health_check(flags.health_check())
         .with_reclaimer(Arc::new(Freeing::start()));
+    let engine = match signing_keys(flags, |name| std::env::var(name).ok()) {
+        Ok(Some(key)) => engine.verifying_signatures([key]),
+        _ => engine,
+    };
     match &flags.s3_dir {
         Some(folder) => engine.with_object_store(Arc::new(Buckets::at(folder))),
         None => engine,
     }
+}
+
+/// The keys that signatures are verified with, if they are to be: those of the environment.
+pub(crate) fn signing_keys(
+    flags: &Flags,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<(String, SigningKey)>, String> {
+    if !flags.verify_signatures {
+        return Ok(None);
+    }
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let (id, secret) = set("AWS_ACCESS_KEY_ID")
+        .zip(set("AWS_SECRET_ACCESS_KEY"))
+        .ok_or("--verify-signatures needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in its environment")?;
+    let key = SigningKey {
+        secret,
+        session_token: set("AWS_SESSION_TOKEN"),
+        expires: None,
+    };
+    Ok(Some((id, key)))
 }
 
 /// Loads the files of `--load`, and says for each what was loaded. Tables that exist already are left as they are, with their

@@ -83,6 +83,52 @@ fn help_and_version() {
 }
 
 #[test]
+fn signatures_are_verified() {
+    let with = |words: &[&str], secret: &str, token: Option<&str>| {
+        let mut command = dynatwin(words);
+        command
+            .env("AWS_ACCESS_KEY_ID", "AKIATEST")
+            .env("AWS_SECRET_ACCESS_KEY", secret);
+        match token {
+            Some(token) => command.env("AWS_SESSION_TOKEN", token),
+            None => command.env_remove("AWS_SESSION_TOKEN"),
+        };
+        command
+    };
+    let file = Scratch::new("signed-users.yaml", USERS);
+    let server = Running::spawn(with(&["--port", "0", "--verify-signatures"], "right", None));
+    let url = format!("http://127.0.0.1:{}", server.2);
+    let import = ["import", file.path(), "--to", &url];
+    let mismatch = "InvalidSignatureException: The request signature we calculated does not match";
+    for (secret, token, refusal) in [
+        ("wrong", None, Some(mismatch)),
+        (
+            "right",
+            Some("token"),
+            Some("UnrecognizedClientException: The security token included in the request is invalid"),
+        ),
+        ("right", None, None),
+    ] {
+        let output = with(&import, secret, token).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        match refusal {
+            Some(text) => assert!(!output.status.success() && said.contains(text), "{said}"),
+            None => assert!(output.status.success(), "{said}"),
+        }
+    }
+    let unsigned = answer(server.2, "ListTables", "{}");
+    assert!(
+        unsigned.contains("Signature expired: 20260101T000000Z is now earlier than"),
+        "{unsigned}"
+    );
+    let (code, _, err) = finished(&["--verify-signatures", "--port", "0"]);
+    assert!(
+        code == Some(2) || std::env::var("AWS_SECRET_ACCESS_KEY").is_ok(),
+        "{err}"
+    );
+}
+
+#[test]
 fn probes_find_a_server() {
     let server = Running::start(&["--port", "0"]);
     let port = server.2.to_string();
