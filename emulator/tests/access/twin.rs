@@ -5,13 +5,58 @@ use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
+use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
 
 pub const ACCOUNT: &str = "123456789012";
 pub const REGION: &str = "us-east-1";
 
 pub struct Twin {
     pub engine: Engine,
+    configuration: RefCell<Value>,
+}
+
+/// The secret of an access key, wherever it is in a configuration; `s` if it is nowhere.
+fn secret_of(access_key: &str, node: &Value) -> Option<String> {
+    match node {
+        Value::Object(members) => {
+            if members.get("accessKeyId").is_some_and(|id| id == access_key) {
+                return members["secretAccessKey"].as_str().map(str::to_owned);
+            }
+            members.values().find_map(|member| secret_of(access_key, member))
+        }
+        Value::Array(elements) => elements.iter().find_map(|element| secret_of(access_key, element)),
+        _ => None,
+    }
+}
+
+/// Signature Version 4 of a POST of `/` whose only signed headers are host and date.
+fn signature(secret: &str, date: &str, body: &[u8]) -> String {
+    let hex = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+    };
+    let mac = |key: &[u8], text: &str| {
+        let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).unwrap();
+        mac.update(text.as_bytes());
+        mac.finalize().into_bytes().to_vec()
+    };
+    let canonical = format!(
+        "POST\n/\n\nhost:localhost\nx-amz-date:{date}\n\nhost;x-amz-date\n{}",
+        hex(&Sha256::digest(body))
+    );
+    let text = format!(
+        "AWS4-HMAC-SHA256\n{date}\n20260101/{REGION}/dynamodb/aws4_request\n{}",
+        hex(&Sha256::digest(canonical.as_bytes()))
+    );
+    let parts = ["20260101", REGION, "dynamodb", "aws4_request"];
+    let key = parts
+        .iter()
+        .fold(format!("AWS4{secret}").into_bytes(), |key, part| mac(&key, part));
+    hex(&mac(&key, &text))
 }
 
 impl Twin {
@@ -24,12 +69,16 @@ impl Twin {
             shared_db: false,
         };
         let engine = Engine::new(settings);
-        let twin = Twin { engine };
+        let twin = Twin {
+            engine,
+            configuration: RefCell::default(),
+        };
         twin.configure(configuration);
         twin
     }
 
     pub fn configure(&self, configuration: &Value) {
+        *self.configuration.borrow_mut() = configuration.clone();
         let directory = Directory::read(&configuration.to_string(), self.engine.clock().now());
         self.engine
             .configure_access(Some(directory.unwrap_or_else(|why| panic!("{why}"))));
@@ -58,14 +107,20 @@ impl Twin {
     /// A call over HTTP, with headers beside the credentials.
     pub fn send(&self, access_key: &str, operation: &str, body: &Value, headers: &[(&str, &str)]) -> (u16, Value) {
         let target = format!("DynamoDB_20120810.{operation}");
+        let body = body.to_string();
+        let secret = secret_of(access_key, &self.configuration.borrow()).unwrap_or_else(|| "s".into());
+        let now = self.engine.clock().now().to_string();
+        let date = now.split('.').next().unwrap().replace(['-', ':'], "") + "Z";
+        let signature = signature(&secret, &date, body.as_bytes());
         let authorization = format!(
-            "AWS4-HMAC-SHA256 Credential={access_key}/20260101/{REGION}/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+            "AWS4-HMAC-SHA256 Credential={access_key}/20260101/{REGION}/dynamodb/aws4_request, \
+             SignedHeaders=host;x-amz-date, Signature={signature}"
         );
         let mut all = vec![
             ("host", "localhost"),
             ("content-type", "application/x-amz-json-1.0"),
             ("x-amz-target", target.as_str()),
-            ("x-amz-date", "20260101T000000Z"),
+            ("x-amz-date", date.as_str()),
             ("authorization", authorization.as_str()),
         ];
         all.extend_from_slice(headers);
@@ -73,7 +128,6 @@ impl Twin {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let body = body.to_string();
         let answer = self.engine.handle(&HttpRequest {
             method: "POST",
             target: "/",
