@@ -87,7 +87,7 @@ async function serving(words, use) {
 }
 
 test('npx dynatwin, for the second version of the SDK', () =>
-  serving(['--port', '0', '--conditions', 'aws', '--clock', 'polling'], async (url, line) => {
+  serving(['--port', '0'], async (url, line) => {
     assert.match(line, /WebAssembly/);
     await run(process.execPath, ['main.js', url], 'sdk-v2');
   }));

@@ -61,11 +61,11 @@ const FLAGS: Flag[] = [
   },
   {
     name: 'clock',
-    form: 'system|settable|polling|MOMENT',
-    help: "the clock: the system's, one that stands still until it is moved, one that polling moves as well, or one that runs from a moment such as 2026-01-01T00:00:00Z (system)",
+    form: 'system|settable|MOMENT',
+    help: "the clock: the system's, one that stands still until it is moved, or one that runs from a moment such as 2026-01-01T00:00:00Z (system)",
     set(draft, value) {
       draft.clock = value;
-      return oneOf(value, 'system', 'settable', 'polling') || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
+      return oneOf(value, 'system', 'settable') || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
     },
   },
   {
@@ -134,8 +134,8 @@ export function parse(words: string[], version: string): Asked {
 }
 
 function clockOf({ clock = 'system', speed }: Draft): NonNullable<Options['clock']> {
-  if (clock === 'settable' || clock === 'polling') {
-    if (speed !== undefined) throw new Error(`--speed: a ${clock} clock stands still`);
+  if (clock === 'settable') {
+    if (speed !== undefined) throw new Error('--speed: a settable clock stands still');
     return clock;
   }
   const start = clock === 'system' ? {} : { start: clock };

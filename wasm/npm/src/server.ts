@@ -30,12 +30,16 @@ export interface TwinServer {
  * them.
  */
 export async function serve(twin: Dynatwin, { port = 0, host = '127.0.0.1', onRequest }: ServerOptions = {}): Promise<TwinServer> {
+  const delays = new Delays(twin);
   const server = createServer((request, response) => {
-    answer(twin, request, response, host, onRequest).catch(() => request.socket.destroy());
+    answer(twin, delays, request, response, host, onRequest).catch(() => request.socket.destroy());
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
-  // What is due on a clock that runs happens though nobody sends a request.
-  const timer = setInterval(() => twin.runDue(), 1000);
+  // What is due on a clock that runs happens though nobody sends a request, and a program may have moved one that does not.
+  const timer = setInterval(() => {
+    twin.runDue();
+    delays.release();
+  }, 1000);
   timer.unref();
   const stop = () => {
     clearInterval(timer);
@@ -63,6 +67,7 @@ function urlOf(server: Server): string {
 
 async function answer(
   twin: Dynatwin,
+  delays: Delays,
   request: IncomingMessage,
   response: ServerResponse,
   host: string,
@@ -75,7 +80,8 @@ async function answer(
   const given = twin.handle(method, path, headers, body);
   const operation = /\.(\w+)$/.exec(String(headers['x-amz-target'] ?? ''))?.[1];
   onRequest?.({ method, path, status: given.status, ...(operation && { operation }), ...(given.note && { note: given.note }) });
-  await waitFor(twin, given);
+  delays.release();
+  await delays.pass(given);
   if (given.delivery.kind === 'lost') return;
   if (given.delivery.kind === 'reset') return void request.socket.resetAndDestroy();
   response.writeHead(given.status, { ...given.headers, 'content-length': given.body.length });
@@ -107,12 +113,40 @@ function refuse(response: ServerResponse, status: number, message: string): void
   response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${message}\n`);
 }
 
-// A settable clock is shared by all clients: only what takes time for all of them moves it.
-async function waitFor(twin: Dynatwin, { at, still }: Answer): Promise<void> {
-  const wait = at - twin.clock.now().getTime();
-  if (wait <= 0) return;
-  if (!twin.clock.settable) return twin.clock.sleep(wait);
-  const { held = 0, latency = 0 } = still ?? {};
-  await twin.clock.sleep(Math.max(0, wait - held - latency));
-  if (held > 0) await new Promise((resolve) => setTimeout(resolve, held));
+// When answers are sent. A settable clock is shared by all clients: only what takes time for all of them moves it. The wait of
+// a fault rule ends when somebody has moved the clock that far, or after the same real time.
+class Delays {
+  readonly #twin: Dynatwin;
+  readonly #held = new Map<() => void, number>();
+
+  constructor(twin: Dynatwin) {
+    this.#twin = twin;
+  }
+
+  async pass({ at, still: { held = 0, latency = 0 } = { held: 0, latency: 0 } }: Answer): Promise<void> {
+    const { clock } = this.#twin;
+    const wait = at - clock.now().getTime();
+    if (wait <= 0) return;
+    if (!clock.settable) return clock.sleep(wait);
+    await clock.sleep(Math.max(0, wait - held - latency));
+    if (held > 0) await this.#hold(held, at - latency);
+  }
+
+  #hold(milliseconds: number, until: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => end(), milliseconds);
+      const end = () => {
+        clearTimeout(timer);
+        this.#held.delete(end);
+        resolve();
+      };
+      this.#held.set(end, until);
+    });
+  }
+
+  /** Ends the waits that the clock has been moved past. */
+  release(): void {
+    const now = this.#twin.clock.now().getTime();
+    for (const [end, until] of this.#held) if (until <= now) end();
+  }
 }

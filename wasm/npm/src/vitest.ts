@@ -1,6 +1,7 @@
 // `dynatwin/vitest`: a twin for the tests of a file, or for each test.
 import { Dynatwin, ready, type Snapshot } from 'dynatwin';
 import { afterAll, beforeAll, beforeEach, test, type TestAPI } from 'vitest';
+import { dispose } from './dispose.js';
 import { prepare, useDynatwin as withHooks, type TestOptions } from './testing.js';
 
 export type { TableDefinition, TestOptions } from './testing.js';
@@ -19,6 +20,10 @@ export function dynatwinTest(testOptions: Omit<TestOptions, 'attach'> = {}): Tes
   };
   let start: Promise<Snapshot> | undefined;
   return test.extend<{ twin: Dynatwin }>({
-    twin: async ({}, use) => use((await (start ??= template())).fork()),
+    twin: async ({}, use) => {
+      const twin = (await (start ??= template())).fork();
+      await use(twin);
+      twin[dispose]();
+    },
   });
 }
