@@ -18,6 +18,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::snapshot::Snapshot;
+
 /// Status, headers, body, the moment of delivery in microseconds since 1970, the name of the delivery, and the bytes that are
 /// delivered if it is `truncated`.
 type Reply<'py> = (
@@ -178,6 +180,18 @@ impl PyEngine {
             Some(writer.finish())
         })?;
         Some(PyBytes::new(py, &json))
+    }
+
+    /// The tables with all that belongs to them, the conditions and the clock's moment. Fault rules and recorded requests are not
+    /// part of it.
+    fn snapshot(&self, py: Python<'_>) -> Snapshot {
+        py.detach(|| Snapshot::of(&self.0))
+    }
+
+    /// Resets the engine to what it was made with, and then to a snapshot of it or of another.
+    fn restore(&self, py: Python<'_>, snapshot: &Snapshot) -> PyResult<()> {
+        let restored = py.detach(|| snapshot.restore_into(&self.0));
+        restored.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Begins to watch what a caller's tables spend.

@@ -4,6 +4,7 @@
 //! Controls go through [`Engine::handle`], in the words of the controls over HTTP, so a control of the engine needs no code here.
 
 mod engine;
+mod snapshot;
 
 use dynatwin_engine::engine::Engine;
 use pyo3::prelude::*;
@@ -16,6 +17,8 @@ mod _dynatwin {
 
     #[pymodule_export]
     use super::engine::{Meter, PyEngine};
+    #[pymodule_export]
+    use super::snapshot::Snapshot;
 
     /// Runs the `dynatwin` command with these arguments until SIGINT or SIGTERM; returns its exit code.
     #[pyfunction]

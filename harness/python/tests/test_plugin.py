@@ -34,6 +34,22 @@ ISOLATED = """
         assert len(dynatwin.items("Orders", region="eu-west-1", access_key="other")) == 1
 """
 
+TEMPLATE = """
+    import pytest
+
+    @pytest.fixture(scope="session")
+    def dynatwin_template(dynatwin_template):
+        dynatwin_template.create_table("Orders", "id")
+        for number in range(10):
+            dynatwin_template.client().put_item(TableName="Orders", Item={"id": {"S": str(number)}})
+        return dynatwin_template
+
+    @pytest.mark.parametrize("number", range(3))
+    def test_forks(dynatwin, dynatwin_client, number):
+        dynatwin_client.put_item(TableName="Orders", Item={"id": {"S": "new"}})
+        assert len(dynatwin.items("Orders")) == 11 and len(dynatwin.requests()) == 1
+"""
+
 OPTIONS = """
     def test_options(dynatwin):
         assert dynatwin.seed == 7
@@ -67,6 +83,11 @@ def test_each_test_has_a_twin_of_its_own(pytester: pytest.Pytester) -> None:
 def test_workers_of_xdist_share_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(ISOLATED)
     pytester.runpytest_subprocess("-n", "3", *ALONE).assert_outcomes(passed=13)
+
+
+def test_each_test_has_a_fork_of_the_template(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(TEMPLATE)
+    pytester.runpytest_subprocess(*ALONE).assert_outcomes(passed=3)
 
 
 def test_options(pytester: pytest.Pytester) -> None:

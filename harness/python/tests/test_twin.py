@@ -418,3 +418,56 @@ def test_clients_of_a_twin_sign_only_if_they_are_given_a_secret(twin: Twin) -> N
         client.meta.events.register("before-send", lambda request, **_: signed.append("Authorization" in request.headers))
         assert client.list_tables()["TableNames"] == ["Orders"]
     assert signed == [False, True, True]
+
+
+def count(twin: Twin) -> int:
+    return len(twin.items("Orders"))
+
+
+def test_a_twin_returns_to_a_snapshot() -> None:
+    twin = Twin(seed=7)
+    twin.create_table("Orders", "id", global_indexes={"by-date": "date"}, stream="NEW_IMAGE", ttl="expiresAt")
+    client = twin.client()
+    client.put_item(TableName="Orders", Item={**A, "date": {"S": "1"}, "expiresAt": {"N": str(int(START.timestamp()) + 600)}})
+    twin.clock.advance(60)
+    twin.conditions = {"throttles": 0.5}
+    before, description = twin.snapshot(), client.describe_table(TableName="Orders")["Table"]
+    for _ in range(2):
+        twin.conditions = "calm"
+        client.delete_table(TableName="Orders")
+        twin.clock.advance(3600)
+        twin.faults.add("throttle")
+        twin.restore(before)
+        assert (count(twin), twin.clock.now(), twin.faults.report()) == (1, START + timedelta(minutes=1), [])
+        assert twin.conditions["throttles"] == 0.5
+        twin.conditions = "calm"
+        assert client.describe_table(TableName="Orders")["Table"] == description
+    assert client.scan(TableName="Orders", IndexName="by-date")["Count"] == 1
+    twin.clock.advance(600)
+    assert count(twin) == 0
+
+
+def test_forks_share_nothing(twin: Twin) -> None:
+    one, other = twin.fork(), twin.fork()
+    one.client().put_item(TableName="Orders", Item=A)
+    one.clock.advance(60)
+    assert (count(one), count(other), count(twin), twin.clock.now()) == (1, 0, 0, START)
+    assert (one.seed, one.watched) == (7, False)
+    settings: Any = {"clock": "now", "shared_tables": True, "watch": True, "conditions": {"table_status": 1}}
+    origin = Twin(**settings)
+    origin.create_table("Orders", "id")
+    fork = origin.snapshot().fork()
+    assert (fork.clock.now(), fork.watched, fork.requests()) == (origin.clock.now(), True, [])
+    assert fork.tables(access_key="another") == ["Orders"] and fork.conditions == origin.conditions
+
+
+def test_the_same_seed_decides_the_same_in_each_fork(twin: Twin) -> None:
+    twin.conditions = {"throttles": 0.5}
+
+    def statuses(twin: Twin) -> list[int]:
+        get = '{"TableName": "Orders", "Key": {"id": {"S": "a"}}}'
+        return [twin.dispatch("GetItem", get).status for _ in range(20)]
+
+    snapshot = twin.snapshot()
+    first = statuses(snapshot.fork())
+    assert statuses(snapshot.fork()) == first and set(first) == {200, 400}

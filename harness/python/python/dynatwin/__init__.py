@@ -30,7 +30,7 @@ from dynatwin._log import (
     Touch,
 )
 from dynatwin._mock import Mock, current, mock
-from dynatwin._twin import Answer, Twin
+from dynatwin._twin import Answer, Snapshot, Twin
 from dynatwin._values import AttributeValue, Key
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "Request",
     "ResourceHeat",
     "Scan",
+    "Snapshot",
     "Touch",
     "Twin",
     "Verdict",

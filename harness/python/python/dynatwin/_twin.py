@@ -21,6 +21,7 @@ from dynatwin import _binding, _log, _values, _words
 from dynatwin._clock import Clock
 from dynatwin._conditions import Conditions, Lag, Name
 from dynatwin._dynatwin import Engine
+from dynatwin._dynatwin import Snapshot as NativeSnapshot
 from dynatwin._faults import Faults
 from dynatwin._values import AttributeValue, Key
 
@@ -39,6 +40,9 @@ ClockOption = Literal["settable", "now", "system"] | str | datetime | Mapping[st
 ConditionsOption = Name | Conditions
 KeyAttribute = str | tuple[str, Literal["S", "N", "B"]]
 """The name of a key attribute, with its type unless that is ``S``."""
+
+# What an engine is made with.
+_Settings = tuple[int, bytes, bool, str | None, float | None, bool, "str | os.PathLike[str] | None"]
 
 T = TypeVar("T")
 
@@ -97,8 +101,12 @@ class Twin:
         if not 0 <= seed < 1 << 64:
             raise ValueError("A seed is a whole number from 0 to 2^64 - 1.")
         told = json.dumps(_words.told(conditions)).encode()
+        self._begin((seed, told, settable, start, speed, shared_tables, buckets), watch)
+
+    def _begin(self, settings: _Settings, watch: bool) -> None:
+        self._settings = settings
         try:
-            self.engine = Engine(seed, told, settable, start, speed, shared_tables, buckets)
+            self.engine = Engine(*settings)
         except ValueError as error:
             raise ValueError(_words.sentence(str(error))) from None
         self.clock = Clock(self.engine)
@@ -405,6 +413,34 @@ class Twin:
         """
         self._control("POST", "/reset", {"all": True} if all else None)
 
+    def snapshot(self) -> Snapshot:
+        """The tables with all that belongs to them, the conditions and the clock's moment, for :meth:`restore` and forks.
+
+        Fault rules and recorded requests are not part of it.
+        """
+        return Snapshot(self.engine.snapshot(), self._settings, self.watched)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Returns to a snapshot of this twin, or of another one.
+
+        Fault rules are removed, recorded requests are forgotten, and decisions are counted anew, so the same seed decides the same
+        again. Time may go back, so no request should run meanwhile.
+        """
+        self.engine.restore(snapshot._state)
+
+    def fork(self) -> Twin:
+        """Another twin with the same settings and the same state, as :meth:`snapshot` has it. Neither sees the other's changes.
+
+        >>> from dynatwin import Twin
+        >>> template = Twin(seed=7)
+        >>> _ = template.create_table("Orders", "id")
+        >>> fork = template.fork()
+        >>> _ = fork.client().put_item(TableName="Orders", Item={"id": {"S": "a"}})
+        >>> len(fork.items("Orders")), len(template.items("Orders"))
+        (1, 0)
+        """
+        return self.snapshot().fork()
+
     def next_due(self) -> datetime | None:
         """When something is due next."""
         due = self.engine.next_due()
@@ -466,6 +502,24 @@ class Twin:
 
     def __repr__(self) -> str:
         return f"<dynatwin.Twin seed={self.seed} clock={self.clock.now().isoformat()}>"
+
+
+class Snapshot:
+    """The state of a twin at one moment. It shares its items with its twin and its forks, so it takes little memory."""
+
+    def __init__(self, state: NativeSnapshot, settings: _Settings, watched: bool) -> None:
+        self._state = state
+        self._settings = settings
+        self._watched = watched
+
+    def fork(self) -> Twin:
+        """A twin with the settings of the one that the snapshot is of, in this state."""
+        twin = Twin.__new__(Twin)
+        twin._begin(self._settings, False)
+        twin.restore(self)
+        if self._watched:
+            twin.watch()
+        return twin
 
 
 def announce(twin: Twin, error: BaseException) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dynatwin import _binding
 from dynatwin._mock import mock
-from dynatwin._twin import Twin, make
+from dynatwin._twin import Snapshot, Twin, make
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -21,7 +23,7 @@ _TWIN: pytest.StashKey[Twin] = pytest.StashKey()
 _SHOWN = 20
 
 _OPTIONS = {
-    "seed": "seed of each test's twin; a random one for each test unless given",
+    "seed": "seed of each test's twin; random unless given",
     "conditions": "conditions of each test's twin: calm, aws or storm",
     "clock": "clock of each test's twin: now, settable, system, or a moment",
 }
@@ -39,17 +41,35 @@ def _option(config: pytest.Config, name: str) -> Any:
     return config.getoption(f"--dynatwin-{name}") or config.getini(f"dynatwin_{name}") or None
 
 
+@pytest.fixture(scope="session")
+def dynatwin_template(pytestconfig: pytest.Config) -> Twin:
+    """The twin of which each test has a fork. Override it to create tables and load data once::
+
+    @pytest.fixture(scope="session")
+    def dynatwin_template(dynatwin_template):
+        dynatwin_template.create_table("Orders", "id")
+        return dynatwin_template
+    """
+    seed = _option(pytestconfig, "seed")
+    conditions: Any = _option(pytestconfig, "conditions") or "calm"
+    clock = _option(pytestconfig, "clock") or "now"
+    return Twin(None if seed is None else int(seed), conditions=conditions, clock=clock)
+
+
+@pytest.fixture(scope="session")
+def _dynatwin_snapshot(dynatwin_template: Twin) -> Snapshot:
+    return dynatwin_template.snapshot()
+
+
 @pytest.fixture
-def dynatwin(request: pytest.FixtureRequest) -> Generator[Twin, None, None]:
-    """A fresh twin, which is watched, and which answers every DynamoDB client of the process during the test."""
-    config = request.config
-    seed = _option(config, "seed")
-    twin = Twin(
-        None if seed is None else int(seed),
-        conditions=_option(config, "conditions") or "calm",
-        clock=_option(config, "clock") or "now",
-        watch=True,
-    )
+def dynatwin(request: pytest.FixtureRequest, _dynatwin_snapshot: Snapshot) -> Generator[Twin, None, None]:
+    """A fresh fork of ``dynatwin_template``, which is watched, and which answers every DynamoDB client during the test."""
+    twin = _dynatwin_snapshot.fork()
+    if _option(request.config, "clock") in (None, "now"):
+        # The template's clock has stood since the session began.
+        present = datetime.fromtimestamp(time.time(), timezone.utc)
+        twin.clock.set(max(present, twin.clock.now()))
+    twin.watch()
     request.node.stash[_TWIN] = twin
     with mock(twin=twin):
         yield twin
