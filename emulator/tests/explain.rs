@@ -217,3 +217,80 @@ fn why_a_request_failed_is_said() {
     );
     says(&twin, "There is no item with this key");
 }
+
+/// What is asked, and members of the answers, by expression.
+#[test]
+fn expressions_are_explored() {
+    let twin = Twin::new(7);
+    let ask = |body: &Value| {
+        let body = body.to_string();
+        let headers = [("host", "here"), ("content-type", "application/json")];
+        let answer = twin.engine.handle(&HttpRequest {
+            method: "POST",
+            target: "/_dynatwin/explain/expression",
+            headers: &headers,
+            body: body.as_bytes(),
+        });
+        (answer.status, serde_json::from_slice::<Value>(&answer.body).unwrap())
+    };
+    let names = json!({"#s": "status"});
+    let values = json!({":v": {"S": "x"}, ":n": {"N": "1"}});
+    let item = json!({"status": {"S": "x"}, "a": {"L": [{"N": "2"}]}});
+    let test = |operator: &str, path: &str, value: Value| json!({"operator": operator, "operands": [{"path": path}, {"value": value}]});
+    let is_x = test("=", "status", json!({"S": "x"}));
+    let more = test(">", "a[0]", json!({"N": "1"}));
+    for (member, text, expect) in [
+        (
+            "FilterExpression",
+            "#s = :v AND NOT a[0] > :n",
+            json!({"valid": true, "holds": false, "outline": {"operator": "AND", "operands": [is_x, {"operator": "NOT", "operands": [more]}]}}),
+        ),
+        (
+            "ConditionExpression",
+            "#s = :v AND a[0] > :n",
+            json!({"valid": true, "holds": true}),
+        ),
+        ("KeyConditionExpression", "#s = :v AND a > :n", json!({"valid": true})),
+        ("KeyConditionExpression", "#s = :v OR a > :n", json!({"valid": false})),
+        (
+            "UpdateExpression",
+            "SET #s = :v, a = list_append(a, :n)",
+            json!({"valid": false}),
+        ),
+        (
+            "UpdateExpression",
+            "SET #s = :v ADD a :n",
+            json!({"valid": true, "outline": {"operator": "update", "operands": [
+                {"operator": "SET", "operands": [{"path": "status"}, {"value": {"S": "x"}}]},
+                {"operator": "ADD", "operands": [{"path": "a"}, {"value": {"N": "1"}}]},
+            ]}}),
+        ),
+        (
+            "FilterExpression",
+            "#s = :v AND AND",
+            json!({"valid": false, "offset": 12, "error": "Invalid FilterExpression: Syntax error; token: \"AND\", near: \"AND AND\""}),
+        ),
+        ("FilterExpression", "status = :v", json!({"valid": false, "offset": 0})),
+        (
+            "FilterExpression",
+            "#s = :v AND b = :missing",
+            json!({"valid": false, "offset": 16}),
+        ),
+        ("FilterExpression", "((a = :v))", json!({"valid": false})),
+    ] {
+        let body =
+            json!({member: text, "ExpressionAttributeNames": names, "ExpressionAttributeValues": values, "Item": item});
+        let (status, answer) = ask(&body);
+        let explored = &answer["expressions"][0];
+        assert_eq!((status, &explored["member"]), (200, &json!(member)), "{answer}");
+        for (name, expect) in expect.as_object().unwrap() {
+            assert_eq!(explored.get(name), Some(expect), "{text}: {answer}");
+        }
+    }
+    // What no expression uses is an error of the whole.
+    let (_, answer) = ask(&json!({"FilterExpression": "a = :v", "ExpressionAttributeValues": values}));
+    assert!(answer["error"].as_str().unwrap().contains(":n"), "{answer}");
+    for wrong in [json!({"Filter": "a"}), json!({"FilterExpression": 7}), json!([])] {
+        assert_eq!(ask(&wrong).0, 400, "{wrong}");
+    }
+}

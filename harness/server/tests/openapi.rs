@@ -175,8 +175,11 @@ fn every_refusal_is_as_described() {
             "#/components/responses/Refused"
         );
         let filled = filled(&document, &path);
+        let changes = CONTROLS
+            .iter()
+            .any(|control| control.changes() && operation["operationId"] == control.name);
         for (method, status) in [("PATCH", 405), (method.as_str(), 403)] {
-            if method != "GET" {
+            if changes {
                 let (found, answer) = twin.control(method, &filled, bodies(operation)[0]);
                 assert_eq!(found, status, "{method} {path}: {answer}");
                 check(&refusals, &answer, &path);
