@@ -37,7 +37,7 @@ struct Configured {
     initial: Option<Arc<Directory>>,
 }
 
-/// A session of a role that is to be issued.
+/// A session of a role, or of a user or root user, that is to be issued.
 ///
 /// ```
 /// use dynatwin_engine::access::SessionRequest;
@@ -47,7 +47,7 @@ struct Configured {
 /// ```
 #[derive(Clone, Debug)]
 pub struct SessionRequest {
-    /// The ARN of the role.
+    /// The ARN of the role, user or root user.
     pub role: String,
     /// The session's name.
     pub name: String,
@@ -180,7 +180,7 @@ impl AccessControl {
         Ok(Identity::new(directory, &credential, origin))
     }
 
-    /// Issues temporary credentials of a configured role. They are made of the seed and the number of sessions before.
+    /// Issues temporary credentials of a configured role, user or root user. They are made of the seed and the number of sessions before.
     pub fn issue(&self, request: &SessionRequest, seed: u64, now: Moment) -> Result<TemporaryCredentials, String> {
         let count = self.state.read().count;
         let part = |what: &str| format!("{:016X}", chance::decide(seed, what, request.role.as_bytes(), count));
@@ -216,8 +216,7 @@ impl AccessControl {
     fn add(&self, id: &str, secret: Secret, role: &str, session: Session) -> Result<(), String> {
         let mut state = self.state.write();
         let principal = state.directory.principal(role);
-        let principal = principal.filter(|principal| principal.kind == SubjectKind::RoleSession);
-        let principal = principal.ok_or_else(|| format!("There is no role {role}."))?;
+        let principal = principal.ok_or_else(|| format!("There is no principal {role}."))?;
         if state.directory.credential(id).is_some() {
             return Err(format!("The access key {id} is configured already."));
         }
@@ -316,8 +315,6 @@ mod tests {
         let control = control();
         let nobody = SessionRequest::new("arn:aws:iam::123456789012:role/Nobody");
         assert!(control.issue(&nobody, 7, Moment::START).is_err());
-        let user = SessionRequest::new("arn:aws:iam::123456789012:user/ann");
-        assert!(control.issue(&user, 7, Moment::START).is_err());
         let mut wrong = SessionRequest::new("arn:aws:iam::123456789012:role/Reader");
         wrong.policies.push("{}".to_owned());
         assert_eq!(

@@ -198,9 +198,14 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn with_access(self, directory: Directory) -> Engine {
+        self.set_initial_access(directory);
+        self
+    }
+
+    /// Replaces the configuration of access control, and goes back to it whenever everything is reset.
+    pub fn set_initial_access(&self, directory: Directory) {
         self.state.access().configure(Some(directory));
         self.state.access().keep();
-        self
     }
 
     /// Replaces the configuration of access control. With `None` everything is allowed again.

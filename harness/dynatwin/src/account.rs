@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition};
 use aws_sdk_dynamodb::config::{
-    BehaviorVersion, Credentials, IdentityCache, Region, SharedAsyncSleep, StalledStreamProtectionConfig,
+    BehaviorVersion, Credentials, IdentityCache, Region, SharedAsyncSleep, SharedHttpClient,
+    StalledStreamProtectionConfig,
 };
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::{Client, config};
@@ -25,14 +26,21 @@ macro_rules! configured {
     ($account:expr, $builder:expr) => {{
         let clock = $account.twin.clock();
         let key = $account.caller.access_key.as_str();
+        let (credentials, http_client) = match &$account.identity {
+            Some((credentials, http_client)) => (credentials.clone(), http_client.clone()),
+            None => (
+                Credentials::new(key, "dynatwin", None, None, "dynatwin"),
+                $account.twin.http_client(),
+            ),
+        };
         let builder = $builder
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new($account.caller.region.to_string()))
-            .credentials_provider(Credentials::new(key, "dynatwin", None, None, "dynatwin"))
+            .credentials_provider(credentials)
             .identity_cache(IdentityCache::no_cache())
             .retry_partition(RetryPartition::custom("dynatwin").build())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-            .http_client($account.twin.http_client())
+            .http_client(http_client)
             .sleep_impl(SharedAsyncSleep::new(clock.clone()))
             .time_source(SharedTimeSource::new(clock.clone()));
         if clock.is_settable() {
@@ -61,6 +69,8 @@ macro_rules! configured {
 pub struct Account {
     twin: Twin,
     caller: Caller,
+    /// The credentials and HTTP client of a principal of the access configuration.
+    identity: Option<(Credentials, SharedHttpClient)>,
 }
 
 impl Account {
@@ -71,6 +81,15 @@ impl Account {
                 access_key: access_key.into(),
                 region: region.into(),
             },
+            identity: None,
+        }
+    }
+
+    /// The same tables, with clients that have these credentials.
+    pub(crate) fn calling_as(self, credentials: Credentials, http_client: SharedHttpClient) -> Account {
+        Account {
+            identity: Some((credentials, http_client)),
+            ..self
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct Connector {
     engine: Arc<Engine>,
     clock: TwinClock,
     read_timeout: Option<Duration>,
+    /// Headers that every request has beside its own.
+    headers: Arc<[(&'static str, String)]>,
 }
 
 impl Connector {
@@ -40,14 +42,20 @@ impl Connector {
             engine,
             clock,
             read_timeout: None,
+            headers: Arc::default(),
         }
+    }
+
+    /// Adds headers to every request.
+    pub(crate) fn with_headers(self, headers: Arc<[(&'static str, String)]>) -> Connector {
+        Connector { headers, ..self }
     }
 
     fn answer(&self, request: &HttpRequest, body: &[u8]) -> Answer {
         self.engine.handle(&answer::HttpRequest {
             method: request.method(),
             target: target(request.uri()),
-            headers: &Headers(request),
+            headers: &Headers(request, &self.headers),
             body,
         })
     }
@@ -126,10 +134,13 @@ fn authority(uri: &str) -> Option<&str> {
 }
 
 /// The request's headers, as the engine looks them up.
-struct Headers<'a>(&'a HttpRequest);
+struct Headers<'a>(&'a HttpRequest, &'a [(&'static str, String)]);
 
 impl answer::Headers for Headers<'_> {
     fn get(&self, name: &str) -> Option<&[u8]> {
+        if let Some((_, value)) = self.1.iter().find(|(known, _)| *known == name) {
+            return Some(value.as_bytes());
+        }
         let sent = self.0.headers().get_bytes(name);
         sent.or_else(|| authority(self.0.uri()).filter(|_| name == "host").map(str::as_bytes))
     }

@@ -65,6 +65,7 @@
 //! | `AnswerLost` | yes | a timeout: its own, or if it has set none, after a minute by the twin's clock |
 //! | `Reset` | no | a connection that was reset: a dispatch failure, which it retries |
 
+mod access;
 mod account;
 mod clock;
 mod connector;
@@ -74,8 +75,10 @@ mod table;
 mod twin;
 mod watch;
 
+pub use access::Principal;
 pub use account::Account;
 pub use clock::{TwinClock, system_clock};
+pub use dynatwin_engine::access::PolicyWarning;
 pub use faults::{FaultGuard, Faults};
 pub use table::{KeyAttribute, TableBuilder};
 pub use twin::{Builder, Twin};

@@ -18,6 +18,7 @@ use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
 use dynatwin_files::Buckets;
 use dynatwin_seed::{Error as SeedError, Loaded};
 
+use crate::access;
 use crate::account::Account;
 use crate::clock::{TwinClock, system_clock};
 use crate::connector::Connector;
@@ -558,6 +559,7 @@ pub struct Builder {
     sleep_moves_clock: bool,
     buckets: Option<PathBuf>,
     watched: bool,
+    access: Option<String>,
 }
 
 impl Default for Builder {
@@ -570,6 +572,7 @@ impl Default for Builder {
             sleep_moves_clock: true,
             buckets: None,
             watched: false,
+            access: None,
         }
     }
 }
@@ -618,16 +621,33 @@ impl Builder {
         self
     }
 
+    /// Accounts, principals and policies, in JSON or YAML: see [`Twin::set_access`].
+    pub fn access(mut self, configuration: &str) -> Builder {
+        self.access = Some(configuration.to_owned());
+        self
+    }
+
     /// Builds the twin.
+    ///
+    /// # Panics
+    ///
+    /// If the [access configuration](Builder::access) is malformed.
+    #[track_caller]
     pub fn build(self) -> Twin {
         let clock = self.clock.unwrap_or_else(system_clock);
         let settable = clock.is_settable();
-        let engine = Engine::new(Settings {
+        let access = self
+            .access
+            .map(|configuration| access::read(&configuration, clock.now()));
+        let mut engine = Engine::new(Settings {
             clock,
             seed: self.seed.unwrap_or_else(default_seed),
             conditions: self.conditions,
             shared_db: self.shared_db,
         });
+        if let Some(directory) = access {
+            engine = engine.with_access(directory.unwrap_or_else(|why| panic!("{why}")));
+        }
         let engine = Arc::new(match self.buckets {
             Some(folder) => engine.with_object_store(Arc::new(Buckets::at(folder))),
             None => engine,

@@ -11,7 +11,7 @@ use crate::flags::{Asked, Flags, entries, help, parse};
 use crate::manual;
 use crate::probe::{self, Probe};
 use crate::server::{Options, serve};
-use crate::start::{engine, load, signing_keys, start_line};
+use crate::start::{configure_access, engine, load, signing_keys, start_line};
 
 const SUCCESS: u8 = 0;
 
@@ -125,6 +125,10 @@ fn serve_from<D: Door>(
     limit_memory: LimitMemory,
     signals: Signals,
 ) -> u8 {
+    let warnings = match configure_access(flags, &engine) {
+        Ok(warnings) => warnings,
+        Err(sentence) => return complain(&sentence, 1),
+    };
     let seed = engine.seed();
     let options = Options {
         hosts: flags.hosts.clone(),
@@ -145,6 +149,9 @@ fn serve_from<D: Door>(
         Ok(server) => server,
         Err(error) => return complain(&error.to_string(), 1),
     };
+    for warning in &warnings {
+        complain(warning, 0);
+    }
     if let Some(remark) = server.remark() {
         complain(remark, 0);
     }

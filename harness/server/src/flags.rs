@@ -103,6 +103,8 @@ pub struct Flags {
     pub load: Vec<String>,
     /// `--verify-signatures`.
     pub verify_signatures: bool,
+    /// `--iam`.
+    pub iam: Option<String>,
 }
 
 impl Default for Flags {
@@ -131,6 +133,7 @@ impl Default for Flags {
             s3_dir: None,
             load: Vec::new(),
             verify_signatures: false,
+            iam: None,
         }
     }
 }
@@ -250,6 +253,13 @@ const FLAGS: &[Flag] = &[
             (!value.is_empty()).then_some(())
         }),
         help: "create the tables and write the items of a file at startup: JSON, YAML, CSV, a template, DynamoDB Local's database or an export; TABLE=FILE names the table of items; may be given again",
+    },
+    Flag {
+        name: "iam",
+        does: Does::Value("FILE", |flags, value| {
+            put(&mut flags.iam, (!value.is_empty()).then(|| Some(value.to_owned())))
+        }),
+        help: "accounts, users, roles, access keys and policies, in JSON or YAML; every request needs one of these keys then (none: everything is allowed)",
     },
     Flag {
         name: "sharedDb",

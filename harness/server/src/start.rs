@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use dynatwin_engine::access::{Directory, PolicyWarning};
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, TimeToLive};
 use dynatwin_engine::engine::{Caller, Engine, Settings};
@@ -84,6 +85,29 @@ pub(crate) fn signing_keys(
         expires: None,
     };
     Ok(Some((id, key)))
+}
+
+/// Gives the engine the accounts and policies of `--iam`, and returns warnings about policies. The error is a sentence that shows
+/// no secret.
+pub(crate) fn configure_access(flags: &Flags, engine: &Engine) -> Result<Vec<String>, String> {
+    let Some(file) = &flags.iam else {
+        return Ok(Vec::new());
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    let json = dynatwin_seed::to_json(file, &text).map_err(|error| error.to_string())?;
+    let directory = Directory::read(&json, engine.clock().now()).map_err(|why| format!("{file}: {why}"))?;
+    let found = directory.warnings();
+    engine.set_initial_access(directory);
+    let warnings = found.into_iter().map(|warning| {
+        let PolicyWarning {
+            policy,
+            statement,
+            code,
+            message,
+        } = warning;
+        format!("{file}: {policy}, statement {statement}: {code}: {message}")
+    });
+    Ok(warnings.collect())
 }
 
 /// Loads the files of `--load`, and says for each what was loaded. Tables that exist already are left as they are, with their

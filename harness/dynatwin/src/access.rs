@@ -1,0 +1,221 @@
+//! Access control in tests: clients of roles, users and root users.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::config::{Credentials, SharedHttpClient};
+use aws_sdk_dynamodb::{Client, config};
+use dynatwin_engine::access::{Directory, PolicyWarning, SessionRequest};
+use dynatwin_engine::clock::Moment;
+use dynatwin_engine::engine::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
+
+use crate::account::Account;
+use crate::connector::Connector;
+use crate::twin::Twin;
+
+/// A principal of the configured accounts, as which clients call. Made by [`Twin::as_role`], [`Twin::as_user`] and
+/// [`Twin::as_root`].
+///
+/// ```
+/// use aws_sdk_dynamodb::types::AttributeValue;
+/// use dynatwin::Twin;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let twin = Twin::builder()
+///     .access(r#"{"accounts": {"123456789012": {"roles": {"Tenant": {"policies": [{
+///         "Version": "2012-10-17",
+///         "Statement": [{
+///             "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*",
+///             "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "${aws:PrincipalTag/tenant}"}}
+///         }]
+///     }]}}}}}"#)
+///     .build();
+/// twin.as_root("123456789012").account().table("Items").hash("PK").create().await?;
+///
+/// let blue = twin.as_role("arn:aws:iam::123456789012:role/Tenant").tags([("tenant", "blue")]).client();
+/// let get = |tenant: &str| blue.get_item().table_name("Items").key("PK", AttributeValue::S(tenant.into())).send();
+/// assert!(get("blue").await.is_ok());
+/// assert!(format!("{:?}", get("red").await.unwrap_err()).contains("AccessDeniedException"));
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Principal {
+    twin: Twin,
+    region: String,
+    session: SessionRequest,
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Principal {
+    pub(crate) fn new(twin: Twin, arn: &str) -> Principal {
+        Principal {
+            twin,
+            region: "us-east-1".to_owned(),
+            session: SessionRequest::new(arn),
+            headers: Vec::new(),
+        }
+    }
+
+    /// The region, `us-east-1` by default.
+    pub fn region(mut self, region: &str) -> Principal {
+        region.clone_into(&mut self.region);
+        self
+    }
+
+    /// The name of the session, which is in the ARN of refusals.
+    pub fn session_name(mut self, name: &str) -> Principal {
+        name.clone_into(&mut self.session.name);
+        self
+    }
+
+    /// Session tags, which replace the role's of the same name.
+    pub fn tags<'a>(mut self, tags: impl IntoIterator<Item = (&'a str, &'a str)>) -> Principal {
+        let tags = tags.into_iter().map(|(tag, value)| (tag.to_owned(), value.to_owned()));
+        self.session.tags.extend(tags);
+        self
+    }
+
+    /// A session policy, as a JSON document. Several allow together what any of them allows.
+    pub fn session_policy(mut self, document: &str) -> Principal {
+        self.session.policies.push(document.to_owned());
+        self
+    }
+
+    /// How long the credentials last by the twin's clock: an hour by default.
+    pub fn duration(mut self, duration: Duration) -> Principal {
+        self.session.duration = duration;
+        self
+    }
+
+    /// The IP address that requests come from.
+    pub fn source_ip(self, address: &str) -> Principal {
+        self.header(SOURCE_IP_HEADER, address)
+    }
+
+    /// The VPC endpoint that requests come through.
+    pub fn vpc_endpoint(self, id: &str) -> Principal {
+        self.header(VPC_ENDPOINT_HEADER, id)
+    }
+
+    /// Whether requests come over TLS, as they do by default.
+    pub fn secure_transport(self, secure: bool) -> Principal {
+        self.header(SECURE_TRANSPORT_HEADER, if secure { "true" } else { "false" })
+    }
+
+    fn header(mut self, name: &'static str, value: &str) -> Principal {
+        self.headers.retain(|(known, _)| *known != name);
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// Temporary credentials, which expire on the twin's clock.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such principal, or a session policy is malformed.
+    #[track_caller]
+    pub fn credentials(&self) -> Credentials {
+        let issued = self.twin.engine().issue_session(&self.session);
+        let issued = issued.unwrap_or_else(|why| panic!("{why}"));
+        Credentials::new(
+            issued.access_key_id,
+            issued.secret_access_key.expose(),
+            Some(issued.session_token.expose().to_owned()),
+            None,
+            "dynatwin",
+        )
+    }
+
+    fn http_client(&self) -> SharedHttpClient {
+        let connector = Connector::new(self.twin.shared_engine(), self.twin.clock());
+        SharedHttpClient::new(connector.with_headers(Arc::from(self.headers.clone())))
+    }
+
+    /// The tables of the principal's account, with clients that call as this principal.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such principal, or a session policy is malformed.
+    #[track_caller]
+    pub fn account(&self) -> Account {
+        let account = self.session.role.split(':').nth(4).unwrap_or_default();
+        let tables = Account::new(self.twin.clone(), account, &self.region);
+        tables.calling_as(self.credentials(), self.http_client())
+    }
+
+    /// A client that calls as this principal.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such principal, or a session policy is malformed.
+    #[track_caller]
+    pub fn client(&self) -> Client {
+        self.account().client()
+    }
+
+    /// The configuration of [`client`](Principal::client), to be changed before it is built.
+    #[track_caller]
+    pub fn config(&self) -> config::Builder {
+        self.account().config()
+    }
+
+    /// A client of DynamoDB Streams that calls as this principal.
+    #[track_caller]
+    pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
+        self.account().streams()
+    }
+}
+
+impl Twin {
+    /// Replaces the accounts, principals and policies (see `docs/access.md`), in JSON or YAML, and returns warnings about
+    /// policies that do not mean what they seem to. From then on every request needs credentials of a configured principal:
+    /// those of [`as_role`](Twin::as_role), [`as_user`](Twin::as_user) and [`as_root`](Twin::as_root).
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is wrong.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::seeded(7);
+    /// let warnings = twin.set_access("accounts: {'123456789012': {roles: {Reader: {}}}}")?;
+    /// assert!(warnings.is_empty());
+    /// assert!(twin.set_access("accounts: {'1': {}}").is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn set_access(&self, configuration: &str) -> Result<Vec<PolicyWarning>, String> {
+        let directory = read(configuration, self.engine().clock().now())?;
+        let warnings = directory.warnings();
+        self.engine().configure_access(Some(directory));
+        Ok(warnings)
+    }
+
+    /// Removes the configuration: everything is allowed.
+    pub fn remove_access(&self) {
+        self.engine().configure_access(None);
+    }
+
+    /// A role, to be called as in a session: `arn:aws:iam::123456789012:role/Reader`.
+    pub fn as_role(&self, arn: &str) -> Principal {
+        Principal::new(self.clone(), arn)
+    }
+
+    /// A user: `arn:aws:iam::123456789012:user/ann`.
+    pub fn as_user(&self, arn: &str) -> Principal {
+        Principal::new(self.clone(), arn)
+    }
+
+    /// The root user of an account, who may do everything there.
+    pub fn as_root(&self, account: &str) -> Principal {
+        Principal::new(self.clone(), &format!("arn:aws:iam::{account}:root"))
+    }
+}
+
+/// Reads a configuration in JSON or YAML, of which JSON is a part.
+pub(crate) fn read(configuration: &str, now: Moment) -> Result<Directory, String> {
+    let json = dynatwin_seed::to_json("access.yaml", configuration).map_err(|error| error.to_string())?;
+    Directory::read(&json, now)
+}

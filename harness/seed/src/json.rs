@@ -1,0 +1,56 @@
+//! JSON texts of documents.
+
+use crate::document::{self, Node, Value};
+use crate::error::Error;
+
+/// The JSON of a text that is YAML if its file is named so, and JSON otherwise.
+///
+/// ```
+/// let json = dynatwin_seed::to_json("x.yaml", "Version: 2012-10-17\nActions: [a, 5, true]").unwrap();
+/// assert_eq!(json, r#"{"Version":"2012-10-17","Actions":["a",5,true]}"#);
+/// assert!(dynatwin_seed::to_json("x.json", "Version: 2012-10-17").is_err());
+/// ```
+pub fn to_json(file: &str, text: &str) -> Result<String, Error> {
+    let yaml = file.ends_with(".yaml") || file.ends_with(".yml");
+    let node = if yaml {
+        document::yaml(text)
+    } else {
+        document::json(text)
+    };
+    let node = node.map_err(|problem| problem.of_file(file))?;
+    let mut json = String::new();
+    write(&node, &mut json);
+    Ok(json)
+}
+
+fn write(node: &Node, json: &mut String) {
+    let text = |text: &str| serde_json::Value::from(text).to_string();
+    match &node.value {
+        Value::Null => json.push_str("null"),
+        Value::Bool(flag) => json.push_str(if *flag { "true" } else { "false" }),
+        Value::Number(digits) => json.push_str(digits),
+        Value::String(string) => json.push_str(&text(string)),
+        Value::Array(elements) => {
+            json.push('[');
+            for (at, element) in elements.iter().enumerate() {
+                if at > 0 {
+                    json.push(',');
+                }
+                write(element, json);
+            }
+            json.push(']');
+        }
+        Value::Object(members) => {
+            json.push('{');
+            for (at, (name, member)) in members.iter().enumerate() {
+                if at > 0 {
+                    json.push(',');
+                }
+                json.push_str(&text(name));
+                json.push(':');
+                write(member, json);
+            }
+            json.push('}');
+        }
+    }
+}
