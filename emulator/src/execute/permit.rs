@@ -16,17 +16,6 @@ const CHANGE_ENFORCED: Duration = Duration::from_secs(229);
 /// What a policy that cannot be read stands for.
 const DENY_ALL: &str = r#"{"Statement":{"Effect":"Deny","Principal":"*","Action":"*","Resource":"*"}}"#;
 
-/// What a restore does to the new table's items (docs/behavior: 07 2.1).
-const RESTORING: &[&str] = &[
-    "BatchWriteItem",
-    "DeleteItem",
-    "GetItem",
-    "PutItem",
-    "Query",
-    "Scan",
-    "UpdateItem",
-];
-
 /// Decides by access policies about each entry of a request; fails if one is refused and the others go with it. Without a
 /// configuration of access control everything is allowed.
 pub(super) fn permit(context: &Context<'_>, refusal: Refusal, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
@@ -34,13 +23,14 @@ pub(super) fn permit(context: &Context<'_>, refusal: Refusal, each: &EachAccess<
         return Ok(Verdicts::default());
     };
     let mut requests: Vec<AccessRequest<'static>> = Vec::new();
-    each(&mut |access| requests.push(access.request(context).into_owned()));
+    each(&mut |access| {
+        requests.push(access.request(context).into_owned());
+        requests.extend(access.also(context).into_iter().map(AccessRequest::into_owned));
+    });
     // A transaction that is sent again was allowed when it was sent first, and only looks at what it has done.
     requests.retain(|request| context.operation != "TransactWriteItems" || request.action != "GetItem");
-    match context.operation {
-        "BatchGetItem" | "BatchWriteItem" => requests = by_table(requests),
-        "RestoreTableFromBackup" | "RestoreTableToPointInTime" => add_restoring(&mut requests),
-        _ => {}
+    if matches!(context.operation, "BatchGetItem" | "BatchWriteItem") {
+        requests = by_table(requests);
     }
     let mut verdicts = Vec::with_capacity(requests.len());
     for request in &requests {
@@ -115,15 +105,6 @@ fn by_table(entries: Vec<AccessRequest<'static>>) -> Vec<AccessRequest<'static>>
         }
     }
     tables
-}
-
-fn add_restoring(requests: &mut Vec<AccessRequest<'static>>) {
-    let Some(last) = requests.last() else { return };
-    let resource = last.resource.clone();
-    let added = RESTORING
-        .iter()
-        .map(|action| AccessRequest::new(action, resource.clone()));
-    requests.extend(added.collect::<Vec<_>>());
 }
 
 /// What is known about the resource of an ARN: its tags, and the policy that is enforced.

@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::error::ApiError;
 use crate::execute::Verdicts;
 use crate::expression::Cache;
-use crate::plan::{Access, ControlAccess};
+use crate::plan::{Access, ControlAccess, RequestTags};
 use crate::request::CreateTable;
 use crate::schema::{Definition, StreamView};
 use crate::storage::{Attached, Recent, Region, Restored, Table, TableIdentity, TableSettings, TableStream};
@@ -54,7 +54,7 @@ impl Stages for Operation {
         let (name, request) = checked;
         let definition = definition::read(context, request)?;
         let policy = request.resource_policy.as_deref();
-        let policy = policy.map(|text| Document::read(text, false)).transpose()?;
+        let policy = policy.map(|text| policies::document(text, false)).transpose()?;
         context.tell(|draft| draft.name_table(name));
         Ok(Plan {
             name,
@@ -65,7 +65,19 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::table(plan.name)));
+        let also: &[&str] = match (plan.definition.tags.is_empty(), plan.policy.is_some()) {
+            (true, false) => &[],
+            (false, false) => &["TagResource"],
+            (true, true) => &["PutResourcePolicy"],
+            (false, true) => &["TagResource", "PutResourcePolicy"],
+        };
+        let tags = match &plan.definition.tags[..] {
+            [] => RequestTags::None,
+            tags => RequestTags::Given(tags),
+        };
+        each(Access::Control(
+            ControlAccess::table(plan.name).also(also).with_tags(tags),
+        ));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {

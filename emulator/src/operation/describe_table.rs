@@ -29,7 +29,7 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::table(&plan.table.name)));
+        each(Access::Control(ControlAccess::target(plan)));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::arn::{self, Resource};
+use crate::access::{self, AccessRequest, Keys, PolicyKind, ResourceFacts};
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
+use crate::execute;
 use crate::plan::{self, ControlAccess, Target};
 use crate::request::ResourcePolicy;
 use crate::storage::{Policy, Revision, Stage, TableSettings};
@@ -17,6 +19,39 @@ const CHANGING: f64 = 0.33;
 const COOLDOWN: Duration = Duration::from_secs(15);
 /// The expected revision of a resource that is to have no policy yet.
 const NO_POLICY: &str = "NO_POLICY";
+
+/// Reads a document: by the service's rules, and by those of the policy language that its texts do not cover.
+pub fn document(text: &str, of_stream: bool) -> Result<Document, ApiError> {
+    let document = Document::read(text, of_stream)?;
+    match access::Policy::parse(document.text(), PolicyKind::Resource) {
+        Ok(_) => Ok(document),
+        Err(why) => Err(ApiError::invalid(format_args!("Invalid policy document: {why}"))),
+    }
+}
+
+/// Refuses a document that would forbid the caller to change the policy again (docs/behavior: 07 7.2).
+pub fn check_lockout(context: &Context<'_>, arn: &str, document: &str) -> Result<(), ApiError> {
+    let Some(identity) = context.identity() else {
+        return Ok(());
+    };
+    let facts = ResourceFacts {
+        policy: Some(execute::attached_policy(arn, document)),
+        ..execute::facts(context.engine, &context.scope, arn, context.now)
+    };
+    let request = AccessRequest::new("PutResourcePolicy", arn);
+    let place = (context.region, context.now);
+    if identity
+        .evaluate(&request, &facts, place, &Keys::default())
+        .decision
+        .is_allowed()
+    {
+        return Ok(());
+    }
+    Err(ApiError::new(
+        ErrorKind::AccessDenied,
+        "The new resource policy will not allow you to update the resource policy in the future.",
+    ))
+}
 
 /// The members of a request by themselves: its resource, of the caller's region and account.
 fn check<'r>(context: &Context<'_>, request: &'r ResourcePolicy, needs_policy: bool) -> Result<Resource<'r>, ApiError> {
@@ -61,6 +96,8 @@ pub struct PolicyPlan<'r> {
     pub document: Option<Document>,
     /// `ExpectedRevisionId`.
     pub expected: Option<&'r str>,
+    /// `ConfirmRemoveSelfResourceAccess`.
+    pub confirmed: bool,
 }
 
 impl<'r> PolicyPlan<'r> {
@@ -72,11 +109,12 @@ impl<'r> PolicyPlan<'r> {
     ) -> Result<PolicyPlan<'r>, ApiError> {
         let resource = check(context, request, needs_policy)?;
         let document = request.policy.as_deref().filter(|_| needs_policy);
-        let document = document.map(|text| Document::read(text, resource.stream.is_some()));
+        let document = document.map(|text| self::document(text, resource.stream.is_some()));
         Ok(PolicyPlan {
             document: document.transpose()?,
             target: plan::sub_resource(context, resource.table)?,
             expected: request.expected_revision_id.as_deref(),
+            confirmed: request.confirm_remove_self_resource_access.unwrap_or(false),
             resource,
         })
     }

@@ -32,6 +32,9 @@ impl Stages for Operation {
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        if let Some(document) = plan.document.as_ref().filter(|_| !plan.confirmed) {
+            policies::check_lockout(context, plan.resource.arn, document.text())?;
+        }
         policies::change(context, plan)
     }
 

@@ -19,6 +19,17 @@ use crate::storage::{Items, Region, Restored, Table};
 use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
 
+/// The IAM actions on the new table that both need (docs/behavior: 07 2.1).
+pub const ACTIONS: &[&str] = &[
+    "BatchWriteItem",
+    "DeleteItem",
+    "GetItem",
+    "PutItem",
+    "Query",
+    "Scan",
+    "UpdateItem",
+];
+
 /// The framework's checks on what both restores take.
 pub fn check_members(faults: &mut Violations, target: Option<&Text>, overrides: &Overrides) {
     match target {

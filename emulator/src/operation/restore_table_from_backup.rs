@@ -46,7 +46,12 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::arn(plan.arn).on_table(plan.target)));
+        each(Access::Control(
+            ControlAccess::arn(plan.arn)
+                .on_table(plan.target)
+                .also(restore::ACTIONS)
+                .also_on(plan.target),
+        ));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {

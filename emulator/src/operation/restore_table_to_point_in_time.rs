@@ -39,7 +39,11 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::table(&plan.0.table.name)));
+        each(Access::Control(
+            ControlAccess::table(&plan.0.table.name)
+                .also(restore::ACTIONS)
+                .also_on(plan.1.target_table_name.as_deref().unwrap_or_default()),
+        ));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::ApiError;
 use crate::execute::Verdicts;
 use crate::expression::Cache;
-use crate::plan::{Access, ControlAccess};
+use crate::plan::{Access, ControlAccess, RequestTags};
 use crate::request::TagResource;
 use crate::wire::encode::Writer;
 
@@ -34,7 +34,11 @@ impl Stages for Operation {
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::arn(plan.0.arn).on_table(plan.0.table)));
+        each(Access::Control(
+            ControlAccess::arn(plan.0.arn)
+                .on_table(plan.0.table)
+                .with_tags(RequestTags::Given(&plan.1)),
+        ));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {

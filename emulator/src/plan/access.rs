@@ -30,6 +30,24 @@ impl<'a> Access<'a, '_> {
             Access::Control(access) => access.request(context),
         }
     }
+
+    /// What else policies are evaluated for.
+    pub fn also(&self, context: &Context<'_>) -> Vec<AccessRequest<'a>> {
+        let Access::Control(access) = self else {
+            return Vec::new();
+        };
+        let request = access.request(context);
+        let resource = match access.also_on {
+            "" => request.resource.clone(),
+            table => Cow::Owned(context.table_arn(table)),
+        };
+        let also = access.also.iter().map(|action| AccessRequest {
+            action,
+            resource: resource.clone(),
+            ..request.clone()
+        });
+        also.collect()
+    }
 }
 
 /// A read or write of items. What it does not say itself is read off the plan it refers to, when somebody needs it.
@@ -65,6 +83,39 @@ pub struct ControlAccess<'a> {
     pub table: &'a str,
     /// The resource that policies are evaluated for.
     pub resource: Resource<'a>,
+    /// IAM actions on the resource that the call needs beside its own.
+    pub also: &'static [&'static str],
+    /// The table that those are on; the resource itself if empty.
+    pub also_on: &'a str,
+    /// The tags that the call gives or removes.
+    pub tags: RequestTags<'a>,
+}
+
+/// The tags in a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequestTags<'a> {
+    /// None.
+    #[default]
+    None,
+    /// Tags that are given.
+    Given(&'a [(String, String)]),
+    /// Names of tags that are removed.
+    Removed(&'a [Text]),
+}
+
+impl RequestTags<'_> {
+    /// The tags as policies see them; one that is removed has no value.
+    fn listed(self) -> Option<Vec<(Text, Option<Text>)>> {
+        match self {
+            RequestTags::None => None,
+            RequestTags::Given(tags) => Some(
+                tags.iter()
+                    .map(|(tag, value)| (tag.as_str().into(), Some(value.as_str().into())))
+                    .collect(),
+            ),
+            RequestTags::Removed(names) => Some(names.iter().map(|name| (name.clone(), None)).collect()),
+        }
+    }
 }
 
 /// A resource of the control plane.
@@ -288,36 +339,57 @@ fn key_text(value: &AttributeValue) -> Option<Text> {
 }
 
 impl<'a> ControlAccess<'a> {
+    fn of(table: &'a str, resource: Resource<'a>) -> ControlAccess<'a> {
+        ControlAccess {
+            table,
+            resource,
+            also: &[],
+            also_on: "",
+            tags: RequestTags::None,
+        }
+    }
+
+    /// A call about a table that there is, which may be another account's.
+    pub fn target(target: &'a Target) -> ControlAccess<'a> {
+        ControlAccess::of(&target.table.name, Resource::Arn(&target.table.arn))
+    }
+
+    /// Names the table that the added actions are on.
+    #[must_use]
+    pub fn also_on(self, table: &'a str) -> ControlAccess<'a> {
+        ControlAccess { also_on: table, ..self }
+    }
+
+    /// Adds IAM actions on the resource.
+    #[must_use]
+    pub fn also(self, also: &'static [&'static str]) -> ControlAccess<'a> {
+        ControlAccess { also, ..self }
+    }
+
+    /// Adds the tags in the request.
+    #[must_use]
+    pub fn with_tags(self, tags: RequestTags<'a>) -> ControlAccess<'a> {
+        ControlAccess { tags, ..self }
+    }
+
     /// A call about a table.
     pub fn table(name: &'a str) -> ControlAccess<'a> {
-        ControlAccess {
-            table: name,
-            resource: Resource::Table(name),
-        }
+        ControlAccess::of(name, Resource::Table(name))
     }
 
     /// A call about no resource.
     pub fn any() -> ControlAccess<'a> {
-        ControlAccess {
-            table: "",
-            resource: Resource::Any,
-        }
+        ControlAccess::of("", Resource::Any)
     }
 
     /// A call about something else than a table.
     pub fn arn(arn: &'a str) -> ControlAccess<'a> {
-        ControlAccess {
-            table: "",
-            resource: Resource::Arn(arn),
-        }
+        ControlAccess::of("", Resource::Arn(arn))
     }
 
     /// A call about a global table of version 2017.11.29.
     pub fn global_table(name: &'a str) -> ControlAccess<'a> {
-        ControlAccess {
-            table: name,
-            resource: Resource::GlobalTable(name),
-        }
+        ControlAccess::of(name, Resource::GlobalTable(name))
     }
 
     /// Names the table that fault rules know the call by.
@@ -336,7 +408,8 @@ impl<'a> ControlAccess<'a> {
                 Cow::Owned(format!("arn:aws:dynamodb::{}:global-table/{name}", context.account))
             }
         };
-        let request = AccessRequest::new(context.operation, resource);
+        let mut request = AccessRequest::new(context.operation, resource);
+        request.tags = self.tags.listed();
         match self.table {
             "" => request,
             table => request.on_table(table),

@@ -5,7 +5,7 @@ mod read;
 mod target;
 mod write;
 
-pub use access::{Access, ControlAccess, ItemAccess, ItemRequest, Resource};
+pub use access::{Access, ControlAccess, ItemAccess, ItemRequest, RequestTags, Resource};
 pub use read::{Get, PageRange, PageRead, Select, Source, VectorSearch, get, transact_get};
 pub use target::Target;
 pub use write::{Action, Write, WriteCondition, check_item_size, insert, keyed, put};

@@ -1,5 +1,7 @@
 //! JSON texts of documents.
 
+use std::path::Path;
+
 use crate::document::{self, Node, Value};
 use crate::error::Error;
 
@@ -11,7 +13,10 @@ use crate::error::Error;
 /// assert!(dynatwin_seed::to_json("x.json", "Version: 2012-10-17").is_err());
 /// ```
 pub fn to_json(file: &str, text: &str) -> Result<String, Error> {
-    let yaml = file.ends_with(".yaml") || file.ends_with(".yml");
+    let extension = Path::new(file)
+        .extension()
+        .map(|extension| extension.to_string_lossy().to_lowercase());
+    let yaml = matches!(extension.as_deref(), Some("yaml" | "yml"));
     let node = if yaml {
         document::yaml(text)
     } else {
