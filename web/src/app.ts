@@ -9,7 +9,6 @@ import { Control, type ClockState, type Conditions, type FaultReport, type Overv
 import { call, ServiceError, type Account } from './transport/dynamodb';
 import type { Transport } from './transport/transport';
 import { EXAMPLES, OPENING, type Example } from './examples';
-import { length } from './words';
 
 export type RunState = 'idle' | 'running' | 'ended' | 'failed' | 'stopped';
 
@@ -110,6 +109,7 @@ export class App {
     } else {
       if (found) batch(() => ((this.code.value = found.code), (this.example.value = found.example)));
       await this.#look();
+      this.preset.value = '';
       if (this.controlled.value) await this.control.watch().catch(() => {});
     }
   }
@@ -146,7 +146,7 @@ export class App {
     await this.#serially(async () => {
       this.#endRun();
       await this.transport.restart({ seed: this.seed.value, moment: new Date(START).toISOString() });
-      await this.control.send('POST', '/watch', { bodies: true }).catch(() => this.control.watch());
+      await this.control.watch();
       this.feed.clear();
       this.tables.clear();
       batch(() => {
@@ -177,7 +177,7 @@ export class App {
       for (const [operation, body] of setup) await this.act({ do: 'request', operation, body });
     }
     await this.act({ do: 'run', code: this.code.value });
-    if (this.isTab) this.playing.value = true;
+    this.playing.value = this.settable.value && this.controlled.value;
   }
 
   // ── Sessions ───────────────────────────────────────────────────────────────────────────────────
@@ -469,4 +469,4 @@ export function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-export { DAY, length };
+export { DAY };

@@ -2,7 +2,7 @@
 import type { Conditions, SeenRequest, Touch } from './transport/control';
 import type { TableView } from './tables';
 import { keyText } from './value';
-import { count, dollars, PRICE, units } from './words';
+import { count, dollars, PRICE, seconds, units } from './words';
 
 export interface Remark {
   kind: 'fact' | 'problem' | 'advice';
@@ -21,10 +21,12 @@ type Json = Record<string, unknown>;
 const READS = new Set(['Query', 'Scan']);
 
 /** What can be said of a request, the most important first. */
-export function explain(request: WithBodies, tables: TableView[], conditions: Conditions | undefined): Remark[] {
+export function explain(request: WithBodies, tables: TableView[], conditions: Conditions | undefined, age?: number): Remark[] {
   const sent = parse(request.request?.body);
   const answer = parse(request.response?.body);
+  const stale = age === undefined ? [] : [problem(`The read was stale: it saw a state that had been replaced ${seconds(age)} before. ConsistentRead avoids that.`)];
   return [
+    ...stale,
     ...outcome(request, answer),
     ...reading(request, sent, tables),
     ...writing(request, tables, conditions),

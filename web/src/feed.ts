@@ -1,16 +1,44 @@
 // What the engine reports: requests and events, each read once by a cursor.
 import { signal } from '@preact/signals';
 import { APP_ACCOUNT } from './app';
-import type { Control, SeenRequest } from './transport/control';
+import type { Attributes, Control, SeenRequest } from './transport/control';
 
 /** How many requests are kept for the views. */
 const MOST = 2_000;
 const PAGE = 1_000;
 
+/** Something that happened inside the engine (see `GET /_dynatwin/events`). */
+export interface EngineEvent {
+  id: number;
+  at: string;
+  kind: 'request' | 'entry' | 'indexChange' | 'indexArrival' | 'transactionHold' | 'transactionLanding' | 'expirySchedule' | 'expiry' | 'streamRecord' | 'partitionSplit' | 'shardSplit';
+  request?: number;
+  caller?: { accessKey: string };
+  table?: string;
+  index?: string;
+  act?: string;
+  verdict?: 'done' | 'conditionFailed' | 'conflict' | 'throttled' | 'failed';
+  partition?: number;
+  key?: Attributes;
+  /** How many seconds ago the state was replaced that a read has seen, if that was not the latest. */
+  age?: number;
+  limits?: { reason: string; resource: string }[];
+  arrives?: string;
+}
+
+interface Page {
+  next: number;
+  events: EngineEvent[];
+}
+
 export class Feed {
+  /** The age in seconds of what stale reads have seen, by the number of their request. */
+  readonly ages = signal<ReadonlyMap<number, number>>(new Map());
   readonly requests = signal<SeenRequest[]>([]);
   #after = 0;
+  #next = 0;
   #listeners = new Set<(request: SeenRequest) => void>();
+  #watchers = new Set<(event: EngineEvent) => void>();
 
   constructor(readonly control: Control) {}
 
@@ -20,13 +48,41 @@ export class Feed {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Calls `watcher` with each event that arrives from now on. */
+  watch(watcher: (event: EngineEvent) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
   clear(): void {
     this.#after = 0;
+    this.#next = 0;
+    this.ages.value = new Map();
     this.requests.value = [];
   }
 
   /** Reads what is new; returns whether there was anything. */
   async refresh(): Promise<boolean> {
+    const requests = await this.#readRequests();
+    return (await this.#readEvents()) || requests;
+  }
+
+  async #readEvents(): Promise<boolean> {
+    const { events, next } = await this.control.get<Page>(`/events?after=${this.#next}&limit=${PAGE}`);
+    this.#next = next;
+    const stale = events.filter(({ age, request }) => age !== undefined && request !== undefined);
+    if (stale.length > 0) this.ages.value = new Map([...this.ages.value, ...stale.map(({ request, age }) => [request, age] as [number, number])]);
+    for (const event of events) for (const watcher of this.#watchers) watcher(event);
+    return events.length > 0;
+  }
+
+  /** All events that the engine remembers. */
+  async log(): Promise<EngineEvent[]> {
+    const { events } = await this.control.get<Page>('/events?after=0&limit=20000');
+    return events;
+  }
+
+  async #readRequests(): Promise<boolean> {
     let found = false;
     for (;;) {
       const { requests } = await this.control.get<{ requests: SeenRequest[] }>(`/requests?after=${this.#after}&limit=${PAGE}`);

@@ -19,15 +19,15 @@ export async function browser(address) {
   return {
     base,
     // Opens a page in a profile of its own; `page.trouble` collects what it complains of, and requests that go elsewhere.
-    async open({ path = '', viewport = { width: 1440, height: 900 }, colorScheme = 'light', motion = 'reduce', context } = {}) {
+    async open({ path = '', viewport = { width: 1440, height: 900 }, colorScheme = 'light', motion = 'reduce', context, url = base + path } = {}) {
       context ??= await engine.newContext({ viewport, colorScheme, reducedMotion: motion, permissions: ['clipboard-read', 'clipboard-write'] });
       const page = await context.newPage();
       page.trouble = [];
       page.on('console', (message) => page.trouble.push(message.text()));
       page.on('pageerror', (error) => page.trouble.push(String(error)));
       page.on('request', (request) => {
-        const url = request.url();
-        if (!url.startsWith(new URL(base).origin) && !/^(data|blob):/.test(url)) page.trouble.push(`request to ${url}`);
+        const to = request.url();
+        if (!to.startsWith(new URL(url).origin) && !/^(data|blob):/.test(to)) page.trouble.push(`request to ${to}`);
       });
       await page.addInitScript(() => {
         // Cumulative layout shift: the largest sum of a session of at most five seconds, without a second's gap.
@@ -42,7 +42,7 @@ export async function browser(address) {
           }
         }).observe({ type: 'layout-shift', buffered: true });
       });
-      await page.goto(base + path);
+      await page.goto(url);
       await page.locator('#clock').waitFor();
       return page;
     },
@@ -86,9 +86,11 @@ export const pause = async (page) => {
 };
 export const clock = (page) => page.locator('#clock').textContent();
 
-/** That nothing was printed to the console, nothing left the page, and nothing moved by itself. */
-export async function quiet(page) {
-  assert.deepEqual(page.trouble, [], 'the console stays empty, and nothing leaves the page');
+/** That nothing was printed to the console, and nothing left the page. */
+export const quiet = (page) => assert.deepEqual(page.trouble, [], 'the console stays empty, and nothing leaves the page');
+
+/** That nothing moves by itself. */
+export async function stable(page) {
   const shift = await page.evaluate(() => globalThis.shift);
   assert.ok(shift < 0.05, `the layout shifts by ${shift}`);
 }

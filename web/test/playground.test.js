@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, afterEach, before, test } from 'node:test';
-import { browser, choose, clock, pause, printed, quiet, run, state, violations } from './browser.js';
+import { browser, choose, clock, pause, printed, quiet, run, stable, state, violations } from './browser.js';
 
 const GUIDE = readFileSync(new URL('../../examples/node-guide/app.mjs', import.meta.url), 'utf8');
 
@@ -17,7 +17,7 @@ afterEach(async () => {
   const open = page;
   page = undefined;
   try {
-    if (open) await quiet(open);
+    if (open) quiet(open);
   } finally {
     await open?.context().close();
   }
@@ -33,6 +33,7 @@ test('it opens running, and requests, lags and throttles show', async () => {
   await page.locator('.follower', { hasText: 'on the way' }).waitFor();
   await page.locator('.ttl .chips li').first().waitFor();
   assert.equal(await page.locator('.partition').count(), 4);
+  await stable(page);
 });
 
 test('the guide’s application runs unchanged, and eight days later its session is gone', async () => {
@@ -119,7 +120,7 @@ test('a shared link gives the same event log in a fresh profile', async () => {
   await other.waitForFunction((wanted) => document.getElementById('clock').textContent === wanted, time, { timeout: 30_000 });
   await other.getByRole('button', { name: 'Share' }).click();
   assert.equal(await read(other), digest);
-  await quiet(other);
+  quiet(other);
   await other.context().close();
 });
 
@@ -157,7 +158,6 @@ test('a request explains what it read and how it could read less', async () => {
   page = await chromium.open();
   await choose(page, 'Why does my filter cost so much?');
   await page.locator('.lesson').waitFor();
-  await page.evaluate(() => (globalThis.shift = 0)); // the layout of another example is what was asked for
   await pause(page);
   await page.getByRole('button', { name: '+1 h', exact: true }).click();
   await state(page, 'ended');
@@ -211,7 +211,9 @@ test('a narrow screen needs no scrolling sideways', async () => {
 
 test('it works offline after it was loaded once', async () => {
   page = await chromium.open();
-  await page.evaluate(() => navigator.serviceWorker.ready);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await page.locator('.requests li').nth(8).waitFor({ timeout: 20_000 });
+  await page.waitForTimeout(600); // the session is written a moment later
   await page.context().setOffline(true);
   const again = await chromium.open({ context: page.context() });
   await again.locator('.requests li').nth(3).waitFor({ timeout: 20_000 });

@@ -151,8 +151,17 @@ fn browser() -> Outcome<Counts> {
     built_package()?;
     setup::npm("web")?;
     setup::program("chromium", "chromium")?;
+    setup::program("firefox-esr", "firefox-esr")?;
     run(command("npm", "web").args(["run", "build", "--silent"]))?;
-    counted(command("npm", "web").args(["test", "--silent"]), of_node)
+    // The console is a part of the server only with this feature.
+    run(cargo().args(["build", "--package", "dynatwin-server", "--features", "ui"]))?;
+    let server = binary("dynatwin")?;
+    counted(
+        command("npm", "web")
+            .args(["test", "--silent"])
+            .env("DYNATWIN_BIN", server),
+        of_node,
+    )
 }
 
 fn conformance() -> Outcome<Counts> {

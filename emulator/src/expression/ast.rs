@@ -3,7 +3,6 @@
 //! Nothing here is nested by pointers, so that no expression, however deep its parentheses or functions, can overflow a
 //! stack when it is checked, evaluated or dropped.
 
-use super::ExpressionKind;
 use crate::value::Name;
 
 /// The three grammars. Conditions, filters and key conditions share one.
@@ -12,17 +11,6 @@ pub(super) enum Grammar {
     Condition,
     Update,
     Projection,
-}
-
-impl Grammar {
-    /// The grammar of a kind of expression.
-    pub(super) fn of(kind: ExpressionKind) -> Grammar {
-        match kind {
-            ExpressionKind::Update => Grammar::Update,
-            ExpressionKind::Projection => Grammar::Projection,
-            _ => Grammar::Condition,
-        }
-    }
 }
 
 /// A range of indexes.

@@ -271,12 +271,16 @@ impl<'r> Scope<'r> {
         self.values.check_used(VALUES)
     }
 
-    pub(super) fn bind(&mut self, kind: ExpressionKind, text: &str) -> Result<Bound<'r>, ApiError> {
+    fn bind(&mut self, kind: ExpressionKind, text: &str) -> Result<Bound<'r>, ApiError> {
         Scope::check_not_empty(kind, text)?;
         if text.len() > limits::EXPRESSION_SIZE {
             return Err(error::too_large(kind, text.len()));
         }
-        let grammar = Grammar::of(kind);
+        let grammar = match kind {
+            ExpressionKind::Update => Grammar::Update,
+            ExpressionKind::Projection => Grammar::Projection,
+            _ => Grammar::Condition,
+        };
         let invalid = |rest: String| error::invalid(kind, rest);
         let parsed = self.cache.parse(text, grammar).map_err(invalid)?;
         let names = parsed.names.iter();

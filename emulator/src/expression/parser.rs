@@ -26,20 +26,6 @@ pub(super) fn parse(text: &str, grammar: Grammar) -> Result<Parsed, String> {
     parser.finish(body)
 }
 
-/// Where in a text, in bytes, its first fault is, if it has one that is at one place.
-pub(super) fn fault_offset(text: &str, grammar: Grammar) -> Option<usize> {
-    let mut parser = Parser::new(text, grammar);
-    let body = match grammar {
-        Grammar::Condition => parser.condition(),
-        Grammar::Update => parser.update(),
-        Grammar::Projection => parser.projection(),
-    };
-    match body {
-        Err(_) => Some(parser.current.start),
-        Ok(_) => parser.fault.map(|(position, _)| position),
-    }
-}
-
 struct Parser<'t> {
     text: &'t str,
     before: Option<Token>,

@@ -230,8 +230,6 @@ pub struct Control {
     pub path: &'static str,
     /// Whether a request for it has a body; `None`: it may have one.
     pub takes_body: Option<bool>,
-    /// Whether it changes nothing though it is no GET: what it is asked needs a body.
-    pub looks: bool,
     /// Carries it out: appends the answer's body.
     pub run: fn(&ControlRequest<'_>, &mut Writer) -> Result<(), Refusal>,
 }
@@ -240,15 +238,12 @@ macro_rules! controls {
     (@body) => { Some(false) };
     (@body body) => { Some(true) };
     (@body options) => { None };
-    (@looks) => { false };
-    (@looks looks) => { true };
-    ($($name:literal $method:ident $path:literal => $module:ident::$run:ident $(takes $body:ident)? $(and $looks:ident)?,)*) => {
+    ($($name:literal $method:ident $path:literal => $module:ident::$run:ident $(takes $body:tt)?,)*) => {
         &[$(Control {
             name: $name,
             method: stringify!($method),
             path: $path,
             takes_body: controls!(@body $($body)?),
-            looks: controls!(@looks $($looks)?),
             run: control::$module::$run,
         },)*]
     };
@@ -285,7 +280,6 @@ pub static CONTROLS: &[Control] = controls! {
     "listRequests" GET "/_dynatwin/requests" => watch::requests,
     "getRequest" GET "/_dynatwin/requests/{number}" => watch::request,
     "explainRequest" GET "/_dynatwin/requests/{number}/explain" => explain::request,
-    "explainExpression" POST "/_dynatwin/explain/expression" => explain::expression takes body and looks,
     "forgetRequests" DELETE "/_dynatwin/requests" => watch::forget,
     "listEvents" GET "/_dynatwin/events" => events::list,
     "listScans" GET "/_dynatwin/scans" => watch::scans,

@@ -17,13 +17,14 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
 use crate::database::Durability;
-use crate::delivery::{Payload, internal_error, refusal, response, streamed, unavailable, wait_for_delivery};
+use crate::delivery::{Payload, file, internal_error, refusal, response, streamed, unavailable, wait_for_delivery};
 use crate::door::Door;
 use crate::intake::{Received, Unreceived, discard, drain, receive};
 use crate::log::Log;
 use crate::server::Shared;
 use crate::start::system_time;
 use crate::stream::{EventStream, is_event_page};
+use crate::ui;
 use crate::watch::{Phase, Watch, Watched};
 use crate::web::{HeadSummary, is_control};
 
@@ -111,6 +112,9 @@ impl<D: Door> Visit<D> {
         }
         if summary.from_page && !self.shared.web.is_own_name(request.headers()) {
             return Ok(self.refuse(StatusCode::FORBIDDEN, foreign_host(&request), request));
+        }
+        if let Some(page) = ui::page(request.method(), request.uri().path()) {
+            return Ok(self.show(page, request));
         }
         self.watch.enter(Phase::Body);
         let received = receive(request.body_mut(), limits.body, &self.shared.bodies).await;
@@ -203,6 +207,14 @@ impl<D: Door> Visit<D> {
         let mut headers = AnswerHeaders::new();
         self.allow_origin(request, &mut headers);
         refusal(status, headers, body)
+    }
+
+    /// Answers with a file of the console.
+    fn show(&self, page: ui::Page, request: Request<Incoming>) -> Response<Payload> {
+        self.watch.enter(Phase::Answering);
+        let (head, body) = request.into_parts();
+        discard(body, &head.headers);
+        file(page)
     }
 
     /// Refuses a request of which there may be a body to come.

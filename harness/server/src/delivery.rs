@@ -16,6 +16,7 @@ use hyper::{Response, StatusCode};
 use crate::budget::{Budget, Lease};
 use crate::connection::LARGE_ANSWER;
 use crate::stream::Pages;
+use crate::ui::Page;
 use crate::watch::Watch;
 
 /// The longest sleep between two looks at the clock, which may be moved meanwhile.
@@ -247,6 +248,14 @@ pub(crate) fn refusal(status: StatusCode, mut headers: AnswerHeaders, body: Vec<
     *response.status_mut() = status;
     put_headers(response.headers_mut(), headers);
     response.headers_mut().insert(CONNECTION, CLOSE);
+    response
+}
+
+/// The answer with a file of the console.
+pub(crate) fn file(page: Page) -> Response<Payload> {
+    let mut response = Response::new(Payload::whole(page.body.to_vec(), None));
+    *response.status_mut() = page.status;
+    put_headers(response.headers_mut(), page.headers);
     response
 }
 

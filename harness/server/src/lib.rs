@@ -39,6 +39,7 @@ mod probe;
 mod server;
 mod start;
 mod stream;
+mod ui;
 mod watch;
 mod web;
 mod worker;

@@ -175,11 +175,8 @@ fn every_refusal_is_as_described() {
             "#/components/responses/Refused"
         );
         let filled = filled(&document, &path);
-        let changes = CONTROLS
-            .iter()
-            .any(|control| control.changes() && operation["operationId"] == control.name);
         for (method, status) in [("PATCH", 405), (method.as_str(), 403)] {
-            if changes {
+            if method != "GET" {
                 let (found, answer) = twin.control(method, &filled, bodies(operation)[0]);
                 assert_eq!(found, status, "{method} {path}: {answer}");
                 check(&refusals, &answer, &path);

@@ -1,7 +1,7 @@
 // What flies over the stage: requests to their partitions, changes to their indexes. One canvas over the boxes.
 import { effect } from '@preact/signals';
 import type { App } from '../app';
-import type { Attributes, SeenRequest, Touch } from '../transport/control';
+import type { EngineEvent } from '../feed';
 
 type Kind = 'read' | 'write' | 'refused' | 'throttled';
 
@@ -31,7 +31,6 @@ const WRITES = new Set(['Put', 'Update', 'Delete', 'ConditionCheck']);
 export class Flights {
   #flights: Flight[] = [];
   #changes = new Map<string, Change>();
-  #places = new Map<string, number | Promise<void>>();
   #anchors = new Map<string, { x: number; y: number; w: number; h: number }>();
   #frame = 0;
   #measured = 0;
@@ -44,7 +43,7 @@ export class Flights {
     readonly host: HTMLElement,
     readonly canvas: HTMLCanvasElement,
   ) {
-    this.#closing.push(app.feed.listen((request) => this.#request(request)));
+    this.#closing.push(app.feed.watch((event) => this.#event(event)));
     this.#closing.push(effect(() => this.#followIndexes()));
     const observer = new ResizeObserver(() => (this.#measured = 0));
     observer.observe(host);
@@ -57,15 +56,17 @@ export class Flights {
     for (const close of this.#closing) close();
   }
 
-  #request(request: SeenRequest): void {
-    const table = this.app.tables.current.peek()?.name;
-    for (const touch of request.touches.slice(0, 25)) {
-      if (touch.table !== table) continue;
-      const kind = kindOf(touch, request);
-      const to = touch.index ? `index-${touch.index}` : this.#partition(touch);
-      this.#fly({ from: 'sender', to, kind, start: performance.now() + Math.random() * 60, offset: Math.random(), ...(kind === 'throttled' ? { label: 'throttled' } : {}) });
-      if (kind === 'write') this.#deliverAtOnce(to);
-    }
+  #event(event: EngineEvent): void {
+    if (event.table !== this.app.tables.current.peek()?.name) return;
+    const at = event.partition === undefined ? 'table' : `partition-${event.partition}`;
+    if (event.kind === 'expiry') this.#fly({ from: at, to: 'ttl', kind: 'refused', start: performance.now(), offset: Math.random() });
+    if (event.kind === 'streamRecord') this.#fly({ from: at, to: 'stream', kind: 'write', start: performance.now() + FLIGHT, offset: Math.random() });
+    if (event.kind !== 'entry') return;
+    const kind = kindOf(event);
+    const to = event.index ? `index-${event.index}` : at;
+    const label = kind === 'throttled' ? 'throttled' : event.age === undefined ? undefined : `stale, ${event.age.toFixed(1)} s old`;
+    this.#fly({ from: 'sender', to, kind, start: performance.now() + Math.random() * 60, offset: Math.random(), ...(label ? { label } : {}) });
+    if (kind === 'write') this.#deliverAtOnce(to);
   }
 
   // Under conditions without a lag a change is in its index before anybody sees it wait.
@@ -87,27 +88,6 @@ export class Flights {
     }
     if (this.#flights.length < MOST_FLIGHTS) this.#flights.push(flight);
     this.#wake();
-  }
-
-  // The box of the partition that a key lies in; the table's until that is known.
-  #partition({ table, key }: Touch): string {
-    const first = Object.entries(key)[0];
-    if (!first) return 'table';
-    const known = JSON.stringify(first);
-    const place = this.#places.get(`${table} ${known}`);
-    if (typeof place === 'number') return `partition-${place}`;
-    if (place === undefined) this.#ask(table, key, `${table} ${known}`);
-    return 'table';
-  }
-
-  #ask(table: string, key: Attributes, name: string): void {
-    if (this.#places.size > 5_000) this.#places.clear();
-    const path = `/tables/${encodeURIComponent(table)}/place?key=${encodeURIComponent(JSON.stringify(key))}`;
-    const answer = this.app.control.get<{ partition: number }>(path).then(
-      ({ partition }) => void this.#places.set(name, partition),
-      () => void this.#places.delete(name),
-    );
-    this.#places.set(name, answer);
   }
 
   #followIndexes(): void {
@@ -231,11 +211,10 @@ export class Flights {
   }
 }
 
-function kindOf(touch: Touch, request: SeenRequest): Kind {
-  const error = touch.error ?? (request.status >= 400 ? request.error : undefined);
-  if (error === 'ConditionalCheckFailedException' || error === 'TransactionConflictException' || error === 'TransactionCanceledException') return 'refused';
-  if (error) return 'throttled';
-  return WRITES.has(touch.act) ? 'write' : 'read';
+function kindOf({ verdict, act }: EngineEvent): Kind {
+  if (verdict === 'conditionFailed' || verdict === 'conflict') return 'refused';
+  if (verdict !== 'done') return 'throttled';
+  return WRITES.has(act ?? '') ? 'write' : 'read';
 }
 
 function dot(context: CanvasRenderingContext2D, x: number, y: number, radius: number, color: string): void {

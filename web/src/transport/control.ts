@@ -158,7 +158,7 @@ export class Control {
   addFault = (rule: Record<string, unknown>) => this.#send<FaultReport>('POST', '/faults', rule);
   startOutage = (outage: Record<string, unknown>) => this.#send('POST', '/outages', outage);
   removeFault = (id: number) => this.#send('DELETE', `/faults/${id}`);
-  watch = () => this.#send('POST', '/watch');
+  watch = () => this.#send('POST', '/watch', { bodies: true, events: true });
   heat = (table: string) => this.#get<Heat>(`/tables/${encodeURIComponent(table)}/heat`);
   pauseIndex = (table: string, index: string) => this.#send('POST', this.#index(table, index, 'pause'));
   resumeIndex = (table: string, index: string) => this.#send('POST', this.#index(table, index, 'resume'));

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { words, type App } from '../app';
 import { EXAMPLES } from '../examples';
 import { timeOfDay } from '../words';
-import { COPIES, type CopyAs } from './copies';
+import { COPIES, rememberRequests, type CopyAs } from './copies';
 import { Editor } from './editor';
 import { Icon } from './icon';
 import { LessonTable } from './lesson';
@@ -207,8 +207,9 @@ function RawRequest({ app }: { app: App }) {
 function CopyMenu({ app }: { app: App }) {
   const copied = useSignal('');
   const copy = async (kind: CopyAs) => {
-    const text = COPIES[kind](app);
     try {
+      if (kind === 'Python' || kind === 'CLI') await rememberRequests(app);
+      const text = COPIES[kind](app);
       await navigator.clipboard.writeText(text);
       copied.value = `Copied as ${kind}`;
       setTimeout(() => (copied.value = ''), 2_000);

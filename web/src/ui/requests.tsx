@@ -5,7 +5,7 @@ import type { App } from '../app';
 import { explain, type Remark } from '../explain';
 import type { SeenRequest } from '../transport/control';
 import { keyText } from '../value';
-import { count, timeOfDay, units } from '../words';
+import { count, seconds, timeOfDay, units } from '../words';
 
 /** How many rows are shown: the latest. */
 const ROWS = 200;
@@ -59,7 +59,7 @@ export function RequestsPanel({ app }: { app: App }) {
                 <b>{request.operation}</b>
                 <span class="what">{what(request)}</span>
                 <span class="cost">{cost(request)}</span>
-                <span class="status-code">{request.error ? request.error.replace('Exception', '') : delivery(request)}</span>
+                <span class="status-code">{request.error ? request.error.replace('Exception', '') : stale(app, request) ?? delivery(request)}</span>
               </button>
             </li>
           ))}
@@ -71,6 +71,12 @@ export function RequestsPanel({ app }: { app: App }) {
 }
 
 const delivery = ({ delivery: { kind } }: SeenRequest) => (kind === 'whole' ? 'OK' : kind === 'lost' ? 'answer lost' : kind);
+
+/** Of a read that saw an older state: how old. */
+function stale(app: App, { number }: SeenRequest): string | undefined {
+  const age = app.feed.ages.value.get(number);
+  return age === undefined ? undefined : `stale, ${seconds(age)} old`;
+}
 
 function what({ touches, tables }: SeenRequest): string {
   const [first] = touches;
@@ -96,7 +102,7 @@ function Details({ app, request, onClose }: { app: App; request: SeenRequest; on
       gone = true;
     };
   }, [request.number]);
-  const remarks = explain(full ?? request, app.tables.list.value, app.conditions.value);
+  const remarks = explain(full ?? request, app.tables.list.value, app.conditions.value, app.feed.ages.value.get(request.number));
   return (
     <div class="details" role="region" aria-label={`Request ${request.number}`}>
       <header>

@@ -1,13 +1,10 @@
 //! Why a request cost what it cost and ended as it did, in sentences.
 
 use super::ControlRequest;
-use crate::error::{ApiError, ErrorKind, Exceeded};
-use crate::expression::{Explored, ExpressionFault, ExpressionKind, Outline, Scope, explore};
+use crate::error::{ErrorKind, Exceeded};
 use crate::journal::{BetterRead, Injected, ItemAction, Request, Touch};
-use crate::request::{PutItem, Query, UpdateItem};
 use crate::value::Name;
-use crate::wire::control::{ControlResult, Members, Refusal, write_number};
-use crate::wire::decode::Decode;
+use crate::wire::control::{ControlResult, write_number};
 use crate::wire::encode::Writer;
 use crate::wire::error::exception;
 use crate::wire::object::Object;
@@ -47,93 +44,6 @@ pub fn request(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     entries.close();
     object.close();
     Ok(())
-}
-
-/// Explains the expressions of a request: how each was understood, or where it fails.
-pub fn expression(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    Members::of("request", &asked.body, &MEMBERS)?;
-    let wrong = |error: ApiError| {
-        let message = error.message().unwrap_or("it is no request");
-        Refusal::malformed(format!("The request cannot be read: {message}"))
-    };
-    let query = Query::decode(asked.sent).map_err(wrong)?;
-    let update = UpdateItem::decode(asked.sent).map_err(wrong)?;
-    let item = PutItem::decode(asked.sent).map_err(wrong)?.item;
-    let cache = asked.twin.state.expressions();
-    let mut scope = Scope::new(&query.substitutions, cache).map_err(wrong)?;
-    let mut object = Object::open(writer);
-    let mut list = object.list("expressions");
-    let mut sound = true;
-    for (kind, text) in [
-        (ExpressionKind::KeyCondition, &query.key_condition_expression),
-        (ExpressionKind::Filter, &query.filter_expression),
-        (ExpressionKind::Condition, &update.condition_expression),
-        (ExpressionKind::Update, &update.update_expression),
-        (ExpressionKind::Projection, &query.projection_expression),
-    ] {
-        let Some(text) = text else { continue };
-        let explored = explore(&mut scope, kind, text, item.as_ref().map(|item| &item.attributes));
-        sound &= explored.is_ok();
-        write_explored(kind, &explored, list.object());
-    }
-    list.close();
-    // Which placeholders are unused is known when all expressions are.
-    if let Err(error) = scope.check_all_used()
-        && sound
-    {
-        object.string("error", error.message().unwrap_or_default());
-    }
-    object.close();
-    Ok(())
-}
-
-/// The members of a request that its expressions are made of.
-const MEMBERS: [&str; 8] = [
-    "KeyConditionExpression",
-    "FilterExpression",
-    "ConditionExpression",
-    "UpdateExpression",
-    "ProjectionExpression",
-    "ExpressionAttributeNames",
-    "ExpressionAttributeValues",
-    "Item",
-];
-
-fn write_explored(kind: ExpressionKind, explored: &Result<Explored, ExpressionFault>, mut object: Object<'_>) {
-    object.string("member", kind.name());
-    object.boolean("valid", explored.is_ok());
-    match explored {
-        Ok(Explored { outline, holds }) => {
-            write_outline(outline, object.member("outline"));
-            if let Some(holds) = holds {
-                object.boolean("holds", *holds);
-            }
-        }
-        Err(ExpressionFault { error, offset }) => {
-            object.string("error", error.message().unwrap_or_default());
-            if let Some(offset) = offset {
-                object.integer("offset", *offset as i64);
-            }
-        }
-    }
-    object.close();
-}
-
-fn write_outline(outline: &Outline, writer: &mut Writer) {
-    let mut object = Object::open(writer);
-    match outline {
-        Outline::Path(path) => object.string("path", path),
-        Outline::Value(value) => drop(object.member("value").value(value)),
-        Outline::Part(operator, operands) => {
-            object.string("operator", operator);
-            let mut list = object.list("operands");
-            operands
-                .iter()
-                .for_each(|operand| write_outline(operand, list.element()));
-            list.close();
-        }
-    }
-    object.close();
 }
 
 fn write_better(touch: &Touch, read: &BetterRead, mut object: Object<'_>) {

@@ -52,8 +52,6 @@ pub struct ControlRequest<'a> {
     /// The number of the last server-sent event that was received.
     last_event: Option<u64>,
     body: Json,
-    /// The body as it was sent.
-    sent: &'a [u8],
 }
 
 impl From<NotFound> for Refusal {
@@ -92,7 +90,6 @@ pub fn answer(
         streams: control.streams(call),
         last_event: call.last_event,
         body: told(control, call)?,
-        sent: call.body.as_deref().unwrap_or_default(),
     };
     let mut writer = Writer::with_capacity(256);
     (control.run)(&asked, &mut writer)?;
@@ -148,7 +145,7 @@ fn told(control: &Control, call: &ControlCall<'_>) -> ControlResult<Json> {
 impl Control {
     /// Whether it changes the twin.
     pub fn changes(&self) -> bool {
-        self.method != "GET" && !self.looks
+        self.method != "GET"
     }
 
     /// Whether it answers this call with server-sent events.

@@ -1,0 +1,155 @@
+//! The console at `/_dynatwin/ui/`: the files of the page, embedded with the feature `ui`.
+
+use dynatwin_engine::answer::AnswerHeaders;
+use hyper::{Method, StatusCode};
+
+const PATH: &str = "/_dynatwin/ui";
+/// The files by their paths below [`PATH`]; none without the feature `ui`.
+static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/ui_files.rs"));
+/// What the page may load: its own files, and the code that it runs in a Worker made of a blob.
+const POLICY: &str = "default-src 'none'; script-src 'self' blob:; worker-src 'self' blob:; connect-src 'self'; \
+                      style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><title>Dynatwin</title>\
+                         <p>This server was built without the console. To build it with the console:</p>\
+                         <pre>cargo xtask wasm\ncd web &amp;&amp; npm ci &amp;&amp; npm run build &amp;&amp; cd ..\n\
+                         cargo build --release --features ui</pre></html>\n";
+
+/// A file of the console, or why there is none.
+pub(crate) struct Page {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: AnswerHeaders,
+    pub(crate) body: &'static [u8],
+}
+
+/// The answer to a request of the console's page; `None` if the path is not the console's.
+pub(crate) fn page(method: &Method, path: &str) -> Option<Page> {
+    answer(FILES, method, path)
+}
+
+fn answer(files: &'static [(&'static str, &'static [u8])], method: &Method, path: &str) -> Option<Page> {
+    let rest = path.strip_prefix(PATH)?;
+    if !rest.is_empty() && !rest.starts_with('/') {
+        return None;
+    }
+    if method != Method::GET && method != Method::HEAD {
+        return Some(text(StatusCode::METHOD_NOT_ALLOWED, "The console is read by GET.\n"));
+    }
+    if files.is_empty() {
+        return Some(with_type(
+            StatusCode::NOT_FOUND,
+            "text/html; charset=utf-8",
+            NOT_BUILT.as_bytes(),
+        ));
+    }
+    if rest.is_empty() {
+        // The page names its files relative to itself. A relative address also holds behind a proxy's path.
+        let mut page = text(StatusCode::PERMANENT_REDIRECT, "");
+        page.headers.push(("location", "ui/".into()));
+        return Some(page);
+    }
+    let name = if rest == "/" { "index.html" } else { &rest[1..] };
+    let Some((_, body)) = files.iter().find(|(file, _)| *file == name) else {
+        return Some(text(StatusCode::NOT_FOUND, "The console has no such file.\n"));
+    };
+    let mut page = with_type(StatusCode::OK, content_type(name), body);
+    // The other files carry a hash in their names.
+    let keep = if name.starts_with("assets/") {
+        "max-age=31536000, immutable"
+    } else {
+        "no-cache"
+    };
+    page.headers.push(("cache-control", keep.into()));
+    Some(page)
+}
+
+fn text(status: StatusCode, body: &'static str) -> Page {
+    with_type(status, "text/plain; charset=utf-8", body.as_bytes())
+}
+
+fn with_type(status: StatusCode, content_type: &'static str, body: &'static [u8]) -> Page {
+    let mut headers = AnswerHeaders::new();
+    headers.push(("content-type", content_type.into()));
+    headers.push(("content-security-policy", POLICY.into()));
+    headers.push(("x-content-type-options", "nosniff".into()));
+    headers.push(("referrer-policy", "no-referrer".into()));
+    Page { status, headers, body }
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static BUILT: &[(&str, &[u8])] = &[("index.html", b"<p>"), ("assets/a.js", b"1"), ("icon.svg", b"<svg/>")];
+
+    #[test]
+    fn files_by_path() {
+        for (method, path, expect) in [
+            (Method::GET, "/", None),
+            (Method::GET, "/_dynatwin/", None),
+            (Method::GET, "/_dynatwin/uix", None),
+            (
+                Method::GET,
+                "/_dynatwin/ui",
+                Some((308, "text/plain; charset=utf-8", "")),
+            ),
+            (
+                Method::GET,
+                "/_dynatwin/ui/",
+                Some((200, "text/html; charset=utf-8", "<p>")),
+            ),
+            (
+                Method::HEAD,
+                "/_dynatwin/ui/index.html",
+                Some((200, "text/html; charset=utf-8", "<p>")),
+            ),
+            (
+                Method::GET,
+                "/_dynatwin/ui/assets/a.js",
+                Some((200, "text/javascript; charset=utf-8", "1")),
+            ),
+            (
+                Method::GET,
+                "/_dynatwin/ui/icon.svg",
+                Some((200, "image/svg+xml", "<svg/>")),
+            ),
+            (
+                Method::GET,
+                "/_dynatwin/ui/../secret",
+                Some((404, "text/plain; charset=utf-8", "The console has no such file.\n")),
+            ),
+            (
+                Method::POST,
+                "/_dynatwin/ui/",
+                Some((405, "text/plain; charset=utf-8", "The console is read by GET.\n")),
+            ),
+        ] {
+            let page = answer(BUILT, &method, path);
+            let seen = page.as_ref().map(|page| {
+                let (_, content_type) = &page.headers[0];
+                (
+                    page.status.as_u16(),
+                    content_type.as_str(),
+                    std::str::from_utf8(page.body).unwrap(),
+                )
+            });
+            assert_eq!(seen, expect, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn a_server_without_the_console_names_the_command_that_builds_it() {
+        let page = answer(&[], &Method::GET, "/_dynatwin/ui/").unwrap();
+        assert_eq!(page.status, StatusCode::NOT_FOUND);
+        assert!(std::str::from_utf8(page.body).unwrap().contains("--features ui"));
+    }
+}

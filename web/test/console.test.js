@@ -1,0 +1,80 @@
+// The same page as the console of a server, in a real Chromium.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { after, afterEach, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { browser, clock, printed, quiet, run, state, violations } from './browser.js';
+
+const GUIDE = readFileSync(new URL('../../examples/node-guide/app.mjs', import.meta.url), 'utf8');
+const BINARY = process.env.DYNATWIN_BIN ?? fileURLToPath(new URL('../../target/debug/dynatwin', import.meta.url));
+
+/** A server on a free port. */
+async function start(...flags) {
+  const server = spawn(BINARY, ['--port', '0', '--clock', 'settable', '--shared-db', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const address = await new Promise((resolve, reject) => {
+    const read = (data) => {
+      const found = /http:\/\/[\w.:[\]]+/.exec(String(data));
+      if (found) resolve(found[0].replace('localhost', '127.0.0.1'));
+    };
+    server.stdout.on('data', read);
+    server.stderr.on('data', read);
+    server.on('exit', (code) => reject(new Error(`The server ended with ${code}.`)));
+  });
+  return { address, stop: () => server.kill() };
+}
+
+let server;
+let guarded;
+let chromium;
+let page;
+before(async () => {
+  server = await start();
+  guarded = await start('--no-control');
+  chromium = await browser(`${server.address}/_dynatwin/ui/`);
+});
+after(async () => {
+  await chromium?.close();
+  server?.stop();
+  guarded?.stop();
+});
+afterEach(async () => {
+  const open = page;
+  page = undefined;
+  try {
+    if (open) quiet(open);
+  } finally {
+    await open?.context().close();
+  }
+});
+
+test('the guide’s application runs against the server, and eight days later its session is gone', async () => {
+  page = await chromium.open();
+  await run(page, GUIDE);
+  await printed(page, 'counted three requests');
+  await state(page, 'ended');
+  await page.getByRole('tab', { name: 'Items', exact: true }).click();
+  const session = page.locator('.grid tr', { hasText: 'SESSION#' });
+  await session.waitFor();
+  await page.getByRole('button', { name: '+1 week', exact: true }).click();
+  await page.getByRole('button', { name: '+1 day', exact: true }).click();
+  await session.waitFor({ state: 'detached' });
+  assert.match(await clock(page), /^2026-01-09 /);
+  assert.deepEqual(await violations(page), []);
+});
+
+test('its policy is strict, and its files are the console’s alone', async () => {
+  const headers = (await fetch(`${server.address}/_dynatwin/ui/`)).headers;
+  assert.match(headers.get('content-security-policy'), /default-src 'none'; script-src 'self' blob:;/);
+  assert.doesNotMatch(headers.get('content-security-policy'), /unsafe/);
+  assert.equal((await fetch(`${server.address}/_dynatwin/ui`, { redirect: 'manual' })).headers.get('location'), 'ui/');
+  assert.equal((await fetch(`${server.address}/_dynatwin/ui/secret`)).status, 404);
+});
+
+test('with --no-control nothing that changes the emulator can be pressed', async () => {
+  page = await chromium.open({ url: `${guarded.address}/_dynatwin/ui/` });
+  await page.locator('.banner', { hasText: '--no-control' }).waitFor();
+  assert.ok(await page.getByRole('button', { name: '+1 day', exact: true }).isDisabled());
+  await page.getByRole('tab', { name: 'Conditions', exact: true }).click();
+  assert.ok(await page.getByRole('button', { name: 'Add rule' }).isDisabled());
+});
