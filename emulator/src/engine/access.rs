@@ -58,27 +58,10 @@ impl Engine {
         if self.state.access().is_configured() {
             self.authenticate_known(request, call, now)
         } else if let Some(keys) = &self.signing_keys {
-            self.verify(request, call, now, |id| keys.get(id).cloned())?;
+            verify(request, call, now, |id| keys.get(id).cloned())?;
             Ok(Authenticated::anybody(&call.caller))
         } else {
             Ok(Authenticated::anybody(&call.caller))
-        }
-    }
-
-    /// Verifies a request's signature. A body that is not valid JSON is found before credentials are looked at.
-    #[cold]
-    fn verify(
-        &self,
-        request: &HttpRequest<'_>,
-        call: &Call<'_>,
-        now: Moment,
-        key: impl FnOnce(&str) -> Option<SigningKey>,
-    ) -> Result<(), ApiError> {
-        match envelope::verify_signature(request, now, key) {
-            Err(_) if !call.body.is_empty() && wire::reader::check_syntax(&call.body).is_err() => {
-                Err(wire::decode::not_json())
-            }
-            verified => verified,
         }
     }
 
@@ -131,7 +114,7 @@ impl Engine {
         call: &'c Call<'_>,
         now: Moment,
     ) -> Result<Authenticated<'c>, ApiError> {
-        self.verify(request, call, now, |id| self.signing_key(id))?;
+        verify(request, call, now, |id| self.signing_key(id))?;
         let token = envelope::session_token(request);
         let origin = self.origin(request, call.service);
         let key = &call.caller.access_key;
@@ -232,5 +215,21 @@ impl Engine {
             access_key: account.unwrap_or_else(|| caller.access_key.clone()),
             region: caller.region.clone(),
         }
+    }
+}
+
+/// Verifies a request's signature. A body that is not valid JSON is found before credentials are looked at.
+#[cold]
+fn verify(
+    request: &HttpRequest<'_>,
+    call: &Call<'_>,
+    now: Moment,
+    key: impl FnOnce(&str) -> Option<SigningKey>,
+) -> Result<(), ApiError> {
+    match envelope::verify_signature(request, now, key) {
+        Err(_) if !call.body.is_empty() && wire::reader::check_syntax(&call.body).is_err() => {
+            Err(wire::decode::not_json())
+        }
+        verified => verified,
     }
 }
