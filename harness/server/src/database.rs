@@ -20,7 +20,7 @@ use std::time::Duration;
 use dynatwin_engine::answer::{Answer, HttpRequest};
 use dynatwin_engine::clock::{Clock, ClockAdjustment, Moment};
 use dynatwin_engine::engine::Engine;
-use dynatwin_engine::storage::{AppendError, Commit, CommitSink};
+use dynatwin_engine::storage::{AppendError, Commit, CommitSink, Origin};
 use dynatwin_store::{Directory, Disk, Entry, OpenError, Progress, Report, Store, UntilSynced};
 
 use crate::door::Door;
@@ -59,6 +59,9 @@ struct Log {
     /// From which length on it is replaced by a snapshot.
     least: u64,
     state: Mutex<LogState>,
+    /// Whether the engine has a change that the log refused: what the clock brings about happens all the same. A snapshot has
+    /// it.
+    lacks: AtomicBool,
     /// The clock's adjustment as it was last recorded.
     clock: (AtomicI64, AtomicI64),
 }
@@ -117,6 +120,7 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
         form: Form::of(flags),
         least: flags.log_size,
         state: Mutex::default(),
+        lacks: AtomicBool::new(false),
         clock: (AtomicI64::default(), AtomicI64::default()),
     });
     log.save_settings(engine.clock(), engine.clock().adjustment())
@@ -218,6 +222,9 @@ impl CommitSink for Log {
         let failing = appended.is_err();
         let changed = std::mem::replace(&mut state.failing, failing) != failing;
         drop(state);
+        if failing && commit.origin == Origin::Clock {
+            self.lacks.store(true, Ordering::Relaxed);
+        }
         APPENDED.set(true);
         match &appended {
             Err(error) if changed => note(&format!("writes fail: {error}")),
@@ -253,8 +260,21 @@ impl Log {
         }
     }
 
+    fn wants_snapshot(&self) -> bool {
+        self.lacks.load(Ordering::Relaxed) || self.store.wants_snapshot(self.least)
+    }
+
     /// Replaces the log by the engine's state.
     fn take_snapshot(&self, engine: &Engine) -> Result<(), dynatwin_store::AppendError> {
+        let lacked = self.lacks.swap(false, Ordering::Relaxed);
+        let taken = self.write_snapshot(engine);
+        if lacked && taken.is_err() {
+            self.lacks.store(true, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    fn write_snapshot(&self, engine: &Engine) -> Result<(), dynatwin_store::AppendError> {
         let Some(mut writer) = self.store.begin_snapshot()? else {
             return Ok(());
         };
@@ -324,6 +344,10 @@ impl Database {
     /// Writes what is not written yet, and ends. Later changes fail.
     pub(crate) fn close(&self) {
         let clock = self.engine.clock();
+        if self.log.lacks.load(Ordering::Relaxed) {
+            // If it cannot be written, the log is what the next process finds.
+            let _ = self.log.take_snapshot(&self.engine);
+        }
         let _ = self.log.save_settings(clock, clock.adjustment());
         self.log.store.close();
         self.stopping.store(true, Ordering::Relaxed);
@@ -340,7 +364,7 @@ fn take_snapshots(engine: &Engine, log: &Log, stopping: &AtomicBool) {
     let mut pause = SNAPSHOT_INTERVAL;
     while !stopping.load(Ordering::Relaxed) {
         thread::park_timeout(pause);
-        if stopping.load(Ordering::Relaxed) || !log.store.wants_snapshot(log.least) {
+        if stopping.load(Ordering::Relaxed) || !log.wants_snapshot() {
             continue;
         }
         pause = match log.take_snapshot(engine) {

@@ -190,3 +190,29 @@ fn a_failing_disk_takes_back_nothing_that_was_acknowledged() {
         }
     }
 }
+
+#[test]
+fn what_the_clock_brings_about_on_a_failing_disk_is_kept_by_a_snapshot() {
+    let disk = SimDisk::new();
+    let database = open(&disk).unwrap();
+    let request = |operation: &str, body: &Value| request(&database, false, operation, body).unwrap();
+    request("CreateTable", &table());
+    let expires = json!({"Enabled": true, "AttributeName": "expires"});
+    request(
+        "UpdateTimeToLive",
+        &json!({"TableName": "Tab", "TimeToLiveSpecification": expires}),
+    );
+    let expires = (database.engine.clock().now().seconds() + 60).to_string();
+    let item = json!({"id": {"S": "a"}, "expires": {"N": expires}});
+    request("PutItem", &json!({"TableName": "Tab", "Item": item}));
+    assert!(!database.log.wants_snapshot());
+    disk.fail_at(disk.operations() + 1, Fault::Error);
+    database.engine.advance(std::time::Duration::from_hours(72));
+    assert_eq!(scan(&database, None).unwrap().len(), 0);
+    assert!(database.log.wants_snapshot());
+    database.log.take_snapshot(&database.engine).unwrap();
+    assert!(!database.log.wants_snapshot());
+    drop(database);
+    let database = open(&disk.after_kill()).unwrap();
+    assert_eq!(scan(&database, None).unwrap().len(), 0);
+}
