@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -83,9 +82,14 @@ class Clock:
                 self._moved.wait(self._glance(left))
 
     async def async_sleep(
-        self, length: float | timedelta, real: Callable[[float], Awaitable[object]] = asyncio.sleep
+        self, length: float | timedelta, real: Callable[[float], Awaitable[object]] | None = None
     ) -> None:
-        """Sleeps on this clock without blocking the event loop. `real` sleeps in real time, where that is needed."""
+        """Sleeps on this clock without blocking the event loop. `real` sleeps in real time, where that is needed, by default as
+        ``asyncio.sleep`` does."""
+        if real is None:
+            import asyncio
+
+            real = asyncio.sleep
         end = self._end(length)
         while (left := end - self._engine.now()) > 0:
             if self.settable and not self.frozen:

@@ -8,14 +8,16 @@ import inspect
 import os
 import sys
 import threading
-import unittest
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dynatwin import _binding
 from dynatwin._twin import ClockOption, ConditionsOption, Twin, announce
+
+if TYPE_CHECKING:
+    import unittest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -268,6 +270,8 @@ def _async_generator(mock: Mock, function: Callable[..., Any]) -> Callable[..., 
 
 
 def _decorate_class(mock: Mock, target: type) -> type:
+    import unittest
+
     if issubclass(target, unittest.TestCase):
         return _decorate_test_case(mock, target)
     return _decorate_plain_class(mock, target)
