@@ -12,6 +12,7 @@
 //! | [`rate_limit`] | counting through an index lets too many through |
 //! | [`jobs`] | a lookup in an index does not keep a job from running twice |
 //! | [`tokens`] | a client token makes a transaction happen once, for ten minutes |
+//! | [`tenants`] | a tenant reads the items of others by Scan, and the policy that stops it |
 //! | [`retries`] | what the SDK tries again by itself, and what its retry meets |
 //!
 //! The code takes time and sleep from its client's configuration ([`pace`]). In production these are the system's, in the
@@ -29,6 +30,7 @@ pub mod pace;
 pub mod rate_limit;
 pub mod retries;
 pub mod sessions;
+pub mod tenants;
 pub mod tokens;
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::config::{Credentials, SharedHttpClient};
 use aws_sdk_dynamodb::{Client, config};
 use dynatwin_engine::access::{Directory, PolicyWarning, SessionRequest};
+use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::Moment;
 use dynatwin_engine::engine::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
 
@@ -196,6 +197,36 @@ impl Twin {
     /// Removes the configuration: everything is allowed.
     pub fn remove_access(&self) {
         self.engine().configure_access(None);
+    }
+
+    /// What would be decided about a request, by which statement, and from which values: the question and the answer are those of
+    /// `POST /_dynatwin/access/explain`, in JSON.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is wrong with the question.
+    ///
+    /// ```
+    /// use dynatwin::Twin;
+    ///
+    /// let twin = Twin::builder().access("accounts: {'123456789012': {roles: {Reader: {}}}}").build();
+    /// let explained = twin.explain_access(
+    ///     r#"{"principal": "arn:aws:iam::123456789012:role/Reader", "action": "dynamodb:GetItem",
+    ///         "resource": "arn:aws:dynamodb:us-east-1:123456789012:table/Orders"}"#,
+    /// )?;
+    /// assert!(explained.contains("because no identity-based policy allows the dynamodb:GetItem action"));
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn explain_access(&self, question: &str) -> Result<String, String> {
+        let headers = [("host", "localhost"), ("content-type", "application/json")];
+        let answer = self.engine().handle(&HttpRequest {
+            method: "POST",
+            target: "/_dynatwin/access/explain",
+            headers: &headers,
+            body: question.as_bytes(),
+        });
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        if answer.status == 200 { Ok(text) } else { Err(text) }
     }
 
     /// A role, to be called as in a session: `arn:aws:iam::123456789012:role/Reader`.
