@@ -77,7 +77,7 @@ fn decide(case: &Case) -> Option<(PolicyKind, bool)> {
 #[test]
 fn decisions_are_those_of_a_naive_evaluator() {
     let seed = from_environment("DYNATWIN_SEED").unwrap_or_else(|| std::process::id().into());
-    let count = from_environment("DYNATWIN_POLICIES").unwrap_or(20_000);
+    let count = from_environment("DYNATWIN_POLICIES").unwrap_or(10_000);
     println!("DYNATWIN_SEED={seed} DYNATWIN_POLICIES={count}");
     let mut random = Random::new(seed);
     let mut allowed = 0;
