@@ -1,7 +1,6 @@
 //! The items of a partition, in order: in chunks that are shared with snapshots, so that the first write after a snapshot
 //! copies one chunk and not the partition.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -9,10 +8,11 @@ use crate::key::Key;
 use crate::reclaim::Reclaimer;
 use crate::value::Item;
 
-/// Entries of a chunk at most. Copying one takes some ten microseconds.
-const CHUNK: usize = 512;
+/// A chunk with this many entries is split. Copying one takes some microseconds.
+const CHUNK: usize = 256;
 
-type Chunk = Arc<BTreeMap<Key, Item>>;
+/// Entries sorted by key: a binary search in one allocation takes half the instructions of a search in a B-tree.
+type Chunk = Arc<Vec<(Key, Item)>>;
 
 /// Items by their keys. A clone shares all chunks until one of the two is written to.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ impl Items {
         }
     }
 
-    fn chunk_mut(&mut self, place: usize) -> &mut BTreeMap<Key, Item> {
+    fn chunk_mut(&mut self, place: usize) -> &mut Vec<(Key, Item)> {
         Arc::make_mut(match place.checked_sub(1) {
             None => &mut self.first,
             Some(at) => &mut self.rest[at],
@@ -72,30 +72,34 @@ impl Items {
 
     /// The item under a key.
     pub fn get(&self, key: &Key) -> Option<&Item> {
-        self.chunk(self.place(key)).get(key)
+        let chunk = self.chunk(self.place(key));
+        let at = position(chunk, key).ok()?;
+        Some(&chunk[at].1)
     }
 
     /// Puts an item, and returns the one before.
     pub fn insert(&mut self, key: Key, item: Item) -> Option<Item> {
         let place = self.place(&key);
         let chunk = self.chunk_mut(place);
-        let before = chunk.insert(key, item);
-        if before.is_none() {
-            if chunk.len() > CHUNK {
-                self.split(place);
+        match position(chunk, &key) {
+            Ok(at) => Some(std::mem::replace(&mut chunk[at].1, item)),
+            Err(at) => {
+                chunk.insert(at, (key, item));
+                if chunk.len() >= CHUNK {
+                    self.split(place);
+                }
+                self.len += 1;
+                None
             }
-            self.len += 1;
         }
-        before
     }
 
     #[cold]
     fn split(&mut self, place: usize) {
         let chunk = self.chunk_mut(place);
-        let Some(middle) = chunk.keys().nth(CHUNK / 2).cloned() else {
-            return;
-        };
-        let upper = chunk.split_off(&middle);
+        let upper = chunk.split_off(CHUNK / 2);
+        let Some((middle, _)) = upper.first() else { return };
+        let middle = middle.clone();
         self.rest.insert(place, Arc::new(upper));
         self.bounds.insert(place, middle);
     }
@@ -103,11 +107,9 @@ impl Items {
     /// Removes the item under a key, and returns it.
     pub fn remove(&mut self, key: &Key) -> Option<Item> {
         let place = self.place(key);
-        if !self.chunk(place).contains_key(key) {
-            return None;
-        }
+        let at = position(self.chunk(place), key).ok()?;
         let chunk = self.chunk_mut(place);
-        let gone = chunk.remove(key);
+        let (_, gone) = chunk.remove(at);
         if chunk.is_empty()
             && let Some(at) = place.checked_sub(1)
         {
@@ -116,13 +118,13 @@ impl Items {
             self.bounds.remove(at);
         }
         self.len -= 1;
-        gone
+        Some(gone)
     }
 
     /// All items in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Key, &Item)> {
         let chunks = std::iter::once(&self.first).chain(&self.rest);
-        chunks.flat_map(|chunk| chunk.iter())
+        chunks.flat_map(|chunk| chunk.iter()).map(|(key, item)| (key, item))
     }
 
     /// The items of a range that is not empty.
@@ -135,13 +137,43 @@ impl Items {
             Bound::Unbounded => otherwise,
         };
         let (first, last) = (place(lower, 0), place(upper, self.rest.len()));
-        let chunks = (first..=last).map(|place| self.chunk(place));
-        chunks.flat_map(move |chunk| chunk.range((lower, upper)))
+        let entries = (first..=last).flat_map(move |place| {
+            let chunk = self.chunk(place);
+            let start = if place == first { start(chunk, lower) } else { 0 };
+            let end = if place == last { end(chunk, upper) } else { chunk.len() };
+            chunk.get(start..end).unwrap_or_default()
+        });
+        entries.map(|(key, item)| (key, item))
+    }
+}
+
+/// Where a key is in a chunk, or where it belongs.
+fn position(chunk: &[(Key, Item)], key: &Key) -> Result<usize, usize> {
+    chunk.binary_search_by(|(other, _)| other.cmp(key))
+}
+
+/// The position of the first entry within a lower bound.
+fn start(chunk: &[(Key, Item)], lower: Bound<&Key>) -> usize {
+    match lower {
+        Bound::Included(key) => position(chunk, key).unwrap_or_else(|at| at),
+        Bound::Excluded(key) => position(chunk, key).map_or_else(|at| at, |at| at + 1),
+        Bound::Unbounded => 0,
+    }
+}
+
+/// The position after the last entry within an upper bound.
+fn end(chunk: &[(Key, Item)], upper: Bound<&Key>) -> usize {
+    match upper {
+        Bound::Included(key) => position(chunk, key).map_or_else(|at| at, |at| at + 1),
+        Bound::Excluded(key) => position(chunk, key).unwrap_or_else(|at| at),
+        Bound::Unbounded => chunk.len(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::key::KeyBytes;
     use crate::value::AttributeValue;
