@@ -102,8 +102,14 @@ impl<'a> Names<'a> {
                 Ordering::Greater => at = before,
             }
         }
-        self.names.insert(at, name);
-        self.read.insert(at, read);
+        // Most names come in order: then there is nothing to move.
+        let end = self.names.len();
+        self.names.push(name);
+        self.read.push(read);
+        for place in (at..end).rev() {
+            self.names.swap(place, place + 1);
+            self.read.swap(place, place + 1);
+        }
     }
 
     /// Whether the value of the attribute with this position is read.

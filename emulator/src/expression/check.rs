@@ -28,7 +28,7 @@ pub(super) fn update(bound: &Bound<'_>, actions: &[Action]) -> Check {
     for action in actions.iter().rev() {
         steps(action).iter().try_for_each(|step| placeholder(bound, *step))?;
     }
-    path::sorted(bound, actions.iter().map(|action| action.target))?;
+    path::check_apart(bound, actions.iter().map(|action| action.target))?;
     for action in actions.iter().rev() {
         section_operand(bound, action)?;
     }

@@ -182,6 +182,19 @@ fn relation(one: &Path<'_>, two: &Path<'_>) -> Relation {
     }
 }
 
+/// With more paths than this, sorting them is faster than comparing each with all others.
+const FEW: usize = 4;
+
+/// Checks that no two paths overlap or conflict.
+pub(super) fn check_apart(bound: &Bound<'_>, spans: impl ExactSizeIterator<Item = Span> + Clone) -> Result<(), String> {
+    let names = spans.clone().map(|span| Path::new(bound, span).name());
+    let has_own_name = |(at, name)| names.clone().take(at).all(|other: &str| other != name);
+    if spans.len() <= FEW && names.clone().enumerate().all(has_own_name) {
+        return Ok(());
+    }
+    sorted(bound, spans).map(drop)
+}
+
 /// The order of paths that sorts them, if no two of them overlap or conflict: indexes into `spans`.
 pub(super) fn sorted(
     bound: &Bound<'_>,

@@ -140,6 +140,12 @@ const LONG: &[&[u8]] = &[
 /// Whether the operation of an `X-Amz-Target` takes time with the size of a table or of a transfer.
 pub fn may_take_long(target: &[u8]) -> bool {
     let name = target.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+    is_long(name)
+}
+
+/// Whether the operation of this name takes time with the size of a table or of a transfer.
+#[inline]
+pub fn is_long(name: &[u8]) -> bool {
     // The shortest of them is longer than the names of most requests.
     name.len() >= 11 && LONG.contains(&name)
 }
