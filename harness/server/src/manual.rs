@@ -156,12 +156,13 @@ fn fish(entries: &[Entry]) -> String {
             quoted(entry.help)
         );
         let choices = entry.choices();
-        text += &match entry.value {
-            None => "\n".to_owned(),
-            Some(_) if entry.takes_file() => " -r -F\n".to_owned(),
-            Some(_) if choices.is_empty() => " -x\n".to_owned(),
-            Some(_) => format!(" -x -a '{}'\n", choices.join(" ")),
+        let values = match entry.value {
+            None => String::new(),
+            Some(_) if entry.takes_file() => " -r -F".to_owned(),
+            Some(_) if choices.is_empty() => " -x".to_owned(),
+            Some(_) => format!(" -x -a '{}'", choices.join(" ")),
         };
+        let _ = writeln!(text, "{values}");
     }
     text
 }
