@@ -1,6 +1,7 @@
 //! The engine: the operation table and the one dispatch.
 
 mod access;
+mod snapshot;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use compact_str::CompactString;
 pub use crate::caller::Caller;
 pub use crate::execute::NotFound;
 pub use access::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
+pub use snapshot::{InvalidSnapshot, StateSnapshot};
 pub use watch::Meter;
 
 use access::Authenticated;

@@ -13,8 +13,9 @@ use aws_sdk_dynamodb::{Client, config};
 use dynatwin_engine::capacity::Heat;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
-use dynatwin_engine::engine::{Engine, NotFound, Settings};
+use dynatwin_engine::engine::{Engine, NotFound, Settings, StateSnapshot};
 use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
+use dynatwin_engine::storage::ReplayError;
 use dynatwin_files::Buckets;
 use dynatwin_seed::{Error as SeedError, Loaded};
 
@@ -51,6 +52,7 @@ struct Inner {
     engine: Arc<Engine>,
     clock: TwinClock,
     settable: bool,
+    sleep_moves_clock: bool,
     announced: AtomicBool,
 }
 
@@ -461,6 +463,84 @@ impl Twin {
         self.home().load(file)
     }
 
+    /// The present state: tables with all that belongs to them, conditions, and the clock's moment, for
+    /// [`restore`](Twin::restore). It shares its items with the twin. [`StateSnapshot::to_bytes`] keeps it for another process.
+    pub fn snapshot(&self) -> StateSnapshot {
+        self.0.engine.snapshot()
+    }
+
+    /// Puts the twin back to a snapshot of it, or to one of another twin. Fault rules are removed, recorded requests are
+    /// forgotten, and decisions are counted anew. Time may go back, so no request should be running.
+    ///
+    /// # Errors
+    ///
+    /// The snapshot is not one that an engine made.
+    ///
+    /// ```
+    /// use dynatwin::{StateSnapshot, Twin};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let twin = Twin::seeded(7);
+    /// twin.table("Orders").hash("id").create().await?;
+    /// let bytes = twin.snapshot().to_bytes();
+    ///
+    /// let other = Twin::seeded(7);
+    /// other.restore(&StateSnapshot::from_bytes(&bytes)?)?;
+    /// assert_eq!(other.tables(), ["Orders"]);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), ReplayError> {
+        self.0.engine.restore(snapshot)
+    }
+
+    /// Another twin with the same seed, conditions and state, on a clock of its own. Neither sees what happens to the other
+    /// from now on, so tests can each begin with a fork of a twin that was filled once. A fork of a twin on a clock that runs is
+    /// on the system's clock. Fault rules, access control and buckets are not taken over.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the state cannot be made again, which is a bug of this crate.
+    ///
+    /// ```
+    /// use aws_sdk_dynamodb::types::AttributeValue;
+    /// use dynatwin::Twin;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let template = Twin::seeded(7);
+    /// template.table("Orders").hash("id").create().await?;
+    ///
+    /// let fork = template.fork();
+    /// let id = AttributeValue::S("a".into());
+    /// fork.client().put_item().table_name("Orders").item("id", id).send().await?;
+    /// assert_eq!(fork.items("Orders").map(|items| items.len()), Some(1));
+    /// assert_eq!(template.items("Orders").map(|items| items.len()), Some(0));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
+    /// ```
+    #[must_use]
+    pub fn fork(&self) -> Twin {
+        let clock = if self.0.settable {
+            Clock::settable(self.0.engine.clock().now())
+        } else {
+            system_clock()
+        };
+        let forked = self.0.engine.fork(clock);
+        let engine = Arc::new(forked.unwrap_or_else(|error| panic!("the twin cannot be forked: {error}")));
+        if self.is_watched() {
+            engine.watch(true);
+        }
+        Twin(Arc::new(Inner {
+            clock: TwinClock::new(Arc::clone(&engine), self.0.sleep_moves_clock),
+            engine,
+            settable: self.0.settable,
+            sleep_moves_clock: self.0.sleep_moves_clock,
+            announced: AtomicBool::new(false),
+        }))
+    }
+
     /// The names of the tables.
     pub fn tables(&self) -> Vec<String> {
         self.home().tables()
@@ -659,6 +739,7 @@ impl Builder {
             clock: TwinClock::new(Arc::clone(&engine), self.sleep_moves_clock),
             engine,
             settable,
+            sleep_moves_clock: self.sleep_moves_clock,
             announced: AtomicBool::new(false),
         }))
     }
