@@ -13,7 +13,8 @@ const lock = read(join(__dirname, 'package-lock.json'));
 const isInstalled = read(join(target, 'package-lock.json')) === lock && existsSync(join(target, 'node_modules'));
 for (const name of readdirSync(target)) if (name !== 'node_modules') rmSync(join(target, name), { recursive: true });
 cpSync(__dirname, target, { recursive: true, filter: (file) => file !== join(__dirname, 'node_modules') });
-if (!isInstalled) npm(target, 'ci', '--ignore-scripts');
+// Not `npm ci`, which refuses a lock file without the packages of other systems.
+if (!isInstalled) npm(target, 'install', '--no-save', '--ignore-scripts');
 rmSync(join(target, 'node_modules/dynatwin'), { recursive: true, force: true });
 const tarball = JSON.parse(npm(join(__dirname, '..'), 'pack', '--json', '--pack-destination', target))[0].filename;
 npm(target, 'install', '--no-save', '--ignore-scripts', `./${tarball}`);
