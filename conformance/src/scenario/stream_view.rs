@@ -144,7 +144,8 @@ impl Consumer {
             if self.totals == orders.totals().await? {
                 return Ok(());
             }
-            context.sleep(Duration::from_millis(100)).await;
+            // A poll of several pages is a reader of its shard for a second, and two may read a shard at the same time.
+            context.sleep(Duration::from_secs(1)).await;
         }
         let (view, table) = (&self.totals, orders.totals().await?);
         Err(Failure::new(format!("the view stays {view:?}, the table is {table:?}")))
