@@ -118,6 +118,7 @@ impl Client<'_> {
         let (status, answer) = self.world.twin.send("UpdateTable", &body);
         let expected = [
             "ResourceInUse",
+            "Throttling",
             "ResourceNotFound",
             "LimitExceeded",
             "ValidationException",
