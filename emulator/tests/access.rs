@@ -2,10 +2,15 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
+#[path = "access/guides.rs"]
+mod guides;
+#[path = "access/operations.rs"]
+mod operations;
 #[path = "access/twin.rs"]
 mod twin;
 
 use dynatwin_engine::operation::OPERATIONS;
+use operations::operations;
 use serde_json::{Value, json};
 use twin::{ACCOUNT, REGION, Twin};
 
@@ -776,301 +781,6 @@ fn credentials_that_are_refused() {
     );
 }
 
-/// Every operation with a request that reaches authorization: the action that is checked first, and its resource below
-/// `arn:aws:dynamodb:us-east-1:123456789012:`.
-fn operations() -> Vec<(&'static str, Value, &'static str, &'static str)> {
-    let arn = |path: &str| format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:{path}");
-    let table = json!({"TableName": "Tab"});
-    let item = json!({"TableName": "Tab", "Key": {"pk": {"S": "a"}}});
-    let put = json!({"TableName": "Tab", "Item": {"pk": {"S": "a"}}});
-    let query = json!({"TableName": "Tab", "KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "a"}}});
-    let select = json!({"Statement": "SELECT * FROM Tab WHERE pk = 'a'"});
-    let backup = arn("table/Tab/backup/01767225600000-00000000");
-    let stream = arn("table/Tab/stream/2026-01-01T00:00:00.000");
-    let kinesis = json!({"TableName": "Tab", "StreamArn": "arn:aws:kinesis:us-east-1:123456789012:stream/s"});
-    let global = json!({"GlobalTableName": "Tab"});
-    let policy = statement("Allow", "dynamodb:GetItem", to(ACCOUNT));
-    let create = json!({"TableName": "New", "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]});
-    let export = json!({"TableArn": arn("table/Tab"), "S3Bucket": "bucket"});
-    let import = json!({"S3BucketSource": {"S3Bucket": "bucket"}, "InputFormat": "DYNAMODB_JSON", "TableCreationParameters": create});
-    let point_in_time = json!({"SourceTableName": "Tab", "TargetTableName": "New", "UseLatestRestorableTime": true});
-    let bulk = arn("table/Tab/bulk-operation/01767225600000-00000000");
-    let (exported, imported) = (
-        arn("table/Tab/export/01767225600000-00000000"),
-        arn("table/Tab/import/01767225600000-00000000"),
-    );
-    let iterator =
-        json!({"StreamArn": stream, "ShardId": "shardId-00000001767225600000-00000000", "ShardIteratorType": "LATEST"});
-    let put_items = json!({"TableName": "Tab", "InputS3Configuration": {"S3Bucket": "bucket", "InputFormat": "ION"},
-        "OutputS3Configuration": {"OutputType": ["ERROR"]}});
-    let groups = json!({"GlobalTableName": "Tab", "ReplicationGroup": [{"RegionName": "eu-west-1"}]});
-    let replicas = json!({"GlobalTableName": "Tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
-    let mut destination = kinesis.clone();
-    destination["UpdateKinesisStreamingConfiguration"] = json!({"ApproximateCreationDateTimePrecision": "MILLISECOND"});
-    vec![
-        (
-            "CancelBulkOperation",
-            json!({"BulkOperationArn": bulk}),
-            "CancelBulkOperation",
-            "table/Tab/bulk-operation/",
-        ),
-        ("CreateGlobalTable", groups, "CreateGlobalTable", "global-table/Tab"),
-        (
-            "DescribeBulkOperation",
-            json!({"BulkOperationArn": bulk}),
-            "DescribeBulkOperation",
-            "table/Tab/bulk-operation/",
-        ),
-        (
-            "DescribeExport",
-            json!({"ExportArn": exported}),
-            "DescribeExport",
-            "table/Tab/export/",
-        ),
-        (
-            "DescribeGlobalTableSettings",
-            global.clone(),
-            "DescribeGlobalTableSettings",
-            "global-table/Tab",
-        ),
-        (
-            "DescribeImport",
-            json!({"ImportArn": imported}),
-            "DescribeImport",
-            "table/Tab/import/",
-        ),
-        ("GetShardIterator", iterator, "GetShardIterator", "table/Tab/stream/"),
-        ("ListBulkOperations", json!({}), "ListBulkOperations", "*"),
-        ("StartBulkPutItems", put_items, "StartBulkPutItems", "table/Tab"),
-        ("UpdateGlobalTable", replicas, "UpdateGlobalTable", "global-table/Tab"),
-        (
-            "UpdateGlobalTableSettings",
-            global.clone(),
-            "UpdateGlobalTableSettings",
-            "global-table/Tab",
-        ),
-        (
-            "UpdateKinesisStreamingDestination",
-            destination,
-            "UpdateKinesisStreamingDestination",
-            "table/Tab",
-        ),
-        (
-            "UpdateTableReplicaAutoScaling",
-            table.clone(),
-            "UpdateTableReplicaAutoScaling",
-            "table/Tab",
-        ),
-        (
-            "BatchExecuteStatement",
-            json!({"Statements": [select]}),
-            "PartiQLSelect",
-            "table/Tab",
-        ),
-        (
-            "BatchGetItem",
-            json!({"RequestItems": {"Tab": {"Keys": [{"pk": {"S": "a"}}]}}}),
-            "BatchGetItem",
-            "table/Tab",
-        ),
-        (
-            "BatchWriteItem",
-            json!({"RequestItems": {"Tab": [{"DeleteRequest": {"Key": {"pk": {"S": "a"}}}}]}}),
-            "BatchWriteItem",
-            "table/Tab",
-        ),
-        (
-            "CreateBackup",
-            json!({"TableName": "Tab", "BackupName": "backup"}),
-            "CreateBackup",
-            "table/Tab",
-        ),
-        ("CreateTable", create, "CreateTable", "table/New"),
-        (
-            "DeleteBackup",
-            json!({"BackupArn": backup}),
-            "DeleteBackup",
-            "table/Tab/backup/01767225600000-00000000",
-        ),
-        ("DeleteItem", item.clone(), "DeleteItem", "table/Tab"),
-        (
-            "DeleteResourcePolicy",
-            json!({"ResourceArn": arn("table/Tab")}),
-            "DeleteResourcePolicy",
-            "table/Tab",
-        ),
-        ("DeleteTable", table.clone(), "DeleteTable", "table/Tab"),
-        (
-            "DescribeBackup",
-            json!({"BackupArn": backup}),
-            "DescribeBackup",
-            "table/Tab/backup/01767225600000-00000000",
-        ),
-        (
-            "DescribeContinuousBackups",
-            table.clone(),
-            "DescribeContinuousBackups",
-            "table/Tab",
-        ),
-        (
-            "DescribeContributorInsights",
-            table.clone(),
-            "DescribeContributorInsights",
-            "table/Tab",
-        ),
-        ("DescribeEndpoints", json!({}), "DescribeEndpoints", "*"),
-        (
-            "DescribeGlobalTable",
-            global.clone(),
-            "DescribeGlobalTable",
-            "global-table/Tab",
-        ),
-        (
-            "DescribeKinesisStreamingDestination",
-            table.clone(),
-            "DescribeKinesisStreamingDestination",
-            "table/Tab",
-        ),
-        ("DescribeLimits", json!({}), "DescribeLimits", "*"),
-        (
-            "DescribeStream",
-            json!({"StreamArn": stream}),
-            "DescribeStream",
-            "table/Tab/stream/2026-01-01T00:00:00.000",
-        ),
-        ("DescribeTable", table.clone(), "DescribeTable", "table/Tab"),
-        (
-            "DescribeTableReplicaAutoScaling",
-            table.clone(),
-            "DescribeTableReplicaAutoScaling",
-            "table/Tab",
-        ),
-        ("DescribeTimeToLive", table.clone(), "DescribeTimeToLive", "table/Tab"),
-        (
-            "DisableKinesisStreamingDestination",
-            kinesis.clone(),
-            "DisableKinesisStreamingDestination",
-            "table/Tab",
-        ),
-        (
-            "EnableKinesisStreamingDestination",
-            kinesis,
-            "EnableKinesisStreamingDestination",
-            "table/Tab",
-        ),
-        ("ExecuteStatement", select.clone(), "PartiQLSelect", "table/Tab"),
-        (
-            "ExecuteTransaction",
-            json!({"TransactStatements": [select]}),
-            "PartiQLSelect",
-            "table/Tab",
-        ),
-        (
-            "ExportTableToPointInTime",
-            export,
-            "ExportTableToPointInTime",
-            "table/Tab",
-        ),
-        ("GetItem", item.clone(), "GetItem", "table/Tab"),
-        (
-            "GetResourcePolicy",
-            json!({"ResourceArn": arn("table/Tab")}),
-            "GetResourcePolicy",
-            "table/Tab",
-        ),
-        ("ImportTable", import, "ImportTable", "table/New"),
-        ("ListBackups", json!({}), "ListBackups", "*"),
-        ("ListContributorInsights", json!({}), "ListContributorInsights", "*"),
-        ("ListExports", json!({}), "ListExports", "*"),
-        ("ListGlobalTables", json!({}), "ListGlobalTables", "*"),
-        ("ListImports", json!({}), "ListImports", "*"),
-        ("ListStreams", json!({}), "ListStreams", "*"),
-        ("ListTables", json!({}), "ListTables", "table/*"),
-        (
-            "ListTagsOfResource",
-            json!({"ResourceArn": arn("table/Tab")}),
-            "ListTagsOfResource",
-            "table/Tab",
-        ),
-        ("PutItem", put.clone(), "PutItem", "table/Tab"),
-        (
-            "PutResourcePolicy",
-            json!({"ResourceArn": arn("table/Tab"), "Policy": policy.to_string()}),
-            "PutResourcePolicy",
-            "table/Tab",
-        ),
-        ("Query", query, "Query", "table/Tab"),
-        (
-            "RestoreTableFromBackup",
-            json!({"BackupArn": backup, "TargetTableName": "New"}),
-            "RestoreTableFromBackup",
-            "",
-        ),
-        (
-            "RestoreTableToPointInTime",
-            point_in_time,
-            "RestoreTableToPointInTime",
-            "",
-        ),
-        ("Scan", table.clone(), "Scan", "table/Tab"),
-        (
-            "TagResource",
-            json!({"ResourceArn": arn("table/Tab"), "Tags": [{"Key": "a", "Value": "b"}]}),
-            "TagResource",
-            "table/Tab",
-        ),
-        (
-            "TransactGetItems",
-            json!({"TransactItems": [{"Get": item}]}),
-            "GetItem",
-            "table/Tab",
-        ),
-        (
-            "TransactWriteItems",
-            json!({"TransactItems": [{"Put": put}]}),
-            "PutItem",
-            "table/Tab",
-        ),
-        (
-            "UntagResource",
-            json!({"ResourceArn": arn("table/Tab"), "TagKeys": ["a"]}),
-            "UntagResource",
-            "table/Tab",
-        ),
-        (
-            "UpdateContinuousBackups",
-            json!({"TableName": "Tab", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}),
-            "UpdateContinuousBackups",
-            "table/Tab",
-        ),
-        (
-            "UpdateContributorInsights",
-            json!({"TableName": "Tab", "ContributorInsightsAction": "ENABLE"}),
-            "UpdateContributorInsights",
-            "table/Tab",
-        ),
-        (
-            "UpdateItem",
-            json!({"TableName": "Tab", "Key": {"pk": {"S": "a"}}}),
-            "UpdateItem",
-            "table/Tab",
-        ),
-        (
-            "UpdateTable",
-            json!({"TableName": "Tab", "DeletionProtectionEnabled": true}),
-            "UpdateTable",
-            "table/Tab",
-        ),
-        (
-            "UpdateTimeToLive",
-            json!({"TableName": "Tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}}),
-            "UpdateTimeToLive",
-            "table/Tab",
-        ),
-    ]
-}
-
 #[test]
 fn every_operation_is_authorized() {
     let policy = |effect: &str, action: &str| {
@@ -1080,7 +790,8 @@ fn every_operation_is_authorized() {
     };
     let mut wrong = Vec::new();
     // GetRecords needs an iterator, and SearchVectors an index: they have tests of their own.
-    let mut names: Vec<&str> = operations()
+    let all_operations = operations("Tab", &json!({"pk": {"S": "a"}}));
+    let mut names: Vec<&str> = all_operations
         .iter()
         .map(|(name, ..)| *name)
         .chain(["GetRecords", "SearchVectors"])
@@ -1089,7 +800,7 @@ fn every_operation_is_authorized() {
     let mut all: Vec<&str> = OPERATIONS.iter().map(|operation| operation.name).collect();
     all.sort_unstable();
     assert_eq!(names, all);
-    for (operation, body, action, resource) in operations() {
+    for (operation, body, action, resource) in all_operations {
         let text = |policy: Value| {
             let twin = Twin::with_user("ann", &json!({}), &policy);
             twin.create_table("Tab", ("pk", ""), None);

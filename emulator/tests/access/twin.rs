@@ -106,7 +106,13 @@ impl Twin {
 
     /// A call over HTTP, with headers beside the credentials.
     pub fn send(&self, access_key: &str, operation: &str, body: &Value, headers: &[(&str, &str)]) -> (u16, Value) {
-        let target = format!("DynamoDB_20120810.{operation}");
+        let streams = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+        let service = if streams.contains(&operation) {
+            "DynamoDBStreams"
+        } else {
+            "DynamoDB"
+        };
+        let target = format!("{service}_20120810.{operation}");
         let body = body.to_string();
         let secret = secret_of(access_key, &self.configuration.borrow()).unwrap_or_else(|| "s".into());
         let now = self.engine.clock().now().to_string();
