@@ -1,95 +1,25 @@
-//! The operations of the API, one file each, and the driver that runs their stages: decode, check, plan, authorize, execute,
-//! encode. And the controls of the emulator itself.
+//! The operations of the API, one file each, in folders by feature. `drive` runs their stages: decode, check, plan, authorize,
+//! execute, encode. The emulator's own controls are in `control`.
 
-mod account;
 mod arn;
-mod auto_scaling;
 mod backups;
-mod batch_execute_statement;
-mod batch_get_item;
-mod batch_write_item;
-mod cancel_bulk_operation;
 mod check;
 mod control;
-mod create_backup;
-mod create_global_table;
-mod create_table;
-mod delete_backup;
-mod delete_item;
-mod delete_resource_policy;
-mod delete_table;
-mod describe_backup;
-mod describe_bulk_operation;
-mod describe_continuous_backups;
-mod describe_contributor_insights;
-mod describe_endpoints;
-mod describe_export;
-mod describe_global_table;
-mod describe_global_table_settings;
-mod describe_import;
-mod describe_kinesis_streaming_destination;
-mod describe_limits;
-mod describe_stream;
-mod describe_table;
-mod describe_table_replica_auto_scaling;
-mod describe_time_to_live;
-mod description;
-mod disable_kinesis_streaming_destination;
 mod drive;
 mod dump;
-mod enable_kinesis_streaming_destination;
-mod execute_statement;
-mod execute_transaction;
-mod export_table_to_point_in_time;
-mod get_item;
-mod get_records;
-mod get_resource_policy;
-mod get_shard_iterator;
-mod import_table;
+mod global_tables;
 mod insights;
+mod items;
 mod kinesis;
-mod kms;
-mod legacy_global_tables;
-mod list_backups;
-mod list_bulk_operations;
-mod list_contributor_insights;
-mod list_exports;
-mod list_global_tables;
-mod list_imports;
-mod list_streams;
-mod list_tables;
-mod list_tags_of_resource;
 mod output;
 mod policies;
-mod put_item;
-mod put_resource_policy;
-mod query;
-mod reading;
-mod restore;
-mod restore_table_from_backup;
-mod restore_table_to_point_in_time;
-mod scan;
-mod search_vectors;
-mod single_write;
-mod start_bulk_put_items;
-mod statement;
+mod queries;
+mod statements;
 mod streams;
-mod tag_resource;
+mod tables;
 mod tags;
-mod transact_get_items;
-mod transact_write_items;
-mod transaction;
+mod transactions;
 mod transfers;
-mod untag_resource;
-mod update_continuous_backups;
-mod update_contributor_insights;
-mod update_global_table;
-mod update_global_table_settings;
-mod update_item;
-mod update_kinesis_streaming_destination;
-mod update_table;
-mod update_table_replica_auto_scaling;
-mod update_time_to_live;
 
 pub use control::{Allowed, ControlRequest, answer as control_answer};
 
@@ -112,11 +42,11 @@ pub struct Operation {
 macro_rules! operations {
     (@service) => { Service::DynamoDb };
     (@service $service:ident) => { Service::$service };
-    ($($name:literal => $module:ident $(of $service:ident)?,)*) => {
+    ($($name:literal => $group:ident::$module:ident $(of $service:ident)?,)*) => {
         &[$(Operation {
             service: operations!(@service $($service)?),
             name: $name,
-            run: drive::drive::<$module::Operation>,
+            run: drive::drive::<$group::$module::Operation>,
         },)*]
     };
 }
@@ -158,72 +88,72 @@ pub fn is_long(name: &[u8]) -> bool {
 /// assert!(OPERATIONS.iter().any(|operation| operation.name == "PutItem"));
 /// ```
 pub static OPERATIONS: &[Operation] = operations! {
-    "BatchExecuteStatement" => batch_execute_statement,
-    "BatchGetItem" => batch_get_item,
-    "BatchWriteItem" => batch_write_item,
-    "CancelBulkOperation" => cancel_bulk_operation,
-    "CreateBackup" => create_backup,
-    "CreateGlobalTable" => create_global_table,
-    "CreateTable" => create_table,
-    "DeleteBackup" => delete_backup,
-    "DeleteItem" => delete_item,
-    "DeleteResourcePolicy" => delete_resource_policy,
-    "DeleteTable" => delete_table,
-    "DescribeBackup" => describe_backup,
-    "DescribeBulkOperation" => describe_bulk_operation,
-    "DescribeContinuousBackups" => describe_continuous_backups,
-    "DescribeContributorInsights" => describe_contributor_insights,
-    "DescribeEndpoints" => describe_endpoints,
-    "DescribeExport" => describe_export,
-    "DescribeGlobalTable" => describe_global_table,
-    "DescribeGlobalTableSettings" => describe_global_table_settings,
-    "DescribeImport" => describe_import,
-    "DescribeKinesisStreamingDestination" => describe_kinesis_streaming_destination,
-    "DescribeLimits" => describe_limits,
-    "DescribeStream" => describe_stream of Streams,
-    "DescribeTable" => describe_table,
-    "DescribeTableReplicaAutoScaling" => describe_table_replica_auto_scaling,
-    "DescribeTimeToLive" => describe_time_to_live,
-    "DisableKinesisStreamingDestination" => disable_kinesis_streaming_destination,
-    "EnableKinesisStreamingDestination" => enable_kinesis_streaming_destination,
-    "ExecuteStatement" => execute_statement,
-    "ExecuteTransaction" => execute_transaction,
-    "ExportTableToPointInTime" => export_table_to_point_in_time,
-    "GetItem" => get_item,
-    "GetRecords" => get_records of Streams,
-    "GetResourcePolicy" => get_resource_policy,
-    "GetShardIterator" => get_shard_iterator of Streams,
-    "ImportTable" => import_table,
-    "ListBackups" => list_backups,
-    "ListBulkOperations" => list_bulk_operations,
-    "ListContributorInsights" => list_contributor_insights,
-    "ListExports" => list_exports,
-    "ListGlobalTables" => list_global_tables,
-    "ListImports" => list_imports,
-    "ListStreams" => list_streams of Streams,
-    "ListTables" => list_tables,
-    "ListTagsOfResource" => list_tags_of_resource,
-    "PutItem" => put_item,
-    "PutResourcePolicy" => put_resource_policy,
-    "Query" => query,
-    "RestoreTableFromBackup" => restore_table_from_backup,
-    "RestoreTableToPointInTime" => restore_table_to_point_in_time,
-    "Scan" => scan,
-    "SearchVectors" => search_vectors,
-    "StartBulkPutItems" => start_bulk_put_items,
-    "TagResource" => tag_resource,
-    "TransactGetItems" => transact_get_items,
-    "TransactWriteItems" => transact_write_items,
-    "UntagResource" => untag_resource,
-    "UpdateContinuousBackups" => update_continuous_backups,
-    "UpdateContributorInsights" => update_contributor_insights,
-    "UpdateGlobalTable" => update_global_table,
-    "UpdateGlobalTableSettings" => update_global_table_settings,
-    "UpdateItem" => update_item,
-    "UpdateKinesisStreamingDestination" => update_kinesis_streaming_destination,
-    "UpdateTable" => update_table,
-    "UpdateTableReplicaAutoScaling" => update_table_replica_auto_scaling,
-    "UpdateTimeToLive" => update_time_to_live,
+    "BatchExecuteStatement" => statements::batch_execute_statement,
+    "BatchGetItem" => items::batch_get_item,
+    "BatchWriteItem" => items::batch_write_item,
+    "CancelBulkOperation" => transfers::cancel_bulk_operation,
+    "CreateBackup" => backups::create_backup,
+    "CreateGlobalTable" => global_tables::create_global_table,
+    "CreateTable" => tables::create_table,
+    "DeleteBackup" => backups::delete_backup,
+    "DeleteItem" => items::delete_item,
+    "DeleteResourcePolicy" => policies::delete_resource_policy,
+    "DeleteTable" => tables::delete_table,
+    "DescribeBackup" => backups::describe_backup,
+    "DescribeBulkOperation" => transfers::describe_bulk_operation,
+    "DescribeContinuousBackups" => backups::describe_continuous_backups,
+    "DescribeContributorInsights" => insights::describe_contributor_insights,
+    "DescribeEndpoints" => tables::describe_endpoints,
+    "DescribeExport" => transfers::describe_export,
+    "DescribeGlobalTable" => global_tables::describe_global_table,
+    "DescribeGlobalTableSettings" => global_tables::describe_global_table_settings,
+    "DescribeImport" => transfers::describe_import,
+    "DescribeKinesisStreamingDestination" => kinesis::describe_kinesis_streaming_destination,
+    "DescribeLimits" => tables::describe_limits,
+    "DescribeStream" => streams::describe_stream of Streams,
+    "DescribeTable" => tables::describe_table,
+    "DescribeTableReplicaAutoScaling" => global_tables::describe_table_replica_auto_scaling,
+    "DescribeTimeToLive" => tables::describe_time_to_live,
+    "DisableKinesisStreamingDestination" => kinesis::disable_kinesis_streaming_destination,
+    "EnableKinesisStreamingDestination" => kinesis::enable_kinesis_streaming_destination,
+    "ExecuteStatement" => statements::execute_statement,
+    "ExecuteTransaction" => statements::execute_transaction,
+    "ExportTableToPointInTime" => transfers::export_table_to_point_in_time,
+    "GetItem" => items::get_item,
+    "GetRecords" => streams::get_records of Streams,
+    "GetResourcePolicy" => policies::get_resource_policy,
+    "GetShardIterator" => streams::get_shard_iterator of Streams,
+    "ImportTable" => transfers::import_table,
+    "ListBackups" => backups::list_backups,
+    "ListBulkOperations" => transfers::list_bulk_operations,
+    "ListContributorInsights" => insights::list_contributor_insights,
+    "ListExports" => transfers::list_exports,
+    "ListGlobalTables" => global_tables::list_global_tables,
+    "ListImports" => transfers::list_imports,
+    "ListStreams" => streams::list_streams of Streams,
+    "ListTables" => tables::list_tables,
+    "ListTagsOfResource" => tags::list_tags_of_resource,
+    "PutItem" => items::put_item,
+    "PutResourcePolicy" => policies::put_resource_policy,
+    "Query" => queries::query,
+    "RestoreTableFromBackup" => backups::restore_table_from_backup,
+    "RestoreTableToPointInTime" => backups::restore_table_to_point_in_time,
+    "Scan" => queries::scan,
+    "SearchVectors" => queries::search_vectors,
+    "StartBulkPutItems" => transfers::start_bulk_put_items,
+    "TagResource" => tags::tag_resource,
+    "TransactGetItems" => transactions::transact_get_items,
+    "TransactWriteItems" => transactions::transact_write_items,
+    "UntagResource" => tags::untag_resource,
+    "UpdateContinuousBackups" => backups::update_continuous_backups,
+    "UpdateContributorInsights" => insights::update_contributor_insights,
+    "UpdateGlobalTable" => global_tables::update_global_table,
+    "UpdateGlobalTableSettings" => global_tables::update_global_table_settings,
+    "UpdateItem" => items::update_item,
+    "UpdateKinesisStreamingDestination" => kinesis::update_kinesis_streaming_destination,
+    "UpdateTable" => tables::update_table,
+    "UpdateTableReplicaAutoScaling" => global_tables::update_table_replica_auto_scaling,
+    "UpdateTimeToLive" => tables::update_time_to_live,
 };
 
 /// A control of the twin: what its owner does to it over HTTP, and no request of the API can. `X-Amz-Target` leads to none.

@@ -130,7 +130,7 @@ pub const PATCHES: &[Patch] = &[
     },
     Patch {
         what: "the lock of a region's tables, between looking and making one",
-        file: "src/operation/create_table.rs",
+        file: "src/operation/tables/create_table.rs",
         locked: "    tables.insert(&table, context.now)?;\n",
         unlocked: "    drop(tables);\n    let mut tables = region.tables.write();\n    tables.insert(&table, context.now)?;\n",
         models: &["a_table_is_created_once"],

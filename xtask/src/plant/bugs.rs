@@ -271,7 +271,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "UPDATED_OLD shows the new values",
-        file: "operation/single_write.rs",
+        file: "operation/items/single_write.rs",
         right: "        ReturnValues::AllOld | ReturnValues::UpdatedOld => &change.old,\n",
         wrong: "        ReturnValues::UpdatedOld if PLANTED => &change.new,\n        ReturnValues::AllOld | ReturnValues::UpdatedOld => &change.old,\n",
     },
@@ -313,7 +313,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "a transaction of exactly 4 MB is refused",
-        file: "operation/transact_write_items.rs",
+        file: "operation/transactions/transact_write_items.rs",
         right: "    if total > limits::TRANSACTION_SIZE {\n",
         wrong: "    if total + usize::from(PLANTED) > limits::TRANSACTION_SIZE {\n",
     },
@@ -361,7 +361,7 @@ pub const BUGS: &[Bug] = &[
     },
     Bug {
         what: "an answer of TransactGetItems of exactly 4 MB is refused",
-        file: "operation/transaction.rs",
+        file: "operation/transactions/transaction.rs",
         right: "    if total > limits::TRANSACTION_SIZE {\n",
         wrong: "    if total + usize::from(PLANTED) > limits::TRANSACTION_SIZE {\n",
     },

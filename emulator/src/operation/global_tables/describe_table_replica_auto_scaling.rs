@@ -1,0 +1,43 @@
+//! [DescribeTableReplicaAutoScaling](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTableReplicaAutoScaling.html).
+
+use std::convert::Infallible;
+
+use crate::context::Context;
+use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::operation::check;
+use crate::operation::drive::Stages;
+use crate::operation::global_tables::auto_scaling;
+use crate::plan::{self, Access, ControlAccess};
+use crate::request::TableOnly;
+use crate::wire::encode::Writer;
+
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = TableOnly;
+    type Checked<'r> = &'r str;
+    type Plan<'r> = &'r str;
+    type Outcome = Infallible;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        check::control_table_name(request.table_name.as_ref()).map(plan::plain_name)
+    }
+
+    fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        Ok(checked)
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(plan)));
+    }
+
+    fn execute(_: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        Err(auto_scaling::not_global(plan))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, _: &mut Writer) {
+        match outcome {}
+    }
+}

@@ -1,0 +1,14 @@
+//! What the operations on global tables of version 2017.11.29 share. The service makes no such tables any more, so there is
+//! none, whatever the name (recorded in October 2026; docs/behavior: 04 12.5).
+
+use crate::error::Violations;
+use crate::operation::check;
+use crate::value::Text;
+
+/// `GlobalTableName`, checked with what else is wrong.
+pub fn check_name(faults: &mut Violations, name: Option<&Text>) {
+    match name {
+        None => faults.missing("globalTableName"),
+        Some(name) => check::plain_name(faults, name, "globalTableName"),
+    }
+}

@@ -1,0 +1,62 @@
+//! What the operations on Contributor Insights share (docs/behavior: 04 12.2).
+//!
+//! Nothing is counted: CloudWatch is another service. The calls, their states and their errors are the service's.
+
+pub(super) mod describe_contributor_insights;
+pub(super) mod list_contributor_insights;
+pub(super) mod update_contributor_insights;
+
+use crate::context::Context;
+use crate::error::{ApiError, ErrorKind, Violations};
+use crate::operation::check;
+use crate::plan::{self, Target};
+use crate::request::ContributorInsights;
+use crate::schema::{Index, KeySchema};
+
+/// `IndexName`, checked with what else is wrong.
+pub fn check_index_name(faults: &mut Violations, request: &ContributorInsights) {
+    if let Some(index) = &request.index_name {
+        check::plain_name(faults, index, "indexName");
+    }
+}
+
+/// A request about the insights of a table, or of one of its global indexes.
+pub struct InsightsPlan<'r> {
+    /// The table.
+    pub target: Target,
+    /// The index, if the request names one.
+    pub index: Option<&'r str>,
+}
+
+impl<'r> InsightsPlan<'r> {
+    /// Plans a request that is checked.
+    pub fn new(context: &Context<'_>, request: &'r ContributorInsights) -> Result<InsightsPlan<'r>, ApiError> {
+        let name = check::control_table_name(request.table_name.as_ref())?;
+        Ok(InsightsPlan {
+            target: plan::sub_resource(context, name)?,
+            index: request.index_name.as_deref(),
+        })
+    }
+
+    /// Checks that the index is there.
+    pub fn check_index(&self) -> Result<(), ApiError> {
+        let globals = &self.target.definition().globals;
+        match self.index {
+            Some(index) if !globals.iter().any(|each| each.name == index) => Err(ApiError::new(
+                ErrorKind::ResourceNotFound,
+                format!(
+                    "Requested resource not found: Index: {index} not found for table: {}",
+                    self.target.table.name
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The key of the table or of its index: how many rules watch it depends on that.
+pub fn key<'t>(target: &'t Target, index: Option<&str>) -> &'t KeySchema {
+    let globals = &target.definition().globals;
+    let found: Option<&Index> = index.and_then(|index| globals.iter().find(|each| each.name == index));
+    found.map_or(&target.definition().key, |index| &index.key)
+}

@@ -1,0 +1,175 @@
+//! [UpdateContributorInsights](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html).
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::limits;
+use crate::operation::check::{self, words};
+use crate::operation::drive::Stages;
+use crate::operation::insights::{self, InsightsPlan};
+use crate::plan::{Access, ControlAccess};
+use crate::request::ContributorInsights;
+use crate::schema::KeySchema;
+use crate::storage::{Insights, Stage, TableSettings};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// Measured: 1 to 16 s until they are on, 2 s until they are off.
+const ENABLING: f64 = 1.2;
+const DISABLING: f64 = 0.33;
+
+pub struct Operation;
+
+pub struct Plan<'r> {
+    insights: InsightsPlan<'r>,
+    request: &'r ContributorInsights,
+    /// Whether insights are to be on.
+    on: bool,
+}
+
+impl Stages for Operation {
+    type Request = ContributorInsights;
+    type Checked<'r> = (&'r ContributorInsights, bool);
+    type Plan<'r> = Plan<'r>;
+    type Outcome = (&'static str, Option<&'static str>);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        check::control_table_name(request.table_name.as_ref())?;
+        let on = check_members(request)?;
+        Ok((request, on))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (request, on) = checked;
+        Ok(Plan {
+            insights: InsightsPlan::new(context, request)?,
+            request,
+            on,
+        })
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.insights.target.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        plan.insights.check_index()?;
+        let (table, index) = (&plan.insights.target.table, plan.insights.index);
+        let (request, on) = (plan.request, plan.on);
+        let full = on && rules_are_full(context, insights::key(&plan.insights.target, index));
+        let mut shown = None;
+        table.reshape(context.now, |shape| {
+            check_states(shape, table.stage(shape, context.now), index, context)?;
+            let there = shape.attached.insights(index);
+            let mode = match request.mode.as_deref() {
+                Some("THROTTLED_KEYS") => "THROTTLED_KEYS",
+                Some(_) => "ACCESSED_AND_THROTTLED_KEYS",
+                None => there.map_or("ACCESSED_AND_THROTTLED_KEYS", |there| there.mode),
+            };
+            let unchanged = match there {
+                None => !on,
+                Some(there) => there.on == on && there.failure.is_none() && (there.mode == mode || !on),
+            };
+            if unchanged {
+                shown = Some(there.map_or(("DISABLED", None), |there| {
+                    (there.status(context.now), Some(there.mode))
+                }));
+                return Ok(());
+            }
+            let times = if on { ENABLING } else { DISABLING };
+            let until = shape.later(context.now, "insights", index.unwrap_or(&table.name), times);
+            let limited = full && shape.takes_time();
+            Arc::make_mut(&mut shape.attached).set_insights(Insights {
+                index: index.map(Into::into),
+                on,
+                failure: limited.then_some(Insights::TOO_MANY_RULES),
+                mode,
+                asked: context.now,
+                until,
+            });
+            shown = Some((if on { "ENABLING" } else { "DISABLING" }, Some(mode)));
+            Ok::<_, ApiError>(())
+        })?;
+        shown.ok_or_else(ApiError::internal)
+    }
+
+    fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (status, mode) = outcome;
+        let mut answer = Object::open(out);
+        answer.string("TableName", &plan.insights.target.table.name);
+        if let Some(index) = plan.insights.index {
+            answer.string("IndexName", index);
+        }
+        answer.string("ContributorInsightsStatus", status);
+        if let Some(mode) = mode {
+            answer.string("ContributorInsightsMode", mode);
+        }
+        answer.close();
+    }
+}
+
+/// The members by themselves, and whether insights are to be on.
+fn check_members(request: &ContributorInsights) -> Result<bool, ApiError> {
+    let mut faults = Violations::new();
+    insights::check_index_name(&mut faults, request);
+    let action = request.action.as_deref();
+    match action {
+        None => faults.missing("contributorInsightsAction"),
+        Some("ENABLE" | "DISABLE") => {}
+        Some(word) => {
+            let set = constraint::one_of(words::CONTRIBUTOR_INSIGHTS_ACTION);
+            faults.value(word, "contributorInsightsAction", set);
+        }
+    }
+    if let Some(word) = request.mode.as_deref()
+        && !matches!(word, "ACCESSED_AND_THROTTLED_KEYS" | "THROTTLED_KEYS")
+    {
+        let set = constraint::one_of(words::CONTRIBUTOR_INSIGHTS_MODE);
+        faults.value(word, "contributorInsightsMode", set);
+    }
+    faults.finish()?;
+    Ok(action == Some("ENABLE"))
+}
+
+fn check_states(
+    shape: &TableSettings,
+    stage: Stage,
+    index: Option<&str>,
+    context: &Context<'_>,
+) -> Result<(), ApiError> {
+    let stands = stage == Stage::Standing || shape.lingers(context.now, check::LINGERS);
+    let what = if !stands {
+        "TableStatus"
+    } else if index.is_some_and(|index| shape.is_creating(index, context.now)) {
+        "IndexStatus"
+    } else {
+        return Ok(());
+    };
+    Err(ApiError::validation(format!(
+        "Table or Index is not in a valid state to update Key Access Insights: {what} must be ACTIVE to enable ContributorInsights."
+    )))
+}
+
+/// Whether the caller's region has no room for the rules of one more key.
+fn rules_are_full(context: &Context<'_>, key: &KeySchema) -> bool {
+    let Some(region) = context.engine.catalog().region(&context.scope) else {
+        return false;
+    };
+    let tables: Vec<_> = region.tables.read().values().cloned().collect();
+    let rules = |shape: &TableSettings| -> usize {
+        let of = |insights: &Insights| {
+            let key = insights
+                .index
+                .as_deref()
+                .and_then(|index| shape.definition.index(index));
+            let key = key.map_or(&shape.definition.key, |(_, index)| &index.key);
+            insights.rules(!key.range.is_empty()).count()
+        };
+        shape.attached.insights.iter().map(of).sum()
+    };
+    let there: usize = tables.iter().map(|table| rules(&table.shape())).sum();
+    there + if key.range.is_empty() { 2 } else { 4 } > limits::INSIGHT_RULES
+}

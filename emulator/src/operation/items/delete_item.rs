@@ -1,0 +1,83 @@
+//! [DeleteItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html).
+
+use crate::change::Change;
+use crate::context::Context;
+use crate::error::{ApiError, Violations};
+use crate::execute::{self, Verdicts};
+use crate::expression::{Cache, Scope};
+use crate::operation::check;
+use crate::operation::drive::Stages;
+use crate::operation::items::single_write::{self, CheckedWrite, ReturnMembers, WritePlan};
+use crate::plan::{self, Access, Action, WriteCondition};
+use crate::request::DeleteItem;
+use crate::value::Map;
+use crate::wire::encode::Writer;
+
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = DeleteItem;
+    type Checked<'r> = CheckedWrite<'r, &'r Map>;
+    type Plan<'r> = WritePlan<'r>;
+    type Outcome = Change;
+
+    fn check<'r>(request: &'r mut DeleteItem, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let request = &*request;
+        let mut faults = Violations::new();
+        check::table_name(&mut faults, request.table_name.as_ref())?;
+        if request.key.is_none() {
+            faults.missing("key");
+        }
+        let members = ReturnMembers {
+            capacity: request.return_consumed_capacity.as_ref(),
+            values: request.return_values.as_ref(),
+            metrics: request.return_item_collection_metrics.as_ref(),
+            on_failure: request.return_values_on_condition_check_failure.as_ref(),
+        };
+        let mut returns = members.check(&mut faults);
+        faults.finish()?;
+        returns.values = single_write::old_or_nothing(request.return_values.as_ref())?;
+        single_write::check_kinds(
+            request.condition_expression.is_some(),
+            request.expected.is_some(),
+            request.conditional_operator.is_some(),
+            &request.substitutions,
+        )?;
+        let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
+        let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
+            .and_then(|condition| scope.check_all_used().map(|()| condition))
+            .map_err(ApiError::enveloped)?;
+        let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
+            .map_err(ApiError::enveloped)?;
+        Ok(CheckedWrite {
+            table: check::text(request.table_name.as_ref()),
+            condition: WriteCondition {
+                condition: condition.or(expected),
+                show_item: returns.show_item,
+            },
+            returns,
+            action: check::key(request.key.as_ref()),
+        })
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<WritePlan<'r>, ApiError> {
+        let target = plan::table(context, checked.table)?;
+        let write = plan::keyed(target, checked.action, Action::Delete, checked.condition)?;
+        Ok(WritePlan {
+            write,
+            returns: checked.returns,
+        })
+    }
+
+    fn access(plan: &WritePlan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(plan.access());
+    }
+
+    fn execute(context: &Context<'_>, plan: &WritePlan<'_>, _: Verdicts) -> Result<Change, ApiError> {
+        execute::write(context, &plan.write)
+    }
+
+    fn encode(plan: &WritePlan<'_>, change: Change, out: &mut Writer) {
+        single_write::encode(plan, &change, out);
+    }
+}

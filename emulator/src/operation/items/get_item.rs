@@ -1,0 +1,109 @@
+//! [GetItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html).
+
+use crate::capacity::Consumed;
+use crate::context::Context;
+use crate::error::{ApiError, Violations};
+use crate::execute::{self, Verdicts};
+use crate::expression::{Cache, Projection};
+use crate::operation::check::{self, Report};
+use crate::operation::drive::Stages;
+use crate::operation::output;
+use crate::operation::queries::reading;
+use crate::plan::{self, Access, Get, ItemAccess, ItemRequest};
+use crate::request::GetItem;
+use crate::value::{Item, Map};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+pub struct Operation;
+
+pub struct Checked<'r> {
+    table: &'r str,
+    key: &'r Map,
+    consistent: bool,
+    projection: Option<Projection<'r>>,
+    report: Report,
+}
+
+pub struct Plan<'r> {
+    get: Get<'r>,
+    projection: Option<Projection<'r>>,
+    report: Report,
+}
+
+impl Stages for Operation {
+    type Request = GetItem;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Option<Item>;
+
+    fn check<'r>(request: &'r mut GetItem, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let request = &*request;
+        if request.table_name.as_deref() == Some("") {
+            return Err(check::empty_table_name());
+        }
+        let mut faults = Violations::new();
+        if request.key.is_none() {
+            faults.missing("key");
+        }
+        check::table_name(&mut faults, request.table_name.as_ref())?;
+        let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+        check::attributes_to_get(&mut faults, request.attributes_to_get.as_deref(), "attributesToGet");
+        faults.finish()?;
+        let has_expression = request.projection_expression.is_some();
+        check::mixing(
+            &[("AttributesToGet", request.attributes_to_get.is_some())],
+            &[("ProjectionExpression", has_expression)],
+        )?;
+        check::substitutions_need_expression(&request.substitutions, has_expression, None)?;
+        let legacy = reading::attributes_to_get(request.attributes_to_get.as_deref())?;
+        let text = request.projection_expression.as_ref();
+        let projection = reading::projection(&request.substitutions, text, cache)?.or(legacy);
+        Ok(Checked {
+            table: check::text(request.table_name.as_ref()),
+            key: check::key(request.key.as_ref()),
+            consistent: request.consistent_read.unwrap_or(false),
+            projection,
+            report,
+        })
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+        let target = plan::table(context, checked.table)?;
+        let mut get = plan::get(target, checked.key)?;
+        get.consistent = checked.consistent;
+        Ok(Plan {
+            get,
+            projection: checked.projection,
+            report: checked.report,
+        })
+    }
+
+    fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Items(ItemAccess {
+            return_consumed_capacity: plan.report.name(),
+            ..ItemRequest::Get(&plan.get, plan.projection.as_ref()).into()
+        }));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Verdicts) -> Result<Option<Item>, ApiError> {
+        execute::get(context, &plan.get)
+    }
+
+    fn encode(plan: &Plan<'_>, item: Option<Item>, out: &mut Writer) {
+        if let Some(item) = &item {
+            // An item's JSON is a little longer than its size.
+            out.reserve(item.size() + item.size() / 4 + 128);
+        }
+        let mut answer = Object::open(out);
+        if let Some(item) = &item {
+            reading::item(&mut answer, "Item", item, plan.projection.as_ref());
+        }
+        if plan.report != Report::None {
+            let mut consumed = Consumed::new(plan.get.target.asked_name());
+            consumed.table = plan.get.units(item.as_ref());
+            output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, plan.report);
+        }
+        answer.close();
+    }
+}

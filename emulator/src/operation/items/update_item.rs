@@ -1,0 +1,139 @@
+//! [UpdateItem](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html).
+
+use crate::change::Change;
+use crate::context::Context;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Verdicts};
+use crate::expression::{Cache, ExpressionKind, Scope, Update, legacy};
+use crate::operation::check::{self, words};
+use crate::operation::drive::Stages;
+use crate::operation::items::single_write::{self, CheckedWrite, ReturnOptions, WritePlan};
+use crate::plan::{self, Access, Action, WriteCondition};
+use crate::request::UpdateItem;
+use crate::value::Map;
+use crate::wire::encode::Writer;
+
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = UpdateItem;
+    type Checked<'r> = CheckedWrite<'r, (Option<Update<'r>>, &'r Map)>;
+    type Plan<'r> = WritePlan<'r>;
+    type Outcome = Change;
+
+    fn check<'r>(request: &'r mut UpdateItem, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let request = &*request;
+        let returns = check_members(request)?;
+        check_kinds(request).map_err(ApiError::enveloped)?;
+        let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
+        let legacy_update = request
+            .attribute_updates
+            .as_deref()
+            .map(legacy::attribute_updates)
+            .transpose()?;
+        let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
+            .map_err(ApiError::enveloped)?;
+        if request.condition_expression.as_deref() == Some("") {
+            // An empty condition is found before any fault of the update, an empty one too.
+            scope
+                .condition(ExpressionKind::Condition, "")
+                .map_err(ApiError::enveloped)?;
+        }
+        let update = match &request.update_expression {
+            Some(text) => Some(scope.update(text).map_err(ApiError::enveloped)?),
+            None => legacy_update,
+        };
+        let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
+            .and_then(|condition| scope.check_all_used().map(|()| condition))
+            .map_err(ApiError::enveloped)?;
+        Ok(CheckedWrite {
+            table: check::text(request.table_name.as_ref()),
+            condition: WriteCondition {
+                condition: condition.or(expected),
+                show_item: returns.show_item,
+            },
+            returns,
+            action: (update, check::key(request.key.as_ref())),
+        })
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<WritePlan<'r>, ApiError> {
+        let target = plan::table(context, checked.table)?;
+        let (update, key) = checked.action;
+        let action = Action::Update { update, charged: true };
+        let write = plan::keyed(target, key, action, checked.condition)?;
+        Ok(WritePlan {
+            write,
+            returns: checked.returns,
+        })
+    }
+
+    fn access(plan: &WritePlan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(plan.access());
+    }
+
+    fn execute(context: &Context<'_>, plan: &WritePlan<'_>, _: Verdicts) -> Result<Change, ApiError> {
+        execute::write(context, &plan.write)
+    }
+
+    fn encode(plan: &WritePlan<'_>, change: Change, out: &mut Writer) {
+        single_write::encode(plan, &change, out);
+    }
+}
+
+/// Without a key the older layer speaks, all faults at once; with one the newer, one fault at a time.
+fn check_members(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
+    let capacity = request.return_consumed_capacity.as_ref();
+    let on_failure = request.return_values_on_condition_check_failure.as_ref();
+    let failure_path = "returnValuesOnConditionCheckFailure";
+    let values = check::return_values(request.return_values.as_ref());
+    let mut faults = Violations::new();
+    if request.key.is_none() {
+        check::return_consumed_capacity(&mut faults, capacity);
+        check::echoed_table_name(&mut faults, request.table_name.as_ref(), "tableName");
+        if let (None, Some(word)) = (values, &request.return_values) {
+            faults.value(word, "returnValues", constraint::one_of(words::RETURN_VALUES_OLDER));
+        }
+        check::echoed_conditional_operator(&mut faults, request.conditional_operator.as_ref());
+        faults.missing("key");
+        faults.finish()?;
+    }
+    let mut faults = Violations::new();
+    check::table_name(&mut faults, request.table_name.as_ref())?;
+    faults.finish()?;
+    let Some(values) = values else {
+        return Err(ApiError::validation(check::unknown_return_values()).enveloped());
+    };
+    let mut faults = Violations::new();
+    let show_item = check::return_values_on_failure(&mut faults, on_failure, failure_path);
+    faults.finish()?;
+    let mut faults = Violations::new();
+    let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
+    faults.finish()?;
+    let mut faults = Violations::new();
+    let report = check::return_consumed_capacity(&mut faults, capacity);
+    faults.finish()?;
+    Ok(ReturnOptions {
+        report,
+        values,
+        metrics,
+        show_item,
+    })
+}
+
+/// Expressions and legacy parameters do not go together, and substitutions need an expression.
+fn check_kinds(request: &UpdateItem) -> Result<(), ApiError> {
+    let has_expression = request.update_expression.is_some() || request.condition_expression.is_some();
+    check::mixing(
+        &[
+            ("AttributeUpdates", request.attribute_updates.is_some()),
+            ("Expected", request.expected.is_some()),
+            ("ConditionalOperator", request.conditional_operator.is_some()),
+        ],
+        &[
+            ("UpdateExpression", request.update_expression.is_some()),
+            ("ConditionExpression", request.condition_expression.is_some()),
+        ],
+    )?;
+    check::substitutions_need_expression(&request.substitutions, has_expression, None)
+}

@@ -1,0 +1,48 @@
+//! [PutResourcePolicy](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html).
+
+use crate::context::Context;
+use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::operation::drive::Stages;
+use crate::operation::policies::{self, PolicyPlan};
+use crate::plan::Access;
+use crate::request::ResourcePolicy;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = ResourcePolicy;
+    type Checked<'r> = &'r ResourcePolicy;
+    type Plan<'r> = PolicyPlan<'r>;
+    type Outcome = Option<i64>;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        Ok(request)
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        PolicyPlan::new(context, checked, true)
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(plan.access()));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        if let Some(document) = plan.document.as_ref().filter(|_| !plan.confirmed) {
+            policies::check_lockout(context, plan.resource.arn, document.text())?;
+        }
+        policies::change(context, plan)
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let mut answer = Object::open(out);
+        if let Some(id) = outcome {
+            answer.string("RevisionId", &id.to_string());
+        }
+        answer.close();
+    }
+}

@@ -1,0 +1,219 @@
+//! What the reading operations share: projections, and the pages of Query and Scan.
+
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::PageResult;
+use crate::expression::{Cache, Condition, Path, Projection, Scope, legacy};
+use crate::key::{self, Key};
+use crate::operation::check::{self, Report, words};
+use crate::operation::output;
+use crate::plan::{self, Access, ItemAccess, ItemRequest, PageRead, Select, Target};
+use crate::request::{LegacyCondition, Substitutions};
+use crate::schema::{Definition, Index, Projection as IndexProjection};
+use crate::value::{Item, Map, Name, Text};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// Lowers `QueryFilter` or `ScanFilter` and `ConditionalOperator`, if either is there.
+pub fn filter<'r>(
+    member: &str,
+    filter: Option<&'r Vec<(Name, LegacyCondition)>>,
+    operator: Option<&Text>,
+) -> Result<Option<Condition<'r>>, ApiError> {
+    if filter.is_none() && operator.is_none() {
+        return Ok(None);
+    }
+    legacy::filter(member, filter, operator.map(Text::as_str)).map(Some)
+}
+
+/// Names need any expression, and values one that takes them; `missing` says which of those there are.
+pub fn check_substitutions(
+    substitutions: &Substitutions,
+    has_any: bool,
+    has_values: bool,
+    missing: &str,
+) -> Result<(), ApiError> {
+    check::substitutions_need_expression(substitutions, has_any, Some(missing))?;
+    if substitutions.values.is_some() && !has_values {
+        return Err(ApiError::values_without_expression(Some(missing)));
+    }
+    Ok(())
+}
+
+/// Lowers `AttributesToGet`, if it is there.
+pub fn attributes_to_get(names: Option<&[Name]>) -> Result<Option<Projection<'_>>, ApiError> {
+    names.map(legacy::attributes_to_get).transpose()
+}
+
+/// The projection of a request that has no other expression. All of its faults come before the table lookup.
+pub fn projection<'r>(
+    substitutions: &'r Substitutions,
+    text: Option<&'r Text>,
+    cache: &'r Cache,
+) -> Result<Option<Projection<'r>>, ApiError> {
+    let Some(text) = text else { return Ok(None) };
+    let mut scope = Scope::new(substitutions, cache)?;
+    let projection = scope.projection(text)?;
+    scope.check_all_used()?;
+    Ok(Some(projection))
+}
+
+/// Appends an item, or what a projection leaves of it.
+pub fn item(answer: &mut Object<'_>, name: &'static str, item: &Item, projection: Option<&Projection<'_>>) {
+    match projection {
+        None => answer.item(name, item),
+        Some(projection) => answer.map(name, &projection.apply_to(item)),
+    }
+}
+
+/// `Select`, which must be a word it knows.
+pub fn known_select(faults: &mut Violations, word: Option<&Text>) -> Option<Select> {
+    Some(match word.map(Text::as_str) {
+        None => return None,
+        Some("ALL_ATTRIBUTES") => Select::AllAttributes,
+        Some("ALL_PROJECTED_ATTRIBUTES") => Select::AllProjectedAttributes,
+        Some("SPECIFIC_ATTRIBUTES") => Select::SpecificAttributes,
+        Some("COUNT") => Select::Count,
+        Some(other) => {
+            faults.value(other, "select", constraint::one_of(words::SELECT));
+            return None;
+        }
+    })
+}
+
+/// Checks `Select` against the other members.
+pub fn check_select(
+    select: Option<Select>,
+    projection: Option<&Text>,
+    attributes_to_get: bool,
+    on_index: bool,
+) -> Result<(), ApiError> {
+    let named = if projection.is_some() {
+        Some("ProjectionExpression")
+    } else if attributes_to_get {
+        Some("AttributesToGet")
+    } else {
+        None
+    };
+    let text = match (select, named) {
+        (Some(Select::SpecificAttributes), None) => {
+            "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+                .to_owned()
+        }
+        (Some(Select::Count), Some(named)) => {
+            format!("Cannot specify the {named} when choosing to get only the Count")
+        }
+        (Some(Select::AllAttributes), Some(named)) => {
+            format!("Cannot specify the {named} when choosing to get ALL_ATTRIBUTES")
+        }
+        (Some(Select::AllProjectedAttributes), Some(named)) => {
+            format!("Cannot specify the {named} when choosing to get ALL_PROJECTED_ATTRIBUTES")
+        }
+        (Some(Select::AllProjectedAttributes), None) if !on_index => {
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    Err(ApiError::validation(text))
+}
+
+/// Checks what is asked of an index: consistency and attributes that it can give.
+pub fn check_index(index: Option<&Index>, consistent: bool, select: Option<Select>) -> Result<(), ApiError> {
+    let Some(index) = index.filter(|index| !index.local) else {
+        return Ok(());
+    };
+    if consistent {
+        return Err(ApiError::validation(
+            "Consistent reads are not supported on global secondary indexes",
+        ));
+    }
+    if select == Some(Select::AllAttributes) && index.projection != IndexProjection::All {
+        return Err(ApiError::invalid(format_args!(
+            "Select type ALL_ATTRIBUTES is not supported for global secondary index {} because its projection type is not ALL",
+            index.name
+        )));
+    }
+    Ok(())
+}
+
+/// A filter's path that goes on below a key attribute, of the table or of the index that is read.
+pub fn check_below_keys(definition: &Definition, index: Option<&Index>, path: Path<'_>) -> Result<(), ApiError> {
+    let name = path.name();
+    if !path.is_nested() {
+        return Ok(());
+    }
+    if definition.key.contains(name) {
+        return Err(ApiError::path_below_key(false, name));
+    }
+    match index {
+        Some(index) if index.key.contains(name) => Err(ApiError::path_below_key(true, name)),
+        _ => Ok(()),
+    }
+}
+
+/// The place that an `ExclusiveStartKey` names, which must be a key of what is read; `unfit` is the error of one that is
+/// not.
+pub fn start_key(
+    target: &Target,
+    index: Option<&Index>,
+    start: Option<&Map>,
+    unfit: fn() -> ApiError,
+) -> Result<Option<Key>, ApiError> {
+    let Some(start) = start else { return Ok(None) };
+    let found = plan::start_key(target.definition(), index, start).ok_or_else(unfit)?;
+    let mut attributes = start.iter();
+    let empty = attributes.find_map(|(name, value)| Some(ApiError::empty_start_key(name, key::emptiness(value)?)));
+    empty.map_or(Ok(Some(found)), Err)
+}
+
+/// The page that a Query or Scan reads, and what it reports.
+pub struct PagePlan<'r> {
+    /// The read.
+    pub read: PageRead<'r>,
+    /// `ReturnConsumedCapacity`.
+    pub report: Report,
+}
+
+impl PagePlan<'_> {
+    /// Hands over what the request does.
+    pub fn access(&self, each: &mut dyn FnMut(Access<'_, '_>)) {
+        for range in &self.read.ranges {
+            each(Access::Items(ItemAccess {
+                statement: self.read.is_statement,
+                return_consumed_capacity: self.report.name(),
+                ..ItemRequest::Page(&self.read, range).into()
+            }));
+        }
+    }
+}
+
+/// Appends the answer of a Query or Scan.
+pub fn encode(plan: &PagePlan<'_>, result: &PageResult, out: &mut Writer) {
+    let PagePlan { read, report } = plan;
+    let counts_only = read.select == Some(Select::Count);
+    // The items' JSON is a little longer than their size.
+    if !counts_only && read.projection.is_none() {
+        out.reserve(result.bytes + result.bytes / 4 + 256);
+    }
+    let mut answer = Object::open(out);
+    if !counts_only {
+        let mut items = answer.list("Items");
+        for item in &result.items {
+            match &read.projection {
+                None => items.item(item),
+                Some(projection) => items.map(&projection.apply_to(item)),
+            }
+        }
+        items.close();
+    }
+    answer.integer("Count", result.items.len() as i64);
+    answer.integer("ScannedCount", result.scanned as i64);
+    if let Some((_, last)) = &result.next {
+        let key = key::key_attributes(last, &read.target.definition().key, read.index());
+        answer.map("LastEvaluatedKey", &key);
+    }
+    if *report != Report::None {
+        let consumed = result.cost.consumed(read, &read.target.asked_name());
+        output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
+    }
+    answer.close();
+}

@@ -1,0 +1,347 @@
+//! [BatchExecuteStatement](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).
+
+use crate::capacity::Consumed;
+use crate::capacity::units;
+use crate::context::Context;
+use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
+use crate::execute::{self, Refusal, Verdicts, cancellation_reason};
+use crate::expression::Cache;
+use crate::limits;
+use crate::operation::check::{self, Report};
+use crate::operation::drive::Stages;
+use crate::operation::dump;
+use crate::operation::output;
+use crate::operation::statements::statement;
+use crate::operation::transactions::transaction::Items;
+use crate::partiql::{self, Columns, Prepared, Returning, Statement};
+use crate::plan::{self, Access, Get, ItemAccess, ItemRequest, Target, Write};
+use crate::request::{BatchExecuteStatement, BatchStatement};
+use crate::value::{Map, Name};
+use crate::wire::decode::Decode;
+use crate::wire::encode::Writer;
+use crate::wire::object::{List, Object};
+
+pub struct Operation;
+
+/// The request, and its statements once they are parsed.
+pub struct Request {
+    members: BatchExecuteStatement,
+    prepared: Vec<Result<Prepared, ApiError>>,
+}
+
+impl Decode for Request {
+    fn decode(body: &[u8]) -> Result<Request, ApiError> {
+        Ok(Request {
+            members: BatchExecuteStatement::decode(body)?,
+            prepared: Vec::new(),
+        })
+    }
+}
+
+pub struct Checked<'r> {
+    sent: &'r [BatchStatement],
+    prepared: &'r [Result<Prepared, ApiError>],
+    report: Report,
+}
+
+pub struct Plan<'r> {
+    entries: Vec<Entry<'r>>,
+    report: Report,
+}
+
+/// A statement that is planned, or its fault.
+struct Entry<'r> {
+    /// The table, if the statement got as far as that.
+    table: Option<Name>,
+    step: Result<Step<'r>, ApiError>,
+}
+
+enum Step<'r> {
+    Get(Get<'r>, Option<Columns<'r>>),
+    Write {
+        write: Write<'r>,
+        returning: Option<Returning>,
+        show_item: bool,
+    },
+}
+
+/// What became of a statement.
+#[derive(Default)]
+pub struct Outcome {
+    item: Option<Map>,
+    error: Option<ApiError>,
+    consumed: Option<Consumed>,
+}
+
+impl Stages for Operation {
+    type Request = Request;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Vec<Outcome>;
+
+    const REFUSAL: Refusal = Refusal::Entry;
+
+    fn check<'r>(request: &'r mut Request, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let report = check_members(&request.members)?;
+        let sent = request.members.statements.get_or_insert_default();
+        request.prepared = sent.iter_mut().map(prepare).collect();
+        let prepared = &request.prepared;
+        let reads = |reads: bool| prepared.iter().flatten().any(|prepared| prepared.reads() == reads);
+        if reads(true) && reads(false) {
+            return Err(ApiError::validation(
+                "Read and write requests together in the same batch is not supported.",
+            ));
+        }
+        Ok(Checked { sent, prepared, report })
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+        let mut entries = Vec::with_capacity(checked.sent.len());
+        let mut items = Items::default();
+        for (sent, prepared) in checked.sent.iter().zip(checked.prepared) {
+            let bound = prepared.as_ref().map_err(Clone::clone);
+            let bound = bound.and_then(|prepared| Ok((bind(context, prepared)?, prepared)));
+            entries.push(match bound {
+                Ok((bound, _)) if !items.add(&bound.target, &bound.key) => return Err(ApiError::duplicate_keys()),
+                Ok((bound, prepared)) => Entry {
+                    table: Some(bound.target.table.name.clone()),
+                    step: bound.plan(sent, prepared),
+                },
+                Err(error) => {
+                    let error = statement::overruled(context, sent.statement.as_deref(), error);
+                    Entry::refused(error, prepared.as_ref().ok())
+                }
+            });
+        }
+        Ok(Plan {
+            entries,
+            report: checked.report,
+        })
+    }
+
+    fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        for step in plan.entries.iter().flat_map(|entry| &entry.step) {
+            let request = match step {
+                Step::Get(get, columns) => ItemRequest::Get(get, columns.as_ref().map(|columns| &columns.projection)),
+                Step::Write { write, .. } => ItemRequest::Write(write),
+            };
+            each(Access::Items(ItemAccess {
+                statement: true,
+                return_consumed_capacity: plan.report.name(),
+                ..request.into()
+            }));
+        }
+    }
+
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, mut verdicts: Verdicts) -> Result<Vec<Outcome>, ApiError> {
+        let mut planned = 0;
+        let outcomes = plan.entries.iter().map(|entry| match &entry.step {
+            Ok(step) => {
+                planned += 1;
+                step.run(context, verdicts.of(planned - 1))
+            }
+            Err(error) => Outcome::of_error(error.clone()),
+        });
+        Ok(outcomes.collect())
+    }
+
+    fn encode(plan: &Plan<'_>, outcomes: Vec<Outcome>, out: &mut Writer) {
+        out.order_number_sets_by_hash();
+        let mut answer = Object::open(out);
+        let mut responses = answer.list("Responses");
+        for (entry, outcome) in plan.entries.iter().zip(&outcomes) {
+            outcome.encode(entry.table.as_ref(), &mut responses);
+        }
+        responses.close();
+        if plan.report != Report::None {
+            let mut consumed = Vec::new();
+            for cost in outcomes.into_iter().filter_map(|outcome| outcome.consumed) {
+                output::merge(&mut consumed, cost);
+            }
+            output::consumed_capacities(&mut answer, consumed.iter(), plan.report);
+        }
+        answer.close();
+    }
+}
+
+fn check_members(request: &BatchExecuteStatement) -> Result<Report, ApiError> {
+    let mut faults = Violations::new();
+    match request.statements.as_deref() {
+        None => faults.missing("statements"),
+        Some([]) => faults.value("[]", "statements", constraint::min_length(1)),
+        Some(statements) if statements.len() > limits::BATCH_STATEMENTS => {
+            let most = constraint::max_length(limits::BATCH_STATEMENTS);
+            faults.value(dump::statements(statements, true), "statements", most);
+        }
+        Some(statements) => {
+            for (at, sent) in statements.iter().enumerate() {
+                statement::check_element(&mut faults, &format!("statements.{}.member.", at + 1), sent);
+            }
+        }
+    }
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    faults.finish()?;
+    Ok(report)
+}
+
+fn prepare(sent: &mut BatchStatement) -> Result<Prepared, ApiError> {
+    sent.faults.attributes.take().map_or(Ok(()), Err)?;
+    let parameters = sent.parameters.take().unwrap_or_default();
+    let prepared = Prepared::new(sent.statement.as_deref().unwrap_or_default(), parameters)?;
+    if prepared.is_exists() {
+        return Err(ApiError::exists_misplaced());
+    }
+    Ok(prepared)
+}
+
+/// A statement that is bound to its table, and the key of its item.
+struct Bound<'r> {
+    statement: Statement<'r>,
+    target: Target,
+    key: Map,
+}
+
+/// Binds a statement to its table, and finds out which item it is about.
+fn bind<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<Bound<'r>, ApiError> {
+    let statement = prepared.bind()?;
+    let target = statement::table(context, prepared)?;
+    let key = match &statement {
+        Statement::Select(select) => {
+            let condition = select.condition.as_ref().filter(|_| prepared.index.is_none());
+            let key = condition.and_then(|condition| partiql::only_key(&target.definition().key, condition));
+            key.ok_or_else(|| {
+                ApiError::validation(
+                    "Select statements within BatchExecuteStatement must specify the primary key in the where clause.",
+                )
+            })?
+        }
+        _ => statement::written_key(&statement, &target)?,
+    };
+    statement::check_key(&statement, &target, &key)?;
+    Ok(Bound { statement, target, key })
+}
+
+impl<'r> Bound<'r> {
+    fn plan(self, sent: &BatchStatement, prepared: &Prepared) -> Result<Step<'r>, ApiError> {
+        if let Statement::Select(select) = self.statement {
+            let mut get = plan::get(self.target, self.key)?;
+            get.consistent = sent.consistent_read.unwrap_or(false);
+            return Ok(Step::Get(get, select.columns));
+        }
+        Ok(Step::Write {
+            // The item of a failed condition is always asked for: its size is what the failure costs.
+            write: statement::write(self.statement, self.target, self.key, true)?,
+            returning: prepared.returning(),
+            show_item: sent.return_values_on_condition_check_failure.as_deref() == Some("ALL_OLD"),
+        })
+    }
+}
+
+impl Step<'_> {
+    fn run(&self, context: &Context<'_>, verdict: Result<(), ApiError>) -> Outcome {
+        let outcome = verdict.and_then(|()| match self {
+            Step::Get(get, columns) => read(context, get, columns.as_ref()),
+            Step::Write { write, returning, .. } => {
+                let change = execute::write(context, write)?;
+                Ok(Outcome {
+                    item: statement::returned(*returning, write, &change),
+                    consumed: Some(statement::cost(write, &change)),
+                    error: None,
+                })
+            }
+        });
+        outcome.unwrap_or_else(|error| self.failed(error))
+    }
+
+    /// The outcome of a statement that has failed. A failed condition costs as much as the item that is there.
+    fn failed(&self, error: ApiError) -> Outcome {
+        let Step::Write { write, show_item, .. } = self else {
+            return Outcome::of_error(error);
+        };
+        if error.kind() != ErrorKind::ConditionalCheckFailed {
+            return Outcome::of_error(error);
+        }
+        let size = match error.detail() {
+            Detail::Item(item) => item.size(),
+            _ => 0,
+        };
+        let mut consumed = Consumed::new(write.target.asked_name());
+        consumed.table = units::write(size);
+        let error = if *show_item { error } else { error.with(Detail::Nothing) };
+        Outcome {
+            error: Some(error),
+            consumed: Some(consumed),
+            item: None,
+        }
+    }
+}
+
+fn read(context: &Context<'_>, get: &Get<'_>, columns: Option<&Columns<'_>>) -> Result<Outcome, ApiError> {
+    let item = execute::get(context, get)?;
+    let mut consumed = Consumed::new(get.target.asked_name());
+    consumed.table = get.units(item.as_ref());
+    let shown = item.map(|item| match columns {
+        Some(columns) => columns.apply(&item),
+        None => item.attributes(),
+    });
+    Ok(Outcome {
+        item: shown,
+        consumed: Some(consumed),
+        error: None,
+    })
+}
+
+impl Entry<'_> {
+    fn refused(error: ApiError, prepared: Option<&Prepared>) -> Self {
+        let missing = error.kind() == ErrorKind::ResourceNotFound;
+        let table = prepared
+            .filter(|_| missing)
+            .map(|prepared| Name::new(plan::plain_name(&prepared.table)));
+        Entry {
+            table,
+            step: Err(error),
+        }
+    }
+}
+
+impl Outcome {
+    fn of_error(error: ApiError) -> Outcome {
+        Outcome {
+            error: Some(error),
+            ..Outcome::default()
+        }
+    }
+
+    fn encode(&self, table: Option<&Name>, responses: &mut List<'_>) {
+        let mut response = responses.object();
+        if let Some(error) = &self.error {
+            let reason = cancellation_reason(Some(error.clone()));
+            let mut object = response.object("Error");
+            object.string("Code", code(error.kind()).unwrap_or(reason.code));
+            if let Some(message) = &reason.message {
+                object.string("Message", message);
+            }
+            if let Some(item) = &reason.item {
+                object.item("Item", item);
+            }
+            object.close();
+        }
+        if let Some(item) = &self.item {
+            response.map("Item", item);
+        }
+        if let Some(table) = table {
+            response.string("TableName", table);
+        }
+        response.close();
+    }
+}
+
+/// The codes that cancelled transactions do not have.
+fn code(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::RequestLimitExceeded => Some("RequestLimitExceeded"),
+        ErrorKind::InternalServerError | ErrorKind::ServiceUnavailable => Some("InternalServerError"),
+        ErrorKind::AccessDenied => Some("AccessDenied"),
+        _ => None,
+    }
+}

@@ -1,0 +1,174 @@
+//! A page of a SELECT: its ranges one after the other, until one of them is cut short.
+
+use smallvec::SmallVec;
+
+use crate::context::Context;
+use crate::error::ApiError;
+use crate::execute::PageResult;
+use crate::expression::{Condition, Projection};
+use crate::key;
+use crate::operation::check::Report;
+use crate::operation::output;
+use crate::operation::queries::reading::PagePlan;
+use crate::operation::transactions::transaction;
+use crate::partiql::{self, Columns, NextToken, Prepared, Reads, Select};
+use crate::plan::{self, PageRange, PageRead, Target};
+use crate::schema::Index;
+use crate::value::Name;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// What is asked of a SELECT besides what it says.
+pub struct Page<'r> {
+    /// `Limit`.
+    pub limit: Option<i64>,
+    /// `ConsistentRead`.
+    pub consistent: bool,
+    /// `Statement`.
+    pub statement: &'r str,
+    /// `NextToken`.
+    pub token: Option<&'r str>,
+    /// `ReturnConsumedCapacity`.
+    pub report: Report,
+}
+
+/// A SELECT that is planned.
+pub struct SelectPlan<'r> {
+    /// What is read.
+    pub page: PagePlan<'r>,
+    /// The names of the columns; none for `*`.
+    names: Option<&'r [Name]>,
+    /// The number of the first range that is read.
+    first: usize,
+    /// What a token belongs to.
+    fingerprint: u64,
+}
+
+impl<'r> Page<'r> {
+    /// Plans the page.
+    pub fn plan(
+        &self,
+        context: &Context<'_>,
+        prepared: &'r Prepared,
+        target: Target,
+        select: Select<'r>,
+    ) -> Result<SelectPlan<'r>, ApiError> {
+        let definition = target.definition();
+        if let Some(name) = &prepared.index
+            && definition.index(name).is_none()
+        {
+            return Err(ApiError::validation("The table does not have the specified index"));
+        }
+        let (source, index) = plan::source(context, &target, prepared.index.as_deref())?;
+        self.check(&target, index, &select)?;
+        let reads = Reads::plan(definition, index, &select)?;
+        let fingerprint = self.fingerprint(prepared, &target);
+        let start = self
+            .token
+            .map(|token| NextToken::decode(token, fingerprint))
+            .transpose()?;
+        let first = start.as_ref().map_or(0, |token| token.range);
+        let mut after = start.map(|token| token.key);
+        let ranges = reads.ranges.into_iter().skip(first).map(|range| PageRange {
+            keys: match after.take() {
+                Some(key) => range.keys.starting_after(key, reads.forward),
+                None => range.keys,
+            },
+            partition: range.partition.into_iter().collect(),
+        });
+        let ranges: SmallVec<_> = ranges.collect();
+        let (projection, names) = select.columns.map(Columns::into_parts).unzip();
+        let read = PageRead {
+            source,
+            ranges,
+            key_attributes: 0,
+            forward: reads.forward,
+            limit: self.limit,
+            consistent: self.consistent,
+            filter: select.condition,
+            projection,
+            select: None,
+            is_statement: true,
+            target,
+        };
+        Ok(SelectPlan {
+            page: PagePlan {
+                read,
+                report: self.report,
+            },
+            names,
+            first,
+            fingerprint,
+        })
+    }
+
+    /// What a token belongs to: the statement with its values, and the table.
+    fn fingerprint(&self, prepared: &Prepared, target: &Target) -> u64 {
+        transaction::fingerprint(&(self.statement, prepared.values())) ^ target.table.ordinal
+    }
+
+    /// Checks that what is read can give what is asked of it.
+    fn check(&self, target: &Target, index: Option<&Index>, select: &Select<'_>) -> Result<(), ApiError> {
+        let definition = target.definition();
+        if self.consistent && index.is_some_and(|index| !index.local) {
+            return Err(ApiError::validation(
+                "Strongly consistent read is not supported on Global Secondary Indexes",
+            ));
+        }
+        let schema = index.map_or(&definition.key, |index| &index.key);
+        let projection = select.columns.as_ref().map(|columns| &columns.projection);
+        let paths = projection.into_iter().flat_map(Projection::paths);
+        let filtered = select.condition.iter().flat_map(Condition::paths);
+        for path in paths.chain(filtered) {
+            if path.is_nested() && schema.contains(path.name()) {
+                return Err(ApiError::path_below_key(index.is_some(), path.name()));
+            }
+        }
+        match index.zip(projection) {
+            Some((index, projection)) => plan::check_projected(definition, index, projection),
+            None => Ok(()),
+        }
+    }
+}
+
+impl SelectPlan<'_> {
+    /// Appends the answer.
+    pub fn encode(&self, result: &PageResult, out: &mut Writer) {
+        let PagePlan { read, report } = &self.page;
+        let columns = read.projection.as_ref().zip(self.names);
+        if columns.is_none() {
+            // The items' JSON is a little longer than their size.
+            out.reserve(result.bytes + result.bytes / 4 + 128);
+        }
+        let mut answer = Object::open(out);
+        let mut items = answer.list("Items");
+        for item in &result.items {
+            match columns {
+                None => items.item(item),
+                Some((projection, names)) => items.map(&partiql::shown(projection, names, item)),
+            }
+        }
+        items.close();
+        if let Some(next) = self.next(result) {
+            answer.string("NextToken", &next.encode(self.fingerprint));
+        }
+        if *report != Report::None {
+            let consumed = result.cost.consumed(read, &read.target.asked_name());
+            output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
+        }
+        answer.close();
+    }
+
+    /// Where the next page begins.
+    fn next(&self, result: &PageResult) -> Option<NextToken> {
+        let (range, last) = result.next.as_ref()?;
+        let read = &self.page.read;
+        let (definition, index) = (read.target.definition(), read.index());
+        let attributes = key::key_attributes(last, &definition.key, index);
+        let key = plan::start_key(definition, index, &attributes)?;
+        Some(NextToken {
+            range: self.first + range,
+            key,
+        })
+    }
+}

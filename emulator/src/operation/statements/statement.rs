@@ -1,0 +1,160 @@
+//! What the operations on PartiQL statements share: their members, their tables, and the plans that statements become.
+
+use crate::capacity::Consumed;
+use crate::change::Change;
+use crate::context::Context;
+use crate::error::{ApiError, ErrorKind, Violations, constraint};
+use crate::expression::Condition;
+use crate::key;
+use crate::limits;
+use crate::operation::check;
+use crate::partiql::{self, Prepared, Returning, Statement};
+use crate::plan::{self, Action, Target, Write, WriteCondition};
+use crate::request::BatchStatement;
+use crate::schema::KeySchema;
+use crate::value::{AttributeValue, Map, Text};
+
+/// The framework's checks on a statement and its parameters; `path` is what stands before their names.
+pub fn check_members(
+    faults: &mut Violations,
+    path: &str,
+    statement: Option<&Text>,
+    parameters: Option<&Vec<AttributeValue>>,
+) {
+    match statement {
+        None => faults.missing(format_args!("{path}statement")),
+        Some(text) if text.is_empty() => {
+            faults.value("", format_args!("{path}statement"), constraint::min_length(1));
+        }
+        Some(text) if text.chars().count() > limits::STATEMENT_LENGTH => {
+            let most = constraint::max_length(limits::STATEMENT_LENGTH);
+            faults.value(text, format_args!("{path}statement"), most);
+        }
+        Some(_) => {}
+    }
+    if parameters.is_some_and(Vec::is_empty) {
+        faults.value("[]", format_args!("{path}parameters"), constraint::min_length(1));
+    }
+}
+
+/// The table of a statement. Statements know no keys of several attributes.
+pub fn table(context: &Context<'_>, prepared: &Prepared) -> Result<Target, ApiError> {
+    let target = plan::table(context, &prepared.table)?;
+    if has_keys_of_several_attributes(&target) {
+        return Err(several_attributes());
+    }
+    Ok(target)
+}
+
+fn has_keys_of_several_attributes(target: &Target) -> bool {
+    let several = |key: &KeySchema| key.hash.len() > 1 || key.range.len() > 1;
+    target.definition().globals.iter().any(|index| several(&index.key))
+}
+
+fn several_attributes() -> ApiError {
+    ApiError::validation(
+        "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys.",
+    )
+}
+
+/// That a table has keys of several attributes is said before anything else that is wrong about a statement that parses.
+pub fn overruled(context: &Context<'_>, statement: Option<&str>, error: ApiError) -> ApiError {
+    let validates = error.kind() == ErrorKind::Validation;
+    let table = statement.filter(|_| validates).and_then(Prepared::table_of);
+    match table.and_then(|table| plan::table(context, &table).ok()) {
+        Some(target) if has_keys_of_several_attributes(&target) => several_attributes(),
+        _ => error,
+    }
+}
+
+/// The key of the item that a statement writes, or looks at with EXISTS; of a SELECT nothing.
+pub fn written_key(statement: &Statement<'_>, target: &Target) -> Result<Map, ApiError> {
+    let schema = &target.definition().key;
+    match statement {
+        Statement::Insert(sent) => Ok(key::key_attributes(&sent.item, schema, None)),
+        Statement::Update { condition, .. } | Statement::Delete { condition, .. } => {
+            Ok(partiql::written_key(schema, condition.as_ref())?.0)
+        }
+        Statement::Exists(select) => {
+            let key = partiql::written_key(schema, select.condition.as_ref()).ok();
+            key.filter(|(_, more)| *more).map(|(key, _)| key).ok_or_else(|| {
+                ApiError::validation("EXISTS() must contain a single item read with additional condition")
+            })
+        }
+        Statement::Select(_) => Ok(Map::new()),
+    }
+}
+
+/// Checks that the key of an item is there, and of the table's types. Transactions leave that to their actions.
+pub fn check_key(statement: &Statement<'_>, target: &Target, key: &Map) -> Result<(), ApiError> {
+    let inserts = matches!(statement, Statement::Insert(_));
+    for attribute in target.definition().key.attributes() {
+        let value = key
+            .get(&attribute.name)
+            .ok_or_else(|| ApiError::statement_key_missing(&attribute.name))?;
+        // An item's key is only held against the table's type, whatever it is.
+        if inserts && !value.can_be_key() {
+            return Err(ApiError::statement_key_type(&attribute.name));
+        }
+        partiql::check_key_value(attribute, value)?;
+    }
+    Ok(())
+}
+
+/// Plans a statement that writes. A SELECT writes nothing, and is none.
+pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: bool) -> Result<Write<'r>, ApiError> {
+    let guard = |condition: Option<Condition<'r>>| WriteCondition { condition, show_item };
+    match statement {
+        Statement::Insert(sent) => {
+            plan::check_item_size(&sent.item)?;
+            plan::insert(target, sent)
+        }
+        Statement::Update { update, condition, .. } => {
+            let action = Action::Update {
+                update: Some(update),
+                charged: false,
+            };
+            // The clause names the key, so it holds of no item that is not there.
+            plan::keyed(target, key, action, guard(condition))
+        }
+        Statement::Delete { condition, .. } => {
+            let mut write = plan::keyed(target, key, Action::Delete, guard(condition))?;
+            write.spare_missing = true;
+            Ok(write)
+        }
+        Statement::Exists(select) | Statement::Select(select) => {
+            plan::keyed(target, key, Action::Check, guard(select.condition))
+        }
+    }
+}
+
+/// What a write gives back by its RETURNING clause, if anything of it is there.
+pub fn returned(returning: Option<Returning>, write: &Write<'_>, change: &Change) -> Option<Map> {
+    let returning = returning?;
+    let item = match returning {
+        Returning::AllOld | Returning::ModifiedOld => &change.old,
+        Returning::AllNew | Returning::ModifiedNew => &change.new,
+    };
+    let item = item.as_ref()?;
+    match &write.action {
+        Action::Update {
+            update: Some(update), ..
+        } if matches!(returning, Returning::ModifiedOld | Returning::ModifiedNew) => {
+            Some(update.touched(item)).filter(|touched| !touched.is_empty())
+        }
+        _ => Some(item.attributes()),
+    }
+}
+
+/// What a write of one item cost.
+pub fn cost(write: &Write<'_>, change: &Change) -> Consumed {
+    change.consumed(&write.target.asked_name(), 1)
+}
+
+/// The framework's checks on one of several statements.
+pub fn check_element(faults: &mut Violations, path: &str, sent: &BatchStatement) {
+    check_members(faults, path, sent.statement.as_ref(), sent.parameters.as_ref());
+    let on_failure = sent.return_values_on_condition_check_failure.as_ref();
+    let path = format!("{path}returnValuesOnConditionCheckFailure");
+    check::return_values_on_failure(faults, on_failure, &path);
+}

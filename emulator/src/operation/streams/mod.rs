@@ -1,0 +1,166 @@
+//! What the operations on streams share: ARNs, shard iterators, and checks of members.
+
+pub(super) mod describe_stream;
+pub(super) mod get_records;
+pub(super) mod get_shard_iterator;
+pub(super) mod list_streams;
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::chance::StableHash;
+use crate::clock::Moment;
+use crate::context::Context;
+use crate::error::{ApiError, Violations, constraint};
+use crate::operation::arn::{self, Resource};
+use crate::storage::{Sequence, Stream, Unreadable};
+use crate::value::Text;
+
+/// The framework's check of a text's length.
+pub fn length(faults: &mut Violations, text: Option<&Text>, path: &str, least: usize, most: usize) {
+    let Some(text) = text else { return };
+    match text.chars().count() {
+        count if count < least => faults.value(text, path, constraint::min_length(least)),
+        count if count > most => faults.value(text, path, constraint::max_length(most)),
+        _ => {}
+    }
+}
+
+/// The same for one that has to be there.
+pub fn required(faults: &mut Violations, text: Option<&Text>, path: &str, least: usize, most: usize) {
+    match text {
+        None => faults.missing(path),
+        text => length(faults, text, path, least, most),
+    }
+}
+
+/// `StreamArn`.
+pub fn stream_arn(faults: &mut Violations, arn: Option<&Text>) {
+    required(faults, arn, "streamArn", 37, 1024);
+}
+
+/// `ShardId` and its like.
+pub fn shard_id(faults: &mut Violations, shard: Option<&Text>, path: &str) {
+    length(faults, shard, path, 28, 65);
+}
+
+/// `Limit`; what is too large is not the framework's to say.
+pub fn limit(faults: &mut Violations, limit: Option<i64>) {
+    if let Some(limit) = limit.filter(|limit| *limit < 1) {
+        faults.value(limit, "limit", constraint::min_value(1));
+    }
+}
+
+/// What the ARN of a stream names.
+pub fn parse(arn: &Text) -> Result<Resource<'_>, ApiError> {
+    let resource = arn::resource(Some(arn)).ok();
+    let resource = resource.filter(|resource| resource.stream.is_some());
+    resource.ok_or_else(|| ApiError::validation("Invalid StreamArn"))
+}
+
+/// The stream of an ARN.
+pub fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Stream>, ApiError> {
+    let region = context.engine.catalog().region(&context.scope);
+    region
+        .and_then(|region| region.stream(arn, context.now))
+        .ok_or_else(|| ApiError::stream_not_found(arn))
+}
+
+/// What the service says of a shard that cannot be read.
+pub fn unreadable(why: Unreadable) -> ApiError {
+    match why {
+        Unreadable::NoShard => ApiError::shard_not_found(),
+        Unreadable::NotOfShard => ApiError::validation("Invalid SequenceNumber for the shard"),
+        Unreadable::Trimmed => ApiError::trimmed(),
+        // Seen of GetRecords in 2018 (aws-sdk-java-v2, issue 470); AWS's own reader library expects this exception.
+        Unreadable::Busy => ApiError::rate_exceeded(),
+    }
+}
+
+/// A place in a shard, as callers carry it from one request to the next.
+///
+/// Its text is the stream's ARN and, encoded, the shard, the place, when it was handed out, and to which reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardIterator {
+    /// The stream's ARN.
+    pub stream: Text,
+    /// The shard's id.
+    pub shard: String,
+    /// The number to go on from.
+    pub from: Sequence,
+    /// When it was handed out.
+    pub created: Moment,
+    /// The number of the reader that it was handed to.
+    pub reader: u64,
+}
+
+/// What stands between the parts.
+const BETWEEN: char = '|';
+/// The version of the form.
+const VERSION: &str = "2";
+
+impl ShardIterator {
+    /// A checksum, so that a text that was changed is not taken for another place.
+    fn checksum(stream: &str, place: &str) -> String {
+        let hash = StableHash::new(0).bytes(stream.as_bytes()).bytes(place.as_bytes());
+        format!("{:016x}", hash.finish())
+    }
+
+    /// As a text.
+    pub fn encode(&self) -> String {
+        let ShardIterator { stream, shard, .. } = self;
+        let (from, created, reader) = (self.from.ordinal(), self.created.micros(), self.reader);
+        let place = format!("{shard}{BETWEEN}{from}{BETWEEN}{created}{BETWEEN}{reader}");
+        let checksum = ShardIterator::checksum(stream, &place);
+        let encoded = STANDARD.encode(format!("{place}{BETWEEN}{checksum}"));
+        format!("{stream}{BETWEEN}{VERSION}{BETWEEN}{encoded}")
+    }
+
+    /// From a text.
+    pub fn decode(text: &str) -> Option<ShardIterator> {
+        let mut parts = text.rsplitn(3, BETWEEN);
+        let (encoded, version, stream) = (parts.next()?, parts.next()?, parts.next()?);
+        let decoded = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
+        let (place, checksum) = decoded.rsplit_once(BETWEEN)?;
+        if version != VERSION || checksum != ShardIterator::checksum(stream, place) {
+            return None;
+        }
+        let mut parts = place.split(BETWEEN);
+        let (shard, from) = (parts.next()?, parts.next()?);
+        let (created, reader) = (parts.next()?, parts.next()?);
+        Some(ShardIterator {
+            stream: Text::from(stream),
+            shard: shard.to_owned(),
+            from: Sequence::of(from.parse().ok()?),
+            created: Moment::from_micros(created.parse().ok()?),
+            reader: reader.parse().ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterators_are_read_as_they_were_written() {
+        let iterator = ShardIterator {
+            stream: "arn:aws:dynamodb:us-east-1:000000000000:table/T/stream/2026-01-01T00:00:00.000".into(),
+            shard: "shardId-00000001767225600000-0123abcd".to_owned(),
+            from: Sequence::of(u64::MAX),
+            created: Moment::START,
+            reader: 3,
+        };
+        let text = iterator.encode();
+        assert_eq!(ShardIterator::decode(&text), Some(iterator));
+        for at in 0..text.len() {
+            let mut changed = text.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert_eq!(ShardIterator::decode(&changed), None, "{changed}");
+            assert_eq!(ShardIterator::decode(&text[..at]), None);
+        }
+    }
+}

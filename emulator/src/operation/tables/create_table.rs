@@ -1,0 +1,232 @@
+//! [CreateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html).
+
+pub(in crate::operation) mod definition;
+pub(in crate::operation) mod quota;
+pub(in crate::operation) mod shape;
+pub(in crate::operation) mod vector;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::chance;
+use crate::clock::Moment;
+use crate::context::Context;
+use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::operation::check;
+use crate::operation::drive::Stages;
+use crate::operation::one_of;
+use crate::operation::policies;
+use crate::operation::tables::account;
+use crate::operation::tables::description::{self, TableView};
+use crate::plan::{Access, ControlAccess, RequestTags};
+use crate::request::CreateTable;
+use crate::schema::{Definition, StreamView};
+use crate::storage::{Attached, Recent, Region, Restored, Table, TableIdentity, TableSettings, TableStream};
+use crate::value::Name;
+use crate::wire::encode::Writer;
+use crate::wire::policy::Document;
+
+pub struct Operation;
+
+pub struct Plan<'r> {
+    name: &'r Name,
+    definition: Definition,
+    policy: Option<Document>,
+    request: &'r CreateTable,
+}
+
+impl Stages for Operation {
+    type Request = CreateTable;
+    type Checked<'r> = (&'r Name, &'r CreateTable);
+    type Plan<'r> = Plan<'r>;
+    type Outcome = (Arc<Table>, Moment);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let request = &*request;
+        let name = request.table_name.as_ref();
+        let name = name.ok_or_else(ApiError::table_name_required)?;
+        shape::check(request, name, "")?;
+        Ok((name, request))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (name, request) = checked;
+        let definition = definition::read(context, request)?;
+        let policy = request.resource_policy.as_deref();
+        let policy = policy.map(|text| policies::document(text, false)).transpose()?;
+        context.tell(|draft| draft.name_table(name));
+        Ok(Plan {
+            name,
+            definition,
+            policy,
+            request,
+        })
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        let also: &[&str] = match (plan.definition.tags.is_empty(), plan.policy.is_some()) {
+            (true, false) => &[],
+            (false, false) => &["TagResource"],
+            (true, true) => &["PutResourcePolicy"],
+            (false, true) => &["TagResource", "PutResourcePolicy"],
+        };
+        let tags = match &plan.definition.tags[..] {
+            [] => RequestTags::None,
+            tags => RequestTags::Given(tags),
+        };
+        each(Access::Control(
+            ControlAccess::table(plan.name).also(also).with_tags(tags),
+        ));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let name = plan.name;
+        let region = context.engine.catalog().region_or_new(&context.scope);
+        let mut tables = region.tables.write();
+        if let Some(there) = tables.get(name) {
+            let shape = there.shape();
+            if shape.deleted_at.is_none_or(|gone| gone > context.now) {
+                return Err(if shape.is_restoring(context.now) {
+                    ApiError::in_use(format_args!("Table is being used: {name}"))
+                } else if context.now < shape.active_at {
+                    ApiError::in_use(format_args!("Table is being created: {name}"))
+                } else {
+                    ApiError::table_exists(name)
+                });
+            }
+        }
+        check_quota(context, name, &plan.definition, &tables)?;
+        let first = |document: &Document| policies::first(context, document.text());
+        let extras = Extras {
+            stream: definition::stream(plan.request)?,
+            attached: Attached {
+                policies: plan.policy.iter().map(first).collect(),
+                ..Attached::default()
+            },
+            restored: None,
+        };
+        let table = make(context, &region, name.clone(), plan.definition.clone(), extras)?;
+        tables.insert(&table, context.now)?;
+        Ok((table, context.now))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (table, now) = outcome;
+        let look = TableView::Created(now);
+        description::table(out, "TableDescription", &table, &table.shape(), look);
+    }
+}
+
+/// The quota of tables in a region; no concern of who makes tables at once.
+pub(in crate::operation) fn check_quota(
+    context: &Context<'_>,
+    name: &Name,
+    definition: &Definition,
+    tables: &BTreeMap<Name, Arc<Table>>,
+) -> Result<(), ApiError> {
+    account::check_new(context, (name.as_str(), definition), tables.values())?;
+    if context
+        .engine
+        .conditions_of(&context.scope, name)
+        .table_status
+        .is_none()
+    {
+        return Ok(());
+    }
+    let live = |table: &&Arc<Table>| table.shape().deleted_at.is_none_or(|gone| gone > context.now);
+    quota::tables(tables.values().filter(live).count())
+}
+
+/// How many times as long as the creation of a table a restore takes (measured: from 80 s on).
+const RESTORE_TAKES: f64 = 20.0;
+
+/// What a new table has besides its definition.
+#[derive(Default)]
+pub(in crate::operation) struct Extras {
+    stream: Option<StreamView>,
+    attached: Attached,
+    restored: Option<Restored>,
+}
+
+impl Extras {
+    /// Of a table that is made of a backup or of another table's past.
+    pub(in crate::operation) fn of(restored: Restored) -> Extras {
+        Extras {
+            restored: Some(restored),
+            ..Extras::default()
+        }
+    }
+}
+
+/// A table that nobody knows of yet.
+pub(in crate::operation) fn make(
+    context: &Context<'_>,
+    region: &Region,
+    name: Name,
+    definition: Definition,
+    extras: Extras,
+) -> Result<Arc<Table>, ApiError> {
+    let conditions = context.engine.conditions_of(&context.scope, &name);
+    let seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
+    // By account: the tables of others decide nothing.
+    let made = context.engine.decided().next(context.scope.hash(), seed);
+    let decision = chance::decide(seed, "new table", &[], made);
+    let mut lag = conditions.table_status.of(decision);
+    if extras.restored.is_some() {
+        lag = Duration::try_from_secs_f64(lag.as_secs_f64() * RESTORE_TAKES).unwrap_or(lag);
+    }
+    let arn = context.table_arn(&name);
+    let active_at = context.now.plus(lag);
+    let restored = extras.restored.map(|restored| Restored {
+        fails: context.effects().job_fault.is_some(),
+        ..restored
+    });
+    let fails_at = restored.as_ref().filter(|restored| restored.fails).map(|_| active_at);
+    let mut settings = TableSettings {
+        epoch: 1,
+        definition: Arc::new(definition),
+        stream_settings: None,
+        time_to_live: None,
+        time_to_live_changed: None,
+        conditions,
+        index_lags: BTreeMap::new(),
+        seed,
+        active_at,
+        deleted_at: fails_at,
+        jobs: Vec::new(),
+        recent: Recent::default(),
+        recovery: None,
+        restored: restored.map(Arc::new),
+        attached: Arc::new(extras.attached),
+    };
+    if let Some(view) = extras.stream {
+        settings.open_stream(TableStream {
+            created: region.stream_label(&arn, context.now),
+            view,
+            enabled_at: active_at,
+            starts: settings.shard_starts(context.now),
+            end: None,
+        });
+    }
+    let half = |which: u8| chance::decide(seed, "id", &[which], made);
+    let identity = TableIdentity {
+        scope: context.scope.clone(),
+        name,
+        arn,
+        id: description::uuid(half(0), half(1)),
+        ordinal: context.engine.catalog().next_ordinal(),
+        created: context.now,
+    };
+    let table = region.create_table(identity, settings, context.now)?;
+    // Under the lock that whoever begins to watch takes after having said so.
+    if context.engine.journal().is_asked() {
+        table.watch_from_birth();
+    }
+    Ok(Arc::new(table))
+}
+
+/// `check` is named so that both halves of the validation can find it.
+pub(super) use check::words;

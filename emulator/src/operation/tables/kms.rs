@@ -1,0 +1,27 @@
+//! Keys that tables are encrypted with.
+
+use crate::chance::StableHash;
+use crate::context::Context;
+use crate::operation::tables::description;
+
+/// The alias of the key that the service keeps for every account.
+const SERVICE_KEY: &str = "alias/aws/dynamodb";
+
+/// The ARN of the key that is named by its id, by an alias or by the ARN of either; the service's own if none is.
+///
+/// No keys are kept here: an alias always stands for the same one, as the service resolves it once and describes the key.
+pub fn key_arn(context: &Context<'_>, named: Option<&str>) -> String {
+    let named = named.unwrap_or(SERVICE_KEY);
+    let arn = if named.starts_with("arn:") {
+        named.to_owned()
+    } else {
+        let kind = if named.starts_with("alias/") { "" } else { "key/" };
+        format!("arn:aws:kms:{}:{}:{kind}{named}", context.region, context.account)
+    };
+    let Some((home, _)) = arn.split_once(":alias/") else {
+        return arn;
+    };
+    let hash = StableHash::new(0).bytes(arn.as_bytes());
+    let id = description::uuid(hash.finish(), hash.word(1).finish());
+    format!("{home}:key/{id}")
+}

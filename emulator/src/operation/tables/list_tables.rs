@@ -1,0 +1,69 @@
+//! [ListTables](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html).
+
+use std::ops::Bound;
+
+use crate::context::Context;
+use crate::error::{ApiError, Violations};
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::operation::check;
+use crate::operation::drive::Stages;
+use crate::plan::{Access, ControlAccess};
+use crate::request::ListTables;
+use crate::value::Name;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+const MOST: i64 = 100;
+
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = ListTables;
+    type Checked<'r> = &'r ListTables;
+    type Plan<'r> = &'r ListTables;
+    type Outcome = (Vec<Name>, bool);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let mut faults = Violations::new();
+        if let Some(start) = &request.exclusive_start_table_name {
+            check::plain_name(&mut faults, start, "exclusiveStartTableName");
+        }
+        check::echoed_range(&mut faults, request.limit, "limit", 1, MOST);
+        faults.finish()?;
+        Ok(request)
+    }
+
+    fn plan<'r>(_: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        Ok(checked)
+    }
+
+    fn access(_: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::any()));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let limit = plan.limit.unwrap_or(MOST) as usize;
+        let start = plan.exclusive_start_table_name.as_ref();
+        let lower = start.map_or(Bound::Unbounded, Bound::Excluded);
+        let region = context.engine.catalog().region(&context.scope);
+        let tables = region.as_ref().map(|region| region.tables.read());
+        let mut names = tables
+            .iter()
+            .flat_map(|tables| tables.range::<Name, _>((lower, Bound::Unbounded)))
+            .filter(|(_, table)| table.shape().deleted_at.is_none_or(|gone| gone > context.now))
+            .map(|(name, _)| name.clone());
+        let listed = names.by_ref().take(limit).collect();
+        Ok((listed, names.next().is_some()))
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (names, more) = outcome;
+        let mut answer = Object::open(out);
+        answer.strings("TableNames", names.iter().map(Name::as_str));
+        if let Some(last) = names.last().filter(|_| more) {
+            answer.string("LastEvaluatedTableName", last);
+        }
+        answer.close();
+    }
+}

@@ -1,0 +1,246 @@
+//! [UpdateTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html).
+
+mod backfill;
+mod indexes;
+mod replicas;
+mod request;
+mod settings;
+mod stream;
+mod throughput;
+mod vectors;
+mod warm;
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+
+use crate::clock::Moment;
+use crate::context::Context;
+use crate::error::ApiError;
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
+use crate::operation::check;
+use crate::operation::drive::Stages;
+use crate::operation::tables::account;
+use crate::operation::tables::description::{self, TableView};
+use crate::plan::{self, Access, ControlAccess, Target};
+use crate::request::UpdateTable;
+use crate::schema::Definition;
+use crate::storage::{Job, Shape, Table, TableSettings, Work};
+use crate::wire::encode::Writer;
+
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = UpdateTable;
+    type Checked<'r> = (&'r str, &'r UpdateTable);
+    type Plan<'r> = (Target, &'r UpdateTable);
+    type Outcome = (Arc<Shape>, Moment);
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        request::drop_empty(request);
+        let request = &*request;
+        let name = check::control_table_name(request.table_name.as_ref())?;
+        request::check(request)?;
+        Ok((name, request))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (name, request) = checked;
+        Ok((plan::table_in_any_state(context, name)?, request))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::target(&plan.0)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (Target { table, .. }, request) = plan;
+        execute::run_due(table, context.now);
+        account::check_operations(context, &table.name)?;
+        // Before the table is locked: no lock of one table is held while another's is taken.
+        let others = account::reserved_by_others(context, &table.name);
+        let shape = table.reshape(context.now, |shape| {
+            let was = Arc::clone(&shape.definition);
+            let mut edit = TableUpdate {
+                context,
+                table,
+                shape,
+                request,
+            };
+            edit.run()?;
+            others.map_or(Ok(()), |others| {
+                account::check_change(context, others, &was, &shape.definition)
+            })
+        })?;
+        Ok((backfill::run(context, table, shape)?, context.now))
+    }
+
+    fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (shape, now) = outcome;
+        description::table(out, "TableDescription", &plan.0.table, &shape, TableView::Updated(now));
+    }
+}
+
+/// A change of a table's shape, under all locks of the table. If it fails nothing has changed.
+struct TableUpdate<'e> {
+    context: &'e Context<'e>,
+    table: &'e Table,
+    shape: &'e mut TableSettings,
+    request: &'e UpdateTable,
+}
+
+impl TableUpdate<'_> {
+    fn run(&mut self) -> Result<(), ApiError> {
+        let now = self.context.now;
+        let name = &self.table.name;
+        if self.shape.is_deleting() {
+            return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
+        }
+        if self.shape.is_restoring(now) {
+            return Err(ApiError::table_not_found_named(name));
+        }
+        if now < self.shape.active_at {
+            return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
+        }
+        self.shape.jobs.retain(|job| job.runs(now));
+        self.replicas()?;
+        self.protection()?;
+        self.class()?;
+        self.encryption()?;
+        self.throughput()?;
+        self.on_demand()?;
+        self.warm()?;
+        self.indexes()?;
+        self.vectors()?;
+        self.stream()
+    }
+
+    fn definition(&mut self) -> &mut Definition {
+        Arc::make_mut(&mut self.shape.definition)
+    }
+
+    /// Whether changes take time, and may come only so often.
+    fn takes_time(&self) -> bool {
+        self.shape.takes_time()
+    }
+
+    /// When a change is done that takes so many times as long as a table takes to be made (measured: about 6 s).
+    fn after(&self, what: &str, times: f64) -> Moment {
+        self.shape.later(self.context.now, what, &self.table.name, times)
+    }
+
+    fn begin(&mut self, work: Work, until: Moment) {
+        self.shape.jobs.push(Job { work, until });
+    }
+
+    /// The indexes that are being made or removed, by what is asked of their jobs.
+    fn indexes_in(&self, matches: impl Fn(&Work) -> bool) -> Option<String> {
+        let jobs = self.shape.jobs.iter().filter(|job| matches(&job.work));
+        let names: Vec<&str> = jobs.filter_map(Job::index).map(CompactString::as_str).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// The indexes for which the service is still looking for room.
+    fn allocating(&self) -> Option<String> {
+        let now = self.context.now;
+        self.indexes_in(|work| matches!(work, Work::CreateIndex { allocated, .. } if *allocated > now))
+    }
+
+    /// The indexes that are going.
+    fn deleting(&self) -> Option<String> {
+        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. } | Work::DeleteVectorIndex { .. }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caller::Caller;
+    use crate::conditions::Conditions;
+    use crate::context::State;
+    use crate::error::ErrorKind;
+    use crate::execute::Verdicts;
+    use crate::expression::Scope as Expressions;
+    use crate::key::Key;
+    use crate::operation;
+    use crate::plan::Action;
+    use crate::plan::WriteCondition;
+    use crate::request::Substitutions;
+    use crate::storage::Scope;
+    use crate::value::{AttributeValue, Map, SentItem};
+    use crate::wire::envelope::Service;
+
+    const TABLE: &str = r#"{"TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}"#;
+    const INDEX: &str = r#"{"TableName": "tab", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}}]}"#;
+
+    fn item(pk: &str, g: AttributeValue) -> Map {
+        [("pk".into(), AttributeValue::string(pk)), ("g".into(), g)]
+            .into_iter()
+            .collect()
+    }
+
+    #[test]
+    fn writes_planned_before_an_index_respect_it() {
+        let state = State::new(1, Conditions::CALM);
+        let scope = Scope {
+            account: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let caller = Caller {
+            access_key: "me".into(),
+            region: "us-east-1".into(),
+        };
+        let context = Context::new(&state, scope, &caller, "PutItem", Moment::START);
+        let send = |name: &str, body: &str| {
+            let operation = operation::find(Service::DynamoDb, name).unwrap();
+            (operation.run)(&context, body.as_bytes(), &mut Writer::new()).unwrap();
+        };
+        send("CreateTable", TABLE);
+        let target = plan::table(&context, "tab").unwrap();
+        let number = || AttributeValue::N("1".parse().unwrap());
+        let bad = SentItem::from(item("bad", number()));
+        let good = SentItem::from(item("good", AttributeValue::string("x")));
+        let key: Map = [("pk".into(), AttributeValue::string("updated"))].into_iter().collect();
+        let substitutions = Substitutions {
+            names: None,
+            values: Some(vec![(":g".into(), number())]),
+        };
+        let update = Expressions::new(&substitutions, state.expressions())
+            .unwrap()
+            .update("SET g = :g")
+            .unwrap();
+        let action = Action::Update {
+            update: Some(update),
+            charged: true,
+        };
+        let refused = [
+            plan::put(target.clone(), &bad, WriteCondition::default()).unwrap(),
+            plan::keyed(target.clone(), &key, action, WriteCondition::default()).unwrap(),
+        ];
+        let served = plan::put(target.clone(), &good, WriteCondition::default()).unwrap();
+        send("UpdateTable", INDEX);
+        for write in refused {
+            let alone = execute::write(&context, &write).unwrap_err();
+            assert_eq!(alone.kind(), ErrorKind::Validation);
+            let together = execute::transact_write(&context, &[Ok(write)], Verdicts::default()).unwrap_err();
+            assert_eq!(together.kind(), ErrorKind::TransactionCanceled);
+        }
+        let change = execute::write(&context, &served).unwrap();
+        assert_eq!(
+            change.globals.len(),
+            1,
+            "the index is newer than the plan, and has the write"
+        );
+        assert_eq!(change.consumed(&target.table.name, 1).table, change.units);
+        let shape = target.table.shape();
+        shape.indexes[0].drain(Moment::START);
+        let keys: Vec<Key> = shape.indexes[0].entries().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys.len(), 1);
+        assert_eq!(target.table.items(), std::slice::from_ref(&good.item));
+    }
+}

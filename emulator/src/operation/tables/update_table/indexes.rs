@@ -1,0 +1,320 @@
+//! Global indexes that come, change and go (docs/behavior: 04 1.1, 4.1 and 5.4).
+
+use std::sync::Arc;
+
+use super::TableUpdate;
+use super::request::ONE_ONLINE_INDEX;
+use super::throughput::{Of, check_changes, raise_warm};
+use crate::clock::Moment;
+use crate::error::{ApiError, ErrorKind};
+use crate::limits;
+use crate::operation::tables::create_table::definition::{self, Types};
+use crate::operation::tables::create_table::vector;
+use crate::request::SecondaryIndex;
+use crate::schema::{BillingMode, Definition, Index, KeyAttribute, KeySchema};
+use crate::storage::Work;
+use crate::value::Name;
+
+/// Measured: 24 to 56 s in which the service looks for room.
+const ALLOCATION: f64 = 6.0;
+/// Measured: about 8.5 or 16.5 minutes until the index is `ACTIVE`, even on an empty table.
+const CREATION: f64 = 85.0;
+/// Measured: 2.6 to 6 s.
+pub(super) const DELETION: f64 = 0.7;
+/// Measured: 2 to 4 s.
+const UNITS: f64 = 0.5;
+
+impl TableUpdate<'_> {
+    /// Makes the changes in the order given; where one is refused, none is made.
+    pub(super) fn indexes(&mut self) -> Result<(), ApiError> {
+        let request = self.request;
+        for element in request.global_secondary_index_updates.iter().flatten() {
+            if let Some(asked) = &element.update {
+                self.update_index(asked)?;
+            }
+            if let Some(asked) = &element.create {
+                self.create_index(asked)?;
+            }
+            if let Some(asked) = &element.delete {
+                self.delete_index(asked)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a global index, or what the service says of an index that is none.
+    fn find(&self, name: &str, verb: &str) -> Result<usize, ApiError> {
+        let deletes = |work: &Work| matches!(work, Work::DeleteIndex { index, .. } if index.name == name);
+        match self.shape.definition.index(name) {
+            None if self.shape.jobs.iter().any(|job| deletes(&job.work)) => {
+                // Two spaces, as the service writes it.
+                let table = &self.table.name;
+                Err(ApiError::in_use(format_args!(
+                    "Index is being deleted.  Table: {table} Index: {name}"
+                )))
+            }
+            Some((at, index)) if !index.local => Ok(at),
+            Some(_) => Err(ApiError::validation(format!(
+                "Cannot {verb} an index that is not a GlobalSecondaryIndex: {name}"
+            ))),
+            None => Err(self.no_such_index(name)),
+        }
+    }
+
+    pub(super) fn no_such_index(&self, name: &str) -> ApiError {
+        let table = &self.table.name;
+        ApiError::new(
+            ErrorKind::ResourceNotFound,
+            format!("Requested resource not found: Index {name} for table {table}"),
+        )
+    }
+
+    /// Whether an index of this name is there already, of whatever kind.
+    pub(super) fn check_new(&self, name: &str) -> Result<(), ApiError> {
+        if self.shape.definition.has_index(name) {
+            return Err(ApiError::validation(
+                "Attempting to create an index which already exists",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses to remove an index for which the service is still looking for room.
+    pub(super) fn refuse_while_allocating(&self, name: &str) -> Result<(), ApiError> {
+        let (table, now) = (&self.table.name, self.context.now);
+        let allocates = |work: &Work| matches!(work, Work::CreateIndex { index, allocated, .. } if index == name && *allocated > now);
+        if self.shape.jobs.iter().any(|job| allocates(&job.work)) {
+            return Err(ApiError::in_use(format_args!(
+                "Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: {table} Index: {name}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Refuses to make or remove an index while the table or another index is being changed.
+    pub(super) fn check_online(&self, own: &str) -> Result<(), ApiError> {
+        let table = &self.table.name;
+        let busy = |work: &Work| match work {
+            Work::CreateIndex { index, .. } => index != own,
+            Work::DeleteIndex { .. } | Work::DeleteVectorIndex { .. } => true,
+            _ => false,
+        };
+        if self.shape.jobs.iter().any(|job| busy(&job.work)) {
+            return Err(ApiError::subscriber_limit(ONE_ONLINE_INDEX));
+        }
+        // What this request itself has begun on billing goes together with an index.
+        let jobs = || self.shape.jobs.iter();
+        let own = |work: &Work| self.request.billing_mode.is_some() && matches!(work, Work::Billing);
+        if jobs().any(|job| job.is_throughput() && !own(&job.work)) {
+            return Err(ApiError::in_use(format_args!(
+                "Can't create or delete indexes while table IOPS are being updated. Table: {table}"
+            )));
+        }
+        if self.stream_switches() {
+            return Err(ApiError::in_use(
+                "Can't create or delete an index when stream status is being updated.",
+            ));
+        }
+        if jobs().any(|job| matches!(job.work, Work::Class { .. })) {
+            return Err(ApiError::in_use(
+                "Can't create or delete an index when a table class update is in progress.",
+            ));
+        }
+        Ok(())
+    }
+
+    fn create_index(&mut self, asked: &SecondaryIndex) -> Result<(), ApiError> {
+        let name = asked.index_name.clone().unwrap_or_default();
+        self.check_online("")?;
+        self.check_new(&name)?;
+        if self.shape.definition.globals.len() >= limits::GLOBAL_INDEXES {
+            return Err(ApiError::subscriber_limit(
+                "Number of global secondary indexes exceeds per-table limit of 20",
+            ));
+        }
+        let types = self.request.attribute_definitions.as_deref().unwrap_or_default();
+        if types.is_empty() {
+            return Err(ApiError::invalid(format_args!(
+                "AttributeDefinitions is not specified for index: {name}"
+            )));
+        }
+        let types = definition::attribute_types(types)?;
+        let billing = self.shape.definition.billing;
+        let index = definition::global_index(asked, &types, billing, &|asked| check_units(asked, billing))?;
+        for vectors in &self.shape.definition.vectors {
+            vector::check_not_defined(&vectors.attribute, &index.key.attributes().cloned().collect())?;
+        }
+        check_types(&self.shape.definition, &index)?;
+        self.check_most(index.throughput, &Of::Index(&name))?;
+        let work = self.creation(&name);
+        let definition = self.definition();
+        add_types(&mut definition.attributes, &index.key);
+        definition.globals.push(index);
+        definition::check_projected(&definition.globals, &definition.locals)?;
+        self.begin(work, Moment::NEVER);
+        Ok(())
+    }
+
+    /// The creation of an index. It ends when the index has been filled, but not before `earliest`.
+    pub(super) fn creation(&self, name: &Name) -> Work {
+        Work::CreateIndex {
+            index: name.clone(),
+            allocated: self.after("index", ALLOCATION),
+            earliest: self.after("index", CREATION),
+        }
+    }
+
+    fn delete_index(&mut self, asked: &SecondaryIndex) -> Result<(), ApiError> {
+        let name = asked.index_name.as_deref().unwrap_or_default();
+        self.check_online(name)?;
+        let at = self.find(name, "delete")?;
+        self.refuse_while_allocating(name)?;
+        let updates = |work: &Work| matches!(work, Work::UpdateIndex { index, .. } if index == name);
+        if self.shape.jobs.iter().any(|job| updates(&job.work)) {
+            return Err(self.being_updated(name));
+        }
+        self.shape
+            .jobs
+            .retain(|job| job.index().is_none_or(|index| index != name));
+        let until = self.after("index deletion", DELETION);
+        Arc::make_mut(&mut self.shape.attached).forget_insights(Some(name));
+        let definition = self.definition();
+        let index = Box::new(definition.globals.remove(at));
+        prune_types(definition);
+        self.begin(Work::DeleteIndex { at, index }, until);
+        Ok(())
+    }
+
+    /// Two spaces, as the service writes it.
+    fn being_updated(&self, name: &str) -> ApiError {
+        let table = &self.table.name;
+        ApiError::in_use(format_args!("Index is being updated.  Table: {table} Index: {name}"))
+    }
+
+    fn update_index(&mut self, asked: &SecondaryIndex) -> Result<(), ApiError> {
+        let name = asked.index_name.as_deref().unwrap_or_default();
+        let now = self.context.now;
+        let at = self.find(name, "update")?;
+        for job in self
+            .shape
+            .jobs
+            .iter()
+            .filter(|job| job.index().is_some_and(|index| index == name))
+        {
+            match &job.work {
+                Work::CreateIndex { allocated, .. } if *allocated > now => {
+                    return Err(ApiError::in_use(format_args!(
+                        "Index is being created but is not backfilling yet.  Table: {} Index: {name}",
+                        self.table.name
+                    )));
+                }
+                Work::UpdateIndex { .. } => return Err(self.being_updated(name)),
+                _ => {}
+            }
+        }
+        let billing = self.shape.definition.billing;
+        let was = self.shape.definition.globals[at].throughput;
+        let mut index = self.shape.definition.globals[at].clone();
+        let decreases = index.adjustments.decreases_on(now);
+        if let Some(units) = &asked.provisioned_throughput {
+            if billing == BillingMode::PayPerRequest {
+                return Err(ApiError::invalid(format_args!(
+                    "The only Updates for index: {name} when TableThroughputMode is PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput"
+                )));
+            }
+            let units = definition::throughput_of(units)?;
+            check_changes(was, units, &Of::Index(name))?;
+            self.check_most(units, &Of::Index(name))?;
+            self.check_decrease(was, units, &index.adjustments)?;
+            index.adjustments.note(was, units, now);
+            index.throughput = units;
+            index.warm = Some(raise_warm(index.warm, (billing, was), (billing, units)));
+        }
+        if let Some(limits) = &asked.on_demand_throughput {
+            index.on_demand = self.merge_on_demand(index.on_demand, limits, &Of::Index(name))?;
+        }
+        let index_name = index.name.clone();
+        self.definition().globals[at] = index;
+        if asked.provisioned_throughput.is_some() || asked.on_demand_throughput.is_some() {
+            let work = Work::UpdateIndex {
+                index: index_name,
+                was,
+                decreases,
+            };
+            self.begin(work, self.after("index throughput", UNITS));
+        }
+        match &asked.warm_throughput {
+            Some(asked) => self.warm_index(at, asked),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a new index's throughput goes with the table's billing.
+fn check_units(asked: &SecondaryIndex, billing: BillingMode) -> Result<(), ApiError> {
+    let name = asked.index_name.as_deref().unwrap_or_default();
+    match (billing, &asked.provisioned_throughput) {
+        (BillingMode::PayPerRequest, Some(_)) => Err(ApiError::invalid(format_args!(
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: {name} when BillingMode is PAY_PER_REQUEST"
+        ))),
+        (BillingMode::Provisioned, None) => Err(ApiError::invalid(format_args!(
+            "Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {name}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// An attribute has one type in all keys.
+fn check_types(definition: &Definition, index: &Index) -> Result<(), ApiError> {
+    let roles = |key: &KeySchema, attribute: &KeyAttribute| {
+        let role = if key.hash.iter().any(|hash| hash.name == attribute.name) {
+            "HASH"
+        } else {
+            "RANGE"
+        };
+        format!(
+            "Schema:[SchemaElement: key{{{}:{}:{role}}}]",
+            attribute.name,
+            attribute.kind.name()
+        )
+    };
+    for new in index.key.attributes() {
+        let Some(old) = definition
+            .attributes
+            .iter()
+            .find(|old| old.name == new.name && old.kind != new.kind)
+        else {
+            continue;
+        };
+        let mut keys = std::iter::once(&definition.key).chain(definition.indexes().map(|index| &index.key));
+        let used = keys.find(|key| key.contains(&old.name)).unwrap_or(&definition.key);
+        return Err(ApiError::invalid(format_args!(
+            "Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. Existing schema: {} New schema: {}",
+            roles(used, old),
+            roles(&index.key, new)
+        )));
+    }
+    Ok(())
+}
+
+/// Adds the types of a new key to those of a table, sorted by name.
+fn add_types(types: &mut Types, key: &KeySchema) {
+    for attribute in key.attributes() {
+        if let Err(at) = types.binary_search_by(|there| there.name.cmp(&attribute.name)) {
+            types.insert(at, attribute.clone());
+        }
+    }
+}
+
+/// Forgets the types of attributes that are in no key any more.
+pub(super) fn prune_types(definition: &mut Definition) {
+    let mut types = std::mem::take(&mut definition.attributes);
+    types.retain(|attribute| {
+        let name = &attribute.name;
+        let mut vectors = definition.vectors.iter();
+        definition.key.contains(name)
+            || definition.indexes().any(|index| index.key.contains(name))
+            || vectors.any(|index| index.search_attribute(name).is_some())
+    });
+    definition.attributes = types;
+}

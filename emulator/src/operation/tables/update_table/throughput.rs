@@ -1,0 +1,317 @@
+//! Billing mode, provisioned throughput and on-demand limits of the table (docs/behavior: 04 1.3, 4.1 and 5.2).
+
+use std::time::Duration;
+
+use super::TableUpdate;
+use crate::clock::Moment;
+use crate::error::ApiError;
+use crate::operation::tables::create_table::definition::throughput_of;
+use crate::operation::tables::create_table::quota;
+pub(super) use crate::operation::tables::create_table::quota::Of;
+use crate::request::OnDemandThroughput as OnDemandRequest;
+use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput, initial_warm};
+use crate::storage::Work;
+
+/// Measured: 1 to 2 s.
+const UNITS: f64 = 0.25;
+/// Measured: 60 to 98 s.
+const TO_PROVISIONED: f64 = 13.0;
+/// Measured: 128 to 171 s the first time, then 4 to 5 s.
+const FIRST_TO_ON_DEMAND: f64 = 25.0;
+const AGAIN_TO_ON_DEMAND: f64 = 0.75;
+
+/// Measured: about 1 s for which a limit that was taken away still shows, as -1.
+const CLEARING: f64 = 0.17;
+
+/// The decreases of a day that need not wait, and how long each later one waits.
+const FREE_DECREASES: u32 = 4;
+const DECREASE_COOLDOWN: Duration = Duration::from_hours(1);
+
+/// Throughput that is as it was.
+pub(super) fn check_changes(was: Throughput, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
+    if was != asked {
+        return Ok(());
+    }
+    let (what, each) = match of {
+        Of::Table => ("the table".to_owned(), "the table".to_owned()),
+        Of::Index(name) => (format!("the index {name}"), format!("index {name}")),
+    };
+    let (read, write) = (was.read, was.write);
+    Err(ApiError::validation(format!(
+        "The provisioned throughput for {what} will not change. The requested value equals the current value. Current ReadCapacityUnits provisioned for {each}: {read}. Requested ReadCapacityUnits: {read}. Current WriteCapacityUnits provisioned for {each}: {write}. Requested WriteCapacityUnits: {write}. Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
+    )))
+}
+
+/// What serves at once keeps the most that was ever provisioned.
+pub(super) fn raise_warm(
+    warm: Option<Throughput>,
+    was: (BillingMode, Throughput),
+    to: (BillingMode, Throughput),
+) -> Throughput {
+    let there = warm.unwrap_or_else(|| initial_warm(was.0, was.1));
+    let least = initial_warm(to.0, to.1);
+    Throughput {
+        read: there.read.max(least.read),
+        write: there.write.max(least.write),
+    }
+}
+
+impl TableUpdate<'_> {
+    /// The billing mode after the request.
+    fn billing(&self) -> BillingMode {
+        match self.request.billing_mode.as_deref() {
+            Some("PAY_PER_REQUEST") => BillingMode::PayPerRequest,
+            Some(_) => BillingMode::Provisioned,
+            None => self.shape.definition.billing,
+        }
+    }
+
+    pub(super) fn throughput(&mut self) -> Result<(), ApiError> {
+        let was = self.shape.definition.billing;
+        let billing = self.billing();
+        self.check_billing(was)?;
+        let asked = self
+            .request
+            .provisioned_throughput
+            .as_ref()
+            .map(throughput_of)
+            .transpose()?;
+        if was != billing {
+            return self.switch(billing, asked.unwrap_or_default());
+        }
+        if let Some(asked) = asked {
+            return self.change_units(asked);
+        }
+        if self.request.billing_mode.is_some() {
+            // The answer says UPDATING, and nothing happens.
+            self.begin(Work::Billing, self.context.now);
+        }
+        Ok(())
+    }
+
+    fn check_billing(&self, was: BillingMode) -> Result<(), ApiError> {
+        let units = self.request.provisioned_throughput.is_some();
+        let text = match (self.request.billing_mode.as_deref(), was) {
+            (Some("PAY_PER_REQUEST"), _) if units => {
+                "ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST"
+            }
+            (Some("PROVISIONED"), _) if !units => {
+                "ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+            }
+            (None, BillingMode::PayPerRequest) if units => {
+                "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+            }
+            _ => return Ok(()),
+        };
+        Err(ApiError::invalid(text))
+    }
+
+    /// Refuses a second change of what the table is paid for while the first is on its way.
+    pub(super) fn refuse_while_units_change(&self) -> Result<(), ApiError> {
+        if !self.shape.jobs.iter().any(super::Job::is_throughput) {
+            return Ok(());
+        }
+        Err(ApiError::in_use(format_args!(
+            "Table IOPS are currently being updated. Table: {}",
+            self.table.name
+        )))
+    }
+
+    fn check_free(&self) -> Result<(), ApiError> {
+        self.refuse_while_units_change()?;
+        self.refuse_while_stream_switches("change table IOPS")?;
+        let name = &self.table.name;
+        let created = self.allocating().map(|indexes| ("created", indexes));
+        match created.or_else(|| self.deleting().map(|indexes| ("deleted", indexes))) {
+            None => Ok(()),
+            Some((how, indexes)) => Err(ApiError::in_use(format_args!(
+                "Can't change table IOPS when an index is being {how}. Table: {name} Indexes: [{indexes}]"
+            ))),
+        }
+    }
+
+    fn change_units(&mut self, asked: Throughput) -> Result<(), ApiError> {
+        self.check_free()?;
+        let definition = &self.shape.definition;
+        let (was, adjustments, billing) = (definition.throughput, definition.adjustments, definition.billing);
+        check_changes(was, asked, &Of::Table)?;
+        self.check_most(asked, &Of::Table)?;
+        self.check_decrease(was, asked, &adjustments)?;
+        let decreases = adjustments.decreases_on(self.context.now);
+        let now = self.context.now;
+        let definition = self.definition();
+        definition.adjustments.note(was, asked, now);
+        definition.throughput = asked;
+        definition.warm = Some(raise_warm(definition.warm, (billing, was), (billing, asked)));
+        let until = self.after("throughput", UNITS);
+        self.begin(Work::Throughput { was, decreases }, until);
+        Ok(())
+    }
+
+    fn switch(&mut self, billing: BillingMode, asked: Throughput) -> Result<(), ApiError> {
+        let now = self.context.now;
+        let switching = self.shape.jobs.iter().any(|job| matches!(job.work, Work::Billing));
+        if switching && billing == BillingMode::PayPerRequest {
+            // Measured: a call back while the table goes over to PROVISIONED is accepted and does nothing.
+            return Ok(());
+        }
+        self.check_free()?;
+        self.check_most(asked, &Of::Table)?;
+        if billing == BillingMode::Provisioned {
+            self.check_indexes_have_units()?;
+        }
+        let was = (self.shape.definition.billing, self.shape.definition.throughput);
+        let before = self.shape.definition.on_demand_since;
+        let definition = self.definition();
+        definition.billing = billing;
+        definition.throughput = asked;
+        definition.on_demand = None;
+        definition.warm = Some(raise_warm(definition.warm, was, (billing, asked)));
+        for index in &mut definition.globals {
+            index.on_demand = None;
+            let old = (was.0, index.throughput);
+            index.throughput = Throughput::default();
+            index.warm = Some(raise_warm(index.warm, old, (billing, index.throughput)));
+        }
+        let times = match (billing, before) {
+            (BillingMode::Provisioned, _) => TO_PROVISIONED,
+            (BillingMode::PayPerRequest, None) => FIRST_TO_ON_DEMAND,
+            (BillingMode::PayPerRequest, Some(_)) => AGAIN_TO_ON_DEMAND,
+        };
+        if billing == BillingMode::PayPerRequest {
+            definition.on_demand_since = Some(now);
+        }
+        let until = self.after("billing", times);
+        self.begin(Work::Billing, until);
+        Ok(())
+    }
+
+    /// A table that goes over to provisioned throughput needs some for each of its indexes.
+    fn check_indexes_have_units(&self) -> Result<(), ApiError> {
+        let updates = || {
+            let all = self.request.global_secondary_index_updates.iter().flatten();
+            all.filter_map(|update| update.update.as_ref())
+        };
+        let lacks = |name: &str| {
+            !updates()
+                .any(|update| update.index_name.as_deref() == Some(name) && update.provisioned_throughput.is_some())
+        };
+        match self.shape.definition.globals.iter().find(|index| lacks(&index.name)) {
+            None => Ok(()),
+            Some(index) => Err(ApiError::invalid(format_args!(
+                "ProvisionedThroughput must be specified for index: {}",
+                index.name
+            ))),
+        }
+    }
+
+    pub(super) fn check_most(&self, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
+        quota::provisioned(self.context, asked, of)
+    }
+
+    /// A day has four free decreases; each one after that waits an hour after the last.
+    pub(super) fn check_decrease(
+        &self,
+        was: Throughput,
+        asked: Throughput,
+        past: &Adjustments,
+    ) -> Result<(), ApiError> {
+        let now = self.context.now;
+        let lowers = asked.read < was.read || asked.write < was.write;
+        let count = past.decreases_on(now);
+        let Some(last) = past
+            .decreased
+            .filter(|_| lowers && self.takes_time() && count >= FREE_DECREASES)
+        else {
+            return Ok(());
+        };
+        let next: Moment = last.plus(DECREASE_COOLDOWN);
+        if next <= now {
+            return Ok(());
+        }
+        Err(ApiError::subscriber_limit(format_args!(
+            "Provisioned throughput decreases are limited within a given UTC day. After the first 4 decreases, each subsequent decrease in the same UTC day can be performed at most once every 3600 seconds. Number of decreases today: {count}. Last decrease at {}. Next decrease can be made at {}",
+            last.http_date(),
+            next.http_date()
+        )))
+    }
+
+    /// On-demand limits change at once.
+    pub(super) fn on_demand(&mut self) -> Result<(), ApiError> {
+        let Some(asked) = &self.request.on_demand_throughput else {
+            return Ok(());
+        };
+        let switched = self.request.billing_mode.is_some();
+        let changes_class = |job: &super::Job| matches!(job.work, Work::Class { .. });
+        let busy = if !switched && self.shape.jobs.iter().any(super::Job::is_throughput) {
+            Some("BillingMode update is in progress".to_owned())
+        } else if self.shape.jobs.iter().any(changes_class) {
+            Some("TableClass update is in progress".to_owned())
+        } else if self.stream_switches() {
+            // That it is refused was measured; the sentence is made like the others.
+            Some("stream status update is in progress".to_owned())
+        } else {
+            let created = self.allocating().map(|indexes| ("creation", indexes));
+            let busy = created.or_else(|| self.deleting().map(|indexes| ("deletion", indexes)));
+            busy.map(|(how, indexes)| format!("index {how} is in progress for indexes: [{indexes}]"))
+        };
+        if let Some(busy) = busy {
+            return Err(ApiError::in_use(format_args!(
+                "OnDemandThroughput cannot be updated while {busy}"
+            )));
+        }
+        let merged = self.merge_on_demand(self.shape.definition.on_demand, asked, &Of::Table)?;
+        self.definition().on_demand = merged;
+        let cleared = |units: Option<i64>| units == Some(-1);
+        let (read, write) = (
+            cleared(asked.max_read_request_units),
+            cleared(asked.max_write_request_units),
+        );
+        if read || write {
+            let until = self.after("on-demand limits", CLEARING);
+            self.begin(Work::ClearLimits { read, write }, until);
+        }
+        Ok(())
+    }
+
+    /// Limits with what is asked for: each member by itself, and -1 takes it away.
+    pub(super) fn merge_on_demand(
+        &self,
+        there: Option<OnDemandThroughput>,
+        asked: &OnDemandRequest,
+        of: &Of<'_>,
+    ) -> Result<Option<OnDemandThroughput>, ApiError> {
+        let mut merged = there.unwrap_or_default();
+        for (value, member, name) in [
+            (
+                asked.max_read_request_units,
+                &mut merged.max_read,
+                "MaxReadRequestUnits",
+            ),
+            (
+                asked.max_write_request_units,
+                &mut merged.max_write,
+                "MaxWriteRequestUnits",
+            ),
+        ] {
+            let Some(value) = value else { continue };
+            if self.shape.definition.billing == BillingMode::Provisioned {
+                return Err(ApiError::invalid(format_args!(
+                    "{name} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
+                )));
+            }
+            quota::on_demand(self.context, value, name, of)?;
+            *member = match value {
+                -1 => None,
+                1.. => Some(value),
+                _ => {
+                    return Err(ApiError::invalid(format_args!(
+                        "Requested {name} for OnDemandThroughput for {} is outside of valid range",
+                        of.spaced()
+                    )));
+                }
+            };
+        }
+        Ok(Some(merged).filter(|limits| *limits != OnDemandThroughput::default()))
+    }
+}

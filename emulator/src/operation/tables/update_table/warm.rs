@@ -1,0 +1,79 @@
+//! Warm throughput, of the table or of an index: it can only be raised (docs/behavior: 04 5.2).
+
+use super::TableUpdate;
+use super::throughput::Of;
+use crate::error::ApiError;
+use crate::operation::tables::create_table::quota;
+use crate::request::WarmThroughput;
+use crate::schema::{Throughput, initial_warm};
+use crate::storage::Work;
+use crate::value::Name;
+
+/// Measured: 4.5 to 8.5 minutes.
+const WARMING: f64 = 60.0;
+
+impl TableUpdate<'_> {
+    pub(super) fn warm(&mut self) -> Result<(), ApiError> {
+        let Some(asked) = &self.request.warm_throughput else {
+            return Ok(());
+        };
+        let there = &self.shape.definition;
+        let was = there
+            .warm
+            .unwrap_or_else(|| initial_warm(there.billing, there.throughput));
+        let raised = self.raised(was, asked, &Of::Table)?;
+        self.definition().warm = Some(raised);
+        self.begin_warming(None, was);
+        Ok(())
+    }
+
+    pub(super) fn warm_index(&mut self, at: usize, asked: &WarmThroughput) -> Result<(), ApiError> {
+        let index = &self.shape.definition.globals[at];
+        let name = index.name.clone();
+        let was = index
+            .warm
+            .unwrap_or_else(|| initial_warm(self.shape.definition.billing, index.throughput));
+        let raised = self.raised(was, asked, &Of::Index(&name))?;
+        self.definition().globals[at].warm = Some(raised);
+        self.begin_warming(Some(name), was);
+        Ok(())
+    }
+
+    /// A later change takes the place of one on its way; what shows is from before the first.
+    fn begin_warming(&mut self, of: Option<Name>, was: Throughput) {
+        let mut shown = was;
+        self.shape.jobs.retain(|job| match &job.work {
+            Work::Warm { index, was } if *index == of => {
+                shown = *was;
+                false
+            }
+            _ => true,
+        });
+        let until = self.after("warm throughput", WARMING);
+        self.begin(Work::Warm { index: of, was: shown }, until);
+    }
+
+    /// What is there with what is asked for, each member by itself.
+    fn raised(&self, was: Throughput, asked: &WarmThroughput, of: &Of<'_>) -> Result<Throughput, ApiError> {
+        let mut raised = was;
+        for (value, member, name) in [
+            (asked.read_units_per_second, &mut raised.read, "ReadUnitsPerSecond"),
+            (asked.write_units_per_second, &mut raised.write, "WriteUnitsPerSecond"),
+        ] {
+            let Some(value) = value else { continue };
+            let value = u64::try_from(value).unwrap_or(0);
+            if value < *member {
+                return Err(ApiError::invalid(format_args!(
+                    "Requested {name} for WarmThroughput for {} is lower than current WarmThroughput, decreasing WarmThroughput is not supported",
+                    of.plain()
+                )));
+            }
+            // What is there already may be more: a table keeps what it once had.
+            if value > *member {
+                quota::warm(self.context, value, name, of)?;
+            }
+            *member = value;
+        }
+        Ok(raised)
+    }
+}

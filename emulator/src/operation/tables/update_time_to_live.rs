@@ -1,0 +1,116 @@
+//! [UpdateTimeToLive](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html).
+
+use std::time::Duration;
+
+use crate::conditions::Lag;
+use crate::context::Context;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::{self, Verdicts};
+use crate::expression::Cache;
+use crate::operation::check;
+use crate::operation::drive::Stages;
+use crate::operation::tables::account;
+use crate::plan::{self, Access, ControlAccess, Target};
+use crate::request::UpdateTimeToLive;
+use crate::storage::Stage;
+use crate::value::Name;
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// How long after a change the next one is possible, outside of `calm` (measured: about 31 minutes).
+const COOLDOWN: Duration = Duration::from_mins(31);
+
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = UpdateTimeToLive;
+    type Checked<'r> = (&'r str, bool, &'r Name);
+    type Plan<'r> = (Target, bool, &'r Name);
+    type Outcome = ();
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let name = check::control_table_name(request.table_name.as_ref())?;
+        let (enabled, attribute) = specification(request)?;
+        Ok((name, enabled, attribute))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (name, enabled, attribute) = checked;
+        Ok((plan::table_in_any_state(context, name)?, enabled, attribute))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.0.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (Target { table, .. }, enabled, attribute) = plan;
+        account::check_operations(context, &table.name)?;
+        let now = context.now;
+        execute::run_due(table, now);
+        table.reshape(now, |shape| {
+            match table.stage(shape, now) {
+                Stage::Standing => {}
+                Stage::Deleting if shape.lingers(now, check::LINGERS) => {}
+                // Here the words have another order than elsewhere (measured).
+                Stage::Creating => return Err(ApiError::in_use(format_args!("Table {} is being created", table.name))),
+                Stage::Unknown | Stage::Deleting => return Err(ApiError::table_not_found_named(&table.name)),
+            }
+            match &shape.time_to_live {
+                Some(current) if current != *attribute => {
+                    return Err(ApiError::validation(format!(
+                        "TimeToLive is active on a different AttributeName: current AttributeName is {current}"
+                    )));
+                }
+                Some(_) if *enabled => return Err(ApiError::validation("TimeToLive is already enabled")),
+                None if !*enabled => return Err(ApiError::validation("TimeToLive is already disabled")),
+                _ => {}
+            }
+            // The cooldown belongs to the control plane's dial: a table that is made at once has none.
+            let cools = shape.conditions.table_status != Lag::None;
+            if cools && shape.time_to_live_changed.is_some_and(|last| last.plus(COOLDOWN) > now) {
+                return Err(ApiError::validation(
+                    "Time to live has been modified multiple times within a fixed interval",
+                ));
+            }
+            shape.time_to_live = enabled.then(|| Name::clone(attribute));
+            shape.time_to_live_changed = Some(now);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn encode(plan: &Self::Plan<'_>, (): Self::Outcome, out: &mut Writer) {
+        let (_, enabled, attribute) = plan;
+        let mut answer = Object::open(out);
+        let mut echo = answer.object("TimeToLiveSpecification");
+        echo.boolean("Enabled", *enabled);
+        echo.string("AttributeName", attribute);
+        echo.close();
+        answer.close();
+    }
+}
+
+fn specification(request: &UpdateTimeToLive) -> Result<(bool, &Name), ApiError> {
+    let mut faults = Violations::new();
+    let specification = request.time_to_live_specification.as_ref();
+    if specification.is_none() {
+        faults.missing("timeToLiveSpecification");
+    }
+    let enabled = specification.and_then(|each| each.enabled);
+    let attribute = specification.and_then(|each| each.attribute_name.as_ref());
+    if specification.is_some() {
+        let path = "timeToLiveSpecification.attributeName";
+        match attribute {
+            None => faults.missing(path),
+            Some(name) if name.is_empty() => faults.value("", path, constraint::min_length(1)),
+            Some(name) if name.len() > 255 => faults.value(name, path, constraint::max_length(255)),
+            Some(_) => {}
+        }
+        if enabled.is_none() {
+            faults.missing("timeToLiveSpecification.enabled");
+        }
+    }
+    faults.finish()?;
+    enabled.zip(attribute).ok_or_else(ApiError::internal)
+}

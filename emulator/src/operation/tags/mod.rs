@@ -1,0 +1,178 @@
+//! What the operations on tags share: the checks of tags, the resource they hang on, and their change (docs/behavior: 04
+//! 8).
+
+pub(super) mod list_tags_of_resource;
+pub(super) mod tag_resource;
+pub(super) mod untag_resource;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Moment;
+use crate::conditions::Lag;
+use crate::context::Context;
+use crate::error::{ApiError, ErrorKind};
+use crate::limits;
+use crate::operation::arn::{self, Resource};
+use crate::request::Tag;
+use crate::storage::{Table, TableSettings};
+use crate::value::Text;
+
+/// Tags, in the order given.
+pub type Tags = Vec<(String, String)>;
+
+/// How long a change of tags takes, outside of `calm` (measured: about 1.5 s).
+const SETTLES: Duration = Duration::from_millis(1500);
+/// How long before a table is `ACTIVE` calls on its tags begin to find it (measured: about a second).
+const APPEARS: Duration = Duration::from_secs(1);
+/// How long the tags of a table that is being deleted are known (measured).
+const LINGERS: Duration = Duration::from_millis(1600);
+const MOST_KEY: usize = 128;
+const MOST_VALUE: usize = 256;
+
+/// The tags of a request, checked one by one.
+pub fn read(asked: &[Tag]) -> Result<Tags, ApiError> {
+    let mut tags = Tags::new();
+    for tag in asked {
+        let key = tag.key.as_deref().unwrap_or_default();
+        check_key(key)?;
+        let Some(value) = tag.value.as_deref().filter(|value| allowed(value, MOST_VALUE)) else {
+            let shown = tag.value.as_deref().unwrap_or("null");
+            return Err(ApiError::validation(format!(
+                "The Tag Value provided is invalid, Value: {shown}"
+            )));
+        };
+        if tags.iter().any(|(there, _)| there == key) {
+            return Err(ApiError::validation(format!(
+                "Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}"
+            )));
+        }
+        tags.push((key.to_owned(), value.to_owned()));
+    }
+    check_count(&tags)?;
+    Ok(tags)
+}
+
+fn check_key(key: &str) -> Result<(), ApiError> {
+    if key.is_empty() || !allowed(key, MOST_KEY) {
+        return Err(ApiError::validation(format!(
+            "The Tag Key provided is invalid, Key: {key}"
+        )));
+    }
+    if key.starts_with("aws:") {
+        return Err(ApiError::validation(format!(
+            "Tag Key cannot be prefixed with aws:, Key: {key}"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether a text has only characters that tags may have, and at most so many.
+fn allowed(text: &str, most: usize) -> bool {
+    text.chars().count() <= most
+        && text
+            .chars()
+            .all(|each| each.is_alphanumeric() || each.is_whitespace() || "_.:/=+-@".contains(each))
+}
+
+/// Checks how many tags a resource has.
+pub fn check_count(tags: &Tags) -> Result<(), ApiError> {
+    if tags.len() > limits::TAGS {
+        return Err(ApiError::validation(
+            "Number of Tags exceed the current limit for the provided ResourceArn",
+        ));
+    }
+    Ok(())
+}
+
+/// The form of a `ResourceArn`: of the caller's region and account.
+pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<Resource<'r>, ApiError> {
+    let resource = arn::resource(arn)?;
+    let arn = resource.arn;
+    if resource.is_elsewhere(context) {
+        return Err(ApiError::validation(format!(
+            "Invalid TableArn: Invalid ResourceArn provided as input {arn}"
+        )));
+    }
+    if resource.is_foreign(context) {
+        return Err(ApiError::not_authorized(context.account, context.operation, arn));
+    }
+    Ok(resource)
+}
+
+/// The table that a resource is or belongs to. One that is being created is there at the very end, without tags.
+pub fn table(context: &Context<'_>, resource: &Resource<'_>) -> Result<Arc<Table>, ApiError> {
+    let now = context.now;
+    let appears = |shape: &TableSettings| now.plus(APPEARS) >= shape.active_at && !shape.is_restoring(now);
+    let there = |shape: &TableSettings| appears(shape) && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));
+    let found = context.engine.catalog().table(&context.scope, resource.table);
+    found
+        .filter(|table| table.arn == resource.table_arn() && there(&table.shape()))
+        .filter(|_| resource.stream.is_none() || resource.is_stream(context))
+        .ok_or_else(|| {
+            ApiError::new(
+                ErrorKind::ResourceNotFound,
+                format!("Requested resource not found: ResourceArn: {} not found", resource.arn),
+            )
+        })
+}
+
+/// The tags of a table, or of its stream with this label. Those a table was made with show when it is.
+pub fn of<'s>(shape: &'s TableSettings, stream: Option<&str>, now: Moment) -> &'s [(String, String)] {
+    match stream {
+        None if now < shape.active_at => &[],
+        None => &shape.definition.tags,
+        Some(label) => shape.attached.stream_tags.get(label).map_or(&[], Vec::as_slice),
+    }
+}
+
+/// Changes the tags of a table or of its stream with this label. What changes nothing takes no time and needs no turn, and
+/// what gives all that is on its way (measured) need not wait for it.
+pub fn change(
+    context: &Context<'_>,
+    table: &Table,
+    stream: Option<&str>,
+    given: &Tags,
+    edit: impl FnOnce(&mut Tags) -> Result<(), ApiError>,
+) -> Result<(), ApiError> {
+    let now = context.now;
+    table.reshape(now, |shape| {
+        if shape.deleted_at.is_some() {
+            return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
+        }
+        let there = of(shape, stream, now);
+        let mut tags = there.to_vec();
+        edit(&mut tags)?;
+        if tags == there {
+            return Ok(());
+        }
+        if now < shape.active_at {
+            return Err(ApiError::in_use(format_args!("Table is being created: {}", table.name)));
+        }
+        let before = &shape.recent.tagged;
+        let repeats = !before.is_empty() && before.iter().all(|tag| given.contains(tag));
+        if are_settling(shape, now) && !repeats {
+            return Err(ApiError::subscriber_limit(format_args!(
+                "Table tags are being updated: {}",
+                table.name
+            )));
+        }
+        shape.recent.tags = Some(now);
+        shape.recent.tagged.clone_from(given);
+        match stream {
+            None => Arc::make_mut(&mut shape.definition).tags = tags,
+            Some(label) => drop(
+                Arc::make_mut(&mut shape.attached)
+                    .stream_tags
+                    .insert(label.into(), tags),
+            ),
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Whether the last change of a table's tags is still on its way.
+pub fn are_settling(shape: &TableSettings, now: Moment) -> bool {
+    shape.conditions.table_status != Lag::None && shape.recent.tags.is_some_and(|last| last.plus(SETTLES) > now)
+}

@@ -1,0 +1,57 @@
+//! [UntagResource](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html).
+
+use crate::context::Context;
+use crate::error::ApiError;
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::operation::arn::Resource;
+use crate::operation::drive::Stages;
+use crate::operation::tags;
+use crate::plan::{Access, ControlAccess, RequestTags};
+use crate::request::UntagResource;
+use crate::value::Text;
+use crate::wire::encode::Writer;
+
+pub struct Operation;
+
+/// Success has no body at all, not even `{}`. Keys that no tag has are passed over.
+impl Stages for Operation {
+    type Request = UntagResource;
+    type Checked<'r> = &'r UntagResource;
+    type Plan<'r> = (Resource<'r>, &'r [Text]);
+    type Outcome = ();
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        Ok(request)
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let resource = tags::resource(context, checked.resource_arn.as_ref())?;
+        let keys = checked.tag_keys.as_deref().unwrap_or_default();
+        if keys.is_empty() {
+            return Err(ApiError::validation(
+                "Atleast one Tag Key needs to be provided as Input.",
+            ));
+        }
+        Ok((resource, keys))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(
+            ControlAccess::arn(plan.0.arn)
+                .on_table(plan.0.table)
+                .with_tags(RequestTags::Removed(plan.1)),
+        ));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (resource, keys) = plan;
+        let table = tags::table(context, resource)?;
+        tags::change(context, &table, resource.stream, &Vec::new(), |tags| {
+            tags.retain(|(key, _)| !keys.iter().any(|gone| gone == key));
+            Ok(())
+        })
+    }
+
+    fn encode(_: &Self::Plan<'_>, (): Self::Outcome, _: &mut Writer) {}
+}

@@ -1,0 +1,456 @@
+//! [TransactWriteItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
+
+use crate::change::Change;
+use crate::context::Context;
+use crate::error::{ApiError, Violations};
+use crate::execute::{self, Refusal, Verdicts};
+use crate::expression::{Cache, Condition, Scope, Update};
+use crate::key;
+use crate::limits;
+use crate::operation::check::{self, Report};
+use crate::operation::drive::Stages;
+use crate::operation::dump;
+use crate::operation::items::single_write;
+use crate::operation::output;
+use crate::operation::transactions::transaction::{self, Attempt, Items};
+use crate::plan::{self, Access, Action, Get, Target, Write, WriteCondition};
+use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
+use crate::value::{Item, Map, SentItem, Text};
+use crate::wire::encode::Writer;
+use crate::wire::object::Object;
+
+/// An action with its expressions bound, before its table is known.
+struct Step<'r> {
+    table: &'r str,
+    kind: Kind<'r>,
+    guard: WriteCondition<'r>,
+}
+
+enum Kind<'r> {
+    Put(&'r SentItem),
+    Update(Option<Update<'r>>, &'r Map),
+    Delete(&'r Map),
+    Check(&'r Map),
+}
+
+/// The members that all four actions have.
+struct Members<'r> {
+    table: Option<&'r Text>,
+    condition: Option<&'r Text>,
+    substitutions: &'r Substitutions,
+    on_failure: Option<&'r Text>,
+}
+
+pub struct Operation;
+
+pub struct Checked<'r> {
+    request: &'r TransactWriteItems,
+    steps: Vec<Step<'r>>,
+    report: Report,
+    metrics: bool,
+}
+
+pub struct Plan<'r> {
+    entries: Entries<'r>,
+    attempt: Attempt<'r>,
+    report: Report,
+    metrics: bool,
+}
+
+/// What a transaction does.
+enum Entries<'r> {
+    /// Its actions. One that could not be planned cancels the transaction.
+    Writes(Vec<Result<Write<'r>, ApiError>>),
+    /// Reads, since the same request has been carried out before.
+    Repeated(Vec<Get<'r>>),
+}
+
+pub enum Outcome {
+    Written(Vec<Change>),
+    Repeated(Vec<Option<Item>>),
+}
+
+impl Stages for Operation {
+    type Request = TransactWriteItems;
+    type Checked<'r> = Checked<'r>;
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Outcome;
+
+    const REFUSAL: Refusal = Refusal::Transaction;
+
+    fn check<'r>(request: &'r mut TransactWriteItems, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
+        let request = &*request;
+        let (report, metrics) = check_members(request)?;
+        let actions = request.transact_items.as_deref().unwrap_or_default();
+        let steps = actions.iter().map(|action| bind(action, cache));
+        Ok(Checked {
+            request,
+            steps: steps.collect::<Result<_, _>>()?,
+            report,
+            metrics,
+        })
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
+        let Checked {
+            request,
+            steps,
+            report,
+            metrics,
+        } = checked;
+        let targets = find_targets(context, &steps)?;
+        let mut placed = steps.iter().zip(&targets);
+        placed.try_for_each(|(step, target)| check_empty_keys(step, target))?;
+        check_size(&steps)?;
+        let actions = || request.transact_items.as_deref().unwrap_or_default();
+        let token = request.client_request_token.as_ref();
+        let attempt = Attempt::begin(context, token, || fingerprint(actions()))?;
+        let placed = steps.into_iter().zip(targets);
+        let entries = if attempt.is_repeated {
+            Entries::Repeated(transaction::plan_repeated(placed.map(key_of))?)
+        } else {
+            Entries::Writes(placed.map(|(step, target)| plan_step(step, target)).collect())
+        };
+        Ok(Plan {
+            entries,
+            attempt,
+            report,
+            metrics,
+        })
+    }
+
+    fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        match &plan.entries {
+            Entries::Writes(writes) => {
+                let writes = writes.iter().flatten();
+                writes.for_each(|write| each(Access::Items(write.into())));
+            }
+            Entries::Repeated(gets) => gets.iter().for_each(|get| each(Access::Items(get.into()))),
+        }
+    }
+
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, verdicts: Verdicts) -> Result<Outcome, ApiError> {
+        let outcome = match &plan.entries {
+            Entries::Writes(writes) => Outcome::Written(execute::transact_write(context, writes, verdicts)?),
+            Entries::Repeated(gets) => Outcome::Repeated(execute::read_again(context, gets, verdicts)?),
+        };
+        plan.attempt.succeed();
+        Ok(outcome)
+    }
+
+    fn encode(plan: &Plan<'_>, outcome: Outcome, out: &mut Writer) {
+        let mut collections = Vec::new();
+        let consumed = match (&plan.entries, &outcome) {
+            (Entries::Writes(writes), Outcome::Written(changes)) => {
+                if plan.metrics {
+                    collections = collections_of(writes, changes);
+                }
+                transaction::written(writes, changes)
+            }
+            (Entries::Repeated(gets), Outcome::Repeated(items)) => transaction::read(gets, items),
+            _ => Vec::new(),
+        };
+        let mut answer = Object::open(out);
+        if plan.report != Report::None {
+            output::consumed_capacities(&mut answer, consumed.iter(), plan.report);
+        }
+        output::batch_collection_metrics(&mut answer, &collections);
+        answer.close();
+    }
+}
+
+fn check_members(request: &TransactWriteItems) -> Result<(Report, bool), ApiError> {
+    let mut faults = Violations::new();
+    transaction::check_token(&mut faults, request.client_request_token.as_ref());
+    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+    let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
+    match request.transact_items.as_deref() {
+        None => faults.missing("transactItems"),
+        Some(actions) => {
+            transaction::check_count(&mut faults, actions.len(), || dump::transact_writes(actions));
+            for (at, action) in actions.iter().enumerate() {
+                check_action(&mut faults, action, &format!("transactItems.{}.member", at + 1));
+            }
+        }
+    }
+    faults.finish()?;
+    Ok((report, metrics))
+}
+
+/// The required members of an action, and the bounds of its words.
+fn check_action(faults: &mut Violations, action: &TransactWriteItem, path: &str) {
+    let mut required = |kind: &str, table: Option<&Text>, members: &[(&str, bool)], on_failure: Option<&Text>| {
+        let path = format!("{path}.{kind}");
+        check::echoed_table_name(faults, table, &format!("{path}.tableName"));
+        for (member, there) in members {
+            if !there {
+                faults.missing(format_args!("{path}.{member}"));
+            }
+        }
+        let path = format!("{path}.returnValuesOnConditionCheckFailure");
+        check::return_values_on_failure(faults, on_failure, &path);
+    };
+    if let Some(check) = &action.condition_check {
+        let members = [
+            ("key", check.key.is_some()),
+            ("conditionExpression", check.condition_expression.is_some()),
+        ];
+        let on_failure = check.return_values_on_condition_check_failure.as_ref();
+        required("conditionCheck", check.table_name.as_ref(), &members, on_failure);
+    }
+    if let Some(put) = &action.put {
+        let on_failure = put.return_values_on_condition_check_failure.as_ref();
+        required(
+            "put",
+            put.table_name.as_ref(),
+            &[("item", put.item.is_some())],
+            on_failure,
+        );
+    }
+    if let Some(delete) = &action.delete {
+        let on_failure = delete.return_values_on_condition_check_failure.as_ref();
+        required(
+            "delete",
+            delete.table_name.as_ref(),
+            &[("key", delete.key.is_some())],
+            on_failure,
+        );
+    }
+    if let Some(update) = &action.update {
+        let members = [
+            ("key", update.key.is_some()),
+            ("updateExpression", update.update_expression.is_some()),
+        ];
+        let on_failure = update.return_values_on_condition_check_failure.as_ref();
+        required("update", update.table_name.as_ref(), &members, on_failure);
+    }
+}
+
+/// One action: exactly one kind, and its expressions.
+fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step<'r>, ApiError> {
+    let kinds = [
+        action.condition_check.is_some(),
+        action.put.is_some(),
+        action.delete.is_some(),
+        action.update.is_some(),
+    ];
+    match kinds.iter().filter(|there| **there).count() {
+        0 => {
+            return Err(ApiError::validation(
+                "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request",
+            ));
+        }
+        1 => {}
+        _ => {
+            return Err(ApiError::validation(
+                "TransactItems can only contain one of Check, Put, Update or Delete",
+            ));
+        }
+    }
+    // Expressions are judged before the item or key, and their values before their text.
+    action.faults.substitutions.clone().map_or(Ok(()), Err)?;
+    let step = bind_kind(action, cache)?;
+    action.faults.attributes.clone().map_or(Ok(()), Err)?;
+    if let Kind::Put(item) = step.kind {
+        plan::check_item_size(&item.item)?;
+    }
+    Ok(step)
+}
+
+fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step<'r>, ApiError> {
+    let key = |key: &'r Option<Map>| check::key(key.as_ref());
+    if let Some(put) = &action.put {
+        let Some(item) = &put.item else {
+            return Err(ApiError::internal());
+        };
+        let members = Members {
+            table: put.table_name.as_ref(),
+            condition: put.condition_expression.as_ref(),
+            substitutions: &put.substitutions,
+            on_failure: put.return_values_on_condition_check_failure.as_ref(),
+        };
+        return members.bind(cache, None, |_| Kind::Put(item));
+    }
+    if let Some(delete) = &action.delete {
+        let members = Members {
+            table: delete.table_name.as_ref(),
+            condition: delete.condition_expression.as_ref(),
+            substitutions: &delete.substitutions,
+            on_failure: delete.return_values_on_condition_check_failure.as_ref(),
+        };
+        return members.bind(cache, None, |_| Kind::Delete(key(&delete.key)));
+    }
+    if let Some(update) = &action.update {
+        let members = Members {
+            table: update.table_name.as_ref(),
+            condition: update.condition_expression.as_ref(),
+            substitutions: &update.substitutions,
+            on_failure: update.return_values_on_condition_check_failure.as_ref(),
+        };
+        let kind = |bound: Option<Update<'r>>| Kind::Update(bound, key(&update.key));
+        return members.bind(cache, update.update_expression.as_ref(), kind);
+    }
+    let Some(check) = &action.condition_check else {
+        return Err(ApiError::internal());
+    };
+    let members = Members {
+        table: check.table_name.as_ref(),
+        condition: check.condition_expression.as_ref(),
+        substitutions: &check.substitutions,
+        on_failure: check.return_values_on_condition_check_failure.as_ref(),
+    };
+    members.bind(cache, None, |_| Kind::Check(key(&check.key)))
+}
+
+impl<'r> Members<'r> {
+    fn bind(
+        &self,
+        cache: &'r Cache,
+        update: Option<&'r Text>,
+        kind: impl FnOnce(Option<Update<'r>>) -> Kind<'r>,
+    ) -> Result<Step<'r>, ApiError> {
+        let has_expression = self.condition.is_some() || update.is_some();
+        check::substitutions_need_expression(self.substitutions, has_expression, None)?;
+        let mut scope = Scope::new(self.substitutions, cache)?;
+        let update = update.map(|text| scope.update(text)).transpose()?;
+        let condition: Option<Condition<'r>> = single_write::condition(&mut scope, self.condition)?;
+        scope.check_all_used()?;
+        let guard = WriteCondition {
+            condition,
+            show_item: self.on_failure.is_some_and(|word| word == "ALL_OLD"),
+        };
+        Ok(Step {
+            table: self.table.map(Text::as_str).unwrap_or_default(),
+            kind: kind(update),
+            guard,
+        })
+    }
+}
+
+/// The tables, and no item twice: action by action, so that the first fault met wins.
+fn find_targets(context: &Context<'_>, steps: &[Step<'_>]) -> Result<Vec<Target>, ApiError> {
+    let mut targets: Vec<Target> = Vec::with_capacity(steps.len());
+    let mut seen = Items::default();
+    for step in steps {
+        let target = plan::table(context, step.table)?;
+        let attributes = match &step.kind {
+            Kind::Put(sent) => &sent.attributes,
+            Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key,
+        };
+        if !seen.add(&target, attributes) {
+            return Err(ApiError::duplicate_transaction_item());
+        }
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
+/// Empty keys, of tables and indexes, are faults of the whole request, not reasons of a cancellation.
+fn check_empty_keys(step: &Step<'_>, target: &Target) -> Result<(), ApiError> {
+    let definition = target.definition();
+    let attributes = match &step.kind {
+        Kind::Put(sent) => &sent.attributes,
+        Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key,
+    };
+    for attribute in definition.key.attributes() {
+        if let Some(kind) = attributes.get(&attribute.name).and_then(key::emptiness) {
+            return Err(ApiError::empty_key(&attribute.name, kind));
+        }
+    }
+    match &step.kind {
+        Kind::Put(sent) => definition.indexes().try_for_each(|index| {
+            let empty = index.key.attributes().find_map(|attribute| {
+                let kind = sent.attributes.get(&attribute.name).and_then(key::emptiness)?;
+                Some(ApiError::empty_index_key(&attribute.name, kind, &index.name))
+            });
+            empty.map_or(Ok(()), Err)
+        }),
+        Kind::Update(update, _) => {
+            let empty = |name: &str| definition.indexes().any(|index| index.key.contains(name));
+            let kind = update
+                .iter()
+                .flat_map(Update::targets)
+                .filter(|target| !target.path.is_nested() && empty(target.path.name()))
+                .find_map(|target| target.constant.and_then(key::emptiness));
+            kind.map_or(Ok(()), |kind| Err(ApiError::empty_index_key_update(kind)))
+        }
+        Kind::Delete(_) | Kind::Check(_) => Ok(()),
+    }
+}
+
+/// What a transaction carries, items and keys together, is bounded.
+fn check_size(steps: &[Step<'_>]) -> Result<(), ApiError> {
+    let size = |step: &Step<'_>| match &step.kind {
+        Kind::Put(sent) => sent.item.size(),
+        Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key
+            .iter()
+            .map(|(name, value)| crate::size::of_attribute(name, value))
+            .sum(),
+    };
+    let total: usize = steps.iter().map(size).sum();
+    if total > limits::TRANSACTION_SIZE {
+        return Err(ApiError::validation(format!(
+            "Transaction payload size cannot exceed 4MB. Payload Size: {total}"
+        )));
+    }
+    Ok(())
+}
+
+fn plan_step(step: Step<'_>, target: Target) -> Result<Write<'_>, ApiError> {
+    let guard = step.guard;
+    match step.kind {
+        Kind::Put(sent) => plan::put(target, sent, guard),
+        Kind::Delete(key) => plan::keyed(target, key, Action::Delete, guard),
+        Kind::Check(key) => plan::keyed(target, key, Action::Check, guard),
+        Kind::Update(update, key) => {
+            let action = Action::Update { update, charged: false };
+            plan::keyed(target, key, action, guard)
+        }
+    }
+}
+
+/// The table and key of an action's item.
+fn key_of((step, target): (Step<'_>, Target)) -> (Target, Map) {
+    let key = match step.kind {
+        Kind::Put(sent) => key::key_attributes(&sent.item, &target.definition().key, None),
+        Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => Map::clone(key),
+    };
+    (target, key)
+}
+
+/// The item collections that were written to, by table.
+fn collections_of(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Vec<(Text, Vec<output::Collection>)> {
+    let mut collections: Vec<(Text, Vec<output::Collection>)> = Vec::new();
+    let written = writes.iter().flatten().zip(changes);
+    for (write, change) in written.filter(|(write, _)| !write.target.definition().locals.is_empty()) {
+        let name = write.target.asked_name();
+        let collection = single_write::collection(write, change);
+        match collections.iter_mut().find(|(table, _)| *table == name) {
+            Some((_, there)) => output::note_collection(there, collection),
+            None => collections.push((name, vec![collection])),
+        }
+    }
+    collections
+}
+
+/// What a token stands for: the actions, whatever the order of their members was.
+fn fingerprint(actions: &[TransactWriteItem]) -> u64 {
+    let mut sorted = actions.to_vec();
+    for action in &mut sorted {
+        let substitutions = [
+            action.put.as_mut().map(|put| &mut put.substitutions),
+            action.update.as_mut().map(|update| &mut update.substitutions),
+            action.delete.as_mut().map(|delete| &mut delete.substitutions),
+            action.condition_check.as_mut().map(|check| &mut check.substitutions),
+        ];
+        for each in substitutions.into_iter().flatten() {
+            if let Some(names) = &mut each.names {
+                names.sort_unstable();
+            }
+            if let Some(values) = &mut each.values {
+                values.sort_by(|left, right| left.0.cmp(&right.0));
+            }
+        }
+    }
+    transaction::fingerprint(&sorted)
+}

@@ -1,0 +1,176 @@
+//! What transactions share, whether their actions come as such or as statements.
+
+use std::cell::Cell;
+
+use crate::capacity::{Consumed, Direction};
+use crate::chance::StableHash;
+use crate::change::Change;
+use crate::context::Context;
+use crate::error::{ApiError, Violations, constraint};
+use crate::key::Key;
+use crate::limits;
+use crate::plan::{self, Get, Target, Write};
+use crate::storage::{Known, MOST_TOKENS};
+use crate::value::{Item, Map, Text};
+
+use crate::operation::output;
+
+/// `ClientRequestToken`.
+pub fn check_token(faults: &mut Violations, token: Option<&Text>) {
+    let Some(token) = token else { return };
+    match token.chars().count() {
+        0 => faults.value(token, "clientRequestToken", constraint::min_length(1)),
+        1..=36 => {}
+        _ => faults.value(token, "clientRequestToken", constraint::max_length(36)),
+    }
+}
+
+/// `TransactItems`: how many there may be. `dump` prints them.
+pub fn check_count(faults: &mut Violations, count: usize, dump: impl FnOnce() -> String) {
+    if count == 0 {
+        faults.value("[]", "transactItems", constraint::min_length(1));
+    } else if count > limits::TRANSACTION_ACTIONS {
+        let most = constraint::max_length(limits::TRANSACTION_ACTIONS);
+        faults.value(dump(), "transactItems", most);
+    }
+}
+
+/// A transaction's hold on its client token, if it has one. The token is free again unless the transaction succeeds.
+pub struct Attempt<'r> {
+    context: &'r Context<'r>,
+    /// The token, while it is held.
+    held: Cell<Option<&'r Text>>,
+    /// Whether the transaction was carried out before.
+    pub is_repeated: bool,
+}
+
+impl<'r> Attempt<'r> {
+    /// Takes the token of a transaction, if it has one; `fingerprint` says what it stands for.
+    pub fn begin(
+        context: &'r Context<'_>,
+        token: Option<&'r Text>,
+        fingerprint: impl FnOnce() -> u64,
+    ) -> Result<Attempt<'r>, ApiError> {
+        let attempt = |held, is_repeated| Attempt {
+            context,
+            held: Cell::new(held),
+            is_repeated,
+        };
+        let Some(text) = token else {
+            return Ok(attempt(None, false));
+        };
+        let tokens = context.engine.tokens();
+        let fingerprint = fingerprint();
+        match tokens.begin(&context.scope, text, fingerprint, context.now) {
+            Known::New => {
+                context.take_token(text, fingerprint);
+                Ok(attempt(token, false))
+            }
+            Known::Done => Ok(attempt(None, true)),
+            Known::Running => Err(ApiError::transaction_in_progress()),
+            Known::Mismatch => Err(ApiError::idempotent_mismatch()),
+            Known::Full => {
+                context.note(format!(
+                    "{}: {MOST_TOKENS} client tokens are remembered, each for ten minutes of the clock. Advance the clock, or reset.",
+                    context.operation
+                ));
+                Err(ApiError::too_many_tokens())
+            }
+        }
+    }
+
+    /// Remembers the token as that of a transaction that was carried out.
+    pub fn succeed(&self) {
+        self.end(true);
+    }
+
+    fn end(&self, succeeded: bool) {
+        if let Some(token) = self.held.take() {
+            let (tokens, done_at) = (self.context.engine.tokens(), self.context.done_at());
+            tokens.end(&self.context.scope, token, succeeded, done_at);
+        }
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+/// A hash of what a request says.
+pub fn fingerprint(request: &impl std::fmt::Debug) -> u64 {
+    struct Hashed(StableHash);
+    impl std::fmt::Write for Hashed {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0 = self.0.bytes(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut hashed = Hashed(StableHash::new(0));
+    // Writing to a hash does not fail.
+    let _ = std::fmt::Write::write_fmt(&mut hashed, format_args!("{request:?}"));
+    hashed.0.finish()
+}
+
+/// The items that a request names, each of which it may name once.
+#[derive(Default)]
+pub struct Items(Vec<(u64, Key)>);
+
+impl Items {
+    /// Adds an item by a key or by its attributes; `false` if it is there. What is no key of the table names nothing.
+    pub fn add(&mut self, target: &Target, attributes: &Map) -> bool {
+        let Some(key) = Key::read(&target.definition().key, attributes) else {
+            return true;
+        };
+        let item = (target.table.ordinal, key);
+        if self.0.contains(&item) {
+            return false;
+        }
+        self.0.push(item);
+        true
+    }
+}
+
+/// The items that are read together are bounded.
+pub fn check_response(items: &[Option<Item>]) -> Result<(), ApiError> {
+    let total: usize = items.iter().flatten().map(Item::size).sum();
+    if total > limits::TRANSACTION_SIZE {
+        return Err(ApiError::validation(format!(
+            "Payload in response is too large.{total}"
+        )));
+    }
+    Ok(())
+}
+
+fn read_cost(get: &Get<'_>, item: Option<&Item>) -> Consumed {
+    let mut cost = Consumed::new(get.target.asked_name());
+    cost.table = get.units(item);
+    cost.direction = Some(Direction::Read);
+    cost
+}
+
+/// What reads cost, by table.
+pub fn read(gets: &[Get<'_>], items: &[Option<Item>]) -> Vec<Consumed> {
+    let mut consumed = Vec::new();
+    for (get, item) in gets.iter().zip(items) {
+        output::merge(&mut consumed, read_cost(get, item.as_ref()));
+    }
+    consumed
+}
+
+/// What writes cost, by table.
+pub fn written(writes: &[Result<Write<'_>, ApiError>], changes: &[Change]) -> Vec<Consumed> {
+    let mut consumed = Vec::new();
+    for (write, change) in writes.iter().flatten().zip(changes) {
+        let mut cost = change.consumed(&write.target.asked_name(), 2);
+        cost.direction = Some(Direction::Write);
+        output::merge(&mut consumed, cost);
+    }
+    consumed
+}
+
+/// Plans what it takes to find out that items were written before: a read of each.
+pub fn plan_repeated<'r>(places: impl Iterator<Item = (Target, Map)>) -> Result<Vec<Get<'r>>, ApiError> {
+    places.map(|(target, key)| plan::transact_get(target, key)).collect()
+}

@@ -1,0 +1,117 @@
+//! The lines of an export: what a table was at a moment or what changed in a span, as far as the filter lets it.
+
+use crate::context::Context;
+use crate::error::ApiError;
+use crate::expression::{Condition, ExpressionKind, Projection, Scope};
+use crate::key::{self, Key};
+use crate::operation::queries::query;
+use crate::operation::queries::reading;
+use crate::plan;
+use crate::request::FilterSpecification;
+use crate::schema::Definition;
+use crate::storage::{ItemChange, KeyRange, Snapshot};
+use crate::transfer::{Line, Span};
+use crate::value::Item;
+
+/// Which items are exported, and what of them.
+#[derive(Default)]
+pub(super) struct Filter<'r> {
+    keys: Option<KeyRange>,
+    condition: Option<Condition<'r>>,
+    projection: Option<Projection<'r>>,
+}
+
+impl<'r> Filter<'r> {
+    pub(super) fn new(
+        context: &Context<'r>,
+        definition: &Definition,
+        asked: Option<&'r FilterSpecification>,
+    ) -> Result<Filter<'r>, ApiError> {
+        let Some(asked) = asked else {
+            return Ok(Filter::default());
+        };
+        let has_values = asked.filter_expression.is_some() || asked.key_condition_expression.is_some();
+        let has_any = has_values || asked.projection_expression.is_some();
+        let missing = "FilterExpression and KeyConditionExpression are null";
+        reading::check_substitutions(&asked.substitutions, has_any, has_values, missing)?;
+        let mut scope = Scope::new(&asked.substitutions, context.engine.expressions())?;
+        let condition = asked.filter_expression.as_ref();
+        let condition = condition.map(|text| scope.condition(ExpressionKind::Filter, text));
+        let condition = condition.transpose()?;
+        let keys = match &asked.key_condition_expression {
+            None => None,
+            Some(text) => {
+                let conditions = scope.key_condition(text)?;
+                Some(plan::key_selection(&definition.key, &conditions)?.range)
+            }
+        };
+        if let (Some(_), Some(condition)) = (&keys, &condition) {
+            query::check_filter_keys(definition, None, condition, false)?;
+        }
+        let projection = asked.projection_expression.as_ref();
+        let projection = projection.map(|text| scope.projection(text)).transpose()?;
+        scope.check_all_used()?;
+        Ok(Filter {
+            keys,
+            condition,
+            projection,
+        })
+    }
+
+    fn keeps(&self, key: &Key, item: &Item) -> bool {
+        self.keys.as_ref().is_none_or(|keys| keys.contains(key))
+            && self
+                .condition
+                .as_ref()
+                .is_none_or(|condition| condition.matches_item(item))
+    }
+
+    fn shown(&self, item: &Item) -> Item {
+        match &self.projection {
+            None => item.clone(),
+            Some(projection) => Item::new(&projection.apply_to(item)),
+        }
+    }
+}
+
+/// The lines of each partition, and the bytes that are paid for: those of the table, or of the items that changed.
+pub(super) fn of(snapshot: &Snapshot, span: Span, filter: &Filter<'_>) -> (Vec<Vec<Line>>, u64) {
+    let mut bytes = 0;
+    match span {
+        Span::Full(at) => {
+            let mut line = |(key, item): (&Key, &Item)| {
+                bytes += item.size() as u64;
+                filter.keeps(key, item).then(|| Line::Item(filter.shown(item)))
+            };
+            let parts = snapshot.items_at(at);
+            let parts = parts.iter().map(|items| items.iter().filter_map(&mut line).collect());
+            (parts.collect(), bytes)
+        }
+        Span::Incremental { from, to, old_images } => {
+            let definition = &snapshot.shape.definition;
+            let mut line = |(key, change): (&Key, &ItemChange)| {
+                let shown = change.new.as_ref().or(change.old.as_ref())?;
+                bytes += [&change.new, &change.old]
+                    .into_iter()
+                    .flatten()
+                    .map(|item| item.size() as u64)
+                    .sum::<u64>();
+                filter.keeps(key, shown).then(|| Line::Change {
+                    at: change.at,
+                    keys: key::key_attributes(shown, &definition.key, None),
+                    old: change
+                        .old
+                        .as_ref()
+                        .filter(|_| old_images)
+                        .map(|item| filter.shown(item)),
+                    new: change.new.as_ref().map(|item| filter.shown(item)),
+                })
+            };
+            let parts = snapshot.changes(from, to);
+            let parts = parts
+                .iter()
+                .map(|changes| changes.iter().filter_map(&mut line).collect());
+            (parts.collect(), bytes)
+        }
+    }
+}

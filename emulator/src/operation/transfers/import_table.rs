@@ -1,0 +1,336 @@
+//! [ImportTable](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ImportTable.html).
+
+use std::sync::Arc;
+
+use crate::change;
+use crate::clock::Moment;
+use crate::context::Context;
+use crate::error::{ApiError, Violations, constraint};
+use crate::execute::Verdicts;
+use crate::expression::Cache;
+use crate::key::Key;
+use crate::limits;
+use crate::operation::drive::Stages;
+use crate::operation::one_of;
+use crate::operation::streams;
+use crate::operation::tables::create_table::{self, Extras, definition, shape};
+use crate::operation::transfers::describe_import;
+use crate::operation::transfers::{self, Sent, Start, Started};
+use crate::plan::{self, Access, ControlAccess};
+use crate::request::{CreateTable, CsvOptions, ImportTable, ItemRecord};
+use crate::schema::Definition;
+use crate::storage::{Counts, Table, Transfer, TransferKind, TransferRequest};
+use crate::transfer::{Failure, Format, Record, Source};
+use crate::value::{Item, Name, Text};
+use crate::wire::encode::Writer;
+
+const UNDER: &str = "tableCreationParameters.";
+
+pub struct Operation;
+
+pub struct Plan<'r> {
+    table: &'r CreateTable,
+    name: &'r Name,
+    definition: Definition,
+    sent: &'r Sent<ImportTable>,
+}
+
+impl Stages for Operation {
+    type Request = Sent<ImportTable>;
+    type Checked<'r> = (&'r CreateTable, &'r Name, &'r Sent<ImportTable>);
+    type Plan<'r> = Plan<'r>;
+    type Outcome = Started;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let sent = &*request;
+        check_members(&sent.request)?;
+        let table = sent.request.table.as_ref().ok_or_else(ApiError::internal)?;
+        let name = table.table_name.as_ref().ok_or_else(ApiError::internal)?;
+        shape::check(table, name, UNDER)?;
+        check_options(&sent.request)?;
+        Ok((table, name, sent))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (table, name, sent) = checked;
+        let definition = definition::read(context, table)?;
+        Ok(Plan {
+            table,
+            name,
+            definition,
+            sent,
+        })
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(plan.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let Plan {
+            table,
+            name,
+            definition,
+            sent,
+        } = plan;
+        let Sent { request, body } = sent;
+        let echoed = transfers::echoed(body, &["InputFormatOptions", "TableCreationParameters"]);
+        let place = (Name::clone(name), context.table_arn(name), String::new());
+        let about = TransferRequest::Import(Box::new(request.clone()));
+        // A token that goes on is looked at before the table, which it has made itself.
+        if let Some(token) = &request.client_token
+            && let Some(there) = running(context, token)
+        {
+            return match &there.about {
+                TransferRequest::Import(other) if **other == *request => Ok(Started::before(there, context.now)),
+                _ => Err(ApiError::import_conflict()),
+            };
+        }
+        check_free(context, name, definition)?;
+        let token = request.client_token.as_ref();
+        match transfers::begin(context, place, (about, body), echoed, token)? {
+            Start::Same(transfer) => Ok(Started::before(transfer, context.now)),
+            Start::Conflict => Err(ApiError::import_conflict()),
+            Start::New(transfer) => {
+                carry_out(context, &transfer, request, table, definition.clone())?;
+                Ok(Started::now(transfer, context.now))
+            }
+        }
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let Started { transfer, now, begun } = outcome;
+        describe_import::describe(out, &transfer, now, begun);
+    }
+}
+
+/// The import with this token that goes on.
+fn running(context: &Context<'_>, token: &Text) -> Option<Arc<Transfer>> {
+    let region = context.engine.catalog().region(&context.scope)?;
+    let kind = TransferKind::Import;
+    let is_it = |there: &Transfer| {
+        let theirs = there.token.as_ref().map(|(token, _)| token.as_str());
+        theirs == Some(token) && context.now < there.progress().end
+    };
+    region.transfers.list(kind, None, 1, is_it).pop()
+}
+
+fn check_members(request: &ImportTable) -> Result<(), ApiError> {
+    let mut faults = Violations::new();
+    transfers::check_token(&mut faults, request.client_token.as_ref());
+    match &request.source {
+        None => faults.missing("s3BucketSource"),
+        Some(source) => transfers::check_place(
+            &mut faults,
+            source,
+            [
+                "s3BucketSource.s3Bucket",
+                "s3BucketSource.s3BucketOwner",
+                "s3BucketSource.s3KeyPrefix",
+            ],
+            true,
+        ),
+    }
+    match request.input_format.as_ref() {
+        None => faults.missing("inputFormat"),
+        word => {
+            let words = ["ION", "CSV", "DYNAMODB_JSON"];
+            transfers::check_word(&mut faults, word, "inputFormat", &words, "[ION, CSV, DYNAMODB_JSON]");
+        }
+    }
+    transfers::check_compression(
+        &mut faults,
+        request.input_compression_type.as_ref(),
+        "inputCompressionType",
+    );
+    if let Some(csv) = csv(request) {
+        check_csv(&mut faults, csv);
+    }
+    match &request.table {
+        None => faults.missing("tableCreationParameters"),
+        Some(table) if table.table_name.is_none() => faults.missing("tableCreationParameters.tableName"),
+        Some(_) => {}
+    }
+    faults.finish()
+}
+
+fn csv(request: &ImportTable) -> Option<&CsvOptions> {
+    request.input_format_options.as_ref()?.csv.as_ref()
+}
+
+fn check_csv(faults: &mut Violations, csv: &CsvOptions) {
+    const PATH: &str = "inputFormatOptions.csv";
+    if let Some(delimiter) = csv.delimiter.as_deref()
+        && !matches!(delimiter, "," | ";" | ":" | "|" | "\t" | " ")
+    {
+        faults.value(
+            delimiter,
+            format_args!("{PATH}.delimiter"),
+            constraint::pattern("[,;:|\\t ]"),
+        );
+    }
+    streams::length(faults, csv.delimiter.as_ref(), &format!("{PATH}.delimiter"), 1, 1);
+    let Some(header) = &csv.header_list else { return };
+    let path = format!("{PATH}.headerList");
+    if header.is_empty() {
+        faults.value("[]", &path, constraint::min_length(1));
+    }
+    if header.len() > 255 {
+        faults.value(
+            format_args!("[{}]", header.join(", ")),
+            &path,
+            constraint::max_length(255),
+        );
+    }
+    for (at, name) in header.iter().enumerate() {
+        let path = format!("{path}.{}.member", at + 1);
+        if !name
+            .bytes()
+            .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b','))
+        {
+            let pattern = constraint::pattern("[\\x20-\\x21\\x23-\\x2B\\x2D-\\x7E]*");
+            faults.value(name, &path, pattern);
+        }
+        streams::length(faults, Some(name), &path, 1, 65_536);
+    }
+}
+
+fn check_options(request: &ImportTable) -> Result<(), ApiError> {
+    let format = one_of(request.input_format.as_ref()).unwrap_or_default();
+    if csv(request).is_some() && format != "CSV" {
+        return Err(ApiError::invalid_request(format_args!(
+            "Unsupported InputFormatOptions for the given input format: {format}."
+        )));
+    }
+    Ok(())
+}
+
+fn check_free(context: &Context<'_>, name: &Name, definition: &Definition) -> Result<(), ApiError> {
+    let table = context.engine.catalog().table(&context.scope, name);
+    let is_there = |table: &Arc<Table>| table.shape().deleted_at.is_none_or(|gone| gone > context.now);
+    if table.as_ref().is_some_and(is_there) {
+        return Err(ApiError::table_exists(name));
+    }
+    let Some(region) = context.engine.catalog().region(&context.scope) else {
+        return Ok(());
+    };
+    let goes_on = |there: &Transfer| context.now < there.progress().end;
+    let kind = TransferKind::Import;
+    if region.transfers.list(kind, None, limits::IMPORTS, goes_on).len() >= limits::IMPORTS {
+        // Of restores the sentence was recorded; that imports have the same limit is said by the API Reference.
+        return Err(ApiError::subscriber_limit(
+            "Only 50 import operations can be done simultaneously",
+        ));
+    }
+    let tables = region.tables.read();
+    create_table::check_quota(context, name, definition, &tables)
+}
+
+/// Reads the items and makes the table of them. What becomes of it shows when it is done.
+fn carry_out(
+    context: &Context<'_>,
+    transfer: &Transfer,
+    request: &ImportTable,
+    table: &CreateTable,
+    definition: Definition,
+) -> Result<(), ApiError> {
+    let end = transfers::end(context, &transfer.table_name, &transfer.arn);
+    let mut counts = Counts::default();
+    let imported = import(context, (request, table), definition, end, &mut counts)?;
+    let table_id = imported.as_ref().map(|made| made.table.id.as_str()).ok();
+    let failure = imported
+        .as_ref()
+        .map_or_else(|failure| Some(failure.clone()), |made| made.failure.clone());
+    Ok(transfer.finish((context.now, end), failure, counts, table_id)?)
+}
+
+/// A table that was imported, and what was wrong with some of its items.
+struct Imported {
+    table: Arc<Table>,
+    failure: Option<Failure>,
+}
+
+/// Makes the table. The inner error is the import's outcome, the outer one the request's.
+fn import(
+    context: &Context<'_>,
+    (request, table): (&ImportTable, &CreateTable),
+    definition: Definition,
+    end: Moment,
+    counts: &mut Counts,
+) -> Result<Result<Imported, Failure>, ApiError> {
+    if let Some(failure) = context.job_failure() {
+        return Ok(Err(failure));
+    }
+    let mut items: Vec<(Key, Item)> = Vec::new();
+    let source = source(request, &definition);
+    let mut take = |record: Record| {
+        counts.processed += 1;
+        match record.read.ok().and_then(|record| item(&definition, record)) {
+            Some(item) => items.push(item),
+            None => counts.failed += 1,
+        }
+    };
+    let read = transfers::object_store(context).and_then(|object_store| object_store.read(&source, &mut take));
+    match read {
+        Ok(bytes) => counts.bytes = bytes,
+        Err(failure) => return Ok(Err(failure)),
+    }
+    counts.written = items.len() as u64;
+    let name = table.table_name.clone().unwrap_or_default();
+    let region = context.engine.catalog().region_or_new(&context.scope);
+    let made = create_table::make(context, &region, name.clone(), definition, Extras::default())?;
+    made.fill(items, context.now)?;
+    if made.shape().active_at < end {
+        // The table is there when its items are.
+        made.reshape(context.now, |settings| {
+            settings.active_at = end;
+            Ok::<(), ApiError>(())
+        })?;
+    }
+    let mut tables = region.tables.write();
+    if check_free_of(tables.get(&name), context.now).is_err() {
+        return Ok(Err(Failure {
+            code: "TableAlreadyExists",
+            message: format!("Table already exists: {name}"),
+        }));
+    }
+    tables.insert(&made, context.now)?;
+    drop(tables);
+    let failure = (counts.failed > 0).then(|| Failure {
+        code: "ItemValidationError",
+        message: "Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more details.".to_owned(),
+    });
+    Ok(Ok(Imported { table: made, failure }))
+}
+
+fn check_free_of(there: Option<&Arc<Table>>, now: Moment) -> Result<(), ()> {
+    let gone = |table: &Arc<Table>| table.shape().deleted_at.is_some_and(|gone| gone <= now);
+    if there.is_none_or(gone) { Ok(()) } else { Err(()) }
+}
+
+fn source(request: &ImportTable, definition: &Definition) -> Source {
+    let place = request.source.clone().unwrap_or_default();
+    let options = csv(request).cloned().unwrap_or_default();
+    let delimiter = options.delimiter.as_deref().and_then(|text| text.chars().next());
+    Source {
+        bucket: place.s3_bucket.unwrap_or_default().to_string(),
+        prefix: place.s3_key_prefix.unwrap_or_default().to_string(),
+        format: one_of(request.input_format.as_ref())
+            .and_then(Format::named)
+            .unwrap_or_default(),
+        compression: transfers::compression(request.input_compression_type.as_ref()),
+        delimiter: delimiter.unwrap_or(','),
+        header: options.header_list,
+        keys: definition.attributes.clone(),
+    }
+}
+
+/// A record's item and its key, if the table may have it.
+fn item(definition: &Definition, record: ItemRecord) -> Option<(Key, Item)> {
+    let attributes = record.item?;
+    let item = Item::new(&attributes);
+    plan::check_item_size(&item).ok()?;
+    let key = Key::of_item(&definition.key, &attributes).ok()?;
+    change::check_entries(definition, &item).ok()?;
+    Some((key, item))
+}

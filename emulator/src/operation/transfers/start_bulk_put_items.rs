@@ -1,0 +1,319 @@
+//! [StartBulkPutItems](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_StartBulkPutItems.html).
+
+use std::time::Duration;
+
+use crate::capacity::Direction;
+use crate::change::Change;
+use crate::clock::Moment;
+use crate::context::Context;
+use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
+use crate::execute::{self, Verdicts};
+use crate::expression::{Cache, ExpressionKind, Scope};
+use crate::limits;
+use crate::operation::check;
+use crate::operation::drive::Stages;
+use crate::operation::one_of;
+use crate::operation::streams;
+use crate::operation::transfers::describe_bulk_operation;
+use crate::operation::transfers::{self, Sent, Start, Started};
+use crate::plan::{self, Access, ControlAccess, Target, WriteCondition};
+use crate::request::{InputS3Configuration, ItemRecord, OutputS3Configuration, StartBulkPutItems};
+use crate::storage::{Counts, IndexBytes, Table, Transfer, TransferRequest, Work};
+use crate::transfer::{Failure, Format, Record, Rejected, Report, Source};
+use crate::value::{Item, Name, SentItem};
+use crate::wire::encode::Writer;
+
+pub struct Operation;
+
+impl Stages for Operation {
+    type Request = Sent<StartBulkPutItems>;
+    type Checked<'r> = (&'r str, &'r Sent<StartBulkPutItems>);
+    type Plan<'r> = (Target, &'r Sent<StartBulkPutItems>);
+    type Outcome = Started;
+
+    fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
+        let sent = &*request;
+        let name = check::control_table_name(sent.request.table_name.as_ref())?;
+        check_members(&sent.request)?;
+        Ok((name, sent))
+    }
+
+    fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
+        let (name, sent) = checked;
+        Ok((plan::table_in_any_state(context, name)?, sent))
+    }
+
+    fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
+        each(Access::Control(ControlAccess::table(&plan.0.table.name)));
+    }
+
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let (target, Sent { request, body }) = plan;
+        check_state(context, target)?;
+        let table = &target.table;
+        let place = (table.name.clone(), table.arn.clone(), table.id.clone());
+        let echoed = transfers::echoed(body, &["InputS3Configuration", "OutputS3Configuration"]);
+        let about = TransferRequest::BulkPut(request.clone());
+        let token = request.client_token.as_ref();
+        match transfers::begin(context, place, (about, body), echoed, token)? {
+            Start::Same(transfer) => Ok(Started::before(transfer, context.now)),
+            Start::Conflict => Err(ApiError::idempotent_mismatch()),
+            Start::New(transfer) => {
+                carry_out(context, &transfer, request, target)?;
+                Ok(Started::now(transfer, context.now))
+            }
+        }
+    }
+
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let Started { transfer, now, begun } = outcome;
+        describe_bulk_operation::describe(out, &transfer, now, begun);
+    }
+}
+
+fn check_members(request: &StartBulkPutItems) -> Result<(), ApiError> {
+    let mut faults = Violations::new();
+    transfers::check_token(&mut faults, request.client_token.as_ref());
+    match &request.input {
+        None => faults.missing("inputS3Configuration"),
+        Some(input) => check_input(&mut faults, input),
+    }
+    match &request.output {
+        None => faults.missing("outputS3Configuration"),
+        Some(output) => check_output(&mut faults, output),
+    }
+    if let Some(units) = request
+        .max_write_request_units
+        .filter(|units| *units < limits::BULK_WRITE_UNITS)
+    {
+        let least = constraint::min_value(limits::BULK_WRITE_UNITS);
+        faults.value(units, "maxWriteRequestUnits", least);
+    }
+    let tiers = ["STANDARD", "ACCELERATED"];
+    let word = request.performance_tier.as_ref();
+    transfers::check_word(&mut faults, word, "performanceTier", &tiers, "[STANDARD, ACCELERATED]");
+    faults.finish()
+}
+
+fn check_input(faults: &mut Violations, input: &InputS3Configuration) {
+    let paths = [
+        "inputS3Configuration.s3Bucket",
+        "inputS3Configuration.s3BucketOwner",
+        "inputS3Configuration.s3KeyPrefix",
+    ];
+    transfers::check_place(faults, &input.source, paths, true);
+    let path = "inputS3Configuration.inputFormat";
+    match input.input_format.as_ref() {
+        None => faults.missing(path),
+        word => transfers::check_word(faults, word, path, &["DYNAMODB_JSON", "ION"], "[DYNAMODB_JSON, ION]"),
+    }
+    let path = "inputS3Configuration.inputCompressionType";
+    transfers::check_compression(faults, input.input_compression_type.as_ref(), path);
+}
+
+fn check_output(faults: &mut Violations, output: &OutputS3Configuration) {
+    let paths = [
+        "outputS3Configuration.s3Bucket",
+        "outputS3Configuration.s3BucketOwner",
+        "outputS3Configuration.s3KeyPrefix",
+    ];
+    transfers::check_place(faults, &output.place, paths, false);
+    let key = output.s3_sse_kms_key_id.as_ref();
+    streams::length(faults, key, "outputS3Configuration.s3SseKmsKeyId", 1, 2048);
+    let words = ["AES256", "KMS"];
+    let word = output.s3_sse_algorithm.as_ref();
+    transfers::check_word(
+        faults,
+        word,
+        "outputS3Configuration.s3SseAlgorithm",
+        &words,
+        "[AES256, KMS]",
+    );
+    let path = "outputS3Configuration.outputType";
+    let Some(types) = &output.output_type else {
+        return faults.missing(path);
+    };
+    for (at, word) in types.iter().enumerate() {
+        let path = format!("{path}.{}.member", at + 1);
+        let words = ["ERROR", "CONDITION_CHECK_FAILURE"];
+        transfers::check_word(faults, Some(word), &path, &words, "[ERROR, CONDITION_CHECK_FAILURE]");
+    }
+}
+
+/// The table must be there, and no index of it on its way.
+fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
+    let shape = &target.shape;
+    let name = &target.table.name;
+    let now = context.now;
+    if shape.is_restoring(now) {
+        return Err(ApiError::in_use(format_args!("Table is being used: {name}")));
+    }
+    if now < shape.active_at {
+        return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
+    }
+    if shape.is_deleting() {
+        return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
+    }
+    let creates = |work: &Work| matches!(work, Work::CreateIndex { .. });
+    if shape.running(now).any(|job| creates(&job.work)) {
+        return Err(ApiError::in_use(format_args!("Table is being updated: {name}")));
+    }
+    Ok(())
+}
+
+/// Reads the records and writes their items. What becomes of it shows when it is done; the items are there before.
+fn carry_out(
+    context: &Context<'_>,
+    transfer: &Transfer,
+    request: &StartBulkPutItems,
+    target: &Target,
+) -> Result<(), ApiError> {
+    let mut load = BulkLoad {
+        context,
+        target,
+        counts: Counts::default(),
+        units: 0.0,
+        errors: Vec::new(),
+        unmet: Vec::new(),
+    };
+    let failure = load.run(transfer, request).err();
+    let end = transfers::end(context, &transfer.table_name, &transfer.arn);
+    let end = end.max(load.paced(request.max_write_request_units));
+    Ok(transfer.finish((context.now, end), failure, load.counts, None)?)
+}
+
+/// Write units a second that a bulk operation is let have: what was asked for at most, and no more than the table serves.
+fn rate(context: &Context<'_>, table: &Table, most: Option<i64>) -> Option<u64> {
+    let most = most.and_then(|most| u64::try_from(most).ok());
+    let mut ledger = table.capacity.lock();
+    let serves = ledger
+        .as_mut()
+        .and_then(|ledger| ledger.rate(None, Direction::Write, context.now));
+    most.into_iter().chain(serves).min()
+}
+
+/// A bulk operation that is being carried out.
+struct BulkLoad<'l> {
+    context: &'l Context<'l>,
+    target: &'l Target,
+    counts: Counts,
+    /// What the writes would cost one by one.
+    units: f64,
+    errors: Vec<Rejected>,
+    unmet: Vec<Rejected>,
+}
+
+impl BulkLoad<'_> {
+    fn run(&mut self, transfer: &Transfer, request: &StartBulkPutItems) -> Result<(), Failure> {
+        if let Some(failure) = self.context.job_failure() {
+            return Err(failure);
+        }
+        let input = request.input.clone().unwrap_or_default();
+        let object_store = transfers::object_store(self.context)?;
+        let bucket = input.source.s3_bucket.unwrap_or_default();
+        let source = Source {
+            bucket: bucket.to_string(),
+            prefix: input.source.s3_key_prefix.unwrap_or_default().to_string(),
+            format: one_of(input.input_format.as_ref())
+                .and_then(Format::named)
+                .unwrap_or_default(),
+            compression: transfers::compression(input.input_compression_type.as_ref()),
+            ..Source::default()
+        };
+        self.counts.bytes = object_store.read(&source, &mut |record| self.take(record))?;
+        let output = request.output.clone().unwrap_or_default();
+        let wants = |word: &str| output.output_type.iter().flatten().any(|each| each == word);
+        object_store.report(&Report {
+            arn: transfer.arn.clone(),
+            bucket: output.place.s3_bucket.clone().unwrap_or(bucket).to_string(),
+            prefix: output
+                .place
+                .s3_key_prefix
+                .as_ref()
+                .map(std::string::ToString::to_string),
+            errors: wants("ERROR").then(|| std::mem::take(&mut self.errors)),
+            unmet: wants("CONDITION_CHECK_FAILURE").then(|| std::mem::take(&mut self.unmet)),
+        })
+    }
+
+    fn take(&mut self, record: Record) {
+        self.counts.processed += 1;
+        let mut rejected = Rejected {
+            object: record.object,
+            number: record.number,
+            why: String::new(),
+            item: None,
+            existing: None,
+        };
+        let read = match record.read {
+            Ok(read) => read,
+            Err(why) => {
+                self.counts.failed += 1;
+                self.errors.push(Rejected { why, ..rejected });
+                return;
+            }
+        };
+        let sent = read.item.clone().map(SentItem::from);
+        rejected.item = sent.as_ref().map(|sent| sent.item.clone());
+        match self.write(&read, sent.as_ref()) {
+            Ok(change) => self.count(&change),
+            Err(error) => {
+                error.message().unwrap_or_default().clone_into(&mut rejected.why);
+                if error.kind() == ErrorKind::ConditionalCheckFailed {
+                    if let Detail::Item(item) = error.detail() {
+                        rejected.existing = Some(item.clone());
+                    }
+                    self.unmet.push(rejected);
+                } else {
+                    self.counts.failed += 1;
+                    self.errors.push(rejected);
+                }
+            }
+        }
+    }
+
+    fn write(&self, record: &ItemRecord, sent: Option<&SentItem>) -> Result<Change, ApiError> {
+        let sent = sent.ok_or_else(|| ApiError::validation("Item is missing"))?;
+        plan::check_item_size(&sent.item)?;
+        let mut scope = Scope::new(&record.substitutions, self.context.engine.expressions())?;
+        let condition = record.condition_expression.as_ref();
+        let condition = condition.map(|text| scope.condition(ExpressionKind::Condition, text));
+        let condition = condition.transpose()?;
+        scope.check_all_used()?;
+        let guard = WriteCondition {
+            condition,
+            show_item: true,
+        };
+        let write = plan::put(self.target.clone(), sent, guard)?;
+        execute::load(self.context, &write)
+    }
+
+    /// When all is written at the operation's rate; at once where nothing takes time.
+    fn paced(&self, most: Option<i64>) -> Moment {
+        let table = &self.target.table;
+        let rate = rate(self.context, table, most).filter(|_| self.target.shape.takes_time());
+        let seconds = rate.map_or(0.0, |rate| self.units / rate.max(1) as f64);
+        let takes = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        self.context.now.plus(takes)
+    }
+
+    fn count(&mut self, change: &Change) {
+        let add = |bytes: &mut IndexBytes, name: &Name, item: Option<&Item>| {
+            *bytes.entry(name.clone()).or_default() += item.map_or(0, Item::size) as u64;
+        };
+        self.counts.written += 1;
+        self.units += change.consumed(&self.target.table.name, 1).total().as_f64();
+        self.counts.table_bytes += change.new.as_ref().map_or(0, Item::size) as u64;
+        for arm in &change.globals {
+            let item = arm.insert.as_ref().map(|(_, item)| item);
+            add(&mut self.counts.global_bytes, &arm.name, item);
+        }
+        for arm in &change.locals {
+            let item = arm.insert.as_ref().map(|(_, item)| item);
+            add(&mut self.counts.local_bytes, &arm.name, item);
+        }
+        for arm in &change.vectors {
+            *self.counts.vector_bytes.entry(arm.name.clone()).or_default() += arm.bytes;
+        }
+    }
+}
