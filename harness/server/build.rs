@@ -17,7 +17,7 @@ fn main() -> io::Result<()> {
         if folder.join("index.html").is_file() {
             list(&folder, &folder, &mut table)?;
         } else {
-            println!("cargo:warning=the console is not embedded: run `npm ci && npm run build` in web/ first");
+            println!("cargo:warning=the console is not embedded: run `cargo xtask page` first");
         }
     }
     table.push(']');

@@ -33,4 +33,3 @@ writeFileSync(
 );
 console.log(`${(size / 1024).toFixed(1).padStart(7)} KB gzip  in all`);
 console.log(`${(first / 1024).toFixed(1).padStart(7)} KB gzip  at first, of at most ${(LIMIT / 1024).toFixed(0)} KB`);
-if (first > LIMIT) console.log('The first load is larger than it should be.');

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
-import { serve } from './serve.js';
+import { fileOf, serve } from './serve.js';
 
 const FLAGS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
@@ -23,10 +24,12 @@ export async function browser(address) {
       context ??= await engine.newContext({ viewport, colorScheme, reducedMotion: motion, permissions: ['clipboard-read', 'clipboard-write'] });
       const page = await context.newPage();
       page.trouble = [];
+      page.loaded = [];
       page.on('console', (message) => page.trouble.push(message.text()));
       page.on('pageerror', (error) => page.trouble.push(String(error)));
       page.on('request', (request) => {
         const to = request.url();
+        if (/^http/.test(to)) page.loaded.push(to);
         if (!to.startsWith(new URL(url).origin) && !/^(data|blob):/.test(to)) page.trouble.push(`request to ${to}`);
       });
       await page.addInitScript(() => {
@@ -52,6 +55,9 @@ export async function browser(address) {
     },
   };
 }
+
+/** Bytes of a page's own files, gzipped. */
+export const gzipped = (urls) => urls.reduce((sum, url) => sum + gzipSync(readFileSync(fileOf(url)), { level: 9 }).length, 0);
 
 /** What axe-core finds on a page. */
 export async function violations(page) {

@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask wasm`, `wheel`, `test`, `bench`, `dist`, `fuzz` and `plant`.
+//! The project's chores: `cargo xtask wasm`, `page`, `wheel`, `test`, `bench`, `dist`, `fuzz` and `plant`.
 
 mod bench;
 mod dist;
@@ -18,6 +18,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask TASK
   wasm     build the engine for JavaScript into wasm/npm/pkg, and say how large it is
+  page     build the playground into web/dist, and print its size
+  page pictures
+           build it, and take the pictures of it in docs/
   wheel    build the Python package into target/wheels/release, and print its size
   test [STEP...]
            install what is missing and run every test, or the steps named; ends with `N passed, N failed`
@@ -44,6 +47,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["wasm"] => wasm::build(),
+        ["page"] => wasm::page(),
+        ["page", "pictures"] => wasm::pictures(),
         ["wheel"] => python::wheel(),
         ["test", steps @ ..] => {
             return match test::steps(steps) {

@@ -148,11 +148,9 @@ fn doors() -> Outcome<Counts> {
 }
 
 fn browser() -> Outcome<Counts> {
-    built_package()?;
-    setup::npm("web")?;
+    wasm::page()?;
     setup::program("chromium", "chromium")?;
     setup::program("firefox-esr", "firefox-esr")?;
-    run(command("npm", "web").args(["run", "build", "--silent"]))?;
     // The console is a part of the server only with this feature.
     run(cargo().args(["build", "--package", "dynatwin-server", "--features", "ui"]))?;
     let server = binary("dynatwin")?;

@@ -1,4 +1,5 @@
 //! `cargo xtask wasm`: the engine for JavaScript, into `wasm/npm/pkg`, and the npm package around it, into `wasm/npm/dist`.
+//! `cargo xtask page`: the playground's own engine, into `web/engine/pkg`, and the page around it, into `web/dist`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,14 +10,56 @@ use crate::setup;
 use crate::shell::{self, Outcome, cargo, command, run};
 
 const TARGET: &str = "wasm32-unknown-unknown";
-const PROFILE: &str = "wasm-release";
-/// Builds it, optimizes it, and says how large it is.
+
+/// A crate that is compiled to wasm, and where its module goes.
+struct Module {
+    package: &'static str,
+    profile: &'static str,
+    folder: &'static str,
+}
+
+const PACKAGE: Module = Module {
+    package: "dynatwin-wasm",
+    profile: "wasm-release",
+    folder: "wasm/npm/pkg",
+};
+
+const PAGE: Module = Module {
+    package: "dynatwin-page",
+    profile: "page-release",
+    folder: "web/engine/pkg",
+};
+
+/// Builds the npm package and prints the size of its module.
 pub fn build() -> Outcome<()> {
-    let package = shell::root().join("wasm/npm/pkg");
+    setup::npm("wasm/npm")?;
+    module(&PACKAGE)?;
+    run(command("npm", "wasm/npm").args(["run", "build", "--silent"]))?;
+    run(command("node", "wasm/npm").arg("size.js"))
+}
+
+/// Builds the playground and prints the size of its files.
+pub fn page() -> Outcome<()> {
+    setup::npm("wasm/npm")?; // for wasm-opt
+    setup::npm("web")?;
+    module(&PAGE)?;
+    run(command("npm", "web").args(["run", "build", "--silent"]))
+}
+
+/// Builds the playground and takes its pictures: `docs/playground.png` and `docs/playground.gif`.
+pub fn pictures() -> Outcome<()> {
+    page()?;
+    setup::program("chromium", "chromium")?;
+    setup::program("convert", "imagemagick")?;
+    run(command("npm", "web").args(["run", "picture", "--silent"]))
+}
+
+/// Compiles a module, generates the JavaScript that calls it, and optimizes it for size.
+fn module(module: &Module) -> Outcome<()> {
+    let package = shell::root().join(module.folder);
     // What a failing build leaves behind must not pass for its result.
     let _ = std::fs::remove_dir_all(&package);
-    setup::npm("wasm/npm")?;
-    let built = compile()?;
+    let built = compile(module)?;
     Bindgen::new()
         .input_path(built)
         .out_name("dynatwin")
@@ -30,25 +73,23 @@ pub fn build() -> Outcome<()> {
                 .generate(&package)
         })
         .map_err(|error| format!("wasm-bindgen: {error:#}"))?;
-    let module = package.join("dynatwin_bg.wasm");
+    let optimized = package.join("dynatwin_bg.wasm");
     run(command("node_modules/.bin/wasm-opt", "wasm/npm")
         .args(["-Oz", "--strip-target-features"])
-        .arg(&module)
+        .arg(&optimized)
         .arg("-o")
-        .arg(&module))?;
-    run(command("npm", "wasm/npm").args(["run", "build", "--silent"]))?;
-    run(command("node", "wasm/npm").arg("size.js"))
+        .arg(&optimized))
 }
 
 /// Compiles the crate with whichever of the two toolchains can be had, and returns the module's path.
-fn compile() -> Outcome<PathBuf> {
+fn compile(module: &Module) -> Outcome<PathBuf> {
     let forced = std::env::var("DYNATWIN_WASM_TOOLCHAIN").ok();
     match forced.as_deref() {
-        Some("rustup") => with_rustup(),
-        Some("debian") => with_debian(),
+        Some("rustup") => with_rustup(module),
+        Some("debian") => with_debian(module),
         Some(other) => Err(format!("DYNATWIN_WASM_TOOLCHAIN is rustup or debian, not {other}")),
-        None if has_target() => with_rustup(),
-        None => with_debian(),
+        None if has_target() => with_rustup(module),
+        None => with_debian(module),
     }
 }
 
@@ -63,13 +104,13 @@ fn sysroot() -> Outcome<PathBuf> {
     Ok(PathBuf::from(printed.trim()))
 }
 
-fn with_rustup() -> Outcome<PathBuf> {
-    finish(&mut cargo(), "target")
+fn with_rustup(module: &Module) -> Outcome<PathBuf> {
+    finish(module, &mut cargo(), "target")
 }
 
 /// Where rustup has no standard library for the target: Debian's compiler, whose package of the library's source is
 /// built along. It has no linker for wasm; the toolchain's own lld is one.
-fn with_debian() -> Outcome<PathBuf> {
+fn with_debian(module: &Module) -> Outcome<PathBuf> {
     let source = PathBuf::from("/usr/lib/rustlib/src/rust/library");
     let compiler = PathBuf::from("/usr/bin/rustc");
     if !source.is_dir() || !compiler.is_file() {
@@ -86,20 +127,21 @@ fn with_debian() -> Outcome<PathBuf> {
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("RUSTDOC");
     cargo.arg("-Zbuild-std=std,panic_abort");
-    finish(&mut cargo, "target/debian-wasm")
+    finish(module, &mut cargo, "target/debian-wasm")
 }
 
-fn finish(cargo: &mut Command, folder: &str) -> Outcome<PathBuf> {
+fn finish(module: &Module, cargo: &mut Command, folder: &str) -> Outcome<PathBuf> {
     let folder = shell::root().join(folder);
     cargo.args([
         "build",
         "--package",
-        "dynatwin-wasm",
+        module.package,
         "--target",
         TARGET,
         "--profile",
-        PROFILE,
+        module.profile,
     ]);
     run(cargo.arg("--target-dir").arg(&folder))?;
-    Ok(folder.join(TARGET).join(PROFILE).join("dynatwin_wasm.wasm"))
+    let file = format!("{}.wasm", module.package.replace('-', "_"));
+    Ok(folder.join(TARGET).join(module.profile).join(file))
 }

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::ast::{Body, Grammar, Operand, Operator, Parsed};
+use super::ast::{Grammar, Operand, Operator, Parsed};
 use super::cache::Cache;
 use super::condition::Condition;
 use super::key_condition::KeyCondition;
+use super::outline::Outline;
+use super::parser;
 use super::path::Path;
 use super::projection::Projection;
 use super::search_condition::SearchCondition;
@@ -282,27 +284,46 @@ impl<'r> Scope<'r> {
         if text.len() > limits::EXPRESSION_SIZE {
             return Err(error::too_large(kind, text.len()));
         }
-        let grammar = match kind {
-            ExpressionKind::Update => Grammar::Update,
-            ExpressionKind::Projection => Grammar::Projection,
-            _ => Grammar::Condition,
-        };
         let invalid = |rest: String| error::invalid(kind, rest);
-        let parsed = self.cache.parse(text, grammar).map_err(invalid)?;
+        let bound = self.substitute(self.cache.parse(text, grammar(kind)).map_err(invalid)?);
+        check::all(&bound).map_err(invalid)?;
+        Ok(bound)
+    }
+
+    /// How a text is parsed and bound, and where it fails. Errors of the substitutions themselves are those of [`Scope::new`].
+    pub fn outline(&mut self, kind: ExpressionKind, text: &str) -> Outline<'r> {
+        if text.is_empty() {
+            return Outline::refused(kind, error::EMPTY, None);
+        }
+        if text.len() > limits::EXPRESSION_SIZE {
+            let refused = error::too_large(kind, text.len());
+            return Outline::unparsed(refused.message().unwrap_or_default());
+        }
+        match parser::parse_with_places(text, grammar(kind)) {
+            Ok((parsed, spans)) => Outline::new(kind, self.substitute(Arc::new(parsed)), &spans),
+            Err((rest, range)) => Outline::refused(kind, &rest, range),
+        }
+    }
+
+    fn substitute(&mut self, parsed: Arc<Parsed>) -> Bound<'r> {
         let names = parsed.names.iter();
         let values = parsed.values.iter();
-        let bound = Bound {
+        Bound {
             names: names.map(|key| self.names.take(key).map(Name::as_str)).collect(),
             values: values.map(|key| self.values.take(key)).collect(),
             parsed,
-        };
-        match &bound.parsed.body {
-            Body::Condition { .. } => check::condition(&bound),
-            Body::Update(actions) => check::update(&bound, actions),
-            Body::Projection(paths) => check::projection(&bound, paths),
         }
-        .map_err(invalid)?;
-        Ok(bound)
+    }
+}
+
+fn grammar(kind: ExpressionKind) -> Grammar {
+    match kind {
+        ExpressionKind::Update => Grammar::Update,
+        ExpressionKind::Projection => Grammar::Projection,
+        ExpressionKind::Condition
+        | ExpressionKind::Filter
+        | ExpressionKind::KeyCondition
+        | ExpressionKind::SearchCondition => Grammar::Condition,
     }
 }
 

@@ -4,7 +4,7 @@
 //! ADD and DELETE; functions and arithmetic. Updates and projections are walked from the last action or path back, as
 //! DynamoDB Local does, which carries the service's own parser.
 
-use super::ast::{Action, Application, Clause, Element, Operand, Operator, Span, Step};
+use super::ast::{Action, Application, Body, Clause, Element, Operand, Operator, Span, Step};
 use super::bind::Bound;
 use super::error;
 use super::path::{self, Path};
@@ -13,13 +13,39 @@ use crate::value::{AttributeValue, Type};
 
 type Check = Result<(), String>;
 
-pub(super) fn condition(bound: &Bound<'_>) -> Check {
-    for step in &bound.parsed.steps {
-        match *step {
-            Step::Apply(at) => application(bound, bound.parsed.application(at))?,
-            other => placeholder(bound, other)?,
-        }
+/// All checks of the expression's kind.
+pub(super) fn all(bound: &Bound<'_>) -> Check {
+    match &bound.parsed.body {
+        Body::Condition { .. } => condition(bound),
+        Body::Update(actions) => update(bound, actions),
+        Body::Projection(paths) => projection(bound, paths),
     }
+}
+
+/// The step at which a check fails with this text.
+pub(super) fn find(bound: &Bound<'_>, text: &str) -> Option<usize> {
+    let fails = |check: Check| check.is_err_and(|found| found == text);
+    let mut steps = bound.parsed.steps.iter();
+    let at = steps.position(|one| fails(step(bound, *one)));
+    let section = || match &bound.parsed.body {
+        Body::Update(actions) => {
+            let action = actions.iter().find(|action| fails(section_operand(bound, action)))?;
+            action.steps.end.checked_sub(1).map(|last| last as usize)
+        }
+        _ => None,
+    };
+    at.or_else(section)
+}
+
+fn step(bound: &Bound<'_>, step: Step) -> Check {
+    match step {
+        Step::Apply(at) => application(bound, bound.parsed.application(at)),
+        other => placeholder(bound, other),
+    }
+}
+
+pub(super) fn condition(bound: &Bound<'_>) -> Check {
+    bound.parsed.steps.iter().try_for_each(|one| step(bound, *one))?;
     operators(bound)
 }
 

@@ -153,7 +153,8 @@ impl<'r> Condition<'r> {
             .filter_map(move |operand| self.bound.path(inner(operand)))
     }
 
-    fn test(&self, application: u32, item: &Map) -> bool {
+    /// Whether an application holds for an item.
+    pub(super) fn test(&self, application: u32, item: &Map) -> bool {
         let operands = self.bound.parsed.operands(application);
         let seen = |at: usize| operands.get(at).and_then(|operand| self.see(*operand, item));
         match self.bound.parsed.application(application).operator {
@@ -181,7 +182,7 @@ impl<'r> Condition<'r> {
     }
 
     /// The value of an operand. Of functions only `size` is an operand in conditions, and never of another function.
-    fn see<'a>(&'a self, operand: Operand, item: &'a Map) -> Seen<'a> {
+    pub(super) fn see<'a>(&'a self, operand: Operand, item: &'a Map) -> Seen<'a> {
         match operand {
             Operand::Nested(at) => {
                 let inner = *self.bound.parsed.operands(at).first()?;

@@ -245,12 +245,7 @@ impl Drafted {
             names: smallvec::SmallVec::new(),
             values: (0..self.values).map(|at| values.get(at)).collect(),
         };
-        match &bound.parsed.body {
-            Body::Condition { .. } => check::condition(&bound),
-            Body::Update(actions) => check::update(&bound, actions),
-            Body::Projection(paths) => check::projection(&bound, paths),
-        }
-        .map_err(ApiError::validation)?;
+        check::all(&bound).map_err(ApiError::validation)?;
         Ok(bound)
     }
 

@@ -7,6 +7,8 @@
 mod condition;
 mod update;
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -18,12 +20,31 @@ use crate::value::Name;
 /// Parses `text`; the error is the service's text without `Invalid <X>Expression: `.
 pub(super) fn parse(text: &str, grammar: Grammar) -> Result<Parsed, String> {
     let mut parser = Parser::new(text, grammar);
-    let body = match grammar {
-        Grammar::Condition => parser.condition(),
-        Grammar::Update => parser.update(),
-        Grammar::Projection => parser.projection(),
-    }?;
+    let body = parser.body()?;
     parser.finish(body)
+}
+
+/// Parses `text` and gives the place of each step; the error comes with the place of the token at fault.
+#[allow(clippy::type_complexity)]
+pub(super) fn parse_with_places(
+    text: &str,
+    grammar: Grammar,
+) -> Result<(Parsed, Vec<Span>), (String, Option<Range<usize>>)> {
+    let mut parser = Parser::new(text, grammar);
+    let body = match parser.body() {
+        Ok(body) => body,
+        Err(error) => return Err((error, Some(parser.current.start..parser.current.end))),
+    };
+    let spans = std::mem::take(&mut parser.places);
+    let position = parser.fault.as_ref().map(|(position, _)| *position);
+    let fault = position.filter(|_| !parser.redundant_parentheses).map(|position| {
+        let token = lexer::token(text, position);
+        token.start..token.end
+    });
+    match parser.finish(body) {
+        Ok(parsed) => Ok((parsed, spans)),
+        Err(error) => Err((error, fault)),
+    }
 }
 
 struct Parser<'t> {
@@ -35,6 +56,8 @@ struct Parser<'t> {
     interned: FxHashMap<&'t str, u32>,
     /// Where in the text each application began.
     positions: Vec<usize>,
+    /// Where in the text each step is.
+    places: Vec<Span>,
     redundant_parentheses: bool,
     /// The leftmost fault that is not one of syntax, and where it is.
     fault: Option<(usize, String)>,
@@ -61,10 +84,25 @@ impl<'t> Parser<'t> {
             parsed: Parsed::empty(text, grammar),
             interned: FxHashMap::default(),
             positions: Vec::new(),
+            places: Vec::new(),
             redundant_parentheses: false,
             fault: None,
             section_twice: None,
         }
+    }
+
+    fn body(&mut self) -> Result<Body, String> {
+        match self.parsed.grammar {
+            Grammar::Condition => self.condition(),
+            Grammar::Update => self.update(),
+            Grammar::Projection => self.projection(),
+        }
+    }
+
+    /// Notes the place of a step that ends with the token before this one.
+    fn place(&mut self, start: usize) {
+        let end = self.before.map_or(start, |before| before.end);
+        self.places.push(Span::new(start, end));
     }
 
     fn finish(mut self, body: Body) -> Result<Parsed, String> {
@@ -159,6 +197,7 @@ impl<'t> Parser<'t> {
         }
         let path = Span::new(start, self.parsed.elements.len());
         self.parsed.steps.push(Step::Path(path));
+        self.place(first.start);
         Ok(path)
     }
 
@@ -243,6 +282,7 @@ impl<'t> Parser<'t> {
         let token = self.advance();
         let value = intern(&mut self.interned, &mut self.parsed.values, token.text(self.text));
         self.parsed.steps.push(Step::Value(value));
+        self.place(token.start);
         Operand::Value(value)
     }
 
@@ -268,6 +308,7 @@ impl<'t> Parser<'t> {
     fn apply(&mut self, operator: Operator, position: usize, operands: impl IntoIterator<Item = Operand>) -> u32 {
         self.parsed.operators += 1;
         self.positions.push(position);
+        self.place(position);
         self.parsed.apply(operator, operands)
     }
 

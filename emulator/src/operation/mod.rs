@@ -223,6 +223,7 @@ pub static CONTROLS: &[Control] = controls! {
     "listPending" GET "/_dynatwin/pending" => items::all_pending,
     "getPending" GET "/_dynatwin/tables/{table}/pending" => items::pending,
     "listItems" GET "/_dynatwin/tables/{table}/items" => items::list,
+    "explainExpression" GET "/_dynatwin/tables/{table}/expression" => expression::explain,
     "getPlace" GET "/_dynatwin/tables/{table}/place" => items::place,
     "getTableConditions" GET "/_dynatwin/tables/{table}/conditions" => conditions::show_table,
     "setTableConditions" PUT "/_dynatwin/tables/{table}/conditions" => conditions::set_table takes body,

@@ -11,8 +11,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self' blob:; worker-src 's
                       style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><title>Dynatwin</title>\
                          <p>This server was built without the console. To build it with the console:</p>\
-                         <pre>cargo xtask wasm\ncd web &amp;&amp; npm ci &amp;&amp; npm run build &amp;&amp; cd ..\n\
-                         cargo build --release --features ui</pre></html>\n";
+                         <pre>cargo xtask page\ncargo build --release --features ui</pre></html>\n";
 
 /// A file of the console, or why there is none.
 pub(crate) struct Page {

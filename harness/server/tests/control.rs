@@ -884,7 +884,7 @@ fn every_change_is_refused_without_control() {
         match control.path.rsplit('/').next().unwrap() {
             _ if control.changes() => assert_eq!(answer, (403, error(sentence)), "{} {path}", control.method),
             "{id}" | "{number}" | "explain" => assert_eq!(answer.0, 404, "{path}"),
-            "place" => assert_eq!(answer.0, 400, "{path}"),
+            "place" | "expression" => assert_eq!(answer.0, 400, "{path}"),
             _ => assert_eq!(answer.0, 200, "{path}"),
         }
     }

@@ -27,7 +27,7 @@ export function overPort(port: MessagePort): Send {
     const one = waiting.get(data.id);
     waiting.delete(data.id);
     if ('failure' in data) one?.reject(new Error(data.failure));
-    else one?.resolve(data.reply);
+    else if ('reply' in data) one?.resolve(data.reply);
   };
   return (method, path, headers, body) =>
     new Promise((resolve, reject) => {

@@ -1,36 +1,67 @@
 // The engine's Worker: makes an engine and hands it requests, from the page and from the Worker that runs code.
+import { Engine, initSync } from '../../engine/pkg/dynatwin.js';
 import type { WorkerScope } from '../worker-scope';
-import { Dynatwin, ready } from 'dynatwin';
-import type { Call, Returned, Start } from './transport';
+import type { Call, EngineCall, Reply, Returned, ToEngine } from './transport';
 
-let twin: Dynatwin | undefined;
+let engine: Engine | undefined;
 
-function serve(port: MessagePort | WorkerScope, call: Call): void {
+function running(): Engine {
+  if (!engine) throw new Error('The engine has not started.');
+  return engine;
+}
+
+const encoder = new TextEncoder();
+const NOTHING = new Uint8Array();
+
+function handle({ method, path, headers, body }: Call): Reply {
+  const sent = typeof body === 'string' ? encoder.encode(body) : (body ?? NOTHING);
+  const [status, received, bytes, at, kind, arriving] = running().handle(method, path, Object.entries(headers).flat(), sent) as [
+    number,
+    string[],
+    Uint8Array,
+    number,
+    'whole' | 'truncated' | 'reset' | 'lost',
+    number,
+  ];
+  const names: Record<string, string> = {};
+  for (let next = 0; next < received.length; next += 2) names[received[next] ?? ''] = received[next + 1] ?? '';
+  return { status, headers: names, body: bytes, at, delivery: kind === 'truncated' ? { kind, bytes: arriving } : { kind } };
+}
+
+function control({ control }: EngineCall): Uint8Array | undefined {
+  switch (control.do) {
+    case 'load':
+      initSync({ module: control.module });
+      return undefined;
+    case 'start':
+      engine?.free();
+      engine = new Engine(control.start.seed, Date.parse(control.start.moment));
+      return undefined;
+    case 'snapshot':
+      return running().snapshot();
+    case 'restore':
+      running().restore(control.bytes);
+      return undefined;
+  }
+}
+
+const words = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+function serve(port: MessagePort | WorkerScope, message: Call | EngineCall): void {
   let returned: Returned;
   try {
-    if (!twin) throw new Error('The engine has not started.');
-    const { status, headers, body, at, delivery } = twin.handle(call.method, call.path, call.headers, call.body);
-    returned = { id: call.id, reply: { status, headers, body, at, delivery } };
+    returned = 'control' in message ? { id: message.id, bytes: control(message) } : { id: message.id, reply: handle(message) };
   } catch (error) {
-    returned = { id: call.id, failure: error instanceof Error ? error.message : String(error) };
+    returned = { id: message.id, failure: words(error) };
   }
   port.postMessage(returned);
 }
 
 const scope = self as unknown as WorkerScope;
 
-scope.onmessage = async ({ data }: MessageEvent<{ id: number; start: Start } | { port: MessagePort } | Call>) => {
+scope.onmessage = ({ data }: MessageEvent<ToEngine>) => {
   if ('port' in data) {
     data.port.onmessage = (message: MessageEvent<Call>) => serve(data.port, message.data);
-  } else if ('start' in data) {
-    try {
-      await ready();
-      const { seed, moment } = data.start;
-      twin = new Dynatwin({ seed, clock: moment, sharedTables: true, watch: true });
-      scope.postMessage({ id: data.id });
-    } catch (error) {
-      scope.postMessage({ id: data.id, failure: error instanceof Error ? error.message : String(error) });
-    }
   } else {
     serve(scope, data);
   }

@@ -1,34 +1,54 @@
 // The engine in a Worker of this tab.
-import type { Call, Headers, Reply, Returned, Start, Transport } from './transport';
+import moduleUrl from '../../engine/pkg/dynatwin_bg.wasm?url';
+import type { Call, EngineControl, Headers, Reply, Returned, Start, Transport } from './transport';
+
+type Settled = { reply: Reply } | { bytes: Uint8Array | undefined };
 
 export class TabTransport implements Transport {
   readonly home = 'tab';
   #worker = new Worker(new URL('./engine-worker.ts', import.meta.url), { type: 'module', name: 'engine' });
-  #waiting = new Map<number, { resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
+  #waiting = new Map<number, { resolve: (settled: Settled) => void; reject: (error: Error) => void }>();
   #last = 0;
+  #loaded: Promise<unknown>;
 
   constructor() {
     this.#worker.onmessage = ({ data }: MessageEvent<Returned>) => {
       const waiting = this.#waiting.get(data.id);
       this.#waiting.delete(data.id);
-      if ('failure' in data && data.failure !== undefined) waiting?.reject(new Error(data.failure));
-      else waiting?.resolve((data as { reply: Reply }).reply);
+      if ('failure' in data) waiting?.reject(new Error(data.failure));
+      else waiting?.resolve(data);
     };
     this.#worker.onerror = (event) => {
       event.preventDefault();
       for (const { reject } of this.#waiting.values()) reject(new Error(event.message || 'The engine could not be loaded.'));
       this.#waiting.clear();
     };
+    // Compiled here while the Worker's script loads.
+    this.#loaded = compile(moduleUrl).then((module) => this.#control({ do: 'load', module }));
+    this.#loaded.catch(() => {});
   }
 
-  handle(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array): Promise<Reply> {
-    const call: Call = { id: (this.#last += 1), method, path, headers, body };
-    return this.#send(call.id, call);
+  async handle(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array): Promise<Reply> {
+    const id = (this.#last += 1);
+    const call: Call = { id, method, path, headers, body };
+    const settled = await this.#send(id, call);
+    if (!('reply' in settled)) throw new Error('The engine did not answer the request.');
+    return settled.reply;
   }
 
   async restart(start: Start): Promise<void> {
-    const id = (this.#last += 1);
-    await this.#send(id, { id, start });
+    await this.#loaded;
+    await this.#control({ do: 'start', start });
+  }
+
+  async snapshot(): Promise<Uint8Array> {
+    const bytes = await this.#control({ do: 'snapshot' });
+    if (!bytes) throw new Error('The engine has no snapshot.');
+    return bytes;
+  }
+
+  async restore(bytes: Uint8Array): Promise<void> {
+    await this.#control({ do: 'restore', bytes });
   }
 
   connect(): MessagePort {
@@ -37,10 +57,23 @@ export class TabTransport implements Transport {
     return port2;
   }
 
-  #send(id: number, message: unknown): Promise<Reply> {
+  async #control(control: EngineControl): Promise<Uint8Array | undefined> {
+    const id = (this.#last += 1);
+    const settled = await this.#send(id, { id, control });
+    return 'bytes' in settled ? settled.bytes : undefined;
+  }
+
+  #send(id: number, message: unknown): Promise<Settled> {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage(message);
     });
   }
+}
+
+async function compile(url: string): Promise<WebAssembly.Module> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`The engine could not be loaded: HTTP ${response.status}.`);
+  const isWasm = response.headers.get('content-type')?.startsWith('application/wasm');
+  return isWasm ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }

@@ -25,6 +25,10 @@ export interface Transport {
   handle(method: string, path: string, headers?: Headers, body?: string | Uint8Array): Promise<Reply>;
   /** Replaces the engine by a new one; a server's engine stays. */
   restart(start: Start): Promise<void>;
+  /** The engine's tables, items, conditions and clock as bytes; not offered by a server. */
+  snapshot?(): Promise<Uint8Array>;
+  /** Replaces the engine's state by a snapshot's. */
+  restore?(bytes: Uint8Array): Promise<void>;
   /** A connection of its own for a Worker; a server is reached by `fetch` instead. */
   connect(): MessagePort | undefined;
 }
@@ -33,7 +37,7 @@ const decoder = new TextDecoder();
 
 export const textOf = (reply: Reply): string => decoder.decode(reply.body);
 
-/** A request as it travels to the engine's Worker, and what comes back. */
+/** A request as it travels to the engine's Worker. */
 export interface Call {
   id: number;
   method: string;
@@ -41,4 +45,20 @@ export interface Call {
   headers: Headers;
   body: string | Uint8Array | undefined;
 }
-export type Returned = { id: number; reply: Reply } | { id: number; failure: string };
+
+/** What is done with the engine as a whole. */
+export type EngineControl =
+  | { do: 'load'; module: WebAssembly.Module }
+  | { do: 'start'; start: Start }
+  | { do: 'snapshot' }
+  | { do: 'restore'; bytes: Uint8Array };
+
+export interface EngineCall {
+  id: number;
+  control: EngineControl;
+}
+
+export type ToEngine = Call | EngineCall | { port: MessagePort };
+
+/** What comes back from the engine's Worker. */
+export type Returned = { id: number; reply: Reply } | { id: number; bytes: Uint8Array | undefined } | { id: number; failure: string };

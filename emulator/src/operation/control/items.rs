@@ -160,7 +160,7 @@ fn cursor(key: &Key) -> String {
 }
 
 /// The place of a [`cursor`].
-fn read_cursor(text: &str) -> ControlResult<Key> {
+pub(super) fn read_cursor(text: &str) -> ControlResult<Key> {
     let read = || {
         let (token, bytes) = text.split_at_checked(16)?;
         let token = u64::from_str_radix(token, 16).ok()?;

@@ -6,6 +6,7 @@ pub(super) mod clock;
 pub(super) mod conditions;
 pub(super) mod events;
 pub(super) mod explain;
+pub(super) mod expression;
 pub(super) mod faults;
 pub(super) mod indexes;
 pub(super) mod items;

@@ -1,0 +1,334 @@
+//! How a text was parsed and bound, and where it fails.
+
+use std::ops::Range;
+
+use super::ast::{Body, Node, Operand, Parsed, Span, Step};
+use super::bind::Bound;
+use super::condition::Condition;
+use super::key_condition;
+use super::path::Path;
+use super::{ExpressionKind, KeyCondition, Operator, check, error};
+use crate::value::{AttributeValue, Map};
+
+/// A part of an expression, with its place in the text as a range of bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutlineNode {
+    /// How many parts it is inside of.
+    pub depth: usize,
+    /// What it is.
+    pub part: OutlinePart,
+    /// Its place in the text.
+    pub range: Range<usize>,
+    source: Source,
+}
+
+/// What a part of an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OutlinePart {
+    /// `AND`, `OR` or `NOT`.
+    Logic(&'static str),
+    /// An operator or function.
+    Operator(Operator),
+    /// A section's action: `SET`, `REMOVE`, `ADD` or `DELETE`.
+    Action(&'static str),
+    /// A document path with its names resolved, such as `a.b[1]`.
+    Path(String),
+    /// A placeholder for a value, and the value if it is defined.
+    Value(Option<AttributeValue>),
+}
+
+/// What a part gives for an item.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Whether it holds.
+    Truth(bool),
+    /// Its value; `None` if the item has none there.
+    Value(Option<AttributeValue>),
+    /// Nothing of its own: a constant, or a part of an update.
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Source {
+    Logic(u32),
+    Step(usize),
+    Action(usize),
+}
+
+/// Why an expression is refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutlineError {
+    /// The service's text.
+    pub message: String,
+    /// The part of the text at fault, in bytes, if it is one part.
+    pub range: Option<Range<usize>>,
+}
+
+/// How a text was parsed and bound: its parts in the order of the tree, each before those inside of it.
+///
+/// ```
+/// use dynatwin_engine::expression::{Cache, ExpressionKind, OutlinePart, Scope};
+/// use dynatwin_engine::request::Substitutions;
+///
+/// let (cache, substitutions) = (Cache::new(), Substitutions::default());
+/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let outline = scope.outline(ExpressionKind::Filter, "size(a) > :b");
+/// let error = outline.error.unwrap();
+/// assert_eq!(error.range, Some(10..12), "{}", error.message);
+/// assert_eq!(outline.nodes[2].part, OutlinePart::Path("a".to_owned()));
+/// ```
+pub struct Outline<'r> {
+    /// The parts; none if the text cannot be parsed.
+    pub nodes: Vec<OutlineNode>,
+    /// Why the expression is refused, if it is.
+    pub error: Option<OutlineError>,
+    bound: Option<Bound<'r>>,
+}
+
+impl<'r> Outline<'r> {
+    /// Of a text that cannot be parsed.
+    pub(super) fn refused(kind: ExpressionKind, rest: &str, range: Option<Range<usize>>) -> Outline<'r> {
+        let message = error::invalid(kind, rest).message().unwrap_or_default().to_owned();
+        Outline {
+            nodes: Vec::new(),
+            error: Some(OutlineError { message, range }),
+            bound: None,
+        }
+    }
+
+    /// Of a text that is refused before it is parsed.
+    pub(super) fn unparsed(message: &str) -> Outline<'r> {
+        let error = OutlineError {
+            message: message.to_owned(),
+            range: None,
+        };
+        Outline {
+            nodes: Vec::new(),
+            error: Some(error),
+            bound: None,
+        }
+    }
+
+    /// Of a parsed text; `spans` has the place of each step.
+    pub(super) fn new(kind: ExpressionKind, bound: Bound<'r>, spans: &[Span]) -> Outline<'r> {
+        let tree = Tree::new(&bound.parsed, spans);
+        let error = fault(kind, &bound, &tree);
+        Outline {
+            nodes: tree.nodes(&bound),
+            error,
+            bound: Some(bound),
+        }
+    }
+
+    /// What each part gives for an item, in the order of `nodes`. Both sides of an AND and OR are evaluated.
+    pub fn evaluate(&self, item: &Map) -> Vec<Outcome> {
+        let Some(bound) = self.bound.as_ref().filter(|_| self.error.is_none()) else {
+            return self.nodes.iter().map(|_| Outcome::Nothing).collect();
+        };
+        let is_condition = matches!(bound.parsed.body, Body::Condition { .. });
+        let condition = Condition::new(bound.clone());
+        let truths = truths(bound, &condition, item);
+        let of = |node: &OutlineNode| match node.source {
+            Source::Logic(at) => Outcome::Truth(truths[at as usize]),
+            Source::Action(_) => Outcome::Nothing,
+            Source::Step(at) => match bound.parsed.steps[at] {
+                Step::Path(span) => Outcome::Value(Path::new(bound, span).find(item).cloned()),
+                Step::Value(_) => Outcome::Nothing,
+                Step::Apply(_) if !is_condition => Outcome::Nothing,
+                Step::Apply(at) if bound.parsed.application(at).operator == Operator::Size => {
+                    let size = condition.see(Operand::Nested(at), item);
+                    Outcome::Value(size.map(std::borrow::Cow::into_owned))
+                }
+                Step::Apply(at) => Outcome::Truth(condition.test(at, item)),
+            },
+        };
+        self.nodes.iter().map(of).collect()
+    }
+}
+
+/// Whether each node of a condition holds: operands come before what they are operands of.
+fn truths(bound: &Bound<'_>, condition: &Condition<'_>, item: &Map) -> Vec<bool> {
+    let Body::Condition { nodes, .. } = &bound.parsed.body else {
+        return Vec::new();
+    };
+    let mut truths: Vec<bool> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let truth = match *node {
+            Node::And(left, right) => truths[left as usize] && truths[right as usize],
+            Node::Or(left, right) => truths[left as usize] || truths[right as usize],
+            Node::Not(inner) => !truths[inner as usize],
+            Node::Test(application) => condition.test(application, item),
+        };
+        truths.push(truth);
+    }
+    truths
+}
+
+/// The tree of a parsed text.
+struct Tree<'a> {
+    parsed: &'a Parsed,
+    spans: &'a [Span],
+    /// The steps that are operands of each step.
+    operands: Vec<Vec<usize>>,
+    /// The step of each application.
+    applications: Vec<usize>,
+}
+
+impl<'a> Tree<'a> {
+    fn new(parsed: &'a Parsed, spans: &'a [Span]) -> Tree<'a> {
+        let mut operands = vec![Vec::new(); parsed.steps.len()];
+        let mut applications = vec![0; parsed.applications.len()];
+        let mut open: Vec<usize> = Vec::new();
+        for (at, step) in parsed.steps.iter().enumerate() {
+            if let Step::Apply(application) = *step {
+                let count = parsed.application(application).operands.len();
+                operands[at] = open.split_off(open.len().saturating_sub(count));
+                applications[application as usize] = at;
+            }
+            open.push(at);
+        }
+        Tree {
+            parsed,
+            spans,
+            operands,
+            applications,
+        }
+    }
+
+    fn roots(&self) -> Vec<Source> {
+        match &self.parsed.body {
+            Body::Condition { root, .. } => vec![Source::Logic(*root)],
+            Body::Update(actions) => (0..actions.len()).map(Source::Action).collect(),
+            Body::Projection(_) => (0..self.parsed.steps.len()).map(Source::Step).collect(),
+        }
+    }
+
+    /// A node of a condition that is a test is the test's step.
+    fn resolved(&self, source: Source) -> Source {
+        match (source, &self.parsed.body) {
+            (Source::Logic(at), Body::Condition { nodes, .. }) => match nodes[at as usize] {
+                Node::Test(application) => Source::Step(self.applications[application as usize]),
+                _ => source,
+            },
+            _ => source,
+        }
+    }
+
+    fn inside(&self, source: Source) -> Vec<Source> {
+        match (source, &self.parsed.body) {
+            (Source::Step(at), _) => self.operands[at].iter().map(|step| Source::Step(*step)).collect(),
+            (Source::Logic(at), Body::Condition { nodes, .. }) => match nodes[at as usize] {
+                Node::And(left, right) | Node::Or(left, right) => vec![Source::Logic(left), Source::Logic(right)],
+                Node::Not(inner) => vec![Source::Logic(inner)],
+                Node::Test(_) => Vec::new(),
+            },
+            (Source::Action(at), Body::Update(actions)) => {
+                let Span { start, end } = actions[at].steps;
+                let value = (end - start > 1).then(|| Source::Step(end as usize - 1));
+                std::iter::once(Source::Step(start as usize)).chain(value).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn nodes(&self, bound: &Bound<'_>) -> Vec<OutlineNode> {
+        let mut nodes: Vec<OutlineNode> = Vec::new();
+        let mut open: Vec<(Source, usize)> = self.roots().into_iter().rev().map(|root| (root, 0)).collect();
+        while let Some((source, depth)) = open.pop() {
+            let source = self.resolved(source);
+            open.extend(self.inside(source).into_iter().rev().map(|inner| (inner, depth + 1)));
+            nodes.push(OutlineNode {
+                depth,
+                part: self.part(bound, source),
+                range: match source {
+                    Source::Step(at) => range(self.spans[at]),
+                    Source::Logic(_) | Source::Action(_) => Range {
+                        start: usize::MAX,
+                        end: 0,
+                    },
+                },
+                source,
+            });
+        }
+        // What has no place of its own reaches over what is inside of it.
+        for at in (0..nodes.len()).rev() {
+            let depth = nodes[at].depth;
+            let inner = nodes[at + 1..].iter().take_while(|node| node.depth > depth);
+            let (start, end) = inner.fold((nodes[at].range.start, nodes[at].range.end), |(start, end), node| {
+                (start.min(node.range.start), end.max(node.range.end))
+            });
+            nodes[at].range = start..end;
+        }
+        nodes
+    }
+
+    fn part(&self, bound: &Bound<'_>, source: Source) -> OutlinePart {
+        match (source, &self.parsed.body) {
+            (Source::Step(at), _) => match self.parsed.steps[at] {
+                Step::Path(span) => OutlinePart::Path(written(&Path::new(bound, span))),
+                Step::Value(at) => OutlinePart::Value(bound.values[at as usize].cloned()),
+                Step::Apply(at) => OutlinePart::Operator(self.parsed.application(at).operator),
+            },
+            (Source::Logic(at), Body::Condition { nodes, .. }) => OutlinePart::Logic(match nodes[at as usize] {
+                Node::And(..) => "AND",
+                Node::Or(..) => "OR",
+                Node::Not(_) | Node::Test(_) => "NOT",
+            }),
+            (Source::Action(at), Body::Update(actions)) => OutlinePart::Action(actions[at].clause.name()),
+            _ => OutlinePart::Logic(""),
+        }
+    }
+
+    fn range_of_application(&self, application: u32) -> Range<usize> {
+        range(self.spans[self.applications[application as usize]])
+    }
+}
+
+fn range(span: Span) -> Range<usize> {
+    span.start as usize..span.end as usize
+}
+
+/// A path as it is written in expressions, with its names resolved.
+fn written(path: &Path<'_>) -> String {
+    let mut text = String::new();
+    for element in path.elements() {
+        if !text.is_empty() && matches!(element, super::PathElement::Name(_)) {
+            text.push('.');
+        }
+        text.push_str(&element.to_string());
+    }
+    text
+}
+
+/// The first fault that the service reports, and its place.
+fn fault(kind: ExpressionKind, bound: &Bound<'_>, tree: &Tree<'_>) -> Option<OutlineError> {
+    let Err(rest) = check::all(bound) else {
+        return shape(kind, bound, tree);
+    };
+    let at = check::find(bound, &rest);
+    let message = error::invalid(kind, rest).message().unwrap_or_default().to_owned();
+    Some(OutlineError {
+        message,
+        range: at.map(|step| range(tree.spans[step])),
+    })
+}
+
+/// What makes a condition no key condition.
+fn shape(kind: ExpressionKind, bound: &Bound<'_>, tree: &Tree<'_>) -> Option<OutlineError> {
+    if kind != ExpressionKind::KeyCondition {
+        return None;
+    }
+    let error = KeyCondition::new(bound).err()?;
+    let message = error.message().unwrap_or_default().to_owned();
+    let applications = 0..bound.parsed.applications.len() as u32;
+    let mut at_fault = applications.filter(|application| {
+        let clause = key_condition::clause(bound, *application);
+        clause.is_err_and(|error| error.message() == Some(message.as_str()))
+    });
+    Some(OutlineError {
+        range: at_fault
+            .next()
+            .map(|application| tree.range_of_application(application)),
+        message,
+    })
+}
