@@ -194,7 +194,12 @@ impl<'e> Context<'e> {
 
     /// The ARN of a table of the caller's.
     pub fn table_arn(&self, table: &str) -> String {
-        format!("arn:aws:dynamodb:{}:{}:table/{table}", self.region, self.account)
+        self.table_arn_in(self.region, table)
+    }
+
+    /// The ARN of a table of the caller's account in a region.
+    pub fn table_arn_in(&self, region: &str, table: &str) -> String {
+        format!("arn:aws:dynamodb:{region}:{}:table/{table}", self.account)
     }
 }
 

@@ -13,6 +13,7 @@ use super::agenda::Agenda;
 use super::backup::Backups;
 use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
 use super::defaults::Defaults;
+use super::replica::{self, GroupState};
 use super::settings::TableSettings;
 use super::stream::{Stream, StreamState};
 use super::table::{Host, Table, TableIdentity};
@@ -22,7 +23,7 @@ use crate::caller::Caller;
 use crate::chance::StableHash;
 use crate::clock::Moment;
 use crate::conditions::Conditions;
-use crate::sync::{AtomicU64, Hint, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::sync::{AtomicU64, Hint, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::value::Name;
 
 /// Whose tables: an account's in a region.
@@ -90,6 +91,29 @@ impl TablesGuard<'_> {
     pub(super) fn list(&mut self, _: &Committed<'_>, table: &Arc<Table>) {
         table.register_streams();
         self.0.insert(table.name.clone(), Arc::clone(table));
+    }
+
+    /// Makes a table and lists it, as a replica of a group whose other tables are `others`.
+    pub fn insert_replica(
+        &mut self,
+        region: &Region,
+        (identity, settings): (TableIdentity, TableSettings),
+        (group, others): (&GroupState, &[Arc<Table>]),
+        now: Moment,
+    ) -> Result<Arc<Table>, AppendError> {
+        let committed = region.host.log.begin(now, Origin::Request, || {
+            let table = identity.ordinal;
+            let create = Mutation::CreateTable {
+                identity: identity.clone(),
+                settings: Box::new(settings.clone()),
+            };
+            vec![create, Mutation::ListTable { table }, replica::mutation(group)]
+        })?;
+        let table = Arc::new(region.new_table(&committed, identity, settings));
+        self.list(&committed, &table);
+        let tables: Vec<_> = others.iter().chain([&table]).cloned().collect();
+        replica::apply(&committed, group, &tables);
+        Ok(table)
     }
 
     /// Drops the table of a name.
@@ -281,6 +305,8 @@ pub struct Catalog {
     host: Host,
     tokens: Tokens,
     defaults: Defaults,
+    /// Held by a request that changes replicas or what they share. No lock encloses it.
+    replicas: Mutex<()>,
 }
 
 impl Catalog {
@@ -325,6 +351,12 @@ impl Catalog {
         })?;
         self.defaults.set_table(&committed, scope, table, conditions);
         Ok(())
+    }
+
+    /// Lets no other request change replicas, or settings that replicas share, until the result is dropped. The caller holds no
+    /// other lock.
+    pub fn change_replicas(&self) -> MutexGuard<'_, ()> {
+        self.replicas.lock()
     }
 
     /// What the tables of the engine share.

@@ -21,6 +21,7 @@ mod job;
 mod partition;
 mod range;
 mod recovery;
+mod replica;
 mod settings;
 mod snapshot;
 mod stream;
@@ -48,6 +49,7 @@ pub use job::{Job, Recent, Work};
 pub use partition::{Contents, Due, Expiry, Partition, PendingTransaction};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use recovery::{ItemChange, Recovery, RecoveryLog, RecoveryLogs, Version};
+pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Witness};
 pub use settings::{Stage, TableSettings, TableStream};
 pub use snapshot::{Restored, Snapshot};
 pub use stream::{

@@ -14,6 +14,7 @@ use super::job::Work;
 use super::partition::{Contents, Partition, PendingTransaction};
 use super::range::{Page, Walk};
 use super::recovery::{Recovery, RecoveryLogs};
+use super::replica::{self, GroupState, Replication};
 use super::settings::{Stage, TableSettings, TableStream};
 use super::snapshot::Snapshot;
 use super::stream::{Stream, StreamSettings};
@@ -292,6 +293,8 @@ pub struct Table {
     partitions: Vec<Partition>,
     /// What it has to spend.
     pub capacity: TableCapacity,
+    /// The global table that it is a replica of.
+    pub(super) replication: Replication,
     /// Deletions that time to live has made.
     expired: AtomicU64,
     /// Where its events are told.
@@ -325,6 +328,7 @@ impl Table {
             partitions,
             streams,
             host,
+            replication: Replication::default(),
             expired: AtomicU64::new(0),
             events,
             censuses: Censuses::default(),
@@ -441,6 +445,28 @@ impl Table {
                     settings: Box::new(settings.clone()),
                 }]
             })?;
+            Ok((committed, settings))
+        })
+    }
+
+    /// Changes the settings together with the state of the table's group, by one commit.
+    pub fn reshape_replica<E: From<AppendError>>(
+        &self,
+        now: Moment,
+        group: &GroupState,
+        tables: &[Arc<Table>],
+        change: impl FnOnce(&mut TableSettings) -> Result<(), E>,
+    ) -> Result<Arc<Shape>, E> {
+        self.change_settings(now, |current| {
+            let mut settings = current.clone();
+            change(&mut settings)?;
+            settings.epoch += 1;
+            let committed = self.host.log.begin(now, Origin::Request, || {
+                let settings = Box::new(settings.clone());
+                let table = self.ordinal;
+                vec![Mutation::ChangeTable { table, settings }, replica::mutation(group)]
+            })?;
+            replica::apply(&committed, group, tables);
             Ok((committed, settings))
         })
     }

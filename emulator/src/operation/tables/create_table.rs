@@ -106,7 +106,7 @@ impl Stages for Operation {
                 policies: plan.policy.iter().map(first).collect(),
                 ..Attached::default()
             },
-            restored: None,
+            ..Extras::default()
         };
         let table = make(context, &region, name.clone(), plan.definition.clone(), extras)?;
         tables.insert(&table, context.now)?;
@@ -149,9 +149,20 @@ pub(in crate::operation) struct Extras {
     stream: Option<StreamView>,
     attached: Attached,
     restored: Option<Restored>,
+    /// Whether it is a replica of a table of the same name in another region.
+    replica: bool,
 }
 
 impl Extras {
+    /// Of a replica with this stream.
+    pub(super) fn of_replica(view: StreamView) -> Extras {
+        Extras {
+            stream: Some(view),
+            replica: true,
+            ..Extras::default()
+        }
+    }
+
     /// Of a table that is made of a backup or of another table's past.
     pub(in crate::operation) fn of(restored: Restored) -> Extras {
         Extras {
@@ -169,16 +180,48 @@ pub(in crate::operation) fn make(
     definition: Definition,
     extras: Extras,
 ) -> Result<Arc<Table>, ApiError> {
-    let conditions = context.engine.conditions_of(&context.scope, &name);
-    let seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
+    let (identity, settings) = plan_table(context, region, name, definition, extras);
+    let table = Arc::new(region.create_table(identity, settings, context.now)?);
+    watch(context, &table);
+    Ok(table)
+}
+
+/// Begins to watch a new table, if others are watched. Called under the lock that whoever begins to watch takes after having
+/// said so.
+pub(super) fn watch(context: &Context<'_>, table: &Table) {
+    if context.engine.journal().is_asked() {
+        table.watch_from_birth();
+    }
+}
+
+/// What a new table of a region is, and its settings.
+pub(super) fn plan_table(
+    context: &Context<'_>,
+    region: &Region,
+    name: Name,
+    definition: Definition,
+    extras: Extras,
+) -> (TableIdentity, TableSettings) {
+    let scope = region.scope();
+    let conditions = context.engine.conditions_of(scope, &name);
+    let mut seed = chance::decide(context.engine.seed(), "table", name.as_bytes(), 0);
+    if extras.replica {
+        // Replicas decide each for itself.
+        seed = chance::decide(seed, "replica", scope.region.as_bytes(), 0);
+    }
     // By account: the tables of others decide nothing.
-    let made = context.engine.decided().next(context.scope.hash(), seed);
+    let made = context.engine.decided().next(scope.hash(), seed);
     let decision = chance::decide(seed, "new table", &[], made);
     let mut lag = conditions.table_status.of(decision);
     if extras.restored.is_some() {
         lag = Duration::try_from_secs_f64(lag.as_secs_f64() * RESTORE_TAKES).unwrap_or(lag);
     }
-    let arn = context.table_arn(&name);
+    let named = if scope.region.is_empty() {
+        context.region
+    } else {
+        &scope.region
+    };
+    let arn = context.table_arn_in(named, &name);
     let active_at = context.now.plus(lag);
     let restored = extras.restored.map(|restored| Restored {
         fails: context.effects().job_fault.is_some(),
@@ -213,19 +256,14 @@ pub(in crate::operation) fn make(
     }
     let half = |which: u8| chance::decide(seed, "id", &[which], made);
     let identity = TableIdentity {
-        scope: context.scope.clone(),
+        scope: scope.clone(),
         name,
         arn,
         id: description::uuid(half(0), half(1)),
         ordinal: context.engine.catalog().next_ordinal(),
         created: context.now,
     };
-    let table = region.create_table(identity, settings, context.now)?;
-    // Under the lock that whoever begins to watch takes after having said so.
-    if context.engine.journal().is_asked() {
-        table.watch_from_birth();
-    }
-    Ok(Arc::new(table))
+    (identity, settings)
 }
 
 /// `check` is named so that both halves of the validation can find it.

@@ -6,7 +6,7 @@ use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
     VectorIndex, initial_warm,
 };
-use crate::storage::{Census, Job, Restored, Shape, Table, Work};
+use crate::storage::{Census, GroupState, Job, Replica, Restored, Shape, Table, Work};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -73,25 +73,39 @@ pub fn uuid(high: u64, low: u64) -> String {
 pub fn table(out: &mut Writer, member: &'static str, table: &Table, shape: &Shape, look: TableView) {
     let mut answer = Object::open(out);
     let mut object = answer.object(member);
-    describe(&mut object, table, shape, look);
+    describe(&mut object, table, shape, look, None);
     object.close();
     answer.close();
 }
 
-fn status(shape: &Shape, look: TableView) -> &'static str {
+/// Appends the answer of an UpdateTable that has begun to change the table's replicas: they show as they were before.
+pub fn table_with_replicas(out: &mut Writer, table: &Table, shape: &Shape, before: &GroupState, now: Moment) {
+    let mut answer = Object::open(out);
+    let mut object = answer.object("TableDescription");
+    describe(&mut object, table, shape, TableView::Updated(now), Some(before));
+    object.close();
+    answer.close();
+}
+
+fn status(shape: &Shape, look: TableView, replicas: Option<&GroupState>) -> &'static str {
     match look {
         TableView::Created(_) => "CREATING",
         TableView::Deleted(_) => "DELETING",
         TableView::At(_) if shape.is_deleting() => "DELETING",
         TableView::At(now) if now < shape.active_at => "CREATING",
         _ if shape.jobs.iter().any(|job| look.holds_table(job)) => "UPDATING",
+        _ if replicas.is_some_and(|state| state.is_changing(look.moment())) => "UPDATING",
         _ => "ACTIVE",
     }
 }
 
-fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: TableView) {
+fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: TableView, before: Option<&GroupState>) {
     let definition = &*shape.definition;
-    let status = status(shape, look);
+    let global = table.global_state(look.moment());
+    let status = match before {
+        Some(_) => "UPDATING",
+        None => status(shape, look, global.as_deref()),
+    };
     let settled = matches!(status, "ACTIVE" | "UPDATING");
     let jobs: Vec<&Job> = shape.jobs.iter().filter(|job| look.shows(job)).collect();
     let census = &*table.census(shape, look.moment());
@@ -129,8 +143,33 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: TableVi
     }
     table_class(object, definition, &jobs);
     encryption(object, definition, &jobs, look.moment());
+    if let Some(state) = before.or(global.as_deref()) {
+        replicas(object, table, state, look.moment());
+    }
     if let Some(restored) = shape.restored.as_deref().filter(|_| !settled) {
         restore_summary(object, restored);
+    }
+}
+
+/// What a global table shows of its other replicas.
+fn replicas(object: &mut Object<'_>, table: &Table, state: &GroupState, now: Moment) {
+    object.string("GlobalTableVersion", "2019.11.21");
+    let mut list = object.list("Replicas");
+    for replica in state.others(table.ordinal, now) {
+        let mut element = list.object();
+        element.string("RegionName", &replica.region);
+        element.string("ReplicaStatus", replica_status(replica, now));
+        element.close();
+    }
+    list.close();
+    object.string("GlobalTableSettingsReplicationMode", "ENABLED_WITH_OVERRIDES");
+}
+
+pub(super) fn replica_status(replica: &Replica, now: Moment) -> &'static str {
+    match replica.removal {
+        Some(removal) if now >= removal.shows_at => "DELETING",
+        _ if now < replica.active_at => "CREATING",
+        _ => "ACTIVE",
     }
 }
 

@@ -26,16 +26,24 @@ use crate::operation::tables::description::{self, TableView};
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::UpdateTable;
 use crate::schema::Definition;
-use crate::storage::{Job, Shape, Table, TableSettings, Work};
+use crate::storage::{GroupState, Job, Shape, Table, TableSettings, Work};
 use crate::wire::encode::Writer;
 
 pub struct Operation;
+
+/// What has been changed.
+pub struct Outcome {
+    shape: Arc<Shape>,
+    now: Moment,
+    /// The table's replicas before the change, if that is what it changes.
+    replicas: Option<GroupState>,
+}
 
 impl Stages for Operation {
     type Request = UpdateTable;
     type Checked<'r> = (&'r str, &'r UpdateTable);
     type Plan<'r> = (Target, &'r UpdateTable);
-    type Outcome = (Arc<Shape>, Moment);
+    type Outcome = Outcome;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         request::drop_empty(request);
@@ -60,6 +68,10 @@ impl Stages for Operation {
         account::check_operations(context, &table.name)?;
         // Before the table is locked: no lock of one table is held while another's is taken.
         let others = account::reserved_by_others(context, &table.name);
+        let turn = context.engine.catalog().change_replicas();
+        if request.replica_updates.is_some() {
+            return replicas::change(context, table, request);
+        }
         let shape = table.reshape(context.now, |shape| {
             let was = Arc::clone(&shape.definition);
             let mut edit = TableUpdate {
@@ -73,13 +85,35 @@ impl Stages for Operation {
                 account::check_change(context, others, &was, &shape.definition)
             })
         })?;
-        Ok((backfill::run(context, table, shape)?, context.now))
+        drop(turn);
+        Ok(Outcome {
+            shape: backfill::run(context, table, shape)?,
+            now: context.now,
+            replicas: None,
+        })
     }
 
     fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
-        let (shape, now) = outcome;
-        description::table(out, "TableDescription", &plan.0.table, &shape, TableView::Updated(now));
+        let (table, shape, now) = (&plan.0.table, outcome.shape, outcome.now);
+        match &outcome.replicas {
+            Some(before) => description::table_with_replicas(out, table, &shape, before, now),
+            None => description::table(out, "TableDescription", table, &shape, TableView::Updated(now)),
+        }
     }
+}
+
+/// Refuses to change a table that is being created or deleted.
+fn check_standing(shape: &TableSettings, name: &str, now: Moment) -> Result<(), ApiError> {
+    if shape.is_deleting() {
+        return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
+    }
+    if shape.is_restoring(now) {
+        return Err(ApiError::table_not_found_named(name));
+    }
+    if now < shape.active_at {
+        return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
+    }
+    Ok(())
 }
 
 /// A change of a table's shape, under all locks of the table. If it fails nothing has changed.
@@ -93,18 +127,8 @@ struct TableUpdate<'e> {
 impl TableUpdate<'_> {
     fn run(&mut self) -> Result<(), ApiError> {
         let now = self.context.now;
-        let name = &self.table.name;
-        if self.shape.is_deleting() {
-            return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
-        }
-        if self.shape.is_restoring(now) {
-            return Err(ApiError::table_not_found_named(name));
-        }
-        if now < self.shape.active_at {
-            return Err(ApiError::in_use(format_args!("Table is being created: {name}")));
-        }
+        check_standing(self.shape, &self.table.name, now)?;
         self.shape.jobs.retain(|job| job.runs(now));
-        self.replicas()?;
         self.protection()?;
         self.class()?;
         self.encryption()?;

@@ -1,15 +1,17 @@
 //! The whole state as commits: the shortest list that makes it anew.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use super::{Commit, Mutation, Origin, TableId};
 use crate::clock::Moment;
 use crate::key::Key;
+use crate::storage::replica;
 use crate::storage::transfers::is_kept;
 use crate::storage::{
-    Backup, Catalog, Contents, Items, PendingTransaction, SavedIndex, Scope, Shape, Table, TableIdentity, Transfer,
+    Backup, Catalog, Contents, GroupState, Items, PendingTransaction, SavedIndex, Scope, Shape, Table, TableIdentity,
+    Transfer,
 };
 use crate::sync::RwLockReadGuard;
 
@@ -220,6 +222,13 @@ impl Catalog {
             if shape.deleted_at.is_none_or(|gone| gone > now) {
                 checkpoint.push_table(table, shape, contents);
             }
+        }
+        let groups = tables.iter().filter_map(|table| table.global_state(now));
+        let groups: BTreeMap<_, _> = groups.map(|state| (state.id, state)).collect();
+        for group in groups.into_values() {
+            let mut group = GroupState::clone(&group);
+            group.drop_gone(now);
+            checkpoint.push(replica::mutation(&group));
         }
         let mut hidden = TableId::MAX;
         for (((scope, _), backups), transfers) in scopes.iter().zip(&backups).zip(&transfers) {

@@ -5,8 +5,8 @@ use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::key::Key;
 use crate::storage::{
-    BackupRecord, PendingTransaction, Progress, SavedIndex, Scope, StreamState, TableIdentity, TableSettings, Token,
-    TransferKind, TransferRecord, Version,
+    BackupRecord, GroupState, PendingTransaction, Progress, SavedIndex, Scope, StreamState, TableIdentity,
+    TableSettings, Token, TransferKind, TransferRecord, Version,
 };
 use crate::value::{Item, Name};
 
@@ -202,6 +202,11 @@ pub enum Mutation {
         scope: Scope,
         /// The stream.
         stream: Box<StreamState>,
+    },
+    /// A global table has these replicas from now on, all of which have been made.
+    ChangeReplicas {
+        /// All of its state.
+        group: Box<GroupState>,
     },
     /// Everything is removed: tables, backups, tokens, conditions of single tables.
     Reset,

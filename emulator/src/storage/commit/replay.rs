@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::{Commit, Committed, Mutation, TableId};
 use crate::clock::Moment;
-use crate::storage::{Catalog, Region, Scope, Shape, Table, TableSettings};
+use crate::storage::replica;
+use crate::storage::{Catalog, GroupState, Region, Replica, Scope, Shape, Table, TableSettings};
 use crate::value::Name;
 
 /// A commit that does not fit the state it is replayed into.
@@ -188,12 +189,19 @@ impl<'c> Replay<'c> {
             Mutation::RestoreStream { scope, stream } => {
                 self.region(scope).restore_stream(committed, (**stream).clone());
             }
+            Mutation::ChangeReplicas { group } => self.change_replicas(committed, group),
             Mutation::Reset => {
                 self.catalog.remove_all(committed);
                 self.tables.clear();
             }
         }
         Ok(())
+    }
+
+    fn change_replicas(&mut self, committed: &Committed<'_>, group: &GroupState) {
+        let found = |replica: &Replica| self.tables.get(&replica.table).cloned();
+        let tables: Vec<_> = group.replicas.iter().filter_map(found).collect();
+        replica::apply(committed, group, &tables);
     }
 
     fn list(&mut self, committed: &Committed<'_>, id: TableId) -> Result<(), String> {

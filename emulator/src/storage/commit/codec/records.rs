@@ -10,10 +10,10 @@ use crate::schema::{
 };
 use crate::storage::commit::{Commit, Mutation, Origin};
 use crate::storage::{
-    Attached, BackupKind, BackupRecord, Counts, Destination, Event, IndexState, Insights, Job, LineageState,
-    PendingTransaction, Phase, Policy, Progress, Recent, Record, Recovery, Restored, SavedIndex, Scope, Sequence,
-    Shard, StreamEnd, StreamState, TableIdentity, TableSettings, TableStream, Token, TransferKind, TransferRecord,
-    TransferRequest, Version, Waiting, Work,
+    Attached, BackupKind, BackupRecord, Consistency, Counts, Destination, Event, GroupState, IndexState, Insights, Job,
+    LineageState, PendingTransaction, Phase, Policy, Progress, Recent, Record, Recovery, Removal, Replica, Restored,
+    SavedIndex, Scope, Sequence, Shard, StreamEnd, StreamState, TableIdentity, TableSettings, TableStream, Token,
+    TransferKind, TransferRecord, TransferRequest, Version, Waiting, Witness, Work,
 };
 use crate::transfer::Failure;
 use crate::wire::decode::Decode;
@@ -58,6 +58,10 @@ structures! {
     Destination { stream_arn phase precision }
     Insights { index on failure mode asked until }
     Policy { stream current before changed until }
+    GroupState { id consistency replicas witness }
+    Witness { region active_at }
+    Replica { region table source added active_at removal }
+    Removal { shows_at gone_at }
     BackupRecord { arn name kind created available expires table_name table_id table_arn table_created count }
     Progress { end failure counts cancelled }
     Counts { processed written failed bytes table_bytes global_bytes local_bytes vector_bytes }
@@ -98,6 +102,7 @@ enumerations! {
         10 UpdateIndex { index was decreases }
     }
     Phase { 0 Enabling { until fails } 1 Updating { until was } 2 Disabling { until } }
+    Consistency { 0 Eventual 1 Strong }
     BackupKind { 0 User 1 System }
     TransferKind { 0 Export 1 Import 2 BulkPut }
     PendingTransaction { 0 Checks 1 Writes(item) }
@@ -128,6 +133,7 @@ enumerations! {
         21 RestoreIndex { table index state }
         22 RestoreRecovery { table versions dropped }
         23 RestoreStream { scope stream }
+        24 ChangeReplicas { group }
     }
 }
 
