@@ -43,9 +43,9 @@ pub enum Position {
 
 /// A reader of a shard, and how many may read at the same time.
 ///
-/// A reader is whoever follows `NextShardIterator` from one GetShardIterator. Two readers read at the same time if both have
-/// read within a second. The first GetRecords of an iterator counts for nobody: a consumer that gets a new iterator for each
-/// poll is not mistaken for many.
+/// A reader is a consumer that follows `NextShardIterator` from one GetShardIterator. It counts for a second after each
+/// GetRecords except the first. A poll with a new iterator therefore counts as a reader for a second if it reads more than one
+/// page, and not at all if it reads one.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
     /// The reader's number; 0 for the first GetRecords of an iterator.
