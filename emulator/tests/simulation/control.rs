@@ -1,4 +1,4 @@
-//! What happens beside requests: rules, dials, indexes that come, go and stand still, shards that split.
+//! Controls between requests: fault rules, changed conditions, paused, created and deleted indexes, shard splits.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use dynatwin_engine::fault::{Exceeded, KeyMatch, Rule, Trigger, Verdict};
 use serde_json::json;
 
 use crate::client::Client;
-use crate::setup::turn;
+use crate::setup::change;
 use crate::world::{FICKLE, INDEXES, TABLES};
 
 const OPERATIONS: [&str; 12] = [
@@ -36,11 +36,11 @@ impl Client<'_> {
             2 => drop(engine.split_shards(&world.twin.caller, name)),
             3..=4 if world.setup.rules => self.rule(),
             5 if world.setup.rules => engine.faults().clear(),
-            6 => self.stand_still(table),
-            7 => self.lag_of_index(table),
+            6 => self.pause_or_resume_index(table),
+            7 => self.set_index_lag(table),
             8 => return self.fickle(table),
             9 => return world.poll(),
-            10 if world.setup.turns => self.turn(),
+            10 if world.setup.changes_conditions => self.change_condition(),
             _ => drop(engine.next_due()),
         }
         Ok(())
@@ -73,11 +73,11 @@ impl Client<'_> {
             2 => Trigger::EveryNth(1 + count),
             _ => Trigger::Share(count as f64 / 10.0),
         });
-        // One with an exception that its operation is not modelled with is refused.
+        // A rule whose exception the API model does not list for the operation is refused.
         drop(self.world.twin.engine.add_fault(rule));
     }
 
-    fn stand_still(&mut self, table: usize) {
+    fn pause_or_resume_index(&mut self, table: usize) {
         let (world, index) = (self.world, INDEXES[self.choice.below(2) as usize]);
         let (engine, caller) = (&world.twin.engine, &world.twin.caller);
         if self.choice.one_in(2) {
@@ -88,7 +88,7 @@ impl Client<'_> {
         }
     }
 
-    fn lag_of_index(&mut self, table: usize) {
+    fn set_index_lag(&mut self, table: usize) {
         let world = self.world;
         let lag = Lag::Fixed(Duration::from_millis(self.choice.below(500)));
         world.widen(|bounds| bounds.index_lag = bounds.index_lag.max(lag.longest()));
@@ -100,7 +100,7 @@ impl Client<'_> {
             .unwrap();
     }
 
-    /// Makes an index, or takes it away again.
+    /// Creates the fickle index, or deletes it.
     fn fickle(&mut self, table: usize) -> Result<(), String> {
         let mut body = json!({"TableName": TABLES[table]});
         let update = if self.choice.one_in(3) {
@@ -116,25 +116,28 @@ impl Client<'_> {
         };
         body["GlobalSecondaryIndexUpdates"] = json!([update]);
         let (status, answer) = self.world.twin.send("UpdateTable", &body);
-        let expected = [
-            "ResourceInUse",
-            "Throttling",
-            "ResourceNotFound",
-            "LimitExceeded",
-            "ValidationException",
-        ];
         let kind = answer["__type"].as_str().unwrap_or_default();
-        if status == 200 || expected.iter().any(|expected| kind.contains(expected)) {
+        let is_expected = match kind.rsplit('#').next().unwrap_or_default() {
+            "ThrottlingException" => self.world.twin.engine.conditions().control_limits,
+            kind => [
+                "ResourceInUseException",
+                "ResourceNotFoundException",
+                "LimitExceededException",
+                "ValidationException",
+            ]
+            .contains(&kind),
+        };
+        if status == 200 || is_expected {
             return Ok(());
         }
         Err(format!("UpdateTable {body} answers {answer}"))
     }
 
-    /// Turns a dial other than that of capacity, which would begin to count anew.
-    fn turn(&mut self) {
+    /// Changes a condition other than capacity, whose buckets would start anew.
+    fn change_condition(&mut self) {
         let mut conditions = self.world.twin.engine.conditions();
-        let dial = self.choice.below(8);
-        turn(&mut conditions, dial, &mut self.choice);
+        let condition = self.choice.below(8);
+        change(&mut conditions, condition, &mut self.choice);
         self.world.set_conditions(&conditions);
     }
 }

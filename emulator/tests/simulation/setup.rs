@@ -1,33 +1,34 @@
-//! What a seed decides before the first request: conditions, capacity, and what may happen.
+//! The settings that a seed decides before the first request: conditions, capacity, and the events that may occur.
 
 use std::time::Duration;
 
 use crate::common::Choice;
 use dynatwin_engine::conditions::{Capacity, Conditions, Enforcement, Lag, Shards, TimeToLive};
 
-/// A world before it begins.
+/// The settings of one simulated world.
 #[derive(Debug)]
 pub struct Setup {
     /// The seed.
     pub seed: u64,
-    /// The dials at the beginning.
+    /// The initial conditions.
     pub conditions: Conditions,
     /// Units of the first table and of its global indexes, for reading and writing.
     pub provisioned: [[u64; 2]; 2],
-    /// The most that the second table, on demand, serves: for reading and writing.
+    /// The maximum read and write units of the second table, which is on demand.
     pub most: Option<[u64; 2]>,
-    /// Whether fault rules come and go.
+    /// Whether fault rules are added and removed.
     pub rules: bool,
-    /// Whether dials are turned.
-    pub turns: bool,
-    /// Whether capacity is counted, though it may not be enforced.
+    /// Whether conditions change during the history.
+    pub changes_conditions: bool,
+    /// Whether consumed capacity is recorded even if it is not enforced.
     pub watched: bool,
-    /// Hours that the clock may move; after a day records would be gone.
+    /// Hours by which the clock may advance; after a day stream records would expire.
     pub hours: u64,
 }
 
 impl Setup {
-    /// The world of a seed. Among threads the clock moves by seconds: a client token lives for ten minutes.
+    /// Returns the settings for a seed. With threads the clock advances only by seconds, because a client token expires after
+    /// ten minutes.
     pub fn new(seed: u64, threads: bool) -> Setup {
         let mut choice = Choice(seed);
         let mut conditions = match choice.below(3) {
@@ -35,15 +36,15 @@ impl Setup {
             1 => Conditions::AWS,
             _ => Conditions::STORM,
         };
-        for dial in 0..10 {
+        for condition in 0..10 {
             if choice.one_in(4) {
-                turn(&mut conditions, dial, &mut choice);
+                change(&mut conditions, condition, &mut choice);
             }
         }
         if choice.one_in(2) {
             conditions.stream_shards = Shards::Fixed(1 + choice.below(6) as u32);
         }
-        // The one who reads the streams comes as often as it likes.
+        // The simulation's stream reader is not limited.
         if let Capacity::Enforced(rules) = &mut conditions.capacity {
             rules.shard_readers = u32::MAX;
         }
@@ -57,16 +58,16 @@ impl Setup {
             provisioned,
             most: choice.one_in(2).then_some(most),
             rules: choice.one_in(2),
-            turns: choice.one_in(4),
+            changes_conditions: choice.one_in(4),
             watched: choice.one_in(2),
             hours: if threads { 0 } else { 14 },
         }
     }
 }
 
-/// Turns one of the ten dials.
-pub fn turn(conditions: &mut Conditions, dial: u64, choice: &mut Choice) {
-    match dial {
+/// Changes one of ten conditions to a random value.
+pub fn change(conditions: &mut Conditions, condition: u64, choice: &mut Choice) {
+    match condition {
         0 => conditions.time_to_live = time_to_live(choice),
         1 => conditions.index_propagation = lag(choice, 400),
         2 => conditions.read_staleness = lag(choice, 400),
