@@ -14,8 +14,8 @@ use crate::account::Account;
 use crate::connector::Connector;
 use crate::twin::Twin;
 
-/// A principal of the configured accounts, as which clients call. Made by [`Twin::as_role`], [`Twin::as_user`] and
-/// [`Twin::as_root`].
+/// A principal of the configured accounts whose credentials clients use. Created by [`Twin::as_role`],
+/// [`Twin::as_user`] and [`Twin::as_root`].
 ///
 /// ```
 /// use aws_sdk_dynamodb::types::AttributeValue;
@@ -59,48 +59,48 @@ impl Principal {
         }
     }
 
-    /// The region, `us-east-1` by default.
+    /// Sets the region; `us-east-1` by default.
     pub fn region(mut self, region: &str) -> Principal {
         region.clone_into(&mut self.region);
         self
     }
 
-    /// The name of the session, which is in the ARN of refusals.
+    /// Sets the session's name, which is part of the ARN in error messages.
     pub fn session_name(mut self, name: &str) -> Principal {
         name.clone_into(&mut self.session.name);
         self
     }
 
-    /// Session tags, which replace the role's of the same name.
+    /// Sets session tags, which override the role's tags of the same name.
     pub fn tags<'a>(mut self, tags: impl IntoIterator<Item = (&'a str, &'a str)>) -> Principal {
         let tags = tags.into_iter().map(|(tag, value)| (tag.to_owned(), value.to_owned()));
         self.session.tags.extend(tags);
         self
     }
 
-    /// A session policy, as a JSON document. Several allow together what any of them allows.
+    /// Adds a session policy, as a JSON document. An action is allowed if any of several session policies allows it.
     pub fn session_policy(mut self, document: &str) -> Principal {
         self.session.policies.push(document.to_owned());
         self
     }
 
-    /// How long the credentials last by the twin's clock: an hour by default.
+    /// Sets the lifetime of the credentials by the twin's clock; an hour by default.
     pub fn duration(mut self, duration: Duration) -> Principal {
         self.session.duration = duration;
         self
     }
 
-    /// The IP address that requests come from.
+    /// Sets the source IP address of requests.
     pub fn source_ip(self, address: &str) -> Principal {
         self.header(SOURCE_IP_HEADER, address)
     }
 
-    /// The VPC endpoint that requests come through.
+    /// Sets the id of the VPC endpoint that requests pass through.
     pub fn vpc_endpoint(self, id: &str) -> Principal {
         self.header(VPC_ENDPOINT_HEADER, id)
     }
 
-    /// Whether requests come over TLS, as they do by default.
+    /// Sets whether requests use TLS; `true` by default.
     pub fn secure_transport(self, secure: bool) -> Principal {
         self.header(SECURE_TRANSPORT_HEADER, if secure { "true" } else { "false" })
     }
@@ -111,11 +111,11 @@ impl Principal {
         self
     }
 
-    /// Temporary credentials, which expire on the twin's clock.
+    /// Returns temporary credentials, which expire on the twin's clock.
     ///
     /// # Panics
     ///
-    /// If there is no such principal, or a session policy is malformed.
+    /// Panics if the principal does not exist or a session policy is malformed.
     #[track_caller]
     pub fn credentials(&self) -> Credentials {
         let issued = self.twin.engine().issue_session(&self.session);
@@ -134,11 +134,11 @@ impl Principal {
         SharedHttpClient::new(connector.with_headers(Arc::from(self.headers.clone())))
     }
 
-    /// The tables of the principal's account, with clients that call as this principal.
+    /// Returns the principal's account, with clients that use the principal's credentials.
     ///
     /// # Panics
     ///
-    /// If there is no such principal, or a session policy is malformed.
+    /// Panics if the principal does not exist or a session policy is malformed.
     #[track_caller]
     pub fn account(&self) -> Account {
         let account = self.session.role.split(':').nth(4).unwrap_or_default();
@@ -146,23 +146,23 @@ impl Principal {
         tables.calling_as(self.credentials(), self.http_client())
     }
 
-    /// A client that calls as this principal.
+    /// Returns a client that uses the principal's credentials.
     ///
     /// # Panics
     ///
-    /// If there is no such principal, or a session policy is malformed.
+    /// Panics if the principal does not exist or a session policy is malformed.
     #[track_caller]
     pub fn client(&self) -> Client {
         self.account().client()
     }
 
-    /// The configuration of [`client`](Principal::client), to be changed before it is built.
+    /// Returns the configuration of [`client`](Principal::client), to change it before the client is built.
     #[track_caller]
     pub fn config(&self) -> config::Builder {
         self.account().config()
     }
 
-    /// A client of DynamoDB Streams that calls as this principal.
+    /// Returns a DynamoDB Streams client that uses the principal's credentials.
     #[track_caller]
     pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
         self.account().streams()
@@ -170,13 +170,13 @@ impl Principal {
 }
 
 impl Twin {
-    /// Replaces the accounts, principals and policies (see `docs/access.md`), in JSON or YAML, and returns warnings about
-    /// policies that do not mean what they seem to. From then on every request needs credentials of a configured principal:
+    /// Replaces the accounts, principals and policies (see `docs/access.md`), in JSON or YAML, and returns warnings
+    /// about valid policies with a known trap. From then on every request needs credentials of a configured principal:
     /// those of [`as_role`](Twin::as_role), [`as_user`](Twin::as_user) and [`as_root`](Twin::as_root).
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong.
+    /// Returns a sentence that describes the first invalid member.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -194,17 +194,17 @@ impl Twin {
         Ok(warnings)
     }
 
-    /// Removes the configuration: everything is allowed.
+    /// Removes the configuration, so that every request is allowed again.
     pub fn remove_access(&self) {
         self.engine().configure_access(None);
     }
 
-    /// What would be decided about a request, by which statement, and from which values: the question and the answer are those of
-    /// `POST /_dynatwin/access/explain`, in JSON.
+    /// Returns the decision on a request, with the deciding statement and the values of the condition keys. Question
+    /// and answer are those of `POST /_dynatwin/access/explain`, in JSON.
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong with the question.
+    /// Returns a sentence that describes why the question is invalid.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -229,23 +229,23 @@ impl Twin {
         if answer.status == 200 { Ok(text) } else { Err(text) }
     }
 
-    /// A role, to be called as in a session: `arn:aws:iam::123456789012:role/Reader`.
+    /// Returns the principal of a role session, such as of `arn:aws:iam::123456789012:role/Reader`.
     pub fn as_role(&self, arn: &str) -> Principal {
         Principal::new(self.clone(), arn)
     }
 
-    /// A user: `arn:aws:iam::123456789012:user/ann`.
+    /// Returns a user, such as `arn:aws:iam::123456789012:user/ann`.
     pub fn as_user(&self, arn: &str) -> Principal {
         Principal::new(self.clone(), arn)
     }
 
-    /// The root user of an account, who may do everything there.
+    /// Returns the root user of an account, who may do everything in it.
     pub fn as_root(&self, account: &str) -> Principal {
         Principal::new(self.clone(), &format!("arn:aws:iam::{account}:root"))
     }
 }
 
-/// Reads a configuration in JSON or YAML, of which JSON is a part.
+/// Reads a configuration in YAML, which includes JSON.
 pub(crate) fn read(configuration: &str, now: Moment) -> Result<Directory, String> {
     let json = dynatwin_seed::to_json("access.yaml", configuration).map_err(|error| error.to_string())?;
     Directory::read(&json, now)

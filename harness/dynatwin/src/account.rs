@@ -1,4 +1,4 @@
-//! One set of tables of a twin: those of an access key and a region.
+//! The tables of one access key and region.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,8 @@ use crate::table::TableBuilder;
 use crate::twin::Twin;
 use crate::watch::{self, CapacitySpent, HotKey, Request};
 
-/// What all clients of an account have in common; the SDK has a type of its own for each service's configuration.
+/// The configuration that all clients of an account share. A macro, because the SDK has a separate type for each
+/// service's configuration.
 macro_rules! configured {
     ($account:expr, $builder:expr) => {{
         let clock = $account.twin.clock();
@@ -51,10 +52,10 @@ macro_rules! configured {
     }};
 }
 
-/// The tables of one access key and region, and the clients that see them.
+/// The tables of one access key and region, and clients for them.
 ///
-/// As in DynamoDB Local each (access key, region) has tables of its own, unless the twin was built with
-/// [`shared_db`](crate::Builder::shared_db). An access key of twelve digits is the account's id in ARNs.
+/// As in DynamoDB Local, each (access key, region) has its own tables, unless the twin was built with
+/// [`shared_db`](crate::Builder::shared_db). An access key of twelve digits is the account id in ARNs.
 ///
 /// ```
 /// use dynatwin::Twin;
@@ -85,7 +86,7 @@ impl Account {
         }
     }
 
-    /// The same tables, with clients that have these credentials.
+    /// Returns this account with clients that use these credentials.
     pub(crate) fn calling_as(self, credentials: Credentials, http_client: SharedHttpClient) -> Account {
         Account {
             identity: Some((credentials, http_client)),
@@ -93,28 +94,28 @@ impl Account {
         }
     }
 
-    /// A client that sees these tables.
+    /// Returns a client for these tables.
     pub fn client(&self) -> Client {
         Client::from_conf(self.config().build())
     }
 
-    /// The configuration of [`client`](Account::client), to be changed before it is built.
+    /// Returns the configuration of [`client`](Account::client), to change it before the client is built.
     pub fn config(&self) -> config::Builder {
         configured!(self, config::Builder::new())
     }
 
-    /// A client of DynamoDB Streams that sees the streams of these tables.
+    /// Returns a DynamoDB Streams client for the streams of these tables.
     pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
         aws_sdk_dynamodbstreams::Client::from_conf(self.streams_config().build())
     }
 
-    /// The configuration of [`streams`](Account::streams), to be changed before it is built.
+    /// Returns the configuration of [`streams`](Account::streams), to change it before the client is built.
     pub fn streams_config(&self) -> aws_sdk_dynamodbstreams::config::Builder {
         configured!(self, aws_sdk_dynamodbstreams::config::Builder::new())
     }
 
-    /// Splits each open shard of a table's stream in two, as DynamoDB does with partitions that are hot or full: for tests of
-    /// readers, which have to follow. Says whether the table has a stream.
+    /// Splits each open shard of a table's stream in two, as DynamoDB does for hot or full partitions, to test that
+    /// consumers follow the children. Returns whether the table has a stream.
     pub fn split_shards(&self, table: &str) -> bool {
         self.twin.engine().split_shards(&self.caller, table)
     }
@@ -124,24 +125,24 @@ impl Account {
         load_engine(self.twin.engine(), &self.caller, Seed::read(file)?, Existing::Refuse)
     }
 
-    /// A table to be created in this account and region. See [`TableBuilder`].
+    /// Returns a builder for a table in this account and region. See [`TableBuilder`].
     pub fn table(&self, name: &str) -> TableBuilder {
         TableBuilder::new(self.client(), name)
     }
 
-    /// The names of the tables.
+    /// Returns the names of the tables.
     pub fn tables(&self) -> Vec<String> {
         self.twin.engine().tables(&self.caller)
     }
 
-    /// All items of a table as they are now, in the order of a Scan; `None` if there is no such table. Looking costs
-    /// nothing, meets no fault rule, and is never stale.
+    /// Returns all current items of a table in Scan order, or `None` if the table does not exist. It consumes no
+    /// capacity, matches no fault rule, and is never stale.
     pub fn items(&self, table: &str) -> Option<Vec<HashMap<String, AttributeValue>>> {
         let items = self.twin.engine().items(&self.caller, table)?;
         Some(items.iter().map(convert::item).collect())
     }
 
-    /// The item with this key, as it is now.
+    /// Returns the current item with this key.
     pub fn item<'a>(
         &self,
         table: &str,
@@ -156,72 +157,74 @@ impl Account {
         Some(convert::item(found))
     }
 
-    /// Lets no write reach a global index of a table from now on, until [`resume_index`](Account::resume_index).
+    /// Pauses a global index of a table: no write reaches it until [`resume_index`](Account::resume_index).
     pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
         self.twin.engine().pause_index(&self.caller, table, index)
     }
 
-    /// Lets a paused index catch up.
+    /// Resumes a paused index and applies the writes that are due.
     pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
         self.twin.engine().resume_index(&self.caller, table, index)
     }
 
-    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    /// Sets the time until later writes reach one global index; with `None` the table's conditions apply again.
     pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
         let engine = self.twin.engine();
         engine.set_index_lag(&self.caller, table, index, lag.into())
     }
 
-    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
+    /// Deletes all expired items of a table now instead of after the TTL delay, and returns their number.
     pub fn expire_now(&self, table: &str) -> Result<u64, NotFound> {
         self.twin.engine().expire_now(&self.caller, table)
     }
 
-    /// What a table's capacity was spent on: see [`Twin::heat`](crate::Twin::heat).
+    /// Returns the capacity that a table's partitions have consumed: see [`Twin::heat`](crate::Twin::heat).
     pub fn heat(&self, table: &str) -> Option<Heat> {
         self.twin.engine().heat(&self.caller, table)
     }
 
-    /// Begins or ends to watch that: see [`Twin::watch_heat`](crate::Twin::watch_heat).
+    /// Starts or stops recording heat: see [`Twin::watch_heat`](crate::Twin::watch_heat).
     pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
         self.twin.engine().watch_heat(&self.caller, table, watches)
     }
 
-    /// The latest requests by this access key in this region, oldest first: see [`Twin::requests`](crate::Twin::requests).
+    /// Returns the latest requests by this access key in this region, oldest first: see
+    /// [`Twin::requests`](crate::Twin::requests).
     pub fn requests(&self) -> Vec<Request> {
         let requests = self.twin.engine().requests();
         let own = requests.iter().filter(|request| request.caller == self.caller);
         own.map(|request| Request::of(request)).collect()
     }
 
-    /// The scans by this access key in this region: see [`Twin::scans`](crate::Twin::scans).
+    /// Returns the scans by this access key in this region: see [`Twin::scans`](crate::Twin::scans).
     pub fn scans(&self) -> Vec<ObservedScan> {
         let scans = self.twin.engine().scans();
         scans.into_iter().filter(|scan| scan.caller == self.caller).collect()
     }
 
-    /// Checks that this access key has scanned nothing in this region: see
+    /// Asserts that this access key has scanned nothing in this region: see
     /// [`Twin::assert_no_scans`](crate::Twin::assert_no_scans).
     ///
     /// # Panics
     ///
-    /// If there was a scan, or if nobody has watched.
+    /// Panics if there was a scan, or if the twin is not watched.
     #[track_caller]
     pub fn assert_no_scans(&self) {
         watch::assert_no_scans(self.twin.is_watched(), &self.scans());
     }
 
-    /// The counters and gauges of these tables: see [`Twin::metrics`](crate::Twin::metrics).
+    /// Returns the counters and gauges of these tables: see [`Twin::metrics`](crate::Twin::metrics).
     pub fn metrics(&self) -> Vec<Metric> {
         self.twin.engine().metrics(&self.caller)
     }
 
-    /// The counters of these tables by the minute: see [`Twin::metrics_by_minute`](crate::Twin::metrics_by_minute).
+    /// Returns the counters of these tables by the minute: see
+    /// [`Twin::metrics_by_minute`](crate::Twin::metrics_by_minute).
     pub fn metrics_by_minute(&self) -> Vec<Datapoint> {
         self.twin.engine().metrics_by_minute(&self.caller)
     }
 
-    /// One of them: see [`Twin::metric`](crate::Twin::metric).
+    /// Returns one metric: see [`Twin::metric`](crate::Twin::metric).
     pub fn metric<'d>(&self, name: &str, dimensions: impl IntoIterator<Item = (&'d str, &'d str)>) -> f64 {
         let dimensions: Vec<_> = dimensions.into_iter().collect();
         let of_these = |metric: &&Metric| {
@@ -233,20 +236,23 @@ impl Account {
         self.metrics().iter().find(of_these).map_or(0.0, |metric| metric.value)
     }
 
-    /// What these tables spend while `block` runs: see [`Twin::capacity_spent`](crate::Twin::capacity_spent).
+    /// Returns the capacity that these tables consume while `block` runs: see
+    /// [`Twin::capacity_spent`](crate::Twin::capacity_spent).
     pub fn capacity_spent<T>(&self, block: impl FnOnce() -> T) -> (T, CapacitySpent) {
         let (result, spent) = self.twin.engine().spent_by(&self.caller, block);
         (result, CapacitySpent::of(spent))
     }
 
-    /// What these tables spend while `block` runs: see [`Twin::capacity_spent_by`](crate::Twin::capacity_spent_by).
+    /// Returns the capacity that these tables consume while `block` runs: see
+    /// [`Twin::capacity_spent_by`](crate::Twin::capacity_spent_by).
     pub async fn capacity_spent_by<T>(&self, block: impl IntoFuture<Output = T>) -> (T, CapacitySpent) {
         let meter = self.twin.engine().meter(&self.caller);
         let result = block.await;
         (result, CapacitySpent::of(meter.spent()))
     }
 
-    /// The partition keys of a table that cost most: see [`Twin::hottest_keys`](crate::Twin::hottest_keys).
+    /// Returns the partition keys of a table with the highest cost: see
+    /// [`Twin::hottest_keys`](crate::Twin::hottest_keys).
     pub fn hottest_keys(&self, table: &str, most: usize) -> Vec<HotKey> {
         let keys = self.heat(table).unwrap_or_default().keys;
         let hot = keys.iter().take(most).map(|(key, units)| HotKey {
@@ -256,7 +262,7 @@ impl Account {
         hot.collect()
     }
 
-    /// Sets the conditions of one table, now or later there; `None` lets it follow the twin's again.
+    /// Sets the conditions of one table, which need not exist yet; with `None` the twin's conditions apply again.
     pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
         let engine = self.twin.engine();
         engine.set_table_conditions(&self.caller, table, conditions.into());

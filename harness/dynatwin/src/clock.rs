@@ -1,4 +1,4 @@
-//! The twin's clock as tests and the SDK see it: sleeps included.
+//! The twin's clock, which is also the SDK's sleep implementation and time source.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::engine::Engine;
 use dynatwin_engine::sync::Mutex;
 
-/// The system's clock, as an engine's [`Clock`].
+/// Returns the system's clock as an engine [`Clock`].
 pub fn system_clock() -> Clock {
     Clock::system(|| {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -38,12 +38,12 @@ pub struct TwinClock(Arc<Inner>);
 
 struct Inner {
     engine: Arc<Engine>,
-    /// Whether a settable clock moves when somebody sleeps on it.
+    /// Whether a sleep advances a settable clock.
     moves: bool,
     sleepers: Mutex<Sleepers>,
 }
 
-/// Who sleeps on a settable clock, by the moment at which they wake.
+/// The sleepers on a settable clock, by the moment at which they wake.
 #[derive(Default)]
 struct Sleepers {
     last: u64,
@@ -63,33 +63,34 @@ impl TwinClock {
         self.0.engine.clock()
     }
 
-    /// The moment it is now.
+    /// Returns the current moment.
     pub fn now(&self) -> Moment {
         self.clock().now()
     }
 
-    /// The moment it is now, as the standard library has it.
+    /// Returns the current moment as the standard library's type.
     pub fn system_time(&self) -> SystemTime {
         let micros = u64::try_from(self.now().micros()).unwrap_or(0);
         UNIX_EPOCH + Duration::from_micros(micros)
     }
 
-    /// Moves the clock forward, and does what has become due before it returns: expired items are deleted, indexes
-    /// caught up.
+    /// Advances the clock, and applies all due work before it returns: expired items are deleted, index changes
+    /// applied.
     pub fn advance(&self, by: Duration) {
         self.clock().advance(by);
         self.moved();
     }
 
-    /// Moves the clock to `moment`, if that is ahead, and does what has become due; says whether it was ahead.
+    /// Sets the clock to `moment` and applies all due work, unless `moment` is in the past; returns whether the clock
+    /// was set.
     pub fn set(&self, moment: Moment) -> bool {
         let ahead = self.clock().set(moment);
         self.moved();
         ahead
     }
 
-    /// Lets time stand until [`unfreeze`](TwinClock::unfreeze), on any clock: nothing but [`advance`](TwinClock::advance) and
-    /// [`set`](TwinClock::set) moves it. Who sleeps meanwhile sleeps until then.
+    /// Stops time until [`unfreeze`](TwinClock::unfreeze), on any clock: only [`advance`](TwinClock::advance) and
+    /// [`set`](TwinClock::set) change it. Sleeps last until then.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -104,24 +105,24 @@ impl TwinClock {
         self.moved();
     }
 
-    /// Lets time go on from where it stood.
+    /// Lets a frozen clock continue from where it stood.
     pub fn unfreeze(&self) {
         self.clock().unfreeze();
         self.wake(Moment::NEVER);
     }
 
-    /// Whether time stands by [`freeze`](TwinClock::freeze).
+    /// Returns whether the clock is [frozen](TwinClock::freeze).
     pub fn is_frozen(&self) -> bool {
         self.clock().is_frozen()
     }
 
-    /// Whether the clock stands still unless it is moved.
+    /// Returns whether the clock stands still until it is advanced.
     pub fn is_settable(&self) -> bool {
         self.clock().is_settable()
     }
 
-    /// Sleeps on this clock. A settable clock moves to the end of the earliest sleep, and no real time passes; any other
-    /// clock lets the time pass, on tokio's timer. Moving the clock by hand wakes who has slept long enough.
+    /// Sleeps on this clock. A settable clock advances to the end of the earliest sleep, and no real time passes; any
+    /// other clock waits on tokio's timer. Advancing the clock wakes the sleepers whose time has come.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -145,21 +146,22 @@ impl TwinClock {
         }
     }
 
-    /// Moves the clock to the end of the earliest sleep though nobody polls that sleeper, and takes it out of the way.
+    /// Advances the clock to the end of the earliest sleep although that sleeper is not polled, and removes the
+    /// sleeper.
     fn pass_over(&self, earliest: Moment) {
         self.set(earliest);
         let mut sleepers = self.0.sleepers.lock();
         sleepers.waiting = sleepers.waiting.split_off(&(earliest, u64::MAX));
     }
 
-    /// After the clock has moved: what is due happens, and sleepers wake up.
+    /// Applies due work and wakes sleepers after the clock has changed.
     fn moved(&self) {
         self.0.engine.run_due();
-        // On a clock that runs by itself all sleepers look again how much is left.
+        // On a clock that runs by itself all sleepers recompute their remaining time.
         self.wake(if self.is_settable() { self.now() } else { Moment::NEVER });
     }
 
-    /// Lets sleepers look again whose sleep ends by `until`.
+    /// Wakes the sleepers whose sleep ends by `until`.
     fn wake(&self, until: Moment) {
         let awake: Vec<Waker> = {
             let sleepers = self.0.sleepers.lock();
@@ -170,7 +172,8 @@ impl TwinClock {
     }
 }
 
-/// How long `duration` of a clock at `speed` takes; a timer counts whole milliseconds, so it is never nothing.
+/// Returns the real time that `duration` takes on a clock at `speed`, at least one millisecond, the resolution of the
+/// timer.
 fn real(duration: Duration, speed: f64) -> Duration {
     let real = Duration::try_from_secs_f64(duration.as_secs_f64() / speed).unwrap_or(Duration::MAX);
     real.max(Duration::from_millis(1))
@@ -194,32 +197,32 @@ impl TimeSource for TwinClock {
     }
 }
 
-/// How long others wait, in real time, for the first sleeper to be polled.
+/// The real time for which other sleepers wait until the first one is polled.
 const COURTESY: Duration = Duration::from_millis(100);
 
-/// How often they call it after that: real time also passes when the machine is busy, and it was never its turn. It needs two
-/// turns, to look at the clock and to move it.
+/// How often they wake it after that, since real time also passes when the machine is busy. It needs two polls: one to
+/// read the clock and one to advance it.
 const CALLS: u8 = 3;
 
 /// A sleep.
 ///
-/// On a settable clock the sleeper that wakes first moves the clock, and not before everybody else who is awake has had a
-/// turn: so a request's timeout and its backoff, both asleep in one task, end in the order of their times. A first sleeper
-/// that nobody polls is passed over after a moment of real time, so that nobody waits for ever.
+/// On a settable clock the sleeper that wakes first advances the clock, but only after every other runnable task has
+/// been polled, so that a request's timeout and its backoff, both asleep in one task, end in the order of their times.
+/// A first sleeper that is not polled is skipped after a short real time, so that no sleeper waits for ever.
 struct Sleeping {
     clock: TwinClock,
     deadline: Moment,
     id: Option<u64>,
-    /// Whether the others have had their turn since this became the first to wake.
+    /// Whether the other tasks have been polled since this sleeper became the first to wake.
     yielded: bool,
-    /// The first to wake, while that is another one; how often it was called.
+    /// The first to wake, if it is another sleeper, and how often it was woken.
     waits_for: Option<(Moment, u64)>,
     calls: u8,
     timer: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
 impl Sleeping {
-    /// Enters the sleeper, or its new waker; gives the first to wake, and whether that is this one.
+    /// Registers the sleeper or its new waker; returns the first to wake, and whether that is this one.
     fn register(&mut self, waker: &Waker) -> ((Moment, u64), bool) {
         let mut sleepers = self.clock.0.sleepers.lock();
         let id = *self.id.get_or_insert_with(|| {
@@ -232,7 +235,7 @@ impl Sleeping {
         (first, first == own)
     }
 
-    /// Strikes the sleeper out, and lets the next one have its turn.
+    /// Removes the sleeper and wakes the next one.
     fn leave(&mut self) {
         let Some(id) = self.id.take() else { return };
         let next = {
@@ -245,7 +248,7 @@ impl Sleeping {
         }
     }
 
-    /// Whether so much real time has passed since this was first asked; if not, the task is woken when it has.
+    /// Returns whether this much real time has passed since the first call; if not, the task is woken when it has.
     fn passed(&mut self, duration: Duration, context: &mut Context<'_>) -> bool {
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(duration)));
         let passed = timer.as_mut().poll(context).is_ready();
@@ -255,7 +258,7 @@ impl Sleeping {
         passed
     }
 
-    /// A settable clock: moves it if it is this sleeper's turn. Says whether to look at the clock again.
+    /// Advances a settable clock if this sleeper is the next one. Returns whether to read the clock again.
     fn take_turn(&mut self, context: &mut Context<'_>) -> bool {
         let (earliest, first) = self.register(context.waker());
         if !self.clock.0.moves || self.clock.is_frozen() {
@@ -275,8 +278,8 @@ impl Sleeping {
         self.clock.now() >= earliest.0
     }
 
-    /// Waits for the first sleeper to move the clock, and passes it over if nobody polls it. Says whether to look at the clock
-    /// again.
+    /// Waits for the first sleeper to advance the clock, and skips it if it is not polled. Returns whether to read the
+    /// clock again.
     fn outwait(&mut self, earliest: (Moment, u64), context: &mut Context<'_>) -> bool {
         if self.waits_for != Some(earliest) {
             self.waits_for = Some(earliest);
@@ -297,14 +300,14 @@ impl Sleeping {
         true
     }
 
-    /// Any other clock, frozen: waits until it is moved or goes on. Says whether it has gone on meanwhile.
+    /// Waits on a frozen clock until it is advanced or unfrozen. Returns whether it was unfrozen meanwhile.
     fn stand(&mut self, context: &mut Context<'_>) -> bool {
         self.register(context.waker());
         self.timer = None;
         !self.clock.is_frozen()
     }
 
-    /// Any other clock: waits for what is left of the time. Says whether to look at the clock again.
+    /// Waits for the remaining time on a running clock. Returns whether to read the clock again.
     fn wait(&mut self, speed: f64, context: &mut Context<'_>) -> bool {
         self.register(context.waker());
         self.timer = None;

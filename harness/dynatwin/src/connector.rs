@@ -23,16 +23,16 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::clock::TwinClock;
 
-/// How long a client that has set no timeout waits for an answer that never arrives.
+/// How long a client without a timeout waits for an answer that never arrives.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The engine as the SDK's HTTP client, and as its connector.
+/// The engine as the SDK's HTTP client and connector.
 #[derive(Clone)]
 pub(crate) struct Connector {
     engine: Arc<Engine>,
     clock: TwinClock,
     read_timeout: Option<Duration>,
-    /// Headers that every request has beside its own.
+    /// Headers that are added to every request.
     headers: Arc<[(&'static str, String)]>,
 }
 
@@ -60,7 +60,7 @@ impl Connector {
         })
     }
 
-    /// Delivers an answer when and how it says.
+    /// Delivers an answer as its `at` and `delivery` define.
     fn deliver(self, answer: Answer) -> HttpConnectorFuture {
         let wait = answer.at.since(self.clock.now());
         if wait.is_zero() && answer.delivery != Delivery::Lost {
@@ -82,7 +82,7 @@ impl Connector {
         hand_over(answer)
     }
 
-    /// For bodies that the SDK holds as a stream.
+    /// Collects a body that the SDK provides as a stream.
     async fn collect(self, mut request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
         let body = ByteStream::new(request.take_body())
             .collect()
@@ -120,13 +120,14 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// The path and query of a URI.
+/// Returns the path and query of a URI.
 fn target(uri: &str) -> &str {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     rest.find('/').map_or("/", |at| &rest[at..])
 }
 
-/// The host and port of a URI, which HTTP's `Host` header has: the SDK signs it, and leaves sending it to the HTTP client.
+/// Returns the host and port of a URI, the value of HTTP's `Host` header: the SDK signs that header, but leaves sending
+/// it to the HTTP client.
 fn authority(uri: &str) -> Option<&str> {
     let (_, rest) = uri.split_once("://")?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! Between the engine's items and the SDK's.
+//! Conversions between the engine's items and the SDK's.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue as Sdk;
 use dynatwin_engine::value::{AttributeValue, Item, Map};
 
-/// An item as the SDK has it.
+/// Converts an item to the SDK's type.
 pub(crate) fn item(item: &Item) -> HashMap<String, Sdk> {
     map(&item.attributes())
 }
@@ -33,7 +33,8 @@ pub(crate) fn value(attribute: &AttributeValue) -> Sdk {
     }
 }
 
-/// Whether a key attribute, as the SDK has it, is this stored one. Numbers are equal by value: `1` is `1.0`.
+/// Returns whether a key attribute of the SDK's type equals a stored one. Numbers are compared by value: `1` equals
+/// `1.0`.
 pub(crate) fn same_key(stored: &AttributeValue, asked: &Sdk) -> bool {
     match (stored, asked) {
         (AttributeValue::S(stored), Sdk::S(asked)) => stored == asked,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dynatwin_engine::engine::Engine;
 use dynatwin_engine::fault::{InvalidRule, Outage, Rule, RuleId, RuleReport, Verdict};
 
-/// The twin's fault rules: what makes requests fail, wait, or lose their answer. The first rule that acts on a request
+/// The twin's fault rules, which make requests fail, wait, or lose their answer. The first rule that acts on a request
 /// decides.
 ///
 /// ```
@@ -27,12 +27,12 @@ impl Faults {
         Faults(engine)
     }
 
-    /// Installs a rule behind those there are, for as long as the guard is held.
+    /// Adds a rule after the existing ones, for as long as the guard is held.
     ///
     /// # Panics
     ///
-    /// If the rule can never act: the operation is not modelled with its exception, or its time ends before it begins. See
-    /// [`try_add`](Faults::try_add).
+    /// Panics if the rule can never act: the API model does not list its exception for the operation, or its time
+    /// window is empty. See [`try_add`](Faults::try_add).
     #[track_caller]
     pub fn add(&self, rule: Rule) -> FaultGuard {
         match self.try_add(rule) {
@@ -41,7 +41,7 @@ impl Faults {
         }
     }
 
-    /// Installs a rule behind those there are, unless it can never act.
+    /// Adds a rule after the existing ones; fails if it can never act.
     ///
     /// ```
     /// use dynatwin::{ErrorKind, Rule, Twin, Verdict};
@@ -60,7 +60,7 @@ impl Faults {
         })
     }
 
-    /// Starts an outage that affects everything, for as long as the guards are held.
+    /// Starts an outage of all tables and regions, for as long as the guards are held.
     ///
     /// ```
     /// use dynatwin::{Outage, Twin};
@@ -75,8 +75,8 @@ impl Faults {
         self.outage_of(outage, &Rule::new(Verdict::Reset))
     }
 
-    /// Starts an outage that affects what `scope` matches, in its time: of that rule the verdict and the occasion do not
-    /// count.
+    /// Starts an outage of the requests that `scope` matches, in its time window; the scope's verdict and trigger are
+    /// ignored.
     ///
     /// ```
     /// use dynatwin::{Outage, Rule, Twin, Verdict};
@@ -89,7 +89,7 @@ impl Faults {
     ///
     /// # Panics
     ///
-    /// If the scope's time ends before it begins.
+    /// Panics if the scope's time window is empty.
     #[track_caller]
     pub fn outage_of(&self, outage: Outage, scope: &Rule) -> Vec<FaultGuard> {
         let ids = match self.0.start_outage(outage, scope) {
@@ -104,12 +104,12 @@ impl Faults {
         ids.into_iter().map(guard).collect()
     }
 
-    /// The rules, and what they did.
+    /// Returns the rules with their counters.
     pub fn report(&self) -> Vec<RuleReport> {
         self.0.faults().report()
     }
 
-    /// The rules that have never acted, also those whose guards were dropped before.
+    /// Returns the rules that have never acted, including those whose guards were dropped.
     ///
     /// ```
     /// use dynatwin::{Rule, Twin, Verdict};
@@ -122,7 +122,7 @@ impl Faults {
         self.0.faults().never_fired()
     }
 
-    /// Takes all rules out, whoever holds them.
+    /// Removes all rules, even while their guards are held.
     pub fn clear(&self) {
         self.0.faults().clear();
     }
@@ -134,7 +134,7 @@ impl fmt::Debug for Faults {
     }
 }
 
-/// An installed fault rule. Dropping the guard takes the rule out.
+/// An active fault rule. Dropping the guard removes the rule.
 ///
 /// ```
 /// use dynatwin::{Rule, Twin, Verdict};
@@ -151,27 +151,28 @@ pub struct FaultGuard {
 }
 
 impl FaultGuard {
-    /// What the rule did; `None` if it was taken out by [`Faults::clear`] or [`Twin::reset`](crate::Twin::reset).
+    /// Returns the rule's counters, or `None` if it was removed by [`Faults::clear`] or
+    /// [`Twin::reset`](crate::Twin::reset).
     pub fn report(&self) -> Option<RuleReport> {
         let reports = self.engine.faults().report();
         reports.into_iter().find(|report| report.id == self.id)
     }
 
-    /// How many requests, or entries of batches and transactions, the rule matched.
+    /// Returns how many requests, or entries of batches and transactions, the rule matched.
     pub fn matched(&self) -> u64 {
         self.report().map_or(0, |report| report.matched)
     }
 
-    /// How many of those it made fail, wait or lose their answer.
+    /// Returns how many of the matched requests or entries the rule acted on.
     pub fn fired(&self) -> u64 {
         self.report().map_or(0, |report| report.fired)
     }
 
-    /// Checks how many requests, or entries, the rule has made fail, wait or lose their answer.
+    /// Asserts on how many requests, or entries of batches and transactions, the rule has acted.
     ///
     /// # Panics
     ///
-    /// If they were not `times`; the message says what the rule is and what it matched.
+    /// Panics if the number is not `times`; the message has the rule and its counters.
     #[track_caller]
     pub fn assert_fired(&self, times: u64) {
         match self.report() {
@@ -187,7 +188,7 @@ impl FaultGuard {
         }
     }
 
-    /// Leaves the rule in, for as long as the twin lives.
+    /// Keeps the rule for as long as the twin lives.
     pub fn keep(mut self) {
         self.kept = true;
     }

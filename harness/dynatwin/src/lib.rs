@@ -1,9 +1,9 @@
-//! A twin of Amazon DynamoDB for unit tests.
+//! A DynamoDB emulator for unit tests.
 //!
-//! [`Twin`] holds a complete DynamoDB in the test's own process. [`Twin::client`] gives a real
-//! [`aws_sdk_dynamodb::Client`]: serialization, retries and errors are the SDK's, and no socket is opened. Time,
-//! throttling and failure are under the test's control, seeded and repeatable. [`Twin::streams`] gives an
-//! [`aws_sdk_dynamodbstreams::Client`] over the same twin.
+//! [`Twin`] is a complete DynamoDB in the test's own process. [`Twin::client`] returns a real
+//! [`aws_sdk_dynamodb::Client`]: serialization, retries and errors are the SDK's, and no socket is opened. The test
+//! controls time, throttling and failures, and a seed makes every run reproducible. [`Twin::streams`] returns an
+//! [`aws_sdk_dynamodbstreams::Client`] for the same twin.
 //!
 //! ```
 //! use aws_sdk_dynamodb::types::AttributeValue;
@@ -23,47 +23,48 @@
 //!
 //! # The clock
 //!
-//! [`Twin::new`] lives on the system's clock. [`Twin::seeded`] lives on a settable one, which stands still at
-//! 2026-01-01T00:00:00Z until the test moves it, or until somebody sleeps on it: the SDK's backoff between two attempts
-//! moves it and takes no real time. The twin's clock is also what the SDK reads the time from.
+//! [`Twin::new`] uses the system's clock. [`Twin::seeded`] uses a settable one, which stands still at
+//! 2026-01-01T00:00:00Z until the test advances it or a task sleeps on it: the SDK's backoff between two attempts
+//! advances it and takes no real time. The SDK also reads the time from the twin's clock.
 //!
 //! # What the clients are
 //!
-//! Their configuration is the SDK's own with the latest behavior version, except that
+//! The configuration of clients is the SDK's own with the latest behavior version, except that
 //!
 //! - the HTTP client is the engine, and sleeps and time are the twin's;
-//! - credentials and region are dummies, which decide what tables are seen (see [`Account`]);
-//! - each client has a retry quota of its own: in production all clients of a process share one, so that one test's
-//!   throttled requests would use up another's;
+//! - credentials and region are dummies, which select the tables (see [`Account`]);
+//! - each client has its own retry quota: in production all clients of a process share one, so one test's throttled
+//!   requests would use up another's;
 //! - under a settable clock retries back off without jitter, so that the same seed gives the same times;
-//! - stalled streams are not looked for: there is no stream.
+//! - stalled stream protection is disabled, because there is no stream.
 //!
-//! [`Twin::config`] gives the builder to those who want to change more; [`Twin::http_client`] is for those whose
-//! application builds its own configuration.
+//! [`Twin::config`] returns the builder, to change more; [`Twin::http_client`] is for applications that build their own
+//! configuration.
 //!
 //! # Capacity
 //!
-//! Under [`Conditions::CALM`] nothing is throttled. With [`Capacity::Enforced`] tables have what they were given and no
-//! more; [`Twin::heat`] shows what it was spent on.
+//! Under [`Conditions::CALM`] nothing is throttled. With [`Capacity::Enforced`] requests beyond a table's capacity are
+//! throttled; [`Twin::heat`] returns the consumed units.
 //!
 //! # What the application has asked for
 //!
-//! A twin that is [watched](Twin::watch) remembers it. A test can end with [`Twin::assert_no_scans`] and
-//! [`Twin::assert_faults_fired`], look at [`Twin::requests`], [`Twin::hottest_keys`] and the counters of
-//! [`Twin::metrics`], which have CloudWatch's names; [`Twin::capacity_spent_by`] says what a piece of code costs.
+//! A [watched](Twin::watch) twin records requests. A test can end with [`Twin::assert_no_scans`] and
+//! [`Twin::assert_faults_fired`], and read [`Twin::requests`], [`Twin::hottest_keys`] and the counters of
+//! [`Twin::metrics`], which have CloudWatch's names; [`Twin::capacity_spent_by`] returns the cost of a piece of code.
 //!
 //! # Answers that come late, broken or never
 //!
-//! A fault rule can do to an answer what a network does. The client sees what it would see over a socket:
+//! A fault rule can delay, break or lose an answer. The client gets the result that it would get over a socket:
 //!
-//! | [`Verdict`] | carried out | what the SDK sees |
+//! | [`Verdict`] | executed | result in the SDK |
 //! |---|---|---|
-//! | `Wait`, `WaitAbout` | yes | the answer, that much later by the twin's clock, or its own timeout if that is earlier |
-//! | `InternalServerErrorAfterApply` | yes | a 500, which it retries: the retry meets its own write |
+//! | `Wait`, `WaitAbout` | yes | the answer, that much later by the twin's clock, or the client's timeout if that is
+//! earlier |
+//! | `InternalServerErrorAfterApply` | yes | a 500, which it retries: the retry finds the first attempt's write |
 //! | `CorruptChecksum` | yes | an answer whose `x-amz-crc32` is wrong |
-//! | `Truncate` | yes | a body that breaks off: a response error, which it retries |
-//! | `AnswerLost` | yes | a timeout: its own, or if it has set none, after a minute by the twin's clock |
-//! | `Reset` | no | a connection that was reset: a dispatch failure, which it retries |
+//! | `Truncate` | yes | a truncated body: a response error, which it retries |
+//! | `AnswerLost` | yes | a timeout: the client's, or without one, after a minute by the twin's clock |
+//! | `Reset` | no | a reset connection: a dispatch failure, which it retries |
 
 mod access;
 mod account;

@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::{
 };
 use aws_sdk_dynamodb::{Client, Error};
 
-/// How often a table that is `CREATING` is described.
+/// The interval at which a table that is `CREATING` is described.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A key attribute: its name and type. A name alone is a string attribute.
@@ -44,7 +44,8 @@ impl From<(&str, ScalarAttributeType)> for KeyAttribute {
     }
 }
 
-/// A table that a test is about to create, from [`Twin::table`](crate::Twin::table) or [`Account::table`](crate::Account::table).
+/// A builder that creates a table, from [`Twin::table`](crate::Twin::table) or
+/// [`Account::table`](crate::Account::table).
 ///
 /// Creating it sends CreateTable, waits until the table is `ACTIVE`, and sends UpdateTimeToLive if a TTL attribute is set. Its
 /// billing mode is on-demand unless [`throughput`](TableBuilder::throughput) is set.
@@ -180,7 +181,7 @@ impl TableBuilder {
         self
     }
 
-    /// Creates the table and returns its description as DescribeTable gives it.
+    /// Creates the table and returns the description of DescribeTable.
     ///
     /// # Errors
     ///
@@ -191,7 +192,7 @@ impl TableBuilder {
         self.request()?.send().await?;
         let mut table = self.describe().await?;
         while table.table_status() != Some(&TableStatus::Active) {
-            // By the emulator's clock: a settable one moves on.
+            // Uses the emulator's clock, so a settable one advances.
             if let Some(sleep) = self.client.config().sleep_impl() {
                 sleep.sleep(POLL_INTERVAL).await;
             }
@@ -252,7 +253,7 @@ impl TableBuilder {
         })
     }
 
-    /// Each key attribute once, in the order in which it is first named.
+    /// Returns each key attribute once, in the order of first use.
     fn definitions(&self) -> Result<Vec<AttributeDefinition>, BuildError> {
         let of_indexes = self.global.iter().flat_map(|(_, keys)| keys.attributes());
         let of_local = self.local.iter().map(|(_, range)| range);

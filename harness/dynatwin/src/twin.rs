@@ -1,4 +1,4 @@
-//! The twin, and how it is built.
+//! [`Twin`] and its builder.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -30,7 +30,7 @@ use crate::watch::{self, CapacitySpent, HotKey, Request};
 const ACCESS_KEY: &str = "dynatwin";
 const REGION: &str = "us-east-1";
 
-/// A DynamoDB of the test's own. Clones are the same twin.
+/// An in-process DynamoDB emulator. Clones share one emulator.
 ///
 /// A twin that is dropped while its test panics prints its seed, and how to run the test again with it.
 ///
@@ -57,27 +57,27 @@ struct Inner {
 }
 
 impl Twin {
-    /// A twin on the system's clock. Its seed is that of the environment's `DYNATWIN_SEED`, or a fresh one.
+    /// Creates a twin on the system's clock. Its seed is `DYNATWIN_SEED` of the environment, or a random one.
     pub fn new() -> Twin {
         Twin::builder().build()
     }
 
-    /// A twin on a settable clock that stands at 2026-01-01T00:00:00Z. The same seed gives the same behavior.
+    /// Creates a twin on a settable clock at 2026-01-01T00:00:00Z. The same seed gives the same behavior.
     pub fn seeded(seed: u64) -> Twin {
         Twin::builder().seed(seed).clock(Clock::settable(Moment::START)).build()
     }
 
-    /// A twin with settings of one's own.
+    /// Returns a builder for a twin with other settings.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// A client of the default region, `us-east-1`.
+    /// Returns a client for the default region, `us-east-1`.
     pub fn client(&self) -> Client {
         self.home().client()
     }
 
-    /// The configuration of [`client`](Twin::client), to be changed before it is built.
+    /// Returns the configuration of [`client`](Twin::client), to change it before the client is built.
     ///
     /// ```
     /// use aws_sdk_dynamodb::config::retry::RetryConfig;
@@ -91,7 +91,7 @@ impl Twin {
         self.home().config()
     }
 
-    /// A client of DynamoDB Streams, of the default region.
+    /// Returns a DynamoDB Streams client for the default region.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -108,15 +108,14 @@ impl Twin {
         self.home().streams()
     }
 
-    /// Splits each open shard of a table's stream in two, as DynamoDB does with partitions that are hot or full: for tests of
-    /// readers, which have to follow. Says whether the table has a stream.
+    /// Splits each open shard of a table's stream in two, as DynamoDB does for hot or full partitions, to test that
+    /// consumers follow the children. Returns whether the table has a stream.
     pub fn split_shards(&self, table: &str) -> bool {
         self.home().split_shards(table)
     }
 
-    /// The twin as an HTTP client of the SDK, for configurations that are built elsewhere. Give them
-    /// [`clock`](Twin::clock) too, as `sleep_impl` and as `time_source`, and credentials and a region: those decide which
-    /// tables are seen.
+    /// Returns the twin as an HTTP client of the SDK, for configurations that are built elsewhere. These also need
+    /// [`clock`](Twin::clock) as `sleep_impl` and `time_source`, and credentials and a region, which select the tables.
     ///
     /// ```
     /// use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
@@ -136,12 +135,12 @@ impl Twin {
         SharedHttpClient::new(Connector::new(self.shared_engine(), self.clock()))
     }
 
-    /// The tables of another region, and clients that see them.
+    /// Returns the tables of another region.
     pub fn region(&self, region: &str) -> Account {
         self.account(ACCESS_KEY, region)
     }
 
-    /// The tables of another access key and region, and clients that see them.
+    /// Returns the tables of another access key and region.
     pub fn account(&self, access_key: &str, region: &str) -> Account {
         Account::new(self.clone(), access_key, region)
     }
@@ -150,17 +149,17 @@ impl Twin {
         self.region(REGION)
     }
 
-    /// The clock that the twin and its clients live by.
+    /// Returns the clock of the twin and its clients.
     pub fn clock(&self) -> TwinClock {
         self.0.clock.clone()
     }
 
-    /// The fault rules.
+    /// Returns the fault rules.
     pub fn faults(&self) -> Faults {
         Faults::new(self.shared_engine())
     }
 
-    /// The conditions of all tables without their own.
+    /// Returns the conditions of all tables without their own.
     pub fn conditions(&self) -> Conditions {
         self.engine().conditions()
     }
@@ -170,57 +169,58 @@ impl Twin {
         self.engine().set_conditions(conditions);
     }
 
-    /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
+    /// Sets the conditions of one table, which need not exist yet; with `None` the twin's conditions apply again.
     pub fn set_table_conditions(&self, table: &str, conditions: impl Into<Option<Conditions>>) {
         self.home().set_table_conditions(table, conditions);
     }
 
-    /// Lets no write reach a global index of a table from now on, until [`resume_index`](Twin::resume_index): it can be read,
-    /// and stays as it is.
+    /// Pauses a global index of a table: until [`resume_index`](Twin::resume_index) it can be read, but no write
+    /// reaches it.
     pub fn pause_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
         self.home().pause_index(table, index)
     }
 
-    /// Lets a paused index catch up, with all that would have reached it by now.
+    /// Resumes a paused index, and applies the writes that are due.
     pub fn resume_index(&self, table: &str, index: &str) -> Result<(), NotFound> {
         self.home().resume_index(table, index)
     }
 
-    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    /// Sets the time until later writes reach one global index; with `None` the table's conditions apply again.
     pub fn set_index_lag(&self, table: &str, index: &str, lag: impl Into<Option<Lag>>) -> Result<(), NotFound> {
         self.home().set_index_lag(table, index, lag)
     }
 
-    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were.
+    /// Deletes all expired items of a table now instead of after the TTL delay, and returns their number.
     pub fn expire_now(&self, table: &str) -> Result<u64, NotFound> {
         self.home().expire_now(table)
     }
 
-    /// What a table's capacity was spent on, and what was throttled, by partition and by key. Counted while capacity is
-    /// [enforced](dynatwin_engine::conditions::Capacity::Enforced), or [watched](Twin::watch_heat); keys only while watched.
+    /// Returns the units consumed and throttled in a table, by partition and by key. Units are counted while capacity
+    /// is [enforced](dynatwin_engine::conditions::Capacity::Enforced) or [watched](Twin::watch_heat); keys only while
+    /// watched.
     pub fn heat(&self, table: &str) -> Option<Heat> {
         self.home().heat(table)
     }
 
-    /// Begins or ends to watch what a table's capacity is spent on, keys included. Says whether there is such a table.
+    /// Starts or stops recording the [`heat`](Twin::heat) of a table, including keys. Returns whether the table exists.
     pub fn watch_heat(&self, table: &str, watches: bool) -> bool {
         self.home().watch_heat(table, watches)
     }
 
-    /// Begins or ends to watch what is asked of the twin: [`requests`](Twin::requests), [`scans`](Twin::scans), the counters
-    /// of [`metrics`](Twin::metrics), and the [`heat`](Twin::heat) of all tables. What was seen stays until
+    /// Starts or stops recording: [`requests`](Twin::requests), [`scans`](Twin::scans), the counters of
+    /// [`metrics`](Twin::metrics), and the [`heat`](Twin::heat) of all tables. The records are kept until
     /// [`reset`](Twin::reset) or [`forget_requests`](Twin::forget_requests).
     pub fn watch(&self, watches: bool) {
         self.engine().watch(watches);
     }
 
-    /// Whether somebody watches.
+    /// Returns whether the twin is [watched](Twin::watch).
     pub fn is_watched(&self) -> bool {
         self.engine().is_watched()
     }
 
-    /// The latest requests of all access keys and regions, oldest first: operation, table, key, and how it ended. The oldest
-    /// are let go of when there are more than ten thousand, or they take too much memory.
+    /// Returns the latest requests of all access keys and regions, oldest first, with operation, table, key and result.
+    /// The oldest are dropped beyond ten thousand, or when they take too much memory.
     ///
     /// ```
     /// use aws_sdk_dynamodb::types::AttributeValue;
@@ -242,18 +242,18 @@ impl Twin {
         requests.iter().map(|request| Request::of(request)).collect()
     }
 
-    /// Forgets all requests, scans and counters. Who watches goes on.
+    /// Removes all recorded requests, scans and counters. Watching continues.
     pub fn forget_requests(&self) {
         self.engine().forget_requests();
     }
 
-    /// Who has read all of a table or an index: each operation, table, index and caller once. A SELECT that does not fix the
-    /// partition key is a scan too.
+    /// Returns which callers have read a whole table or index: each operation, table, index and caller once. A SELECT
+    /// that does not fix the partition key is also a scan.
     pub fn scans(&self) -> Vec<ObservedScan> {
         self.engine().scans()
     }
 
-    /// Checks that nobody has scanned a table or an index, in whatever region, by Scan or by a statement.
+    /// Asserts that no table or index was scanned in any region, by Scan or by a statement.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -265,14 +265,15 @@ impl Twin {
     ///
     /// # Panics
     ///
-    /// If there was a scan: the message says of what, by whom, when, and how to query instead. And if nobody has watched.
+    /// Panics if there was a scan: the message has the table, the caller, the time, and a Query to use instead. Also
+    /// panics if the twin is not watched.
     #[track_caller]
     pub fn assert_no_scans(&self) {
         watch::assert_no_scans(self.is_watched(), &self.scans());
     }
 
-    /// Checks that every fault rule there is, or was since the last [`reset`](Twin::reset), has acted: a test whose fault
-    /// never happened has tested something else.
+    /// Asserts that every fault rule since the last [`reset`](Twin::reset) has acted, to find tests whose fault never
+    /// occurred.
     ///
     /// ```should_panic
     /// use dynatwin::{Rule, Twin, Verdict};
@@ -284,21 +285,21 @@ impl Twin {
     ///
     /// # Panics
     ///
-    /// If one never has; the message names them.
+    /// Panics if a rule has never acted; the message names all such rules.
     #[track_caller]
     pub fn assert_faults_fired(&self) {
         watch::assert_faults_fired(&self.faults().never_fired());
     }
 
-    /// The counters and gauges of the default account and region, by the names and dimensions that CloudWatch has for them.
-    /// Counters are sums of the time in which the twin was [watched](Twin::watch); what is zero is not there.
-    /// `TimeToLiveDeletedItemCount`, and what a table is given, are there in any case.
+    /// Returns the counters and gauges of the default account and region, with CloudWatch's names and dimensions.
+    /// Counters are sums over the time in which the twin was [watched](Twin::watch); zeros are omitted.
+    /// `TimeToLiveDeletedItemCount` and the gauges of capacity are always included.
     pub fn metrics(&self) -> Vec<Metric> {
         self.home().metrics()
     }
 
-    /// The counters of the default account and region by the minute of the twin's clock, oldest first: what the condition of
-    /// an alarm looks at. The last 1,440 minutes in which something happened while the twin was watched are kept.
+    /// Returns the counters of the default account and region by the minute of the twin's clock, oldest first, as an
+    /// alarm's condition evaluates them. The last 1,440 minutes with activity while the twin was watched are kept.
     ///
     /// ```
     /// use dynatwin::{Rule, Twin, Verdict};
@@ -325,7 +326,7 @@ impl Twin {
         self.home().metrics_by_minute()
     }
 
-    /// One of them, which has exactly these dimensions; 0 if it is not there.
+    /// Returns the metric with exactly these dimensions, or 0 if there is none.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -344,8 +345,9 @@ impl Twin {
         self.home().metric(name, dimensions)
     }
 
-    /// What the tables of the default account and region spend while `block` runs, whoever asks meanwhile. For code that
-    /// blocks; [`capacity_spent_by`](Twin::capacity_spent_by) is for code that awaits. The twin need not be watched.
+    /// Returns the capacity that the tables of the default account and region consume while `block` runs, including
+    /// that of concurrent requests. For blocking code; [`capacity_spent_by`](Twin::capacity_spent_by) is for async
+    /// code. The twin need not be watched.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -358,7 +360,8 @@ impl Twin {
         self.home().capacity_spent(block)
     }
 
-    /// What the tables of the default account and region spend until `block` is done, whoever asks meanwhile.
+    /// Returns the capacity that the tables of the default account and region consume until `block` is done, including
+    /// that of concurrent requests.
     ///
     /// ```
     /// use aws_sdk_dynamodb::types::AttributeValue;
@@ -386,19 +389,19 @@ impl Twin {
         self.home().capacity_spent_by(block).await
     }
 
-    /// The partition keys of a table that cost most, hottest first, since it is [watched](Twin::watch): nothing if it is not.
-    /// Keys beyond the hundred hottest are counted only roughly.
+    /// Returns the partition keys of a table with the highest cost, in descending order, recorded while the twin is
+    /// [watched](Twin::watch). The cost of keys beyond the hundred hottest is approximate.
     pub fn hottest_keys(&self, table: &str, most: usize) -> Vec<HotKey> {
         self.home().hottest_keys(table, most)
     }
 
-    /// Removes all tables and fault rules, and forgets what was asked. Clock, seed and conditions stay.
+    /// Removes all tables, fault rules and recorded requests. Clock, seed and conditions stay.
     pub fn reset(&self) {
         self.engine().reset();
     }
 
-    /// [Resets](Twin::reset) the twin to what it was made with: its clock and conditions too. Time goes back to the clock's
-    /// start, so no request should run meanwhile.
+    /// [Resets](Twin::reset) the twin to its initial state, including its clock and conditions. Time goes back to the
+    /// clock's start, so no request should run meanwhile.
     ///
     /// ```
     /// use dynatwin::{Conditions, Twin};
@@ -415,7 +418,7 @@ impl Twin {
         self.engine().reset_all();
     }
 
-    /// A table to be created in the default region. See [`TableBuilder`].
+    /// Returns a builder for a table in the default region. See [`TableBuilder`].
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -432,15 +435,15 @@ impl Twin {
         self.home().table(name)
     }
 
-    /// Creates the tables and writes the items of a file, at once whatever the conditions are. Load before requests are sent:
-    /// meanwhile all tables behave as under [`Conditions::CALM`].
+    /// Creates the tables and writes the items of a file, at once whatever the conditions are. Load before requests are
+    /// sent: meanwhile all tables behave as under [`Conditions::CALM`].
     ///
     /// The file is JSON, YAML, CSV, a CloudFormation, SAM or Terraform document, a NoSQL Workbench model, a jest-dynamodb
     /// configuration, or a directory with an export; `TABLE=FILE` names the table of a file that only has items.
     ///
     /// # Errors
     ///
-    /// What is not known in the file, and what the service refuses, with file and line.
+    /// Returns an error with file and line for an unknown member of the file, or one that the service refuses.
     ///
     /// ```
     /// use dynatwin::Twin;
@@ -463,18 +466,19 @@ impl Twin {
         self.home().load(file)
     }
 
-    /// The present state: tables with all that belongs to them, conditions, and the clock's moment, for
-    /// [`restore`](Twin::restore). It shares its items with the twin. [`StateSnapshot::to_bytes`] keeps it for another process.
+    /// Returns the current state: tables with all their settings and data, conditions, and the clock's moment, for
+    /// [`restore`](Twin::restore). The snapshot shares its items with the twin. [`StateSnapshot::to_bytes`] stores it
+    /// for another process.
     pub fn snapshot(&self) -> StateSnapshot {
         self.0.engine.snapshot()
     }
 
-    /// Puts the twin back to a snapshot of it, or to one of another twin. Fault rules are removed, recorded requests are
-    /// forgotten, and decisions are counted anew. Time may go back, so no request should be running.
+    /// Resets the twin to a snapshot of it, or of another twin. Fault rules and recorded requests are removed, and
+    /// random decisions start anew. Time may go back, so no request should be running.
     ///
     /// # Errors
     ///
-    /// The snapshot is not one that an engine made.
+    /// Fails if the snapshot's commits cannot be applied, as those of an engine always can.
     ///
     /// ```
     /// use dynatwin::{StateSnapshot, Twin};
@@ -495,13 +499,13 @@ impl Twin {
         self.0.engine.restore(snapshot)
     }
 
-    /// Another twin with the same seed, conditions and state, on a clock of its own. Neither sees what happens to the other
-    /// from now on, so tests can each begin with a fork of a twin that was filled once. A fork of a twin on a clock that runs is
-    /// on the system's clock. Fault rules, access control and buckets are not taken over.
+    /// Returns a new twin with the same seed, conditions and state, on its own clock. The twins do not affect each
+    /// other, so each test can start from a fork of a template. The fork of a twin with a running clock uses the
+    /// system's clock. Fault rules, access control and buckets are not copied.
     ///
     /// # Panics
     ///
-    /// Panics if the state cannot be made again, which is a bug of this crate.
+    /// Panics if the state cannot be replayed, which is a bug of this crate.
     ///
     /// ```
     /// use aws_sdk_dynamodb::types::AttributeValue;
@@ -541,18 +545,18 @@ impl Twin {
         }))
     }
 
-    /// The names of the tables.
+    /// Returns the names of the tables.
     pub fn tables(&self) -> Vec<String> {
         self.home().tables()
     }
 
-    /// All items of a table as they are now, in the order of a Scan; `None` if there is no such table. Looking costs
-    /// nothing, meets no fault rule, and is never stale.
+    /// Returns all current items of a table in Scan order, or `None` if the table does not exist. It consumes no
+    /// capacity, matches no fault rule, and is never stale.
     pub fn items(&self, table: &str) -> Option<Vec<HashMap<String, AttributeValue>>> {
         self.home().items(table)
     }
 
-    /// The item with this key, as it is now.
+    /// Returns the current item with this key.
     ///
     /// ```
     /// use aws_sdk_dynamodb::types::AttributeValue;
@@ -569,12 +573,12 @@ impl Twin {
         self.home().item(table, key)
     }
 
-    /// What the twin's decisions are made of.
+    /// Returns the seed of the twin's random decisions.
     pub fn seed(&self) -> u64 {
         self.engine().seed()
     }
 
-    /// The engine below.
+    /// Returns the underlying engine.
     pub fn engine(&self) -> &Engine {
         &self.0.engine
     }
@@ -617,7 +621,7 @@ fn replay(seed: u64, settable: bool) -> String {
     }
 }
 
-/// How a twin is built.
+/// Builds a [`Twin`].
 ///
 /// ```
 /// use dynatwin::{Clock, Conditions, Moment, Twin};
@@ -658,50 +662,51 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// What the twin's decisions are made of. Without it: the environment's `DYNATWIN_SEED`, or a fresh seed.
+    /// Sets the seed of the twin's random decisions. The default is `DYNATWIN_SEED` of the environment, or a random
+    /// seed.
     pub fn seed(mut self, seed: u64) -> Builder {
         self.seed = Some(seed);
         self
     }
 
-    /// How the twin behaves: [`Conditions::CALM`] unless said otherwise.
+    /// Sets the conditions; [`Conditions::CALM`] by default.
     pub fn conditions(mut self, conditions: Conditions) -> Builder {
         self.conditions = conditions;
         self
     }
 
-    /// The clock it lives by: the system's unless said otherwise.
+    /// Sets the clock; the system's by default.
     pub fn clock(mut self, clock: Clock) -> Builder {
         self.clock = Some(clock);
         self
     }
 
-    /// One set of tables for all access keys and regions.
+    /// Sets whether all access keys and regions share one set of tables.
     pub fn shared_db(mut self, shared: bool) -> Builder {
         self.shared_db = shared;
         self
     }
 
-    /// Whether a settable clock moves when somebody sleeps on it, as it does unless said otherwise. If not, sleepers wait
-    /// until the test moves the clock.
+    /// Sets whether a sleep advances a settable clock, which is the default. If not, sleepers wait until the test
+    /// advances the clock.
     pub fn sleep_moves_clock(mut self, moves: bool) -> Builder {
         self.sleep_moves_clock = moves;
         self
     }
 
-    /// A folder with a folder for each bucket, for exports and imports. Without it no bucket is there.
+    /// Sets the folder that contains a folder for each bucket, for exports and imports. Without it no bucket exists.
     pub fn buckets(mut self, folder: impl Into<PathBuf>) -> Builder {
         self.buckets = Some(folder.into());
         self
     }
 
-    /// Whether the twin is [watched](Twin::watch) from its beginning.
+    /// Sets whether the twin is [watched](Twin::watch) from the start.
     pub fn watch(mut self, watched: bool) -> Builder {
         self.watched = watched;
         self
     }
 
-    /// Accounts, principals and policies, in JSON or YAML: see [`Twin::set_access`].
+    /// Sets the accounts, principals and policies, in JSON or YAML: see [`Twin::set_access`].
     pub fn access(mut self, configuration: &str) -> Builder {
         self.access = Some(configuration.to_owned());
         self
@@ -711,7 +716,7 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// If the [access configuration](Builder::access) is malformed.
+    /// Panics if the [access configuration](Builder::access) is malformed.
     #[track_caller]
     pub fn build(self) -> Twin {
         let clock = self.clock.unwrap_or_else(system_clock);
@@ -745,13 +750,13 @@ impl Builder {
     }
 }
 
-/// The environment's seed, or one that nobody can foresee.
+/// Returns the environment's seed, or a random one.
 fn default_seed() -> u64 {
     told_seed(std::env::var("DYNATWIN_SEED").ok().as_deref()).unwrap_or_else(|| RandomState::new().hash_one("dynatwin"))
 }
 
-/// The seed that the environment tells. One that is none must not pass for no wish at all: the run would not be the one
-/// that was to be repeated.
+/// Returns the seed in `DYNATWIN_SEED`. An invalid one panics instead of being ignored: the run would not repeat the
+/// intended one.
 fn told_seed(told: Option<&str>) -> Option<u64> {
     let text = told.map(str::trim).filter(|text| !text.is_empty())?;
     match text.parse() {

@@ -1,4 +1,4 @@
-//! What tests assert about what an application has asked for: requests, scans, capacity, hot keys.
+//! Recorded requests, scans, capacity and hot keys, and assertions about them.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -12,7 +12,7 @@ use dynatwin_engine::wire::error::exception;
 
 use crate::convert;
 
-/// A request that the twin has answered while it was watched. Each attempt of the SDK is one.
+/// A request that a watched twin has answered. Each attempt of the SDK is a request.
 ///
 /// ```
 /// use dynatwin::Twin;
@@ -31,31 +31,31 @@ use crate::convert;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Its number, counted from 1.
+    /// The request's number, counted from 1.
     pub number: u64,
-    /// When it was carried out.
+    /// The moment at which it ran.
     pub at: Moment,
-    /// The access key of who has asked.
+    /// The caller's access key.
     pub access_key: String,
-    /// The region in which it was asked.
+    /// The region of the request.
     pub region: String,
     /// The operation's name in the API, such as `PutItem`.
     pub operation: String,
-    /// The tables that it named, each once.
+    /// The tables in the request, each once.
     pub tables: Vec<String>,
-    /// What it touched: the first hundred items or ranges of keys.
+    /// The first hundred items or key ranges that it accessed.
     pub touches: Vec<Touch>,
     /// The answer's HTTP status.
     pub status: u16,
-    /// The name of the exception that it ended with.
+    /// The name of the exception in the answer.
     pub error: Option<String>,
-    /// Read units that it has spent, on tables and indexes.
+    /// The read units consumed on tables and indexes.
     pub read_units: f64,
-    /// Write units that it has spent, on tables and indexes.
+    /// The write units consumed on tables and indexes.
     pub write_units: f64,
-    /// Items that were looked at.
+    /// The number of items read before filtering.
     pub scanned: u64,
-    /// Items that were answered.
+    /// The number of items returned.
     pub returned: u64,
 }
 
@@ -78,18 +78,18 @@ impl Request {
         }
     }
 
-    /// The first table that it named.
+    /// Returns the first table in the request.
     pub fn table(&self) -> Option<&str> {
         self.tables.first().map(String::as_str)
     }
 
-    /// The key of the first item or range that it touched.
+    /// Returns the key of the first item or range that it accessed.
     pub fn key(&self) -> Option<&HashMap<String, AttributeValue>> {
         self.touches.first().map(|touch| &touch.key)
     }
 }
 
-/// An item or a range of keys that a request has touched. Batches and transactions touch several.
+/// An item or key range that a request has accessed. Batches and transactions access several.
 ///
 /// ```
 /// use dynatwin::Touch;
@@ -100,20 +100,20 @@ impl Request {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Touch {
-    /// What was done: `Get`, `Put`, `Update`, `Delete`, `ConditionCheck`, `Query`, `Scan`, `SearchVectors` or `GetRecords`.
-    /// What a statement has done too.
+    /// The kind of access: `Get`, `Put`, `Update`, `Delete`, `ConditionCheck`, `Query`, `Scan`, `SearchVectors` or
+    /// `GetRecords`, also for statements.
     pub act: &'static str,
-    /// The table.
+    /// The table's name.
     pub table: String,
-    /// The index that was read, if one was.
+    /// The name of the index that was read, if any.
     pub index: Option<String>,
-    /// The item's key; of a Query the partition key, of a Scan nothing.
+    /// The item's key; the partition key of a Query; empty for a Scan.
     pub key: HashMap<String, AttributeValue>,
-    /// Read units that were spent on it.
+    /// The read units consumed on it.
     pub read_units: f64,
-    /// Write units that were spent on it, indexes included.
+    /// The write units consumed on it, indexes included.
     pub write_units: f64,
-    /// The name of the exception that it failed with: one of a batch or transaction may fail without the others.
+    /// The name of the exception that it failed with: single entries of a batch or transaction can fail.
     pub error: Option<String>,
 }
 
@@ -131,7 +131,7 @@ impl Touch {
     }
 }
 
-/// What a block of code has spent, by table and global index.
+/// The capacity that a block of code has consumed, by table and global index.
 ///
 /// ```
 /// use dynatwin::Twin;
@@ -174,37 +174,37 @@ impl CapacitySpent {
         found.map_or((0.0, 0.0), |found| (found.read, found.write))
     }
 
-    /// Read units of a table with its local indexes, and without its global ones.
+    /// Returns the read units of a table and its local indexes, without its global ones.
     pub fn read(&self, table: &str) -> f64 {
         self.of_resource(table, None).0
     }
 
-    /// Write units of a table with its local indexes, and without its global ones.
+    /// Returns the write units of a table and its local indexes, without its global ones.
     pub fn write(&self, table: &str) -> f64 {
         self.of_resource(table, None).1
     }
 
-    /// Read units of a global index.
+    /// Returns the read units of a global index.
     pub fn index_read(&self, table: &str, index: &str) -> f64 {
         self.of_resource(table, Some(index)).0
     }
 
-    /// Write units of a global index.
+    /// Returns the write units of a global index.
     pub fn index_write(&self, table: &str, index: &str) -> f64 {
         self.of_resource(table, Some(index)).1
     }
 
-    /// Read units of everything.
+    /// Returns the read units of all tables and indexes.
     pub fn total_read(&self) -> f64 {
         self.0.iter().map(|each| each.read).sum()
     }
 
-    /// Write units of everything.
+    /// Returns the write units of all tables and indexes.
     pub fn total_write(&self) -> f64 {
         self.0.iter().map(|each| each.write).sum()
     }
 
-    /// Whether nothing was spent.
+    /// Returns whether no units were consumed.
     pub fn is_nothing(&self) -> bool {
         self.0.is_empty()
     }
@@ -224,7 +224,7 @@ impl fmt::Display for CapacitySpent {
     }
 }
 
-/// A partition key, and the units that were spent on its items.
+/// A partition key, and the units consumed by its items.
 ///
 /// ```
 /// use dynatwin::Twin;
@@ -237,7 +237,7 @@ impl fmt::Display for CapacitySpent {
 pub struct HotKey {
     /// The value of the partition key.
     pub key: AttributeValue,
-    /// Read and write units, of the table and its indexes.
+    /// The read and write units, of the table and its indexes.
     pub units: f64,
 }
 
@@ -245,7 +245,7 @@ fn place(table: &str, index: Option<&str>) -> String {
     index.map_or_else(|| table.to_owned(), |index| format!("index {index} of {table}"))
 }
 
-/// Panics unless nothing was scanned.
+/// Panics if there was a scan.
 #[track_caller]
 pub(crate) fn assert_no_scans(watched: bool, scans: &[ObservedScan]) {
     assert!(
@@ -279,7 +279,7 @@ fn complaint(scans: &[ObservedScan]) -> String {
     text
 }
 
-/// How to read the same without looking at everything.
+/// Returns how to read these items with a Query.
 fn advice(scan: &ObservedScan) -> String {
     let statement = scan.operation != "Scan";
     let way = |(index, key): &(Option<_>, _)| match (statement, index) {
@@ -289,7 +289,7 @@ fn advice(scan: &ObservedScan) -> String {
         (true, Some(index)) => format!("FROM \"{}\".\"{index}\" WHERE \"{key}\" = ?", scan.table),
     };
     let mut ways: Vec<&(Option<_>, _)> = scan.partition_keys.iter().collect();
-    // What was scanned is what comes to mind first.
+    // Suggests the scanned table or index first.
     ways.sort_by_key(|(index, _)| *index != scan.index);
     let ways: Vec<String> = ways.into_iter().map(way).collect();
     let instead = if statement {
@@ -300,7 +300,7 @@ fn advice(scan: &ObservedScan) -> String {
     format!("{instead}: {}.", ways.join(", or "))
 }
 
-/// Panics unless all rules have acted.
+/// Panics if a rule has never acted.
 #[track_caller]
 pub(crate) fn assert_faults_fired(idle: &[RuleReport]) {
     assert!(idle.is_empty(), "{}", idle_faults(idle));

@@ -1,4 +1,4 @@
-//! How many bytes of requests and answers may be in memory at a time, over all connections.
+//! A limit on the bytes of requests and answers in memory, over all connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -18,7 +18,7 @@ impl Budget {
         })
     }
 
-    /// A lease of nothing yet.
+    /// Returns an empty lease.
     pub(crate) fn lease(self: &Arc<Budget>) -> Lease {
         Lease {
             budget: Arc::clone(self),
@@ -27,7 +27,7 @@ impl Budget {
     }
 }
 
-/// Bytes taken from a budget, given back when it is dropped.
+/// Bytes taken from a budget, returned when the lease is dropped.
 #[derive(Debug)]
 pub(crate) struct Lease {
     budget: Arc<Budget>,
@@ -39,7 +39,7 @@ pub(crate) struct Lease {
 pub(crate) struct Exhausted;
 
 impl Lease {
-    /// Takes as much more as makes the lease this large.
+    /// Grows the lease to this many bytes.
     pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Exhausted> {
         let more = bytes.saturating_sub(self.bytes);
         let used = self.budget.used.fetch_add(more, Relaxed);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use dynatwin_engine::engine::Engine;
 
+use crate::backend::Backend;
 use crate::database;
-use crate::door::Door;
-use crate::flags::{Asked, Flags, entries, help, parse};
+use crate::flags::{Flags, Invocation, entries, help, parse};
 use crate::manual;
 use crate::probe::{self, Probe};
 use crate::server::{Options, serve};
@@ -15,15 +15,15 @@ use crate::start::{configure_access, engine, load, signing_keys, start_line};
 
 const SUCCESS: u8 = 0;
 
-/// Exit code of a command line that is not understood.
+/// The exit code for an invalid command line.
 const USAGE: u8 = 2;
 
-/// Makes the engine refuse to store more when the process has allocated this many bytes, for `--max-memory`. The text of an
-/// error is for the operator.
+/// Makes the engine refuse to store more when the process has allocated this many bytes, for `--max-memory`. An error
+/// is a sentence for the operator.
 pub type LimitMemory = fn(Arc<Engine>, u64) -> Result<(), String>;
 
-/// Runs the `dynatwin` command with these arguments, without the program's name, until SIGINT or SIGTERM, and returns its exit
-/// code. It reads the process's environment, and prints to its standard output and error.
+/// Runs the `dynatwin` command with these arguments, without the program's name, until SIGINT or SIGTERM, and returns
+/// its exit code. It reads the process's environment, and prints to its standard output and error.
 ///
 /// ```
 /// let version = ["--version".to_owned()];
@@ -35,34 +35,34 @@ pub fn run(arguments: impl IntoIterator<Item = String>, limit_memory: LimitMemor
         return other_command(&name, arguments);
     }
     match parse(arguments, |name| std::env::var(name).ok()) {
-        Ok(Asked::Help) => say(&help()),
-        Ok(Asked::Version) => say(concat!("dynatwin ", env!("CARGO_PKG_VERSION"))),
-        Ok(Asked::Run(flags)) => serve_until_stopped(&flags, limit_memory),
-        Err(sentence) => complain(&sentence, USAGE),
+        Ok(Invocation::Help) => print(&help()),
+        Ok(Invocation::Version) => print(concat!("dynatwin ", env!("CARGO_PKG_VERSION"))),
+        Ok(Invocation::Run(flags)) => serve_until_stopped(&flags, limit_memory),
+        Err(sentence) => print_error(&sentence, USAGE),
     }
 }
 
-/// Commands that do something else than to serve.
+/// Subcommands, which do not start the server.
 const COMMANDS: [&str; 6] = ["completions", "copy", "health", "import", "man", "wait"];
 
 fn other_command(name: &str, mut arguments: impl Iterator<Item = String>) -> u8 {
     match name {
         "copy" | "import" => transfer(name, arguments),
-        "man" => say(manual::man(&entries()).trim_end()),
+        "man" => print(manual::man(&entries()).trim_end()),
         "completions" => match arguments
             .next()
             .and_then(|shell| manual::completions(&shell, &entries()))
         {
-            Some(text) => say(text.trim_end()),
-            None => complain("completions are for bash, zsh or fish", USAGE),
+            Some(text) => print(text.trim_end()),
+            None => print_error("completions needs a shell: bash, zsh or fish", USAGE),
         },
         _ => match Probe::parse(name, arguments, |name| std::env::var(name).ok()) {
             Ok(Some(probe)) => match probe.run() {
                 Ok(()) => SUCCESS,
-                Err(sentence) => complain(&sentence, 1),
+                Err(sentence) => print_error(&sentence, 1),
             },
-            Ok(None) => say(probe::HELP),
-            Err(sentence) => complain(&sentence, USAGE),
+            Ok(None) => print(probe::HELP),
+            Err(sentence) => print_error(&sentence, USAGE),
         },
     }
 }
@@ -72,35 +72,38 @@ fn other_command(name: &str, mut arguments: impl Iterator<Item = String>) -> u8 
 fn transfer(name: &str, arguments: impl Iterator<Item = String>) -> u8 {
     match dynatwin_seed::cli::run(name, arguments) {
         Ok(()) => SUCCESS,
-        Err(sentence) => complain(&sentence, 1),
+        Err(sentence) => print_error(&sentence, 1),
     }
 }
 
 #[cfg(not(feature = "copy"))]
 fn transfer(name: &str, _: impl Iterator<Item = String>) -> u8 {
-    complain(&format!("this build has no `{name}`: the feature `copy` is off"), 1)
+    print_error(
+        &format!("this build does not include `{name}`: it was built without the feature `copy`"),
+        1,
+    )
 }
 
 /// Prints to standard output. A closed pipe, as after `| head`, is not a failure.
-fn say(text: &str) -> u8 {
+fn print(text: &str) -> u8 {
     let _ = writeln!(io::stdout().lock(), "{text}");
     SUCCESS
 }
 
 /// Prints to standard error, and returns `code`.
-fn complain(sentence: &str, code: u8) -> u8 {
+fn print_error(sentence: &str, code: u8) -> u8 {
     let _ = writeln!(io::stderr().lock(), "dynatwin: {sentence}");
     code
 }
 
 fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
     if let Err(sentence) = signing_keys(flags, |name| std::env::var(name).ok()) {
-        return complain(&sentence, USAGE);
+        return print_error(&sentence, USAGE);
     }
-    // Before the start line, so that who has read it may send a signal.
+    // Before the start line, so that a process that has read it can send a signal.
     let signals = match Signals::listen() {
         Ok(signals) => signals,
-        Err(error) => return complain(&format!("signals cannot be received: {error}"), 1),
+        Err(error) => return print_error(&format!("cannot install signal handlers: {error}"), 1),
     };
     let Some(path) = &flags.db_path else {
         let engine = Arc::new(engine(flags));
@@ -114,12 +117,12 @@ fn serve_until_stopped(flags: &Flags, limit_memory: LimitMemory) -> u8 {
             database.close();
             code
         }
-        Err(sentence) => complain(&sentence, 1),
+        Err(sentence) => print_error(&sentence, 1),
     }
 }
 
-fn serve_from<D: Door>(
-    door: Arc<D>,
+fn serve_from<D: Backend>(
+    backend: Arc<D>,
     engine: Arc<Engine>,
     flags: &Flags,
     limit_memory: LimitMemory,
@@ -127,7 +130,7 @@ fn serve_from<D: Door>(
 ) -> u8 {
     let warnings = match configure_access(flags, &engine) {
         Ok(warnings) => warnings,
-        Err(sentence) => return complain(&sentence, 1),
+        Err(sentence) => return print_error(&sentence, 1),
     };
     let seed = engine.seed();
     let options = Options {
@@ -139,25 +142,25 @@ fn serve_from<D: Door>(
     };
     let loaded = match load(flags, &engine) {
         Ok(loaded) => loaded,
-        Err(error) => return complain(&error.to_string(), 1),
+        Err(error) => return print_error(&error.to_string(), 1),
     };
     let limited = flags.max_memory.map(|bytes| limit_memory(engine, bytes));
     if let Some(Err(sentence)) = limited {
-        return complain(&sentence, 1);
+        return print_error(&sentence, 1);
     }
-    let server = match serve(door, options) {
+    let server = match serve(backend, options) {
         Ok(server) => server,
-        Err(error) => return complain(&error.to_string(), 1),
+        Err(error) => return print_error(&error.to_string(), 1),
     };
     for warning in &warnings {
-        complain(warning, 0);
+        print_error(warning, 0);
     }
     if let Some(remark) = server.remark() {
-        complain(remark, 0);
+        print_error(remark, 0);
     }
-    say(&start_line(flags, seed, &server));
+    print(&start_line(flags, seed, &server));
     for line in &loaded {
-        say(line);
+        print(line);
     }
     signals.wait();
     server.stop();

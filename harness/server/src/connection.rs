@@ -1,4 +1,4 @@
-//! One connection: requests in, answers out.
+//! One connection: reads requests and writes answers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,9 +16,9 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
+use crate::backend::Backend;
 use crate::database::Durability;
 use crate::delivery::{Payload, file, internal_error, refusal, response, streamed, unavailable, wait_for_delivery};
-use crate::door::Door;
 use crate::intake::{Received, Unreceived, discard, drain, receive};
 use crate::log::Log;
 use crate::server::Shared;
@@ -31,15 +31,15 @@ use crate::web::{HeadSummary, is_control};
 static TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 static DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
-/// The most bytes of a connection that are read and not yet looked at.
+/// The maximum number of bytes of a connection that are read but not yet parsed.
 const READ_BUFFER: usize = 128 * 1024;
-/// Answers from this size on are paid for from the budget while they are sent.
+/// Answers from this size on are charged to the budget while they are sent.
 pub(crate) const LARGE_ANSWER: usize = 64 * 1024;
 
 /// Why a request gets no response.
 #[derive(Debug)]
 enum Ended {
-    /// Its connection is to be reset.
+    /// Its connection is reset.
     Reset,
     /// Its answer is lost, and its connection is left open.
     Lost,
@@ -55,25 +55,25 @@ impl fmt::Display for Ended {
 
 impl std::error::Error for Ended {}
 
-/// What the requests of a connection share; one for each connection, so that its count is not fought over.
-struct Visit<D> {
+/// The state that the requests of a connection share; one per connection, to avoid contention on its reference count.
+struct ConnectionState<D> {
     shared: Arc<Shared<D>>,
     watch: Arc<Watch>,
 }
 
-/// An answer, and what is to be awaited before it is delivered.
+/// An answer, and what to await before it is delivered.
 pub(crate) type Handled = (Answer, Option<Durability>);
 
 /// Serves a connection to its end.
-pub(crate) async fn serve<D: Door>(shared: Arc<Shared<D>>, socket: Watched) {
+pub(crate) async fn serve<D: Backend>(shared: Arc<Shared<D>>, socket: Watched) {
     let watch = Arc::clone(&socket.watch);
-    let visit = Arc::new(Visit { shared, watch });
+    let state = Arc::new(ConnectionState { shared, watch });
     let service = service_fn(move |request| {
-        let visit = Arc::clone(&visit);
-        async move { visit.request(request).await }
+        let state = Arc::clone(&state);
+        async move { state.request(request).await }
     });
     let mut connection = http1::Builder::new()
-        // A client may end its side behind its last request, and is answered.
+        // A client may close its side after its last request and still gets the answer.
         .half_close(true)
         .max_buf_size(READ_BUFFER)
         .serve_connection(TokioIo::new(socket), service);
@@ -84,7 +84,7 @@ pub(crate) async fn serve<D: Door>(shared: Arc<Shared<D>>, socket: Watched) {
     let stream = connection.into_parts().io.into_inner().stream;
     match ended {
         Some(Ended::Reset) => {
-            // Closing without lingering is what resets a connection.
+            // Closing with a linger time of zero resets the connection.
             let _ = socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO));
         }
         Some(Ended::Lost) => drain(&stream).await,
@@ -92,18 +92,18 @@ pub(crate) async fn serve<D: Door>(shared: Arc<Shared<D>>, socket: Watched) {
     }
 }
 
-/// The path and query of a request.
+/// Returns the path and query of a request.
 pub(crate) fn target(request: &Request<Incoming>) -> &str {
     request.uri().path_and_query().map_or("/", |target| target.as_str())
 }
 
-/// Carries a request out. A bug in one request is a 500 for that request.
-pub(crate) fn handle<D: Door>(door: &D, asked: &HttpRequest<'_>) -> Handled {
-    let handled = catch_unwind(AssertUnwindSafe(|| door.handle_durably(asked)));
-    handled.unwrap_or_else(|_| (internal_error(door.clock().now()), None))
+/// Handles a request. A panic becomes a 500 for that request.
+pub(crate) fn handle<D: Backend>(backend: &D, asked: &HttpRequest<'_>) -> Handled {
+    let handled = catch_unwind(AssertUnwindSafe(|| backend.handle_durably(asked)));
+    handled.unwrap_or_else(|_| (internal_error(backend.clock().now()), None))
 }
 
-impl<D: Door> Visit<D> {
+impl<D: Backend> ConnectionState<D> {
     async fn request(&self, mut request: Request<Incoming>) -> Result<Response<Payload>, Ended> {
         let limits = &self.shared.limits;
         let summary = HeadSummary::of(&request);
@@ -136,10 +136,10 @@ impl<D: Door> Visit<D> {
         if let Some(durability) = durability
             && !durability.settled().await
         {
-            answer = internal_error(self.shared.door.clock().now());
+            answer = internal_error(self.shared.backend.clock().now());
         }
         self.allow_origin(&request, &mut answer.headers);
-        wait_for_delivery(self.shared.door.clock(), answer.at, answer.still).await;
+        wait_for_delivery(self.shared.backend.clock(), answer.at, answer.still).await;
         self.report(&request, &answer, started);
         if is_event_page(&answer)
             && let Some(stream) = EventStream::open(&self.shared, &self.watch, &request, &answer.body)
@@ -149,21 +149,21 @@ impl<D: Door> Visit<D> {
         self.deliver(answer, &request)
     }
 
-    /// Carries the request out, unless it may take long.
+    /// Handles the request on this thread, unless it may take long.
     fn answer_at_once(&self, request: &Request<Incoming>, body: &[u8]) -> Option<Handled> {
-        let door = &*self.shared.door;
+        let backend = &*self.shared.backend;
         let asked = HttpRequest {
             method: request.method().as_str(),
             target: target(request),
             headers: &Head(request.headers()),
             body,
         };
-        (!door.may_take_long(&asked)).then(|| handle(door, &asked))
+        (!backend.may_take_long(&asked)).then(|| handle(backend, &asked))
     }
 
-    /// Carries the request out on another thread, so that the connections of this one go on.
+    /// Handles the request on another thread, so that the other connections of this one proceed.
     async fn answer_aside(&self, request: &Request<Incoming>, body: Received) -> Handled {
-        let (door, target) = (Arc::clone(&self.shared.door), target(request).to_owned());
+        let (backend, target) = (Arc::clone(&self.shared.backend), target(request).to_owned());
         let (method, headers) = (request.method().clone(), request.headers().clone());
         let carried_out = tokio::task::spawn_blocking(move || {
             let asked = HttpRequest {
@@ -172,9 +172,9 @@ impl<D: Door> Visit<D> {
                 headers: &Head(&headers),
                 body: body.bytes(),
             };
-            handle(&*door, &asked)
+            handle(&*backend, &asked)
         });
-        let not_carried_out = |_| (internal_error(self.shared.door.clock().now()), None);
+        let not_carried_out = |_| (internal_error(self.shared.backend.clock().now()), None);
         carried_out.await.unwrap_or_else(not_carried_out)
     }
 
@@ -217,7 +217,7 @@ impl<D: Door> Visit<D> {
         file(page)
     }
 
-    /// Refuses a request of which there may be a body to come.
+    /// Refuses a request whose body may still arrive.
     fn refuse(&self, status: StatusCode, body: Vec<u8>, request: Request<Incoming>) -> Response<Payload> {
         self.watch.enter(Phase::Answering);
         let refusal = self.refusal(status, body, &request);
@@ -246,7 +246,7 @@ impl<D: Door> Visit<D> {
     }
 }
 
-/// What a request is called in the log: its operation, else its method and path.
+/// Returns the request's name for the log: its operation, or its method and path.
 fn name(request: &Request<Incoming>) -> String {
     let target = request
         .headers()
@@ -262,12 +262,12 @@ fn name(request: &Request<Incoming>) -> String {
 }
 
 fn crowded() -> Vec<u8> {
-    unavailable("The requests and answers in flight take as much memory as they may.")
+    unavailable("The requests and answers in progress use all of their memory limit.")
 }
 
-/// The body of the refusal of a page's request under a name that is not the server's.
+/// Returns the body of the refusal of a web page that uses a host name other than the server's.
 fn foreign_host(request: &Request<Incoming>) -> Vec<u8> {
-    let sentence = "Requests of web pages need a Host that is a loopback name, an address the server listens on, or given by --allowed-host.";
+    let sentence = "Requests of web pages need a Host that is a loopback name, an address the server listens on, or an --allowed-host.";
     let body = if is_control(request.uri().path()) {
         format!(r#"{{"error":"{sentence}"}}"#)
     } else {
@@ -276,12 +276,12 @@ fn foreign_host(request: &Request<Incoming>) -> Vec<u8> {
     body.into_bytes()
 }
 
-/// hyper's headers, as the engine asks for them.
+/// hyper's headers as the engine's [`Headers`](dynatwin_engine::answer::Headers).
 pub(crate) struct Head<'a>(pub(crate) &'a HeaderMap);
 
 impl Headers for Head<'_> {
     fn get(&self, name: &str) -> Option<&[u8]> {
-        // A name that is known is not parsed for each request.
+        // Known names are not parsed for each request.
         let value = match name {
             "authorization" => self.0.get(AUTHORIZATION),
             "content-type" => self.0.get(CONTENT_TYPE),

@@ -1,7 +1,7 @@
-//! `--db-path`: every commit of the engine in a directory, and the engine made from them.
+//! `--db-path`: stores every commit of the engine in a directory, and restores the engine from them.
 //!
-//! A record of the store is a byte that says what it is, and the thing itself: the settings that no commit has (seed, clock), or
-//! a commit. The first record of a log and of a snapshot is settings.
+//! A record of the store is a byte that identifies its kind, followed by its content: the settings that no commit
+//! contains (seed, clock), or a commit. The first record of a log and of a snapshot is settings.
 
 mod record;
 #[cfg(test)]
@@ -23,26 +23,26 @@ use dynatwin_engine::engine::Engine;
 use dynatwin_engine::storage::{AppendError, Commit, CommitSink, Origin};
 use dynatwin_store::{Directory, Disk, Entry, OpenError, Progress, Report, Store, UntilSynced};
 
-use crate::door::Door;
+use crate::backend::Backend;
 use crate::flags::{Flags, Sync};
 use crate::start;
 use record::{Form, Record, Saved};
 
-/// How long at most an appended record stays unsynced.
+/// The longest time for which an appended record stays unsynced.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often it is looked whether a snapshot is due.
+/// The interval at which the log's length is checked.
 const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The longest pause after a snapshot that failed.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 thread_local! {
-    /// Whether this thread has appended a commit since it was last asked.
+    /// Whether this thread has appended a commit since the flag was last taken.
     static APPENDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A directory that an engine's commits go to.
+/// A directory that stores an engine's commits.
 pub(crate) struct Database {
     engine: Arc<Engine>,
     log: Arc<Log>,
@@ -51,16 +51,16 @@ pub(crate) struct Database {
     stopping: Arc<AtomicBool>,
 }
 
-/// Takes the engine's commits.
+/// The engine's commit sink.
 struct Log {
     store: Store,
     seed: u64,
     form: Form,
-    /// From which length on it is replaced by a snapshot.
+    /// The length from which on a snapshot replaces the log.
     least: u64,
     state: Mutex<LogState>,
-    /// Whether the engine has a change that the log refused: what the clock brings about happens all the same. A snapshot has
-    /// it.
+    /// Whether the engine has a change that the log refused: consequences of the clock are applied even then. The next
+    /// snapshot contains it.
     lacks: AtomicBool,
     /// The clock's adjustment as it was last recorded.
     clock: (AtomicI64, AtomicI64),
@@ -81,35 +81,37 @@ pub struct Durability {
 }
 
 impl Durability {
-    /// Waits; returns whether the answer may be delivered. One that shows what others wrote may be in any case.
+    /// Waits; returns whether the answer may be delivered. An answer that only shows other requests' writes may always
+    /// be delivered.
     pub(crate) async fn settled(self) -> bool {
         self.until.await.is_ok() || !self.wrote
     }
 }
 
-/// An engine and its directory, or a sentence for the operator.
+/// Opens the directory and restores the engine. An error is a sentence for the operator.
 pub(crate) fn open(flags: &Flags, path: &str) -> Result<Database, String> {
     let foreign = dynamodb_local_files(Path::new(path));
     let (database, last) = open_on(flags, path, Directory::at(path))?;
     if let (0, Some(first)) = (last, foreign.first()) {
         note(&format!(
-            "{path} has files of DynamoDB Local, which are not read: {}; `dynatwin import {path}/{first} --to URL` \
+            "{path} contains files of DynamoDB Local, which are not read: {}; `dynatwin import {path}/{first} --to URL` \
              copies their tables to a running server, --load {path}/{first} to this one",
             foreign.join(", ")
         ));
     }
     database
         .start_threads()
-        .map_err(|error| format!("no thread can be started: {error}"))?;
+        .map_err(|error| format!("cannot start a thread: {error}"))?;
     Ok(database)
 }
 
-/// The same on any disk, without the threads that sync it and take snapshots. Returns the sequence number of the last commit too.
+/// Opens a directory on any disk, without the threads that sync it and take snapshots. Also returns the sequence number
+/// of the last commit.
 fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64), String> {
     let (engine, store, report, last) = restore(flags, path, disk).map_err(|error| error.to_string())?;
     if let Some(cut) = &report.cut {
         note(&format!(
-            "{path}/{} ended with an incomplete write, as after a crash: {} bytes from byte {} on were removed ({})",
+            "{path}/{} ended with an incomplete write, as after a crash: removed {} bytes from byte {} on ({})",
             cut.file, cut.bytes, cut.offset, cut.problem
         ));
     }
@@ -136,11 +138,11 @@ fn open_on(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Database, u64)
     Ok((database, last))
 }
 
-/// Makes an engine from what the directory has. Returns the sequence number of the last commit too.
+/// Restores an engine from the directory. Also returns the sequence number of the last commit.
 fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Engine, Store, Report, u64), OpenError> {
     let engine = OnceCell::new();
     let (mut replay, mut saved, mut last, mut latest) = (None, None, 0, Moment::FIRST);
-    let visit = &mut |entry: Entry<'_>| {
+    let state = &mut |entry: Entry<'_>| {
         let (Entry::Snapshot(bytes) | Entry::Log { record: bytes, .. }) = entry;
         match Record::decode(bytes)? {
             Record::Settings(settings) => {
@@ -159,7 +161,7 @@ fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Engine, Store,
         }
         Ok(())
     };
-    let (store, report) = Store::open(disk, visit, &mut reporter(path))?;
+    let (store, report) = Store::open(disk, state, &mut reporter(path))?;
     let restored = engine.get_or_init(|| start::engine_with_seed(flags, saved.map(|saved| saved.seed)));
     let clock = restored.clock();
     if let Some(saved) = saved.filter(|saved| saved.form == Form::of(flags)) {
@@ -174,7 +176,7 @@ fn restore(flags: &Flags, path: &str, disk: impl Disk) -> Result<(Engine, Store,
     Ok((engine, store, report, last))
 }
 
-/// Prints how far opening is, each second that it takes.
+/// Returns a function that prints the progress of opening once a second.
 fn reporter(path: &str) -> impl FnMut(Progress) {
     let started = std::time::Instant::now();
     let (path, mut said) = (path.to_owned(), 0);
@@ -192,11 +194,11 @@ fn reporter(path: &str) -> impl FnMut(Progress) {
 }
 
 fn note(sentence: &str) {
-    // Nobody may read standard error.
+    // Standard error may be closed.
     let _ = writeln!(io::stderr().lock(), "dynatwin: {sentence}");
 }
 
-/// The names of DynamoDB Local's database files in a directory.
+/// Returns the names of DynamoDB Local's database files in a directory.
 fn dynamodb_local_files(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -264,7 +266,7 @@ impl Log {
         self.lacks.load(Ordering::Relaxed) || self.store.wants_snapshot(self.least)
     }
 
-    /// Replaces the log by the engine's state.
+    /// Replaces the log with a snapshot of the engine's state.
     fn take_snapshot(&self, engine: &Engine) -> Result<(), dynatwin_store::AppendError> {
         let lacked = self.lacks.swap(false, Ordering::Relaxed);
         let taken = self.write_snapshot(engine);
@@ -278,7 +280,7 @@ impl Log {
         let Some(mut writer) = self.store.begin_snapshot()? else {
             return Ok(());
         };
-        // Commits that come between these two are in both; opening skips them in the log.
+        // Commits between these two lines are in both; opening skips them in the log.
         writer.start()?;
         let checkpoint = engine.checkpoint();
         let clock = engine.clock();
@@ -296,7 +298,7 @@ impl Log {
         writer.finish()
     }
 
-    /// Records the clock if it was moved otherwise than by time. If that fails, the next request tries again.
+    /// Records the clock if it was adjusted. If that fails, the next request tries again.
     fn follow(&self, clock: &Clock) {
         let adjustment = clock.adjustment();
         let recorded = (
@@ -336,16 +338,16 @@ impl Database {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The engine whose commits it has.
+    /// Returns the engine whose commits are stored.
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
-    /// Writes what is not written yet, and ends. Later changes fail.
+    /// Writes all pending data and closes the directory. Later changes fail.
     pub(crate) fn close(&self) {
         let clock = self.engine.clock();
         if self.log.lacks.load(Ordering::Relaxed) {
-            // If it cannot be written, the log is what the next process finds.
+            // If it cannot be written, the next process reads the log.
             let _ = self.log.take_snapshot(&self.engine);
         }
         let _ = self.log.save_settings(clock, clock.adjustment());
@@ -359,7 +361,7 @@ impl Database {
     }
 }
 
-/// Replaces the log by a snapshot whenever it is due.
+/// Replaces the log with a snapshot whenever it is long enough.
 fn take_snapshots(engine: &Engine, log: &Log, stopping: &AtomicBool) {
     let mut pause = SNAPSHOT_INTERVAL;
     while !stopping.load(Ordering::Relaxed) {
@@ -370,14 +372,14 @@ fn take_snapshots(engine: &Engine, log: &Log, stopping: &AtomicBool) {
         pause = match log.take_snapshot(engine) {
             Ok(()) => SNAPSHOT_INTERVAL,
             Err(error) => {
-                note(&format!("no snapshot could be written: {error}"));
+                note(&format!("cannot write a snapshot: {error}"));
                 (pause * 2).min(LONGEST_PAUSE)
             }
         };
     }
 }
 
-impl Door for Database {
+impl Backend for Database {
     fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         let answer = self.engine.handle(request);
         self.log.follow(self.engine.clock());
@@ -388,7 +390,7 @@ impl Door for Database {
         APPENDED.set(false);
         let answer = self.handle(request);
         let durability = (self.sync == Sync::Always).then(|| Durability {
-            // What the answer shows was appended before.
+            // All changes that the answer shows were appended before.
             until: self.log.store.until_appended_is_synced(),
             wrote: APPENDED.get(),
         });

@@ -1,4 +1,4 @@
-//! Answers as hyper sends them.
+//! Converts answers to hyper's responses and delivers them.
 
 use std::convert::Infallible;
 use std::io::{Cursor, IoSlice};
@@ -19,14 +19,14 @@ use crate::stream::Pages;
 use crate::ui::Page;
 use crate::watch::Watch;
 
-/// The longest sleep between two looks at the clock, which may be moved meanwhile.
+/// The longest sleep between two reads of the clock, which may be adjusted meanwhile.
 pub(crate) const NAP: Duration = Duration::from_millis(100);
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 static CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// The bytes of an answer, and what they take of the budget until they are sent.
+/// The bytes of an answer, and their share of the budget until they are sent.
 pub(crate) struct Chunk {
     bytes: Cursor<Vec<u8>>,
     _lease: Option<Lease>,
@@ -50,12 +50,12 @@ impl Buf for Chunk {
     }
 }
 
-/// The body of an answer: all of its bytes, or some of them and then the connection's end.
+/// The body of an answer: all of its bytes, or some of them and then the end of the connection.
 pub(crate) struct Payload {
     bytes: Option<Chunk>,
     announced: u64,
     cut: Option<Arc<Watch>>,
-    /// What follows the bytes, if the body goes on, and what its pages are paid for from.
+    /// The pages after the first bytes if the body is a stream, and the budget that they are charged to.
     pages: Option<(Box<dyn Pages>, Arc<Budget>)>,
 }
 
@@ -72,7 +72,7 @@ impl Payload {
         }
     }
 
-    /// The next page of a body that goes on.
+    /// Polls for the next page of a streamed body.
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Chunk>> {
         let Some((pages, budget)) = &mut self.pages else {
             return Poll::Ready(None);
@@ -82,7 +82,7 @@ impl Payload {
         };
         let mut lease = (bytes.len() >= LARGE_ANSWER).then(|| budget.lease());
         if lease.as_mut().is_some_and(|lease| lease.grow_to(bytes.len()).is_err()) {
-            // The client comes again, from the last page that it has received.
+            // The client reconnects, from the last page that it has received.
             return Poll::Ready(None);
         }
         Poll::Ready(Some(Chunk {
@@ -123,11 +123,11 @@ impl Body for Payload {
     }
 }
 
-/// Waits until an answer is due.
+/// Waits until the delivery time of an answer.
 ///
-/// The clients of a server share its clock. On a settable one an answer costs no latency, and the waits of fault rules
-/// (`still.held`) do not move it: they end when somebody has moved it that far, or after the same time in reality, which does
-/// not pass while the clock is frozen. All other delays move it.
+/// The clients of a server share its clock. On a settable one latency is not applied, and the waits of fault rules
+/// (`still.held`) do not advance the clock: they end when it has advanced that far, or after the same real time, which
+/// does not count while the clock is frozen. All other delays advance it.
 pub(crate) async fn wait_for_delivery(clock: &Clock, at: Moment, still: StillDelay) {
     if !clock.is_settable() {
         return wait_until(clock, at).await;
@@ -144,7 +144,7 @@ pub(crate) async fn wait_for_delivery(clock: &Clock, at: Moment, still: StillDel
     }
 }
 
-/// Waits until it is `at`. A clock that stands still is moved there, unless it is frozen.
+/// Waits until `at`. A clock that stands still is advanced to it, unless it is frozen.
 async fn wait_until(clock: &Clock, at: Moment) {
     loop {
         let left = at.since(clock.now());
@@ -161,14 +161,14 @@ async fn wait_until(clock: &Clock, at: Moment) {
     }
 }
 
-/// How long a span of the twin's time takes; never nothing, so that nobody spins.
+/// Returns the real time that a span of the emulator's time takes, never zero, to avoid busy waiting.
 pub(crate) fn real(left: Duration, speed: f64) -> Duration {
     Duration::try_from_secs_f64(left.as_secs_f64() / speed)
         .unwrap_or(Duration::MAX)
         .max(Duration::from_millis(1))
 }
 
-/// The response that carries an answer of which all or, with `Truncated`, a part is sent.
+/// Returns the response for an answer that is sent completely or, with `Truncated`, in part.
 pub(crate) fn response(answer: Answer, lease: Option<Lease>, watch: &Arc<Watch>, last: bool) -> Response<Payload> {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut payload = Payload::whole(answer.body, lease);
@@ -186,10 +186,10 @@ pub(crate) fn response(answer: Answer, lease: Option<Lease>, watch: &Arc<Watch>,
     response
 }
 
-/// The response that begins with an answer and goes on.
+/// Returns the response that starts with an answer and continues with pages.
 pub(crate) fn streamed(answer: Answer, pages: impl Pages + 'static, budget: &Arc<Budget>) -> Response<Payload> {
     let mut headers = answer.headers;
-    // It is a checksum of all of the body.
+    // The checksum covers the whole body, which is not known yet.
     headers.retain(|(name, _)| *name != "x-amz-crc32");
     headers.push(("cache-control", "no-cache".into()));
     let mut response = Response::new(Payload {
@@ -235,11 +235,11 @@ fn put_headers(headers: &mut HeaderMap, given: AnswerHeaders) {
     }
 }
 
-/// A response that the server makes by itself, after which the connection ends: the request is not passed on.
+/// Returns a response of the server itself, after which the connection ends: the request does not reach the engine.
 pub(crate) fn refusal(status: StatusCode, mut headers: AnswerHeaders, body: Vec<u8>) -> Response<Payload> {
     headers.push(("server", "Server".into()));
     if body.is_empty() {
-        // The checksum of nothing.
+        // The checksum of an empty body.
         headers.push(("x-amz-crc32", "0".into()));
     } else {
         headers.push(("content-type", "application/x-amz-json-1.0".into()));
@@ -251,7 +251,7 @@ pub(crate) fn refusal(status: StatusCode, mut headers: AnswerHeaders, body: Vec<
     response
 }
 
-/// The answer with a file of the console.
+/// Returns the response with a file of the console.
 pub(crate) fn file(page: Page) -> Response<Payload> {
     let mut response = Response::new(Payload::whole(page.body.to_vec(), None));
     *response.status_mut() = page.status;
@@ -259,12 +259,12 @@ pub(crate) fn file(page: Page) -> Response<Payload> {
     response
 }
 
-/// The body of a 503 that the server answers by itself.
+/// Returns the body of a 503 of the server itself.
 pub(crate) fn unavailable(sentence: &str) -> Vec<u8> {
     format!(r#"{{"__type":"com.amazon.coral.service#ServiceUnavailable","message":"{sentence}"}}"#).into_bytes()
 }
 
-/// The answer to a request that met a bug.
+/// Returns the answer to a request that panicked.
 pub(crate) fn internal_error(at: Moment) -> Answer {
     let body =
         br#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}"#;

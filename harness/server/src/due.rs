@@ -1,4 +1,4 @@
-//! What is due happens though nobody asks.
+//! A timer that applies due work without requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use dynatwin_engine::clock::Moment;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use crate::backend::Backend;
 use crate::delivery::real;
-use crate::door::Door;
 
-/// The longest sleep between two looks: the next due moment changes, and so may the clock.
+/// The longest sleep between two checks: the next due moment and the clock may change meanwhile.
 const NAP: Duration = Duration::from_millis(250);
 
-/// Does what is due until the server stops.
-pub(crate) async fn keep<D: Door>(door: Arc<D>, mut stop: watch::Receiver<bool>) {
+/// Applies due work until the server stops.
+pub(crate) async fn keep<D: Backend>(backend: Arc<D>, mut stop: watch::Receiver<bool>) {
     loop {
-        let nap = look(&*door);
+        let nap = look(&*backend);
         tokio::select! {
             () = sleep(nap) => {}
             _ = stop.wait_for(|stop| *stop) => return,
@@ -25,11 +25,11 @@ pub(crate) async fn keep<D: Door>(door: Arc<D>, mut stop: watch::Receiver<bool>)
     }
 }
 
-/// Does what is due now; returns for how long to sleep. What is still due then waits for the next look.
-fn look<D: Door>(door: &D) -> Duration {
-    let clock = door.clock();
-    // A bug in what is due must not end the server's time.
-    let next = catch_unwind(AssertUnwindSafe(|| door.keep_up())).unwrap_or(Moment::NEVER);
+/// Applies due work now; returns how long to sleep. Remaining due work waits for the next call.
+fn look<D: Backend>(backend: &D) -> Duration {
+    let clock = backend.clock();
+    // A panic in due work must not stop the timer.
+    let next = catch_unwind(AssertUnwindSafe(|| backend.keep_up())).unwrap_or(Moment::NEVER);
     let left = next.since(clock.now());
     match clock.speed() {
         Some(speed) if !left.is_zero() => real(left, speed).min(NAP),

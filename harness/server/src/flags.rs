@@ -1,6 +1,6 @@
-//! The command line: Dynatwin's flags, and those that people have in their scripts for DynamoDB Local.
+//! The command line: Dynatwin's flags, and DynamoDB Local's as existing scripts use them.
 //!
-//! One table holds every flag; parsing, environment and help are made from it.
+//! Parsing, environment and help are derived from one table of flags.
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ use crate::log::Log;
 use crate::manual::Entry;
 use crate::web::Origins;
 
-/// Which clock the twin lives by.
+/// Which clock the emulator uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockChoice {
-    /// The system's.
+    /// The system's clock.
     #[default]
     System,
-    /// One that stands still at 2026-01-01T00:00:00Z unless moved.
+    /// A clock that stands still at 2026-01-01T00:00:00Z until it is advanced.
     Settable,
-    /// One that runs from this moment on.
+    /// A clock that starts at this moment.
     From(Moment),
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for ClockChoice {
     }
 }
 
-/// When what is written to `--db-path` survives a power failure. What was answered survives the end of the process in any case.
+/// When a write to `--db-path` survives a power failure. Answered writes always survive the end of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sync {
     /// About a second after it was answered.
@@ -59,9 +59,9 @@ impl Sync {
 pub struct Flags {
     /// `--port`.
     pub port: u16,
-    /// `--host`, each.
+    /// `--host`, one entry for each.
     pub hosts: Vec<String>,
-    /// `--conditions`, a name that is known.
+    /// `--conditions`, one of the presets' names.
     pub conditions: &'static str,
     /// `--seed`.
     pub seed: Option<u64>,
@@ -87,7 +87,7 @@ pub struct Flags {
     pub log_size: u64,
     /// `--cors`.
     pub cors: Origins,
-    /// `--allowed-host`, each.
+    /// `--allowed-host`, one entry for each.
     pub allowed_hosts: Vec<String>,
     /// `--health-status`.
     pub health_status: Option<u16>,
@@ -99,7 +99,7 @@ pub struct Flags {
     pub no_control: bool,
     /// `--s3-dir`.
     pub s3_dir: Option<String>,
-    /// `--load`, each.
+    /// `--load`, one entry for each.
     pub load: Vec<String>,
     /// `--verify-signatures`.
     pub verify_signatures: bool,
@@ -139,7 +139,8 @@ impl Default for Flags {
 }
 
 impl Flags {
-    /// How `GET /` is answered: with `--health-status`, else as the server is that the command line is for.
+    /// Returns how `GET /` is answered: as `--health-status` defines, otherwise like AWS or, for a command line in
+    /// DynamoDB Local's form, like DynamoDB Local.
     pub fn health_check(&self) -> HealthCheck {
         match self.health_status {
             Some(400) => HealthCheck::Refused,
@@ -149,40 +150,40 @@ impl Flags {
     }
 }
 
-/// What a command line asks for.
+/// What a command line requests.
 ///
 /// ```
-/// use dynatwin_server::{Asked, parse};
+/// use dynatwin_server::{Invocation, parse};
 ///
 /// let words = ["-jar", "DynamoDBLocal.jar", "-inMemory", "-port", "8001"].map(String::from);
-/// let Ok(Asked::Run(flags)) = parse(words, |_variable| None) else { panic!() };
+/// let Ok(Invocation::Run(flags)) = parse(words, |_variable| None) else { panic!() };
 /// assert_eq!(flags.port, 8001);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
-    /// To run the server.
+pub enum Invocation {
+    /// Run the server.
     Run(Box<Flags>),
-    /// To be told the flags.
+    /// Print the flags.
     Help,
-    /// To be told the version.
+    /// Print the version.
     Version,
 }
 
-/// A flag: its name in DynamoDB Local's spelling (`inMemory`; `in-memory` follows from it), and what it does.
+/// A flag: its name in DynamoDB Local's spelling (`inMemory`; `in-memory` follows from it), and its effect.
 struct Flag {
     name: &'static str,
     does: Does,
     help: &'static str,
 }
 
-/// What a flag does.
+/// The effect of a flag.
 enum Does {
     /// Takes a value.
     Value(&'static str, fn(&mut Flags, &str) -> Option<()>),
     /// Is on or off.
     Switch(fn(&mut Flags, bool)),
-    /// Asks for something else than to run.
-    Instead(Asked),
+    /// Replaces running the server.
+    Instead(Invocation),
 }
 
 const FLAGS: &[Flag] = &[
@@ -197,7 +198,7 @@ const FLAGS: &[Flag] = &[
             flags.hosts.extend(value.split(',').map(|host| host.trim().to_owned()));
             flags.hosts.iter().all(|host| !host.is_empty()).then_some(())
         }),
-        help: "an address to listen on; may be given again (127.0.0.1 and ::1)",
+        help: "an address to listen on; repeatable (127.0.0.1 and ::1)",
     },
     Flag {
         name: "conditions",
@@ -206,24 +207,24 @@ const FLAGS: &[Flag] = &[
             let known = ["calm", "aws", "storm"].into_iter().find(|name| *name == value)?;
             put(&mut flags.conditions, Some(known))
         }),
-        help: "how much of what production does happens here (calm)",
+        help: "the preset of production behavior: lag, staleness, throttling, latency, failures (calm)",
     },
     Flag {
         name: "seed",
         does: Does::Value("N", |flags, value| put(&mut flags.seed, value.parse().ok().map(Some))),
-        help: "random seed; the same seed repeats a run (generated and printed at startup)",
+        help: "the random seed; the same seed repeats a run (generated and printed at startup)",
     },
     Flag {
         name: "clock",
         does: Does::Value("system|settable|MOMENT", |flags, value| {
             put(&mut flags.clock, clock(value))
         }),
-        help: "the twin's clock: the system's, one that stands still at 2026-01-01T00:00:00Z until it is moved (by the controls, the header X-Dynatwin-Advance, fault rules with movesClock, or transactions that take time), or one that runs from a moment such as 2026-01-01T00:00:00Z (system)",
+        help: "the emulator's clock: the system's; one that stands still at 2026-01-01T00:00:00Z until it is advanced (by the controls, the header X-Dynatwin-Advance, fault rules with movesClock, or transactions that take time); or one that starts at a moment such as 2026-01-01T00:00:00Z (system)",
     },
     Flag {
         name: "speed",
         does: Does::Value("X", |flags, value| put(&mut flags.speed, speed(value).map(Some))),
-        help: "how many of the twin's seconds pass in one (1)",
+        help: "emulated seconds per real second (1)",
     },
     Flag {
         name: "ttl",
@@ -237,14 +238,14 @@ const FLAGS: &[Flag] = &[
         does: Does::Value("off|errors|requests", |flags, value| {
             put(&mut flags.log, Log::named(value))
         }),
-        help: "what is written to standard error (errors)",
+        help: "the level of the log on standard error (errors)",
     },
     Flag {
         name: "s3Dir",
         does: Does::Value("DIR", |flags, value| {
             put(&mut flags.s3_dir, Some(Some(value.to_owned())))
         }),
-        help: "a folder with a folder for each bucket, for exports and imports (none: no bucket is there)",
+        help: "a folder that contains a folder for each bucket, for exports and imports (none: no bucket exists)",
     },
     Flag {
         name: "load",
@@ -252,14 +253,14 @@ const FLAGS: &[Flag] = &[
             flags.load.push(value.to_owned());
             (!value.is_empty()).then_some(())
         }),
-        help: "create the tables and write the items of a file at startup: JSON, YAML, CSV, a template, DynamoDB Local's database or an export; TABLE=FILE names the table of items; may be given again",
+        help: "creates the tables and writes the items of a file at startup: JSON, YAML, CSV, a template, DynamoDB Local's database or an export; TABLE=FILE names the table of items; repeatable",
     },
     Flag {
         name: "iam",
         does: Does::Value("FILE", |flags, value| {
             put(&mut flags.iam, (!value.is_empty()).then(|| Some(value.to_owned())))
         }),
-        help: "accounts, users, roles, access keys and policies, in JSON or YAML; every request needs one of these keys then (none: everything is allowed)",
+        help: "accounts, users, roles, access keys and policies, in JSON or YAML; every request then needs one of these keys (none: everything is allowed)",
     },
     Flag {
         name: "sharedDb",
@@ -269,29 +270,29 @@ const FLAGS: &[Flag] = &[
     Flag {
         name: "delayTransientStatuses",
         does: Does::Switch(|flags, on| flags.delay_transient_statuses = on),
-        help: "tables are CREATING and DELETING for seconds, as with the service",
+        help: "tables are CREATING and DELETING for seconds, as in the service",
     },
     Flag {
         name: "inMemory",
         does: Does::Switch(|flags, on| flags.in_memory = on),
-        help: "nothing is kept, as without --db-path",
+        help: "stores nothing, as without --db-path",
     },
     Flag {
         name: "dbPath",
         does: Does::Value("DIR", |flags, value| {
             put(&mut flags.db_path, Some(Some(value.to_owned())))
         }),
-        help: "the directory that everything is kept in, created if it is missing (none: in memory)",
+        help: "the directory that stores everything, created if it is missing (none: in memory)",
     },
     Flag {
         name: "sync",
         does: Does::Value("second|always", |flags, value| put(&mut flags.sync, Sync::named(value))),
-        help: "with --db-path, when writes reach the disk: within a second, so that they survive the end of the process but the latest not a power failure, or always before they are answered (second)",
+        help: "with --db-path, when writes reach the disk: within a second, so that all survive the end of the process but the latest may be lost in a power failure; or always before they are answered (second)",
     },
     Flag {
         name: "logSize",
         does: Does::Value("SIZE", |flags, value| put(&mut flags.log_size, size(value))),
-        help: "with --db-path, how long the log gets before a snapshot replaces it, if the last snapshot is not longer (64MB)",
+        help: "with --db-path, the size at which a snapshot replaces the log, or that of the last snapshot if it is larger (64MB)",
     },
     Flag {
         name: "cors",
@@ -305,7 +306,7 @@ const FLAGS: &[Flag] = &[
             flags.allowed_hosts.extend(hosts);
             flags.allowed_hosts.iter().all(|host| !host.is_empty()).then_some(())
         }),
-        help: "a name by which web pages may address the server, besides localhost and the addresses it listens on; may be given again",
+        help: "a host name that web pages may use for the server, in addition to localhost and the addresses it listens on; repeatable",
     },
     Flag {
         name: "healthStatus",
@@ -313,46 +314,46 @@ const FLAGS: &[Flag] = &[
             let known = [200, 400].into_iter().find(|status| value == status.to_string())?;
             put(&mut flags.health_status, Some(Some(known)))
         }),
-        help: "the status of GET / and HEAD / (200 as AWS; 400 if the command line is one for DynamoDB Local)",
+        help: "the status of GET / and HEAD / (200 as AWS; 400 for a command line in DynamoDB Local's form)",
     },
     Flag {
         name: "optimizeDbBeforeStartup",
         does: Does::Switch(|_, _| ()),
-        help: "understood: there is nothing to optimize",
+        help: "accepted: there is nothing to optimize",
     },
     Flag {
         name: "disableTelemetry",
         does: Does::Switch(|_, _| ()),
-        help: "understood: there is no telemetry",
+        help: "accepted: there is no telemetry",
     },
     Flag {
         name: "maxMemory",
         does: Does::Value("SIZE", |flags, value| put(&mut flags.max_memory, size(value).map(Some))),
-        help: "how much memory the server may use, such as 512MB or 2GB; beyond it writes that store more fail with InternalServerError, and reads and deletes go on (no limit)",
+        help: "the memory that the server may use, such as 512MB or 2GB; beyond it writes that store more fail with InternalServerError, and reads and deletes continue (no limit)",
     },
     Flag {
         name: "noControl",
         does: Does::Switch(|flags, on| flags.no_control = on),
-        help: "what is under /_dynatwin/ can be looked at, and changes nothing",
+        help: "makes /_dynatwin/ read-only",
     },
     Flag {
         name: "verifySignatures",
         does: Does::Switch(|flags, on| flags.verify_signatures = on),
-        help: "verify the signature of each request with the environment's AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; keys of --iam are always verified",
+        help: "verifies the signature of each request with the environment's AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; keys of --iam are always verified",
     },
     Flag {
         name: "version",
-        does: Does::Instead(Asked::Version),
-        help: "say the version",
+        does: Does::Instead(Invocation::Version),
+        help: "prints the version and exits",
     },
     Flag {
         name: "help",
-        does: Does::Instead(Asked::Help),
-        help: "say this",
+        does: Does::Instead(Invocation::Help),
+        help: "prints this help and exits",
     },
 ];
 
-/// DynamoDB Local's flags, but for those that print and exit.
+/// DynamoDB Local's flags, except those that print and exit.
 const DYNAMODB_LOCAL: [&str; 8] = [
     "cors",
     "dbPath",
@@ -364,7 +365,7 @@ const DYNAMODB_LOCAL: [&str; 8] = [
     "sharedDb",
 ];
 
-/// Sets a flag, if its value was understood.
+/// Sets a flag if its value is valid.
 fn put<T>(flag: &mut T, value: Option<T>) -> Option<()> {
     *flag = value?;
     Some(())
@@ -378,7 +379,7 @@ fn clock(value: &str) -> Option<ClockChoice> {
     }
 }
 
-/// A number of bytes, or of kilobytes (1,024 bytes), megabytes or gigabytes.
+/// Parses a number of bytes, kilobytes (1,024 bytes), megabytes or gigabytes.
 fn size(value: &str) -> Option<u64> {
     let value = value.to_ascii_uppercase();
     let number = value.trim_end_matches(|char: char| char.is_ascii_alphabetic());
@@ -406,7 +407,7 @@ fn on(value: &str) -> Option<bool> {
 }
 
 impl Flag {
-    /// `in-memory` of `inMemory`.
+    /// Returns `in-memory` for `inMemory`.
     fn kebab(&self) -> String {
         let mut kebab = String::new();
         for letter in self.name.chars() {
@@ -418,7 +419,7 @@ impl Flag {
         kebab
     }
 
-    /// `DYNATWIN_IN_MEMORY` of `inMemory`.
+    /// Returns `DYNATWIN_IN_MEMORY` for `inMemory`.
     fn variable(&self) -> String {
         format!("DYNATWIN_{}", self.kebab().replace('-', "_").to_ascii_uppercase())
     }
@@ -427,7 +428,7 @@ impl Flag {
         self.name == name || self.kebab() == name
     }
 
-    /// Carries the flag out; `from` is how it was spelt.
+    /// Applies the flag; `from` is its spelling in the command line.
     fn set(&self, flags: &mut Flags, from: &str, value: Option<&str>) -> Result<(), String> {
         let done = match (&self.does, value) {
             (Does::Value(_, set), Some(value)) => set(flags, value),
@@ -445,11 +446,11 @@ impl Flag {
     }
 }
 
-/// Reads a command line, without the program's name, and the environment where the command line is silent.
+/// Parses a command line, without the program's name, and takes missing flags from the environment.
 pub fn parse(
     words: impl IntoIterator<Item = String>,
     environment: impl Fn(&str) -> Option<String>,
-) -> Result<Asked, String> {
+) -> Result<Invocation, String> {
     let mut words = words.into_iter().collect::<Vec<_>>().into_iter().peekable();
     let mut flags = Flags {
         like_dynamodb_local: skip_java(&mut words),
@@ -476,7 +477,7 @@ pub fn parse(
     check(flags)
 }
 
-/// Skips `java -Djava.library.path=… -jar DynamoDBLocal.jar`; returns whether `-jar` was there.
+/// Skips `java -Djava.library.path=… -jar DynamoDBLocal.jar`; returns whether `-jar` was present.
 fn skip_java(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> bool {
     let mut found = false;
     while let Some(word) = words.next_if(|word| word == "java" || word == "-jar" || is_java_option(word)) {
@@ -488,7 +489,7 @@ fn skip_java(words: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> boo
     found
 }
 
-/// Whether a word is one of DynamoDB Local's flags in its own spelling.
+/// Returns whether an argument is one of DynamoDB Local's flags in its own spelling.
 fn is_of_dynamodb_local(word: &str) -> bool {
     let name = word.split('=').next().and_then(|word| word.strip_prefix('-'));
     name.is_some_and(|name| DYNAMODB_LOCAL.contains(&name))
@@ -500,7 +501,7 @@ fn is_java_option(word: &str) -> bool {
         .any(|start| word.starts_with(start))
 }
 
-/// The flag that a word is, and the value behind its `=`.
+/// Returns the index of the flag that an argument names, and the value after its `=`.
 fn recognize(word: &str) -> Result<(usize, Option<&str>), String> {
     let unknown = || format!("{word} is not a flag; --help lists them");
     let name = word
@@ -520,7 +521,7 @@ fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Optio
     let variable = flag.variable();
     match read(&variable) {
         _ if matches!(flag.does, Does::Instead(_)) => Ok(()),
-        // Kubernetes sets DYNATWIN_PORT=tcp://… in every pod beside a service named dynatwin.
+        // Kubernetes sets DYNATWIN_PORT=tcp://… in every pod next to a service named dynatwin.
         Some(value) if !value.is_empty() && !value.starts_with("tcp://") => {
             flag.set(flags, &variable, Some(value.as_str()))
         }
@@ -528,21 +529,21 @@ fn from_environment(flag: &Flag, flags: &mut Flags, read: impl Fn(&str) -> Optio
     }
 }
 
-/// What flags mean together.
-fn check(flags: Flags) -> Result<Asked, String> {
+/// Checks combinations of flags.
+fn check(flags: Flags) -> Result<Invocation, String> {
     if flags.db_path.is_some() && flags.in_memory {
-        return Err("--db-path and --in-memory cannot both be given".into());
+        return Err("--db-path and --in-memory exclude each other".into());
     }
     if flags.sync == Sync::Always && flags.db_path.is_none() {
-        return Err("--sync always needs --db-path: nothing is written without it".into());
+        return Err("--sync always needs --db-path".into());
     }
     if flags.clock == ClockChoice::Settable && flags.speed.is_some() {
-        return Err("--speed needs a clock that runs, and --clock settable stands still".into());
+        return Err("--speed cannot be combined with --clock settable, which stands still".into());
     }
-    Ok(Asked::Run(Box::new(flags)))
+    Ok(Invocation::Run(Box::new(flags)))
 }
 
-/// The flags as documents show them.
+/// Returns the flags for the manual page and the completions.
 pub(crate) fn entries() -> Vec<Entry> {
     let entry = |flag: &Flag| Entry {
         name: flag.kebab(),
@@ -559,17 +560,17 @@ pub(crate) fn entries() -> Vec<Entry> {
     FLAGS.iter().map(entry).collect()
 }
 
-/// What `--help` says.
+/// Returns the text of `--help`.
 pub fn help() -> String {
     let mut help = String::from(
-        "Dynatwin: a twin of Amazon DynamoDB on this machine.\n\n\
+        "Dynatwin: an emulator of Amazon DynamoDB for tests and development.\n\n\
          Usage: dynatwin [FLAG]...\n\
          \x20      dynatwin copy|import|health|wait --help\n\
          \x20      dynatwin man, dynatwin completions bash|zsh|fish\n\n\
-         Point a client at http://localhost:8000 with any credentials. Without --db-path everything is in memory.\n\
-         Flags are understood as --in-memory and, as for DynamoDB Local, as -inMemory; the start of a command line\n\
+         Point a client at http://localhost:8000 with any credentials. Without --db-path data is in memory.\n\
+         Flags can be written as --in-memory or, as for DynamoDB Local, as -inMemory. The start of a command line\n\
          for DynamoDB Local (java -D... -jar DynamoDBLocal.jar) is skipped.\n\
-         Each can be set by the environment variable in brackets instead (DYNATWIN_IN_MEMORY=true); a flag wins.\n",
+         The environment variable in brackets sets a flag too (DYNATWIN_IN_MEMORY=true); the command line overrides it.\n",
     );
     for flag in FLAGS {
         let form = match &flag.does {
@@ -609,7 +610,7 @@ fn wrapped(text: &str, indent: &str) -> String {
 mod tests {
     use super::*;
 
-    fn ask(line: &str, environment: &[(&str, &str)]) -> Result<Asked, String> {
+    fn ask(line: &str, environment: &[(&str, &str)]) -> Result<Invocation, String> {
         parse(line.split_whitespace().map(str::to_owned), |name| {
             environment
                 .iter()
@@ -620,7 +621,7 @@ mod tests {
 
     fn flags(line: &str) -> Flags {
         match ask(line, &[]) {
-            Ok(Asked::Run(flags)) => *flags,
+            Ok(Invocation::Run(flags)) => *flags,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -788,11 +789,11 @@ mod tests {
     #[test]
     fn instead_of_running() {
         for (line, expect) in [
-            ("-help", Asked::Help),
-            ("--help", Asked::Help),
-            ("-h", Asked::Help),
-            ("-version", Asked::Version),
-            ("--port 1 --version", Asked::Version),
+            ("-help", Invocation::Help),
+            ("--help", Invocation::Help),
+            ("-h", Invocation::Help),
+            ("-version", Invocation::Version),
+            ("--port 1 --version", Invocation::Version),
         ] {
             assert_eq!(ask(line, &[]), Ok(expect), "{line}");
         }
@@ -822,16 +823,13 @@ mod tests {
             ),
             (
                 "--clock settable --speed 2",
-                "--speed needs a clock that runs, and --clock settable stands still",
+                "--speed cannot be combined with --clock settable, which stands still",
             ),
             (
                 "-jar DynamoDBLocal.jar -inMemory -dbPath ./data",
-                "--db-path and --in-memory cannot both be given",
+                "--db-path and --in-memory exclude each other",
             ),
-            (
-                "--sync always",
-                "--sync always needs --db-path: nothing is written without it",
-            ),
+            ("--sync always", "--sync always needs --db-path"),
             ("--db-path d --sync never", "--sync: 'never' is not second|always"),
         ] {
             assert_eq!(ask(line, &[]), Err(expect.to_owned()), "{line}");
@@ -847,12 +845,12 @@ mod tests {
             ("DYNATWIN_HELP", "1"),
             ("DYNATWIN_SEED", ""),
         ];
-        let Ok(Asked::Run(flags)) = ask("--host c", &environment) else {
+        let Ok(Invocation::Run(flags)) = ask("--host c", &environment) else {
             panic!()
         };
         assert_eq!((flags.port, flags.shared_db, flags.seed), (9000, true, None));
         assert_eq!(flags.hosts, ["c"]);
-        let Ok(Asked::Run(flags)) = ask("-port 1", &environment) else {
+        let Ok(Invocation::Run(flags)) = ask("-port 1", &environment) else {
             panic!()
         };
         assert_eq!((flags.port, flags.hosts), (1, vec!["a".to_owned(), "b".to_owned()]));

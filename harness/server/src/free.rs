@@ -7,15 +7,15 @@ use dynatwin_engine::reclaim::Reclaim;
 
 type Garbage = Box<dyn Send>;
 
-/// The way to that thread, which ends when this is dropped.
+/// The sender of values to that thread, which ends when this is dropped.
 pub(crate) struct Freeing(Sender<Garbage>);
 
 impl Freeing {
-    /// Starts the thread. If it can't be started, values are freed by who lets go of them.
+    /// Starts the thread. If it cannot be started, values are freed where they are dropped.
     pub(crate) fn start() -> Freeing {
         let (sender, garbage): (Sender<Garbage>, Receiver<Garbage>) = mpsc::channel();
         let free = move || garbage.into_iter().for_each(drop);
-        // Without the thread its end of the channel is gone, and sending fails.
+        // Without the thread its end of the channel is dropped, and sending fails.
         let _ = thread::Builder::new().name("dynatwin-free".into()).spawn(free);
         Freeing(sender)
     }

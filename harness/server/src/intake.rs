@@ -1,4 +1,4 @@
-//! A request's body, received within limits.
+//! Receives a request's body within limits.
 
 use std::future::poll_fn;
 use std::io;
@@ -12,15 +12,15 @@ use tokio::net::TcpStream;
 
 use crate::budget::{Budget, Lease};
 
-/// How much of a body that was refused is read and thrown away, so that its sender gets to read the refusal.
+/// The maximum size of a refused body that is read and discarded, so that its sender can read the refusal.
 const DISCARDED: usize = 64 * 1024 * 1024;
-/// For how long.
+/// The maximum time for which a refused body is read.
 const DISCARDING: Duration = Duration::from_secs(10);
 
-/// How much room a body that comes in pieces is given at first: its announced length is a promise.
+/// The initial buffer for a body that arrives in pieces: the announced length is not trusted.
 const FIRST_ROOM: usize = 64 * 1024;
 
-/// A body: most come in one piece and are not copied.
+/// A body: most arrive in one piece and are not copied.
 pub(crate) enum Received {
     One(Bytes),
     Many { bytes: Vec<u8>, _lease: Lease },
@@ -45,7 +45,7 @@ pub(crate) enum Unreceived {
     Broken,
 }
 
-/// The next piece of data.
+/// Returns the next piece of data.
 async fn piece(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
     loop {
         match poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await? {
@@ -58,8 +58,8 @@ async fn piece(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
     }
 }
 
-/// Receives the whole body, if it has no more than `limit` bytes. A body that comes in pieces is paid for from the budget as
-/// its pieces come.
+/// Receives the whole body if it has at most `limit` bytes. A body that arrives in pieces is charged to the budget
+/// piece by piece.
 pub(crate) async fn receive(body: &mut Incoming, limit: usize, budget: &Arc<Budget>) -> Result<Received, Unreceived> {
     if body.size_hint().lower() > limit as u64 {
         return Err(Unreceived::TooLarge);
@@ -119,8 +119,8 @@ impl Pieces {
     }
 }
 
-/// Reads what is left of a refused body in the background: a socket closed on unread bytes takes the refusal with it.
-/// Who waits to be told to go on (`Expect: 100-continue`) is not told.
+/// Reads the rest of a refused body in the background, because closing a socket with unread bytes discards the refusal.
+/// A client that waits for `100 Continue` gets none.
 pub(crate) fn discard(mut body: Incoming, headers: &HeaderMap) {
     if headers.contains_key(EXPECT) || body.is_end_stream() {
         return;
@@ -136,7 +136,7 @@ pub(crate) fn discard(mut body: Incoming, headers: &HeaderMap) {
     }));
 }
 
-/// Reads what a client still sends on a connection that is over for the server, until the client closes it.
+/// Reads and discards what a client still sends on a finished connection, until the client closes it.
 pub(crate) async fn drain(stream: &TcpStream) {
     let mut unread = [0; 4096];
     while stream.readable().await.is_ok() {

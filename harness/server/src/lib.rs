@@ -1,9 +1,9 @@
-//! Dynatwin over HTTP: a server that carries bytes between sockets and an engine, and does what its answers say about
-//! when and how they are delivered.
+//! Dynatwin over HTTP: a server that moves bytes between sockets and an engine, and delivers answers when and how they
+//! define.
 //!
-//! It knows nothing of the API: the envelope and the health check are the engine's. The server's own are connections (their
-//! limits and timeouts, `content-length`, `date` and `connection`), what web pages may do (CORS, and the names they may use
-//! in `Host`), and the refusal of requests that are too large to be read.
+//! It contains no operation logic: the envelope and the health check are the engine's. The server itself handles
+//! connections (their limits and timeouts, `content-length`, `date` and `connection`), web pages (CORS, and the host
+//! names they may use), and the refusal of requests that are too large to read.
 //!
 //! ```
 //! use dynatwin_engine::{clock::{Clock, Moment}, conditions::Conditions, engine::{Engine, Settings}};
@@ -22,12 +22,12 @@
 //! # Ok::<(), dynatwin_server::ListenError>(())
 //! ```
 
+mod backend;
 mod budget;
 mod command;
 mod connection;
 mod database;
 mod delivery;
-mod door;
 mod due;
 mod flags;
 mod free;
@@ -44,10 +44,10 @@ mod watch;
 mod web;
 mod worker;
 
+pub use backend::Backend;
 pub use command::{LimitMemory, run};
 pub use database::Durability;
-pub use door::Door;
-pub use flags::{Asked, ClockChoice, Flags, Sync, help, parse};
+pub use flags::{ClockChoice, Flags, Invocation, Sync, help, parse};
 pub use listen::ListenError;
 pub use log::Log;
 pub use server::{Limits, Options, Server, serve};

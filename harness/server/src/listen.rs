@@ -6,12 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Connections that wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// How often a free port is looked for that is free on each address.
+/// How many free ports are tried to find one that is free on each address.
 const ATTEMPTS: usize = 32;
 
-/// Why the server does not listen.
+/// Why the server cannot listen.
 ///
 /// ```
 /// # use dynatwin_engine::{clock::{Clock, Moment}, conditions::Conditions, engine::{Engine, Settings}};
@@ -25,13 +25,13 @@ const ATTEMPTS: usize = 32;
 /// ```
 #[derive(Debug)]
 pub enum ListenError {
-    /// Somebody listens there already.
+    /// The address is in use.
     InUse(SocketAddr),
     /// The address cannot be bound.
     Unbound(SocketAddr, io::Error),
     /// The host has no address.
     UnknownHost(String, io::Error),
-    /// The system gives no thread or no event queue.
+    /// The system provides no thread or no event queue.
     System(io::Error),
 }
 
@@ -40,30 +40,31 @@ impl fmt::Display for ListenError {
         match self {
             ListenError::InUse(address) => write!(
                 formatter,
-                "port {} is in use on {}: another server (or another Dynatwin) listens there; stop it, or choose another port with --port",
+                "port {} is in use on {}: stop the other server (or the other Dynatwin), or choose another port with --port",
                 address.port(),
                 address.ip()
             ),
             ListenError::Unbound(address, error) => write!(formatter, "cannot listen on {address}: {error}"),
             ListenError::UnknownHost(host, error) => write!(formatter, "--host {host} has no address: {error}"),
-            ListenError::System(error) => write!(formatter, "the server cannot be started: {error}"),
+            ListenError::System(error) => write!(formatter, "cannot start the server: {error}"),
         }
     }
 }
 
 impl std::error::Error for ListenError {}
 
-/// What is listened on, and what could not be.
+/// The bound sockets, and the addresses that could not be bound.
 pub(crate) struct Listening {
     pub(crate) sockets: Vec<TcpListener>,
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) remark: Option<String>,
 }
 
-/// An address, and whether the server goes on without it.
+/// An address, and whether the server starts without it.
 type Wanted = (IpAddr, bool);
 
-/// Listens on one port of all hosts; without hosts on both loopback addresses, as clients try `::1` first or never.
+/// Listens on one port of all hosts; without hosts on both loopback addresses, because some clients try only `::1` or
+/// only `127.0.0.1`.
 pub(crate) fn listen(hosts: &[String], port: u16) -> Result<Listening, ListenError> {
     let wanted = wanted(hosts)?;
     for _ in 1..ATTEMPTS {
@@ -96,14 +97,14 @@ fn wanted(hosts: &[String]) -> Result<Vec<Wanted>, ListenError> {
     Ok(wanted)
 }
 
-/// Binds all addresses to one port: the one given, or the one that the first of them gets.
+/// Binds all addresses to one port: the given one, or the one that the first of them gets.
 fn bind_all(wanted: &[Wanted], port: u16) -> Result<Listening, ListenError> {
     let mut listening = Listening {
         sockets: Vec::new(),
         addresses: Vec::new(),
         remark: None,
     };
-    // `::` takes the other family too, unless that is bound by itself.
+    // `::` also accepts the other family, unless that is bound separately.
     let only_v6 = wanted.iter().any(|(address, _)| address.is_ipv4());
     for (ip, dispensable) in wanted {
         let port = listening.addresses.first().map_or(port, SocketAddr::port);
@@ -126,7 +127,8 @@ fn bind(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
     if address.is_ipv6() {
         socket.set_only_v6(only_v6)?;
     }
-    // Else a restart waits for the last run's connections to be forgotten. Elsewhere it would share the port.
+    // Otherwise a restart must wait for the sockets of the last run to time out. On Windows the option would share the
+    // port.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;

@@ -4,20 +4,20 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
-/// How much is written to the log.
+/// The level of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Log {
     /// Nothing.
     Off,
-    /// What went wrong on the twin's side, and what the engine has to say about a request.
+    /// Server errors, and the engine's notes about requests.
     #[default]
     Errors,
-    /// That, and a line for each request.
+    /// Errors, notes, and a line for each request.
     Requests,
 }
 
 impl Log {
-    /// The level of this name: `off`, `errors` or `requests`.
+    /// Returns the level with this name: `off`, `errors` or `requests`.
     pub fn named(name: &str) -> Option<Log> {
         match name {
             "off" => Some(Log::Off),
@@ -27,8 +27,8 @@ impl Log {
         }
     }
 
-    /// Writes a line that belongs to `level`, with what a terminal would obey escaped. That nobody reads the log is no
-    /// reason to fail.
+    /// Writes a line of `level`, with terminal control characters escaped. Errors are ignored, because standard error
+    /// may be closed.
     pub(crate) fn line(self, level: Log, line: fmt::Arguments<'_>) {
         if self >= level {
             let _ = writeln!(io::stderr().lock(), "{}", escaped(&line.to_string()));
@@ -36,7 +36,7 @@ impl Log {
     }
 }
 
-/// Text as one harmless line: control characters and those that change the direction of text are escaped as in Rust.
+/// Returns text as one line: control characters and those that change the direction of text are escaped as in Rust.
 fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);

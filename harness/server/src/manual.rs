@@ -1,20 +1,20 @@
-//! `dynatwin man` and `dynatwin completions`: the manual page and the completions of shells, made from the flags.
+//! `dynatwin man` and `dynatwin completions`: the manual page and shell completions, derived from the flags.
 
 use std::fmt::Write;
 
-/// A flag as its documents show it.
+/// A flag as the manual page and the completions show it.
 pub(crate) struct Entry {
-    /// Without dashes: `db-path`.
+    /// The name without dashes: `db-path`.
     pub name: String,
     /// The form of its value: `DIR`, `on|off`.
     pub value: Option<&'static str>,
-    /// The variable that sets it.
+    /// The environment variable that sets it.
     pub variable: Option<String>,
     pub help: &'static str,
 }
 
 impl Entry {
-    /// The values that the flag takes, if they are listed.
+    /// Returns the possible values of the flag if they are listed.
     fn choices(&self) -> Vec<&'static str> {
         let value = self.value.unwrap_or_default();
         let choices = value
@@ -28,23 +28,23 @@ impl Entry {
     }
 }
 
-/// Commands beside serving, with what they do.
+/// The subcommands and their descriptions.
 const COMMANDS: [(&str, &str); 6] = [
     ("copy", "copy tables between endpoints and directories"),
-    ("import", "send tables and items of files to an endpoint"),
+    ("import", "send the tables and items of files to an endpoint"),
     ("health", "exit with 0 if a server answers"),
     ("wait", "wait until a server answers"),
     ("man", "print the manual page"),
     ("completions", "print the completions of bash, zsh or fish"),
 ];
 
-/// The manual page, in the language of `man`.
+/// Returns the manual page in roff.
 pub(crate) fn man(entries: &[Entry]) -> String {
     let mut page = format!(
         ".TH DYNATWIN 1 \"\" \"Dynatwin {}\" \"User Commands\"\n\
          .SH NAME\ndynatwin \\- an emulator of Amazon DynamoDB\n\
          .SH SYNOPSIS\n.B dynatwin\n[\\fIFLAG\\fR]...\n.br\n.B dynatwin\n\\fICOMMAND\\fR [\\fIARGUMENT\\fR]...\n\
-         .SH DESCRIPTION\nServes the API of Amazon DynamoDB on localhost:8000. A flag is given as \\-\\-in\\-memory or, as for \
+         .SH DESCRIPTION\nServes the API of Amazon DynamoDB on localhost:8000. A flag is written as \\-\\-in\\-memory or, as for \
          DynamoDB Local, as \\-inMemory, or set by its environment variable.\n.SH COMMANDS\n",
         env!("CARGO_PKG_VERSION")
     );
@@ -69,7 +69,7 @@ pub(crate) fn man(entries: &[Entry]) -> String {
     page
 }
 
-/// Text in the language of `man`: dashes stay dashes, and no line begins a request.
+/// Escapes text for roff: dashes stay dashes, and no line starts a macro.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     match text.strip_prefix(['.', '\'']) {
@@ -78,7 +78,7 @@ fn escaped(text: &str) -> String {
     }
 }
 
-/// The completions of a shell; `None` for one that is not known.
+/// Returns the completions of a shell, or `None` for an unknown shell.
 pub(crate) fn completions(shell: &str, entries: &[Entry]) -> Option<String> {
     Some(match shell {
         "bash" => bash(entries),

@@ -1,10 +1,10 @@
-//! Keeps what the process has allocated near `--max-memory`: beyond it, the engine stores no more.
+//! Keeps the process's allocated memory near `--max-memory`: beyond it, the engine stores no more.
 
 use std::sync::Arc;
 
 use dynatwin_engine::engine::Engine;
 
-/// Watches the allocator from now on. The text of an error is for the operator.
+/// Starts a thread that reads the allocator's statistics. An error is a sentence for the operator.
 #[cfg(all(feature = "jemalloc", not(target_env = "msvc")))]
 pub fn limit(engine: Arc<Engine>, bytes: u64) -> Result<(), String> {
     use std::thread;
@@ -12,14 +12,14 @@ pub fn limit(engine: Arc<Engine>, bytes: u64) -> Result<(), String> {
 
     use tikv_jemalloc_ctl::{epoch, stats};
 
-    /// Between two looks: what is written meanwhile is stored.
+    /// The interval between two reads; data written in between is stored even beyond the limit.
     const PAUSE: Duration = Duration::from_millis(20);
 
     let allocated = || {
         epoch::advance()?;
         stats::allocated::read()
     };
-    allocated().map_err(|error| format!("--max-memory: the allocator counts nothing: {error}"))?;
+    allocated().map_err(|error| format!("--max-memory: the allocator reports no statistics: {error}"))?;
     let watching = thread::Builder::new().name("dynatwin-memory".into()).spawn(move || {
         while let Ok(allocated) = allocated() {
             engine.refuse_growth(allocated as u64 > bytes);
@@ -28,10 +28,10 @@ pub fn limit(engine: Arc<Engine>, bytes: u64) -> Result<(), String> {
     });
     watching
         .map(drop)
-        .map_err(|error| format!("--max-memory: no thread can be started: {error}"))
+        .map_err(|error| format!("--max-memory: cannot start a thread: {error}"))
 }
 
-/// Refuses the flag: only jemalloc counts what is allocated.
+/// Refuses the flag, because only jemalloc reports what is allocated.
 #[cfg(not(all(feature = "jemalloc", not(target_env = "msvc"))))]
 pub fn limit(_: Arc<Engine>, _: u64) -> Result<(), String> {
     Err("--max-memory is not available in this build".into())

@@ -1,36 +1,36 @@
-//! `dynatwin health` and `dynatwin wait`: whether a server answers, for health probes and scripts.
+//! `dynatwin health` and `dynatwin wait`: check whether a server answers, for health probes and scripts.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long one attempt may take, and how long `wait` pauses between two.
+/// The timeout of one attempt, and the pause of `wait` between two attempts.
 const ATTEMPT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long `wait` waits without `--timeout`.
+/// The default of `--timeout`.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const HELP: &str = "\
 dynatwin health [--port PORT] [--host HOST]
-  exits with 0 if a server answers there, and with 1 if not
+  exits with 0 if a server answers, and with 1 otherwise
 dynatwin wait [--port PORT] [--host HOST] [--timeout SECONDS]
-  waits until a server answers, 30 seconds unless told otherwise, and exits as `health` does
+  waits until a server answers, at most SECONDS (30), and exits like `health`
 
-PORT is that of DYNATWIN_PORT, or 8000, and HOST is 127.0.0.1 unless given.";
+PORT defaults to DYNATWIN_PORT, or 8000, and HOST to 127.0.0.1.";
 
-/// A probe that was asked for.
+/// A parsed `health` or `wait` command.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Probe {
     host: String,
     port: u16,
-    /// How long to wait for a server; nothing for one attempt.
+    /// How long to wait for a server; `None` for a single attempt.
     patience: Option<Duration>,
 }
 
 impl Probe {
-    /// Reads the words behind `health` or `wait`; `None` if help was asked for.
+    /// Parses the arguments after `health` or `wait`; returns `None` for `--help`.
     pub fn parse(
         name: &str,
         words: impl IntoIterator<Item = String>,
@@ -71,7 +71,7 @@ impl Probe {
         Ok(Some(probe))
     }
 
-    /// Returns whether a server answers, after waiting for it as long as was asked for.
+    /// Checks whether a server answers, retrying until the timeout.
     pub fn run(&self) -> Result<(), String> {
         let begin = Instant::now();
         loop {
@@ -97,7 +97,7 @@ impl Probe {
             .map_err(text)?;
         let mut begin = [0; 12];
         stream.read_exact(&mut begin).map_err(text)?;
-        // 200 as AWS answers, or 400 as DynamoDB Local does.
+        // 200 like AWS, or 400 like DynamoDB Local.
         match &begin {
             b"HTTP/1.1 200" | b"HTTP/1.1 400" => Ok(()),
             _ => Err(format!("it answers {}", String::from_utf8_lossy(&begin))),

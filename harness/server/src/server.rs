@@ -1,4 +1,4 @@
-//! A running server: its threads, and how they are started and stopped.
+//! A running server: its threads, and how they start and stop.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,47 +11,49 @@ use dynatwin_engine::limits::REQUEST_BODY;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
+use crate::backend::Backend;
 use crate::budget::Budget;
-use crate::door::Door;
 use crate::due;
 use crate::listen::{ListenError, Listening, listen};
 use crate::log::Log;
 use crate::web::{Origins, WebAccess};
 use crate::worker::{self, Pool};
 
-/// Handling a request runs on its connection's thread; the engine bounds its recursion, and this is ample for it.
+/// The stack of a worker thread. Requests run on it; the engine bounds its recursion well below this.
 const STACK: usize = 4 * 1024 * 1024;
 
-/// Requests that may take long, and are carried out at a time beside those of one worker's connections; others wait.
+/// How many requests that may take long run at a time for one worker's connections; others wait.
 const LONG_REQUESTS: usize = 8;
 
-/// What a connection may cost.
+/// The limits of a server and its connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of the request line and the headers; beyond them 400, as with the service.
+    /// The maximum bytes of the request line and the headers; beyond them 400, as from the service.
     pub head: usize,
-    /// Bytes of a body; beyond them 413, as with the service.
+    /// The maximum bytes of a body; beyond them 413, as from the service.
     pub body: usize,
-    /// Bytes of bodies that are being received, and of large answers that are being sent, over all connections; beyond them
+    /// The maximum bytes of bodies being received and of large answers being sent, over all connections; beyond them
     /// 503.
     pub bodies: usize,
-    /// Connections at a time. A further one takes the place of the one that is idle for longest, and gets 503 if none is.
+    /// The maximum number of connections. A further one replaces the one that has been idle for longest, and gets 503
+    /// if none is idle.
     pub connections: usize,
-    /// How long a head may take, a new connection's first one included.
+    /// The maximum time to receive a head, including a new connection's first one.
     pub head_time: Duration,
-    /// How long a body may take.
+    /// The maximum time to receive a body.
     pub body_time: Duration,
-    /// How long the client may take to receive `answer_bytes` of an answer.
+    /// The maximum time in which the client must receive `answer_bytes` of an answer.
     pub answer_time: Duration,
     /// How many bytes of an answer the client must receive within `answer_time`.
     pub answer_bytes: usize,
-    /// How long a connection may do nothing between two requests.
+    /// The maximum idle time between two requests.
     pub idle_time: Duration,
-    /// How long a connection is idle, or silent at its beginning, before it may make room for another.
+    /// The time for which a connection must have been idle, or have sent nothing since it was opened, before another
+    /// may replace it.
     pub eviction_time: Duration,
-    /// How long a stop waits for requests that are being carried out.
+    /// The maximum time that a stop waits for running requests.
     pub stop_time: Duration,
-    /// How often a stream of events sends something, though nothing happens.
+    /// The interval of heartbeats in a stream without events.
     pub heartbeat: Duration,
 }
 
@@ -74,27 +76,27 @@ impl Default for Limits {
     }
 }
 
-/// Where a server listens, and how.
+/// The addresses and settings of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Names or addresses; none means both loopback addresses, of which `::1` may be missing.
+    /// Host names or addresses; empty for both loopback addresses, of which `::1` may be unavailable.
     pub hosts: Vec<String>,
-    /// The port on all of them; 0 means a free one.
+    /// The port on all addresses; 0 selects a free one.
     pub port: u16,
-    /// Threads that serve connections.
+    /// The number of threads that serve connections.
     pub workers: usize,
-    /// What is logged.
+    /// The level of the log.
     pub log: Log,
-    /// What a connection may cost.
+    /// The limits of the server and its connections.
     pub limits: Limits,
-    /// Whose web pages may read answers.
+    /// The origins whose web pages may read answers.
     pub origins: Origins,
-    /// Names by which web pages may address the server, besides loopback names and the addresses listened on.
+    /// Host names that web pages may use for the server, in addition to loopback names and the addresses listened on.
     pub allowed_hosts: Vec<String>,
 }
 
 impl Options {
-    /// This port of the loopback addresses, and otherwise what is usual.
+    /// Returns the default options with this port of the loopback addresses.
     pub fn port(port: u16) -> Options {
         Options {
             hosts: Vec::new(),
@@ -108,20 +110,20 @@ impl Options {
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 pub(crate) struct Shared<D> {
-    pub(crate) door: Arc<D>,
+    pub(crate) backend: Arc<D>,
     pub(crate) limits: Limits,
     pub(crate) log: Log,
     pub(crate) web: WebAccess,
     pub(crate) bodies: Arc<Budget>,
-    /// Streams of events that are open.
+    /// The number of open event streams.
     pub(crate) streams: AtomicUsize,
     stopping: AtomicBool,
 }
 
 impl<D> Shared<D> {
-    /// Whether answers are the last of their connections.
+    /// Returns whether the server is stopping, so that each answer is the last of its connection.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
@@ -136,11 +138,11 @@ pub struct Server {
     announce: Box<dyn Fn() + Send + Sync>,
 }
 
-/// Starts a server for `door`. It brings its own threads: the caller needs no runtime.
-pub fn serve<D: Door>(door: Arc<D>, options: Options) -> Result<Server, ListenError> {
+/// Starts a server for `backend`. It starts its own threads: the caller needs no runtime.
+pub fn serve<D: Backend>(backend: Arc<D>, options: Options) -> Result<Server, ListenError> {
     let listening = listen(&options.hosts, options.port)?;
     let shared = Arc::new(Shared {
-        door,
+        backend,
         bodies: Budget::new(options.limits.bodies),
         limits: options.limits,
         log: options.log,
@@ -156,7 +158,7 @@ pub fn serve<D: Door>(door: Arc<D>, options: Options) -> Result<Server, ListenEr
         threads: Vec::new(),
         announce: Box::new(move || announced.stopping.store(true, Ordering::Relaxed)),
     };
-    // A server that is started half way stops when it is dropped here.
+    // A server that started in part stops when it is dropped here.
     server
         .start(&shared, listening, options.workers)
         .map_err(ListenError::System)?;
@@ -164,13 +166,13 @@ pub fn serve<D: Door>(door: Arc<D>, options: Options) -> Result<Server, ListenEr
 }
 
 impl Server {
-    fn start<D: Door>(&mut self, shared: &Arc<Shared<D>>, listening: Listening, workers: usize) -> io::Result<()> {
+    fn start<D: Backend>(&mut self, shared: &Arc<Shared<D>>, listening: Listening, workers: usize) -> io::Result<()> {
         let (pool, inboxes) = Pool::new(workers.max(1), shared.limits.connections);
         for (number, inbox) in inboxes.into_iter().enumerate() {
             let (shared, pool, stop) = (Arc::clone(shared), Arc::clone(&pool), self.stop.subscribe());
             self.spawn(format!("dynatwin-{number}"), move |runtime| {
                 runtime.block_on(worker::work(shared, pool, inbox, stop));
-                // A stop waits for requests only so long.
+                // A stop waits for requests only for a limited time.
                 runtime.shutdown_background();
             })?;
         }
@@ -178,9 +180,9 @@ impl Server {
         self.spawn("dynatwin-accept".into(), move |runtime| {
             runtime.block_on(worker::accept(listening.sockets, pool, stop));
         })?;
-        let (door, stop) = (Arc::clone(&shared.door), self.stop.subscribe());
+        let (backend, stop) = (Arc::clone(&shared.backend), self.stop.subscribe());
         self.spawn("dynatwin-due".into(), move |runtime| {
-            runtime.block_on(due::keep(door, stop));
+            runtime.block_on(due::keep(backend, stop));
         })
     }
 
@@ -195,12 +197,12 @@ impl Server {
         Ok(())
     }
 
-    /// The addresses that are listened on.
+    /// Returns the addresses that the server listens on.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The first of them.
+    /// Returns the first address.
     pub fn local_addr(&self) -> SocketAddr {
         self.addresses
             .first()
@@ -208,22 +210,22 @@ impl Server {
             .unwrap_or_else(|| ([127, 0, 0, 1], 0).into())
     }
 
-    /// The port, the same on all addresses.
+    /// Returns the port, which is the same on all addresses.
     pub fn port(&self) -> u16 {
         self.local_addr().port()
     }
 
-    /// The first address as a URL.
+    /// Returns the first address as a URL.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.local_addr())
     }
 
-    /// What the operator should know about the addresses.
+    /// Returns a note for the operator about addresses that could not be bound.
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
     }
 
-    /// Accepts no more connections, lets the requests that are being carried out finish, and returns then.
+    /// Stops accepting connections and returns when the running requests have finished.
     pub fn stop(mut self) {
         self.end();
     }

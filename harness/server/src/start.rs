@@ -1,4 +1,4 @@
-//! From flags to a twin.
+//! Creates an engine from the flags.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::flags::{ClockChoice, Flags, Sync};
 use crate::free::Freeing;
 use crate::server::Server;
 
-/// The moment it is by the system's clock.
+/// Returns the current moment of the system's clock.
 pub fn system_time() -> Moment {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Moment::from_seconds(0).plus(since.unwrap_or_default())
 }
 
-/// What the engine is made with. A seed that nobody chose is drawn here, and said by [`start_line`].
+/// Returns the engine's settings. Without `--seed` the seed is random, and [`start_line`] prints it.
 pub fn settings(flags: &Flags) -> Settings {
     Settings {
         clock: clock(flags),
@@ -35,7 +35,7 @@ pub fn settings(flags: &Flags) -> Settings {
     }
 }
 
-/// Which controls the engine carries out.
+/// Returns which controls the engine allows.
 fn allowed(flags: &Flags) -> Allowed {
     if flags.no_control {
         Allowed::Looking
@@ -44,12 +44,12 @@ fn allowed(flags: &Flags) -> Allowed {
     }
 }
 
-/// The engine, with the buckets that it is given, and with these of its controls.
+/// Creates the engine with its object store and allowed controls.
 pub fn engine(flags: &Flags) -> Engine {
     engine_with_seed(flags, None)
 }
 
-/// The engine, with a seed that it had before unless the flags have one.
+/// Creates the engine; `before` is the stored seed, which the flags override.
 pub(crate) fn engine_with_seed(flags: &Flags, before: Option<u64>) -> Engine {
     let settings = settings(flags);
     let seed = flags.seed.or(before).unwrap_or(settings.seed);
@@ -67,7 +67,7 @@ pub(crate) fn engine_with_seed(flags: &Flags, before: Option<u64>) -> Engine {
     }
 }
 
-/// The keys that signatures are verified with, if they are to be: those of the environment.
+/// Returns the keys for the verification of signatures, from the environment, if it is enabled.
 pub(crate) fn signing_keys(
     flags: &Flags,
     variable: impl Fn(&str) -> Option<String>,
@@ -87,8 +87,8 @@ pub(crate) fn signing_keys(
     Ok(Some((id, key)))
 }
 
-/// Gives the engine the accounts and policies of `--iam`, and returns warnings about policies. The error is a sentence that shows
-/// no secret.
+/// Configures the accounts and policies of `--iam`, and returns warnings about policies. An error is a sentence without
+/// secrets.
 pub(crate) fn configure_access(flags: &Flags, engine: &Engine) -> Result<Vec<String>, String> {
     let Some(file) = &flags.iam else {
         return Ok(Vec::new());
@@ -110,8 +110,7 @@ pub(crate) fn configure_access(flags: &Flags, engine: &Engine) -> Result<Vec<Str
     Ok(warnings.collect())
 }
 
-/// Loads the files of `--load`, and says for each what was loaded. Tables that exist already are left as they are, with their
-/// items.
+/// Loads the files of `--load`, and returns a line about each. Existing tables and their items stay unchanged.
 pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed::Error> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
@@ -123,7 +122,7 @@ pub fn load(flags: &Flags, engine: &Engine) -> Result<Vec<String>, dynatwin_seed
         String::new()
     } else {
         let Caller { access_key, region } = &caller;
-        format!(" for access key {access_key} in {region} alone (--shared-db shows them to all)")
+        format!(" for access key {access_key} in {region} (--shared-db shows them to all callers)")
     };
     let read = flags.load.iter().map(|file| {
         let loaded = load_engine(engine, &caller, Seed::read(file)?, Existing::Skip)?;
@@ -153,7 +152,7 @@ fn conditions(flags: &Flags) -> Conditions {
     conditions
 }
 
-/// What a server says when it has started: where it listens, how it behaves, and what it keeps.
+/// Returns the line printed at startup: addresses, conditions, seed and storage.
 pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
     let endpoints: Vec<String> = server
         .addresses()
@@ -164,9 +163,9 @@ pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
         .speed
         .map_or(String::new(), |speed| format!(" at {speed} times its speed"));
     let kept = match (&flags.db_path, flags.sync) {
-        (None, _) => "In memory: everything is gone when it stops.".to_owned(),
-        (Some(path), Sync::Second) => format!("Kept in {path}, synced each second."),
-        (Some(path), Sync::Always) => format!("Kept in {path}, synced before each answer."),
+        (None, _) => "Data is in memory and is lost when the server stops.".to_owned(),
+        (Some(path), Sync::Second) => format!("Data is stored in {path}, synced every second."),
+        (Some(path), Sync::Always) => format!("Data is stored in {path}, synced before each answer."),
     };
     format!(
         "Dynatwin {} listens on {} (conditions {}, seed {seed}, clock {}{speed}). {kept}",
@@ -180,11 +179,11 @@ pub fn start_line(flags: &Flags, seed: u64, server: &Server) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{Asked, parse};
+    use crate::flags::{Invocation, parse};
 
     fn given(words: &[&str]) -> Settings {
         match parse(words.iter().map(|word| (*word).to_owned()), |_| None) {
-            Ok(Asked::Run(flags)) => settings(&flags),
+            Ok(Invocation::Run(flags)) => settings(&flags),
             other => panic!("{words:?}: {other:?}"),
         }
     }

@@ -1,5 +1,5 @@
-//! Server-sent events: an answer that goes on. The engine answers a page of events; the server asks for the next page when
-//! there is one, and sends a comment now and then, so that a client that is gone is noticed.
+//! Server-sent events: an answer that continues. The engine answers a page of events; the server requests the next page
+//! when there is one, and regularly sends a comment, to detect clients that are gone.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,43 +15,44 @@ use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::{Instant, Sleep, sleep};
 
+use crate::backend::Backend;
 use crate::connection::{Head, handle, target};
-use crate::door::Door;
 use crate::server::Shared;
 use crate::watch::{Phase, Watch};
 
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// What is sent when nothing happens.
+/// The comment that is sent while there are no events.
 const HEARTBEAT: &[u8] = b": \n\n";
-/// Streams at a time; a further client gets a page and asks again, as an `EventSource` does by itself.
+/// The maximum number of concurrent streams; a further client gets one page and reconnects, as an `EventSource` does by
+/// itself.
 const MOST_STREAMS: usize = 256;
 
-/// Whether an answer is a page of server-sent events.
+/// Returns whether an answer is a page of server-sent events.
 pub(crate) fn is_event_page(answer: &Answer) -> bool {
     let mut headers = answer.headers.iter();
     answer.status == 200 && headers.any(|(name, value)| *name == "content-type" && value == EVENT_STREAM)
 }
 
-/// The number of the last event of a page, and whether it shows any.
+/// Returns the number of the last event of a page, and whether the page contains any.
 fn read_page(page: &[u8]) -> Option<(u64, bool)> {
     let text = std::str::from_utf8(page).ok()?;
     let (_, last) = text.rsplit_once("id: ")?;
     Some((last.trim_end().parse().ok()?, text.contains("data: ")))
 }
 
-/// The pages of a stream that is open.
+/// The pages of an open stream.
 pub(crate) trait Pages: Send {
-    /// The next bytes; `None` if there are no more.
+    /// Returns the next bytes, or `None` at the end.
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>>;
 }
 
-/// A client that is sent events as they are told. While it is there, somebody listens.
-pub(crate) struct EventStream<D: Door> {
+/// A stream of events to one client. While it exists, the engine logs events.
+pub(crate) struct EventStream<D: Backend> {
     shared: Arc<Shared<D>>,
     watch: Arc<Watch>,
     target: String,
     headers: HeaderMap,
-    /// The page that was answered first.
+    /// The first page, which was already answered.
     first: Option<Vec<u8>>,
     /// The number of the last event that was sent.
     last: u64,
@@ -59,8 +60,8 @@ pub(crate) struct EventStream<D: Door> {
     every: Duration,
 }
 
-impl<D: Door> EventStream<D> {
-    /// The stream that goes on after an answered page; `None` if there are too many.
+impl<D: Backend> EventStream<D> {
+    /// Opens the stream that continues after an answered page; returns `None` if there are too many streams.
     pub(crate) fn open(
         shared: &Arc<Shared<D>>,
         watch: &Arc<Watch>,
@@ -72,7 +73,7 @@ impl<D: Door> EventStream<D> {
             shared.streams.fetch_sub(1, Relaxed);
             return None;
         }
-        shared.door.begin_listening();
+        shared.backend.begin_listening();
         watch.set_streaming(true);
         let every = shared.limits.heartbeat;
         Some(EventStream {
@@ -87,11 +88,11 @@ impl<D: Door> EventStream<D> {
         })
     }
 
-    /// The page after the last event that was sent; `None` if the engine answers none.
+    /// Returns the page after the last event that was sent, or `None` if the engine returns none.
     fn next_page(&mut self) -> Option<(Vec<u8>, bool)> {
         self.headers.insert(LAST_EVENT_ID.clone(), HeaderValue::from(self.last));
         let (answer, _) = handle(
-            &*self.shared.door,
+            &*self.shared.backend,
             &HttpRequest {
                 method: "GET",
                 target: &self.target,
@@ -112,16 +113,16 @@ impl<D: Door> EventStream<D> {
     }
 }
 
-impl<D: Door> Pages for EventStream<D> {
+impl<D: Backend> Pages for EventStream<D> {
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         if let Some(first) = self.first.take() {
             return self.send(first);
         }
-        if self.shared.door.has_events_after(self.last, cx.waker()) {
+        if self.shared.backend.has_events_after(self.last, cx.waker()) {
             match self.next_page() {
                 None => return Poll::Ready(None),
                 Some((page, true)) => return self.send(page),
-                // They are none of this client's. There may be more, after others have had their turn.
+                // The page has no events of this client. Yields to other tasks before it reads the next one.
                 Some((_, false)) => cx.waker().wake_by_ref(),
             }
         }
@@ -132,10 +133,10 @@ impl<D: Door> Pages for EventStream<D> {
     }
 }
 
-impl<D: Door> Drop for EventStream<D> {
+impl<D: Backend> Drop for EventStream<D> {
     fn drop(&mut self) {
         self.watch.set_streaming(false);
-        self.shared.door.end_listening();
+        self.shared.backend.end_listening();
         self.shared.streams.fetch_sub(1, Relaxed);
     }
 }

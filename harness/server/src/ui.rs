@@ -4,23 +4,24 @@ use dynatwin_engine::answer::AnswerHeaders;
 use hyper::{Method, StatusCode};
 
 const PATH: &str = "/_dynatwin/ui";
-/// The files by their paths below [`PATH`]; none without the feature `ui`.
+/// The files by their paths below [`PATH`]; empty without the feature `ui`.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/ui_files.rs"));
-/// What the page may load: its own files, and the code that it runs in a Worker made of a blob.
+/// The page's content security policy: it may load its own files, and the code that it runs in a Worker made from a
+/// blob.
 const POLICY: &str = "default-src 'none'; script-src 'self' blob:; worker-src 'self' blob:; connect-src 'self'; \
                       style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><title>Dynatwin</title>\
                          <p>This server was built without the console. To build it with the console:</p>\
                          <pre>cargo xtask page\ncargo build --release --features ui</pre></html>\n";
 
-/// A file of the console, or why there is none.
+/// A file of the console, or an error page.
 pub(crate) struct Page {
     pub(crate) status: StatusCode,
     pub(crate) headers: AnswerHeaders,
     pub(crate) body: &'static [u8],
 }
 
-/// The answer to a request of the console's page; `None` if the path is not the console's.
+/// Returns the answer to a request for the console; `None` if the path is not the console's.
 pub(crate) fn page(method: &Method, path: &str) -> Option<Page> {
     answer(FILES, method, path)
 }
@@ -31,7 +32,7 @@ fn answer(files: &'static [(&'static str, &'static [u8])], method: &Method, path
         return None;
     }
     if method != Method::GET && method != Method::HEAD {
-        return Some(text(StatusCode::METHOD_NOT_ALLOWED, "The console is read by GET.\n"));
+        return Some(text(StatusCode::METHOD_NOT_ALLOWED, "The console only supports GET.\n"));
     }
     if files.is_empty() {
         return Some(with_type(
@@ -41,7 +42,7 @@ fn answer(files: &'static [(&'static str, &'static [u8])], method: &Method, path
         ));
     }
     if rest.is_empty() {
-        // The page names its files relative to itself. A relative address also holds behind a proxy's path.
+        // The page refers to its files by relative paths. A relative redirect also works behind a proxy's path.
         let mut page = text(StatusCode::PERMANENT_REDIRECT, "");
         page.headers.push(("location", "ui/".into()));
         return Some(page);
@@ -51,7 +52,7 @@ fn answer(files: &'static [(&'static str, &'static [u8])], method: &Method, path
         return Some(text(StatusCode::NOT_FOUND, "The console has no such file.\n"));
     };
     let mut page = with_type(StatusCode::OK, content_type(name), body);
-    // The other files carry a hash in their names.
+    // The names of the other files contain a hash.
     let keep = if name.starts_with("assets/") {
         "max-age=31536000, immutable"
     } else {
@@ -129,7 +130,7 @@ mod tests {
             (
                 Method::POST,
                 "/_dynatwin/ui/",
-                Some((405, "text/plain; charset=utf-8", "The console is read by GET.\n")),
+                Some((405, "text/plain; charset=utf-8", "The console only supports GET.\n")),
             ),
         ] {
             let page = answer(BUILT, &method, path);

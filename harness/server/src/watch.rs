@@ -1,5 +1,5 @@
-//! What a connection is doing and since when, so that one sweep can end those that stall: a timer for each request would
-//! cost every request.
+//! The phase of each connection and its start, so that one sweep can end stalled connections: a timer for each request
+//! would cost every request.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,23 +10,23 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// What a connection is doing.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Phase {
-    /// Nothing has been received on it.
+    /// Nothing has been received.
     New,
-    /// A part of a request's head is there.
+    /// Part of a request's head has been received.
     Head,
-    /// The head is there, and the body is being received.
+    /// The head has been received, and the body is being received.
     Body,
-    /// The request is carried out, or its answer waits for its moment.
+    /// The request is running, or its answer waits for its delivery time.
     Busy,
-    /// The request was carried out, and its answer is withheld.
+    /// The request has run, and its answer is withheld.
     Lost,
     /// The answer is being sent.
     Answering,
-    /// All of a stream of events is sent that there is, and more may come.
+    /// All existing events of a stream have been sent, and more may follow.
     Streaming,
     /// Between two requests.
     Idle,
@@ -42,24 +42,24 @@ impl Phase {
     }
 }
 
-/// The record of one connection. Only its own worker writes it, but the futures of a connection must be `Send`: hence
-/// atomics, without any ordering.
+/// The record of one connection. Only its own worker writes it, but the futures of a connection must be `Send`; hence
+/// relaxed atomics.
 pub(crate) struct Watch {
     phase: AtomicU8,
     since: AtomicU32,
     cut: AtomicBool,
-    /// Whether the answer is a stream that goes on.
+    /// Whether the answer is a stream.
     streaming: AtomicBool,
-    /// Bytes of an answer that were sent since the phase was last entered.
+    /// The bytes of an answer sent since the phase was last entered.
     sent: AtomicUsize,
-    /// How many of them enter it anew.
+    /// How many bytes restart the phase.
     progress: usize,
     ticks: Arc<AtomicU32>,
 }
 
 impl Watch {
-    /// A new connection's, by the clock that its worker ticks. Every `progress` bytes of an answer that are sent give it
-    /// its time again.
+    /// Creates the record of a new connection; `ticks` is its worker's clock. Each `progress` bytes sent of an answer
+    /// restart its time.
     pub(crate) fn new(ticks: Arc<AtomicU32>, progress: usize) -> Watch {
         Watch {
             phase: AtomicU8::new(Phase::New as u8),
@@ -82,17 +82,17 @@ impl Watch {
         self.since.store(self.ticks.load(Relaxed), Relaxed);
     }
 
-    /// For how many ticks the phase has lasted.
+    /// Returns for how many ticks the phase has lasted.
     pub(crate) fn age(&self) -> u32 {
         self.ticks.load(Relaxed).wrapping_sub(self.since.load(Relaxed))
     }
 
-    /// Ends the connection when what has been written is sent.
+    /// Ends the connection after the written bytes are sent.
     pub(crate) fn cut(&self) {
         self.cut.store(true, Relaxed);
     }
 
-    /// Notes that the answer is a stream that goes on, or that it has come to its end.
+    /// Records whether the answer is a stream.
     pub(crate) fn set_streaming(&self, streaming: bool) {
         self.streaming.store(streaming, Relaxed);
         if !streaming && self.phase() == Phase::Streaming {
@@ -130,7 +130,7 @@ impl Watch {
     }
 }
 
-/// A socket that keeps its connection's record.
+/// A socket that updates its connection's record.
 pub(crate) struct Watched {
     pub(crate) stream: TcpStream,
     pub(crate) watch: Arc<Watch>,
@@ -168,7 +168,7 @@ impl AsyncWrite for Watched {
         self.stream.is_write_vectored()
     }
 
-    /// hyper flushes when it has handed on everything that it has to send.
+    /// hyper flushes after it has written everything.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         Poll::Ready(self.watch.flushed())

@@ -1,7 +1,7 @@
-//! Requests that web pages send: which origins may read answers (CORS), and under which names the server may be addressed.
+//! Requests from web pages: which origins may read answers (CORS), and which host names they may use for the server.
 //!
-//! A page that an attacker serves can make the name of its own host resolve to this machine (DNS rebinding). Its requests
-//! are then same-origin for the browser, and only the name in `Host` gives them away.
+//! An attacker's page can make its own host name resolve to this machine (DNS rebinding). Its requests are then
+//! same-origin for the browser, and only the name in `Host` reveals them.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,7 +16,7 @@ use hyper::{Method, Request};
 pub const PLAYGROUND_PORT: u16 = 5190;
 /// The response headers that a page may read. AWS's own list is not recorded; SDKs in browsers need these.
 const EXPOSED: &str = "x-amzn-requestid,x-amzn-errortype,x-amzn-errormessage,x-amz-crc32,date";
-/// How many seconds a browser may remember a preflight, as AWS answers.
+/// The seconds for which a browser may cache a preflight, as AWS answers.
 const PREFLIGHT_AGE: &str = "172800";
 
 /// The origins whose pages may read answers.
@@ -37,8 +37,8 @@ pub struct Origins {
 }
 
 impl Origins {
-    /// Parses a list as `-cors` of DynamoDB Local takes it: `*`, or origins separated by commas. An entry without a scheme
-    /// stands for both `http` and `https`.
+    /// Parses a list in the format of DynamoDB Local's `-cors`: `*`, or origins separated by commas. An entry without a
+    /// scheme means both `http` and `https`.
     pub fn parse(list: &str) -> Option<Origins> {
         let listed: Vec<String> = list
             .split(',')
@@ -51,7 +51,7 @@ impl Origins {
         Some(Origins { any, listed })
     }
 
-    /// Whether pages of this origin may read answers.
+    /// Returns whether pages of this origin may read answers.
     pub fn allow(&self, origin: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
         let host = ["http://", "https://"]
@@ -66,7 +66,7 @@ impl Origins {
     }
 }
 
-/// The port in `localhost:5190`, if the host is a loopback name.
+/// Returns the port in `localhost:5190` if the host is a loopback name.
 fn port_of_loopback(host: &str) -> Option<u16> {
     let (name, port) = host.rsplit_once(':')?;
     ["localhost", "127.0.0.1", "[::1]"]
@@ -75,7 +75,7 @@ fn port_of_loopback(host: &str) -> Option<u16> {
         .flatten()
 }
 
-/// Which web pages the server answers.
+/// The rules for requests from web pages.
 #[derive(Debug)]
 pub(crate) struct WebAccess {
     origins: Origins,
@@ -84,7 +84,7 @@ pub(crate) struct WebAccess {
 }
 
 impl WebAccess {
-    /// Loopback names, the addresses listened on, and these hosts are names of the server.
+    /// The server's own names are loopback names, the addresses listened on, and `allowed_hosts`.
     pub(crate) fn new(origins: Origins, allowed_hosts: Vec<String>, addresses: &[SocketAddr]) -> WebAccess {
         WebAccess {
             origins,
@@ -93,7 +93,7 @@ impl WebAccess {
         }
     }
 
-    /// Whether a request that a page sends names the server by a name that is its own.
+    /// Returns whether a page's request uses one of the server's own names.
     pub(crate) fn is_own_name(&self, headers: &HeaderMap) -> bool {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok());
         host.is_some_and(|host| self.allows_host(&host.to_ascii_lowercase()))
@@ -122,7 +122,7 @@ impl WebAccess {
                 .any(|bound| *bound == address || bound.is_unspecified())
     }
 
-    /// The CORS headers of an answer: none unless the request has an origin that is allowed.
+    /// Returns the CORS headers of an answer: none unless the request has an allowed origin.
     pub(crate) fn allow_origin(&self, method: &Method, path: &str, asked: &HeaderMap, headers: &mut AnswerHeaders) {
         let Some(origin) = asked.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else {
             return;
@@ -157,12 +157,12 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether a path is that of a control.
+/// Returns whether a path is under the controls' path.
 pub(crate) fn is_control(path: &str) -> bool {
     path.starts_with(CONTROL_PATH)
 }
 
-/// What the head of a request says about its sender.
+/// Properties of a request's head.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeadSummary {
     /// The bytes of the request line and the headers.
@@ -172,12 +172,12 @@ pub(crate) struct HeadSummary {
 }
 
 impl HeadSummary {
-    /// Looks through the headers once.
+    /// Reads the headers once.
     pub(crate) fn of<B>(request: &Request<B>) -> HeadSummary {
         let target = request.uri().path_and_query().map_or(1, |target| target.as_str().len());
         let mut summary = HeadSummary {
             size: request.method().as_str().len() + target + "  HTTP/1.1\r\n".len(),
-            // Browsers send neither header with a GET of the same origin over plain HTTP.
+            // Browsers send neither header with a same-origin GET over plain HTTP.
             from_page: is_control(request.uri().path()) && is_browser(request.headers()),
         };
         for (name, value) in request.headers() {

@@ -1,8 +1,9 @@
-//! Threads that serve connections, each with a runtime of its own: a connection stays with one thread, so that neither its
-//! wake-ups nor its buffers cross cores. One more thread accepts, and gives each connection to the worker with the fewest.
+//! Threads that serve connections, each with its own runtime: a connection stays on one thread, so that neither its
+//! wake-ups nor its buffers cross cores. One more thread accepts connections and assigns each to the worker with the
+//! fewest.
 //!
-//! When there are as many connections as there may be, a new one takes the place of one that is idle. If no worker has such
-//! a connection, the new one is answered with 503 and closed.
+//! At the maximum number of connections, a new one replaces an idle one. If no worker has an idle connection, the new
+//! one is answered with 503 and closed.
 
 use std::io;
 use std::net::{Shutdown, TcpListener};
@@ -16,33 +17,33 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
+use crate::backend::Backend;
 use crate::connection;
 use crate::delivery::unavailable;
-use crate::door::Door;
 use crate::intake::drain;
 use crate::server::{Limits, Shared};
 use crate::watch::{Phase, Watch, Watched};
 
-/// After an accept that failed, for want of file descriptors mostly.
+/// The pause after a failed accept, which mostly means a lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How often a stop looks whether all is done.
+/// The interval at which a stop checks whether all connections have ended.
 const LOOK: Duration = Duration::from_millis(5);
-/// Connections per worker that are being refused at a time; further ones are closed without an answer.
+/// The maximum number of connections that a worker refuses at a time; further ones are closed without an answer.
 const REFUSALS: usize = 256;
-/// How long a refusal may take to be sent and read.
+/// The maximum time to send a refusal and have it read.
 const REFUSING: Duration = Duration::from_secs(1);
 
-/// A connection on its way to its worker.
+/// A connection that is assigned to a worker.
 struct Arrival {
     stream: std::net::TcpStream,
     load: Load,
-    /// How many workers have found no idle connection that could make room for it, if it needs room.
+    /// How many workers have found no idle connection to replace, if one must be replaced.
     crowded: Option<usize>,
 }
 
 enum Message {
     Serve(Arrival),
-    /// Close an idle connection: the process can open no more files.
+    /// Close an idle connection, because the process can open no more files.
     MakeRoom,
 }
 
@@ -55,7 +56,7 @@ impl Drop for Load {
     }
 }
 
-/// A worker as others know it.
+/// A worker as seen by the others.
 struct Peer {
     sender: mpsc::UnboundedSender<Message>,
     load: Arc<AtomicUsize>,
@@ -63,7 +64,7 @@ struct Peer {
 
 impl Peer {
     fn send(&self, message: Message) {
-        // A worker that is gone drops it.
+        // Dropped if the worker has ended.
         let _ = self.sender.send(message);
     }
 
@@ -73,17 +74,17 @@ impl Peer {
     }
 }
 
-/// All workers, and how many connections they may have together.
+/// All workers, and the maximum number of their connections.
 pub(crate) struct Pool {
     peers: Vec<Peer>,
     most: usize,
 }
 
-/// What a worker receives messages by.
+/// The receiver of a worker's messages.
 pub(crate) struct Inbox(usize, mpsc::UnboundedReceiver<Message>);
 
 impl Pool {
-    /// A pool of so many workers, and an inbox for each.
+    /// Creates a pool of workers, and an inbox for each.
     pub(crate) fn new(workers: usize, most: usize) -> (Arc<Pool>, Vec<Inbox>) {
         let (mut peers, mut inboxes) = (Vec::new(), Vec::new());
         for number in 0..workers {
@@ -95,7 +96,7 @@ impl Pool {
         (Arc::new(Pool { peers, most }), inboxes)
     }
 
-    /// Gives a connection to the worker with the fewest.
+    /// Assigns a connection to the worker with the fewest.
     fn hand_over(&self, stream: std::net::TcpStream) {
         let loads = self.peers.iter().map(|peer| peer.load.load(Relaxed));
         let crowded = (loads.sum::<usize>() >= self.most).then_some(0);
@@ -105,7 +106,8 @@ impl Pool {
         }
     }
 
-    /// Gives a connection that the worker `from` has no room for to the next one; back if all have been asked.
+    /// Passes a connection for which the worker `from` has no room to the next one; returns it if all workers have
+    /// refused it.
     fn pass_on(&self, from: usize, arrival: Arrival) -> Option<Arrival> {
         let asked = arrival.crowded.unwrap_or_default() + 1;
         let next = self.peers.get((from + 1) % self.peers.len());
@@ -132,7 +134,7 @@ pub(crate) async fn accept(sockets: Vec<TcpListener>, pool: Arc<Pool>, mut stop:
     for socket in sockets {
         tokio::spawn(accept_on(socket, Arc::clone(&pool)));
     }
-    // An error means that the server is gone.
+    // An error means that the server was dropped.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
@@ -157,12 +159,12 @@ async fn accept_on(socket: TcpListener, pool: Arc<Pool>) {
     }
 }
 
-/// Whether the process or the system can open no more files (`EMFILE`, `ENFILE`).
+/// Returns whether the process or the system can open no more files (`EMFILE`, `ENFILE`).
 fn is_out_of_files(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
 }
 
-/// A connection as its worker keeps it.
+/// An open connection of a worker.
 struct Open {
     watch: Arc<Watch>,
     task: AbortHandle,
@@ -180,7 +182,7 @@ struct Connections<D> {
 }
 
 /// Serves connections until the server stops.
-pub(crate) async fn work<D: Door>(
+pub(crate) async fn work<D: Backend>(
     shared: Arc<Shared<D>>,
     pool: Arc<Pool>,
     Inbox(number, mut messages): Inbox,
@@ -214,7 +216,7 @@ pub(crate) async fn work<D: Door>(
     finish(connections.open, connections.shared.limits.stop_time).await;
 }
 
-impl<D: Door> Connections<D> {
+impl<D: Backend> Connections<D> {
     fn take_in(&mut self, arrival: Arrival) {
         if arrival.crowded.is_none() || self.evict() {
             self.open.extend(self.spawn(arrival));
@@ -244,7 +246,7 @@ impl<D: Door> Connections<D> {
         })
     }
 
-    /// Closes the connection that has been idle for longest, if one has been for long enough.
+    /// Closes the connection that has been idle for longest, if one has been idle for long enough.
     fn evict(&mut self) -> bool {
         let mut oldest: Option<(u32, usize)> = None;
         for (at, connection) in self.open.iter().enumerate() {
@@ -276,24 +278,25 @@ impl<D: Door> Connections<D> {
     }
 }
 
-/// Sends the refusal, and reads what the client sends meanwhile: a socket closed on unread bytes takes the refusal with it.
+/// Sends the refusal, and reads what the client sends meanwhile: closing a socket with unread bytes discards the
+/// refusal.
 async fn turn_away(stream: std::net::TcpStream) -> io::Result<()> {
     let stream = TcpStream::from_std(stream)?;
-    let body = unavailable("The server has as many connections as it takes.");
+    let body = unavailable("The server has reached its maximum number of connections.");
     let head = format!(
         "HTTP/1.1 503 Service Unavailable\r\nserver: Server\r\ncontent-type: application/x-amz-json-1.0\r\n\
          content-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
     );
     stream.writable().await?;
-    // A new socket has room for all of it.
+    // The send buffer of a new socket holds all of it.
     stream.try_write(&[head.into_bytes(), body].concat())?;
     SockRef::from(&stream).shutdown(Shutdown::Write)?;
     drain(&stream).await;
     Ok(())
 }
 
-/// How many ticks each phase may last.
+/// The maximum number of ticks of each phase.
 struct Patience {
     period: Duration,
     head: u32,
@@ -319,7 +322,7 @@ impl Patience {
         }
     }
 
-    /// Ends the connections that stall, and forgets those that have ended.
+    /// Ends stalled connections, and removes those that have ended.
     fn sweep(&self, open: &mut Vec<Open>) {
         open.retain(|connection| {
             let most = match connection.watch.phase() {
@@ -337,7 +340,7 @@ impl Patience {
     }
 }
 
-/// Ends what waits, and waits for what runs.
+/// Ends idle connections, and waits for running requests.
 async fn finish(mut open: Vec<Open>, longest: Duration) {
     let deadline = Instant::now() + longest;
     while !open.is_empty() && Instant::now() < deadline {

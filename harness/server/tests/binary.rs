@@ -317,7 +317,7 @@ fn it_says_where_it_listens_and_stops_on_a_signal() {
             "conditions aws",
             "seed 42",
             "clock system",
-            "everything is gone when it stops",
+            "lost when the server stops",
         ] {
             assert!(server.1.contains(part), "{}", server.1);
         }

@@ -17,7 +17,7 @@ const LIMIT: usize = 16 * 1024 * 1024;
 
 #[test]
 fn a_connection_is_kept() {
-    let (server, door) = still();
+    let (server, backend) = still();
     let mut stream = connect(&server);
     for number in 0..100 {
         let body = vec![b'a'; number * 7];
@@ -30,7 +30,7 @@ fn a_connection_is_kept() {
                 .contains("\r\ncontent-type: application/x-amz-json-1.0\r\n")
         );
     }
-    assert_eq!(door.handled.load(Ordering::SeqCst), 100);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 100);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn headers_reach_the_door_whatever_their_case() {
 
 #[test]
 fn many_connections_at_once() {
-    let (server, door) = still();
+    let (server, backend) = still();
     std::thread::scope(|scope| {
         for thread in 0..64 {
             let server = &server;
@@ -83,7 +83,7 @@ fn many_connections_at_once() {
             });
         }
     });
-    assert_eq!(door.handled.load(Ordering::SeqCst), 64 * 20);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 64 * 20);
 }
 
 /// A server of so many workers and connections, of which none is evicted, or any that is idle.
@@ -100,11 +100,11 @@ fn crowded(workers: usize, connections: usize, evicts: bool) -> (Server, Arc<Ech
 }
 
 /// A connection whose request was carried out and is never answered.
-fn busy(server: &Server, door: &Echo) -> TcpStream {
-    let before = door.handled.load(Ordering::SeqCst);
+fn busy(server: &Server, backend: &Echo) -> TcpStream {
+    let before = backend.handled.load(Ordering::SeqCst);
     let mut stream = connect(server);
     stream.write_all(&post("/lost", b"")).unwrap();
-    while door.handled.load(Ordering::SeqCst) == before {
+    while backend.handled.load(Ordering::SeqCst) == before {
         std::thread::yield_now();
     }
     stream
@@ -134,11 +134,11 @@ fn connections_beyond_the_bound_are_refused() {
 #[test]
 fn an_idle_connection_makes_room() {
     for (workers, idle_first) in [(1, true), (1, false), (2, true), (2, false)] {
-        let (server, door) = crowded(workers, 2, true);
-        let early = (!idle_first).then(|| busy(&server, &door));
+        let (server, backend) = crowded(workers, 2, true);
+        let early = (!idle_first).then(|| busy(&server, &backend));
         let mut idle = connect(&server);
         assert_eq!(ask(&mut idle, &post("/", b"1")).body, b"1");
-        let _busy = early.unwrap_or_else(|| busy(&server, &door));
+        let _busy = early.unwrap_or_else(|| busy(&server, &backend));
         let mut new = connect(&server);
         assert_eq!(ask(&mut new, &post("/", b"2")).body, b"2", "{workers} {idle_first}");
         assert_eq!(end(&mut idle), End::Closed);
@@ -160,15 +160,15 @@ fn silent_connections_make_room() {
 
 #[test]
 fn a_busy_connection_makes_no_room() {
-    let (server, door) = crowded(2, 2, true);
-    let _both = [busy(&server, &door), busy(&server, &door)];
+    let (server, backend) = crowded(2, 2, true);
+    let _both = [busy(&server, &backend), busy(&server, &backend)];
     assert_eq!(ask(&mut connect(&server), &post("/", b"1")).status(), 503);
 }
 
 #[test]
 fn a_client_that_gives_up_on_a_lost_answer_makes_room() {
-    let (server, door) = crowded(1, 1, false);
-    drop(busy(&server, &door));
+    let (server, backend) = crowded(1, 1, false);
+    drop(busy(&server, &backend));
     while ask(&mut connect(&server), &post("/", b"1")).status() == 503 {
         std::thread::yield_now();
     }
@@ -176,7 +176,7 @@ fn a_client_that_gives_up_on_a_lost_answer_makes_room() {
 
 #[test]
 fn half_closed_clients_are_answered() {
-    let (server, door) = echo(Clock::system(system_time), |_| ());
+    let (server, backend) = echo(Clock::system(system_time), |_| ());
     for number in 0..100 {
         let mut stream = connect(&server);
         let body = format!("body {number}");
@@ -190,7 +190,7 @@ fn half_closed_clients_are_answered() {
         assert_eq!(read(&mut stream).unwrap().body, body.as_bytes());
         assert_eq!(end(&mut stream), End::Closed);
     }
-    assert_eq!(door.handled.load(Ordering::SeqCst), 200);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 200);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_body_of_the_largest_size_is_received() {
 
 #[test]
 fn a_larger_body_is_refused_by_its_length() {
-    let (server, door) = still();
+    let (server, backend) = still();
     // Announced and not sent: the refusal does not wait for it.
     let mut stream = connect(&server);
     let head = format!("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", LIMIT + 1);
@@ -283,12 +283,12 @@ fn a_larger_body_is_refused_by_its_length() {
     let response = ask(&mut stream, &post("/", &vec![b'c'; LIMIT + 1]));
     assert_eq!(response.status(), 413);
     assert_eq!(end(&mut stream), End::Closed);
-    assert_eq!(door.handled.load(Ordering::SeqCst), 0);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
 }
 
 #[test]
 fn a_larger_body_is_refused_while_it_is_read() {
-    let (server, door) = still();
+    let (server, backend) = still();
     let mut stream = connect(&server);
     let mut chunked = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
     for _ in 0..17 {
@@ -300,7 +300,7 @@ fn a_larger_body_is_refused_while_it_is_read() {
     let response = ask(&mut stream, &chunked);
     assert_eq!(response.status(), 413);
     assert_eq!(end(&mut stream), End::Closed);
-    assert_eq!(door.handled.load(Ordering::SeqCst), 0);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn what_is_not_http_is_refused() {
 
 #[test]
 fn connections_that_stall_are_closed() {
-    let (server, door) = echo(Clock::settable(Moment::START), |options| {
+    let (server, backend) = echo(Clock::settable(Moment::START), |options| {
         options.limits.head_time = Duration::from_millis(250);
         options.limits.body_time = Duration::from_millis(250);
         options.limits.idle_time = Duration::from_millis(250);
@@ -366,7 +366,7 @@ fn connections_that_stall_are_closed() {
         stream.write_all(part).unwrap();
         assert_eq!(end(&mut stream), End::Closed, "{}", String::from_utf8_lossy(part));
     }
-    assert_eq!(door.handled.load(Ordering::SeqCst), 0);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 0);
     let mut idle = connect(&server);
     assert_eq!(ask(&mut idle, &post("/", b"1")).body, b"1");
     assert_eq!(end(&mut idle), End::Closed);

@@ -180,9 +180,10 @@ fn the_command_line_of_the_guides_keeps_its_tables() {
     let words = format!("-jar DynamoDBLocal.jar -sharedDb -dbPath {}", directory.path());
     let mut server = Process::start(&words);
     assert!(
-        server
-            .line
-            .ends_with(&format!("Kept in {}, synced each second.\n", directory.path())),
+        server.line.ends_with(&format!(
+            "Data is stored in {}, synced every second.\n",
+            directory.path()
+        )),
         "{}",
         server.line
     );

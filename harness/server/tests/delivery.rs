@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_server::{Door, Log, Options, Server, serve, system_time};
+use dynatwin_server::{Backend, Log, Options, Server, serve, system_time};
 use support::*;
 
 #[test]
@@ -71,17 +71,17 @@ fn answers_before_a_cut_are_whole() {
 
 #[test]
 fn a_reset_is_a_reset() {
-    let (server, door) = still();
+    let (server, backend) = still();
     let mut stream = connect(&server);
     assert_eq!(ask(&mut stream, &post("/", b"1")).body, b"1");
     stream.write_all(&post("/reset", b"2")).unwrap();
     assert_eq!(end(&mut stream), End::Reset);
-    assert_eq!(door.handled.load(Ordering::SeqCst), 2);
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 2);
 }
 
 #[test]
 fn a_lost_answer_leaves_the_connection_open() {
-    let (server, door) = still();
+    let (server, backend) = still();
     let mut stream = connect(&server);
     stream.write_all(&post("/lost", b"1")).unwrap();
     stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
@@ -90,7 +90,7 @@ fn a_lost_answer_leaves_the_connection_open() {
         matches!(waited, std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut),
         "{waited}"
     );
-    assert_eq!(door.handled.load(Ordering::SeqCst), 1, "it was carried out");
+    assert_eq!(backend.handled.load(Ordering::SeqCst), 1, "it was carried out");
     // It holds up neither other connections nor the end.
     assert_eq!(ask(&mut connect(&server), &post("/", b"2")).body, b"2");
     let started = Instant::now();
@@ -147,11 +147,11 @@ fn a_held_answer_takes_its_time_in_reality_and_moves_no_settable_clock() {
 }
 
 /// Sends a request whose answer is held for a day, and waits until it is carried out.
-fn held_for_a_day(server: &Server, door: &Echo) -> TcpStream {
-    let before = door.handled.load(Ordering::SeqCst);
+fn held_for_a_day(server: &Server, backend: &Echo) -> TcpStream {
+    let before = backend.handled.load(Ordering::SeqCst);
     let mut stream = connect(server);
     stream.write_all(&post("/hold/86400000", b"1")).unwrap();
-    while door.handled.load(Ordering::SeqCst) == before {
+    while backend.handled.load(Ordering::SeqCst) == before {
         std::thread::yield_now();
     }
     stream
@@ -160,8 +160,8 @@ fn held_for_a_day(server: &Server, door: &Echo) -> TcpStream {
 #[test]
 fn a_settable_clock_that_is_moved_releases_a_held_answer() {
     let clock = Clock::settable(Moment::START);
-    let (server, door) = echo(clock.clone(), |_| ());
-    let mut stream = held_for_a_day(&server, &door);
+    let (server, backend) = echo(clock.clone(), |_| ());
+    let mut stream = held_for_a_day(&server, &backend);
     assert_eq!(ask(&mut connect(&server), &post("/", b"2")).body, b"2");
     assert_eq!(clock.now(), Moment::START);
     clock.advance(Duration::from_hours(24));
@@ -171,8 +171,8 @@ fn a_settable_clock_that_is_moved_releases_a_held_answer() {
 #[test]
 fn a_client_that_does_not_wait_for_a_held_answer_moves_no_clock() {
     let clock = Clock::settable(Moment::START);
-    let (server, door) = echo(clock.clone(), |_| ());
-    let mut stream = held_for_a_day(&server, &door);
+    let (server, backend) = echo(clock.clone(), |_| ());
+    let mut stream = held_for_a_day(&server, &backend);
     stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
     assert!(stream.read(&mut [0]).is_err(), "it runs out of patience");
     drop(stream);
@@ -182,10 +182,10 @@ fn a_client_that_does_not_wait_for_a_held_answer_moves_no_clock() {
 
 #[test]
 fn a_stop_does_not_wait_for_a_held_answer() {
-    let (server, door) = echo(Clock::settable(Moment::START), |options| {
+    let (server, backend) = echo(Clock::settable(Moment::START), |options| {
         options.limits.stop_time = Duration::from_millis(50);
     });
-    let mut stream = held_for_a_day(&server, &door);
+    let mut stream = held_for_a_day(&server, &backend);
     server.stop();
     assert_eq!(end(&mut stream), End::Closed);
 }
@@ -193,10 +193,10 @@ fn a_stop_does_not_wait_for_a_held_answer() {
 #[test]
 fn a_clock_that_is_moved_ends_the_wait() {
     let clock = Clock::system(system_time);
-    let (server, door) = echo(clock.clone(), |_| ());
+    let (server, backend) = echo(clock.clone(), |_| ());
     let mut stream = connect(&server);
     stream.write_all(&post("/wait/86400000", b"1")).unwrap();
-    while door.handled.load(Ordering::SeqCst) == 0 {
+    while backend.handled.load(Ordering::SeqCst) == 0 {
         std::thread::yield_now();
     }
     clock.advance(Duration::from_hours(24));
@@ -205,12 +205,12 @@ fn a_clock_that_is_moved_ends_the_wait() {
 
 #[test]
 fn a_stop_lets_the_running_finish() {
-    let (server, door) = echo(Clock::system(system_time), |_| ());
+    let (server, backend) = echo(Clock::system(system_time), |_| ());
     let mut idle = connect(&server);
     assert_eq!(ask(&mut idle, &post("/", b"0")).body, b"0");
     let mut busy = connect(&server);
     busy.write_all(&post("/wait/300", b"1")).unwrap();
-    while door.handled.load(Ordering::SeqCst) < 2 {
+    while backend.handled.load(Ordering::SeqCst) < 2 {
         std::thread::yield_now();
     }
     let address = server.local_addr();
@@ -227,12 +227,12 @@ fn a_stop_lets_the_running_finish() {
 
 #[test]
 fn a_stop_does_not_wait_for_ever() {
-    let (server, door) = echo(Clock::system(system_time), |options| {
+    let (server, backend) = echo(Clock::system(system_time), |options| {
         options.limits.stop_time = Duration::from_millis(50);
     });
     let mut stream = connect(&server);
     stream.write_all(&post("/wait/86400000", b"1")).unwrap();
-    while door.handled.load(Ordering::SeqCst) == 0 {
+    while backend.handled.load(Ordering::SeqCst) == 0 {
         std::thread::yield_now();
     }
     server.stop();
@@ -247,7 +247,7 @@ struct Slow {
     other: Condvar,
 }
 
-impl Door for Slow {
+impl Backend for Slow {
     fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         let mut asked = self.asked.lock().unwrap();
         if request.target == "/long" {
@@ -305,7 +305,7 @@ struct Alarm {
     done: AtomicUsize,
 }
 
-impl Door for Alarm {
+impl Backend for Alarm {
     fn handle(&self, _: &HttpRequest<'_>) -> Answer {
         panic!("nobody asks");
     }

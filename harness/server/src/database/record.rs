@@ -5,13 +5,13 @@ use dynatwin_engine::storage::Commit;
 
 use crate::flags::{ClockChoice, Flags};
 
-/// What the buffer of records may keep after a long one.
+/// The capacity that the buffer of records may keep after a long record.
 pub(super) const KEPT_BUFFER: usize = 1024 * 1024;
 
 const SETTINGS: u8 = 1;
 const COMMIT: u8 = 2;
 
-/// The form of a clock: an adjustment is restored into a clock of the same form only.
+/// The form of a clock: an adjustment is only restored into a clock of the same form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     System,
@@ -20,7 +20,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The form of the clock that a command line asks for.
+    /// Returns the form of the clock that the flags select.
     pub(super) fn of(flags: &Flags) -> Form {
         match (flags.clock, flags.speed) {
             (ClockChoice::System, None) => Form::System,
@@ -36,7 +36,7 @@ pub(super) enum Record {
     Commit(Box<Commit>),
 }
 
-/// What no commit has.
+/// The settings that no commit contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Saved {
     /// The random seed.
@@ -45,7 +45,7 @@ pub(super) struct Saved {
     pub(super) adjustment: ClockAdjustment,
     /// When this was recorded.
     pub(super) moment: Moment,
-    /// At the beginning of a snapshot, the sequence number of the last commit that it has; else 0.
+    /// At the start of a snapshot, the sequence number of its last commit; otherwise 0.
     pub(super) commit: u64,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn encode_commit(commit: &Commit, buffer: &mut Vec<u8>) {
 }
 
 impl Saved {
-    /// Lets a clock of the same form go on where it was recorded.
+    /// Continues a clock of the same form from where it was recorded.
     pub(super) fn restore(&self, clock: &Clock) {
         if self.form == Form::System {
             return clock.restore(self.adjustment);

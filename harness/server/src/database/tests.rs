@@ -7,15 +7,15 @@ use dynatwin_store::sim::{Fault, SimDisk};
 use serde_json::{Value, json};
 
 use super::{Database, open_on};
-use crate::flags::{Asked, Flags, parse};
+use crate::flags::{Flags, Invocation, parse};
 
-/// An item's version that was acknowledged last, 0 if there is none, and those of requests since that failed.
+/// The last acknowledged version of each item, 0 if it has none, and the versions of later requests that failed.
 type Versions = BTreeMap<&'static str, (u64, Vec<u64>)>;
 
 fn flags() -> Flags {
     let words = ["--clock", "settable", "--seed", "5"].map(str::to_owned);
     match parse(words, |_| None) {
-        Ok(Asked::Run(flags)) => *flags,
+        Ok(Invocation::Run(flags)) => *flags,
         other => panic!("{other:?}"),
     }
 }
@@ -24,7 +24,7 @@ fn open(disk: &SimDisk) -> Result<Database, String> {
     open_on(&flags(), "sim", disk.clone()).map(|(database, _)| database)
 }
 
-/// One request and, if the database syncs each, its sync; whether both succeeded.
+/// Sends one request and syncs if the database syncs each; returns whether both succeeded.
 fn request(database: &Database, synced: bool, operation: &str, body: &Value) -> Option<Value> {
     let caller = Caller {
         access_key: "me".into(),
@@ -61,7 +61,7 @@ fn put(id: &str, version: u64) -> Value {
     json!({"TableName": "Tab", "Item": item})
 }
 
-/// Notes what became of a write.
+/// Records the result of a write.
 fn wrote(versions: &mut Versions, ids: &[&'static str], version: u64, done: bool) {
     for id in ids {
         let (last, failed) = versions.entry(id).or_default();
@@ -73,7 +73,7 @@ fn wrote(versions: &mut Versions, ids: &[&'static str], version: u64, done: bool
     }
 }
 
-/// Some writes, two processes, a snapshot in each. Nothing if the table could not be created.
+/// Makes some writes in two processes, with a snapshot in each. Returns no versions if the table could not be created.
 fn history(disk: &SimDisk, synced: bool) -> Versions {
     let mut versions = Versions::new();
     for round in [0, 100] {
@@ -100,7 +100,7 @@ fn history(disk: &SimDisk, synced: bool) -> Versions {
     versions
 }
 
-/// All items by their ids, of the table or an index.
+/// Returns all items of the table or an index by id.
 fn scan(database: &Database, index: Option<&str>) -> Option<BTreeMap<String, Value>> {
     let mut body = json!({"TableName": "Tab"});
     if let Some(index) = index {
@@ -115,7 +115,7 @@ fn scan(database: &Database, index: Option<&str>) -> Option<BTreeMap<String, Val
     )
 }
 
-/// The table as its stream makes it.
+/// Returns the table that its stream yields when replayed.
 fn replayed(database: &Database) -> BTreeMap<String, Value> {
     let request = |operation: &str, body: &Value| request(database, false, operation, body).unwrap();
     let arn = request("DescribeTable", &json!({"TableName": "Tab"}))["Table"]["LatestStreamArn"].clone();
@@ -137,7 +137,7 @@ fn replayed(database: &Database) -> BTreeMap<String, Value> {
     items
 }
 
-/// Every acknowledged write is there, no other is half there, and indexes and stream agree with the table.
+/// Checks that every acknowledged write exists, no other exists in part, and indexes and stream agree with the table.
 fn check(disk: &SimDisk, versions: &Versions, context: &str) {
     let database = open(disk).unwrap_or_else(|error| panic!("{context}: {error}"));
     let Some(items) = scan(&database, None) else {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, StillDelay};
 use dynatwin_engine::clock::{Clock, Moment};
-use dynatwin_server::{Door, Log, Options, Server, serve};
+use dynatwin_server::{Backend, Log, Options, Server, serve};
 
 /// Answers with what it was asked, delivered as the target's path says.
 pub struct Echo {
@@ -17,7 +17,7 @@ pub struct Echo {
     pub handled: AtomicUsize,
 }
 
-impl Door for Echo {
+impl Backend for Echo {
     fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         let mut headers = AnswerHeaders::new();
         headers.push(("content-type", "application/x-amz-json-1.0".into()));
@@ -72,11 +72,11 @@ pub fn echo(clock: Clock, change: impl FnOnce(&mut Options)) -> (Server, Arc<Ech
     let mut options = Options::port(0);
     options.log = Log::Off;
     change(&mut options);
-    let door = Arc::new(Echo {
+    let backend = Arc::new(Echo {
         clock,
         handled: AtomicUsize::new(0),
     });
-    (serve(Arc::clone(&door), options).expect("a server"), door)
+    (serve(Arc::clone(&backend), options).expect("a server"), backend)
 }
 
 /// As usual, on a clock that stands still.

@@ -1,4 +1,4 @@
-//! What stands behind the sockets.
+//! The interface between the sockets and the engine.
 
 use std::task::Waker;
 
@@ -8,14 +8,14 @@ use dynatwin_engine::engine::Engine;
 
 use crate::database::Durability;
 
-/// What answers requests: the engine, or a test's stand-in for it.
+/// Answers requests: the engine, or a test's replacement for it.
 ///
 /// ```
 /// use dynatwin_engine::{answer::{Answer, Delivery, HttpRequest}, clock::Clock};
-/// use dynatwin_server::Door;
+/// use dynatwin_server::Backend;
 ///
 /// struct Teapot(Clock);
-/// impl Door for Teapot {
+/// impl Backend for Teapot {
 ///     fn handle(&self, _: &HttpRequest<'_>) -> Answer {
 ///         let (at, delivery) = (self.0.now(), Delivery::Whole);
 ///         Answer { status: 418, headers: Default::default(), body: Vec::new(), at, still: Default::default(), delivery, note: None }
@@ -25,35 +25,35 @@ use crate::database::Durability;
 ///     }
 /// }
 /// ```
-pub trait Door: Send + Sync + 'static {
-    /// One request. Unless [`may_take_long`](Door::may_take_long), it is called on the thread that serves the connection and
-    /// must not block.
+pub trait Backend: Send + Sync + 'static {
+    /// Handles one request. Unless [`may_take_long`](Backend::may_take_long) holds, it is called on the thread that serves
+    /// the connection and must not block.
     fn handle(&self, request: &HttpRequest<'_>) -> Answer;
-    /// One request, and what is to be awaited before its answer is delivered.
+    /// Handles one request; also returns what to await before the answer is delivered.
     fn handle_durably(&self, request: &HttpRequest<'_>) -> (Answer, Option<Durability>) {
         (self.handle(request), None)
     }
-    /// Whether carrying a request out may take long: it is then done on a thread of its own.
+    /// Returns whether the request may take long and must be handled on a separate thread.
     fn may_take_long(&self, _: &HttpRequest<'_>) -> bool {
         false
     }
-    /// The clock by which [`Answer::at`] and [`Door::keep_up`] are meant.
+    /// Returns the clock of [`Answer::at`] and [`Backend::keep_up`].
     fn clock(&self) -> &Clock;
-    /// Whether there are events after a number; if not, `waker` is woken when there are.
+    /// Returns whether there are events after a number; if not, `waker` is woken when there are.
     fn has_events_after(&self, _number: u64, _waker: &Waker) -> bool {
         false
     }
-    /// Somebody listens to events from now on.
+    /// Called when a client subscribes to events.
     fn begin_listening(&self) {}
-    /// Ends what [`begin_listening`](Door::begin_listening) began.
+    /// Called when a subscription of [`begin_listening`](Backend::begin_listening) ends.
     fn end_listening(&self) {}
-    /// Does what is due though nobody asks, and returns when something is due next.
+    /// Applies due work without a request, and returns the moment of the next due work.
     fn keep_up(&self) -> Moment {
         Moment::NEVER
     }
 }
 
-impl Door for Engine {
+impl Backend for Engine {
     fn handle(&self, request: &HttpRequest<'_>) -> Answer {
         Engine::handle(self, request)
     }
