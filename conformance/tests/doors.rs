@@ -16,7 +16,7 @@ use dynatwin_conformance::http::PlainHttp;
 use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings};
+use dynatwin_engine::engine::{Engine, Settings, StateSnapshot};
 use dynatwin_engine::operation::{OPERATIONS, service_of};
 use dynatwin_engine::wire::envelope::Service;
 use serde_json::{Value, json};
@@ -183,6 +183,41 @@ impl Pair {
         serde_json::from_slice(&here.2).unwrap_or_default()
     }
 
+    /// The snapshots of both engines are the same bytes, and each restores the other's.
+    async fn exchange_snapshots(&mut self) {
+        let here = self.engine.snapshot().to_bytes();
+        let there = self.over_snapshot("GET", Vec::new()).await;
+        assert!(
+            here == there,
+            "the snapshots of this process and of {} differ",
+            self.url
+        );
+        assert!(here.len() > 100_000, "the cases have left hardly anything");
+        self.engine
+            .restore(&StateSnapshot::from_bytes(&there).unwrap())
+            .unwrap();
+        self.over_snapshot("PUT", here).await;
+        assert!(self.engine.snapshot().to_bytes() == there);
+        assert!(self.over_snapshot("GET", Vec::new()).await == there);
+    }
+
+    async fn over_snapshot(&self, method: &str, body: Vec<u8>) -> Vec<u8> {
+        let url = format!("{}_dynatwin/snapshot", self.url);
+        let sent = http::Request::builder().method(method).uri(url);
+        let sent = sent
+            .header("content-type", "application/octet-stream")
+            .body(body)
+            .unwrap();
+        let answer = self.http.whole(sent).await.unwrap();
+        assert_eq!(
+            answer.status(),
+            200,
+            "{method} {}",
+            String::from_utf8_lossy(answer.body())
+        );
+        answer.body().to_vec()
+    }
+
     /// A case on tables of its own: those of its file. The clocks stand, so where it would move them it does not.
     async fn case(&mut self, caller: &str, file: &File, case: &Case) {
         let body = |body: &Value| expand(body).to_string().into_bytes();
@@ -241,6 +276,7 @@ async fn answers_alike(url: String) {
             pair.case(&format!("CASE{caller}"), &file, case).await;
         }
     }
+    pair.exchange_snapshots().await;
     for request in refused_by_any() {
         pair.ask(request).await;
     }

@@ -12,8 +12,8 @@ use compact_str::CompactString;
 
 pub use crate::caller::Caller;
 pub use crate::execute::NotFound;
+pub use crate::storage::{InvalidSnapshot, RestoreError, StateSnapshot};
 pub use access::{SECURE_TRANSPORT_HEADER, SOURCE_IP_HEADER, VPC_ENDPOINT_HEADER};
-pub use snapshot::{InvalidSnapshot, StateSnapshot};
 pub use watch::Meter;
 
 use access::Authenticated;
@@ -173,14 +173,14 @@ impl Engine {
     /// use dynatwin_engine::clock::{Clock, Moment};
     /// use dynatwin_engine::conditions::Conditions;
     /// use dynatwin_engine::engine::{Caller, Engine, Settings};
-    /// use dynatwin_engine::storage::{AppendError, Commit, CommitSink};
+    /// use dynatwin_engine::storage::{AppendError, Commit, CommitSink, EncodedCommit};
     ///
     /// #[derive(Default)]
     /// struct Memory(Mutex<Vec<Commit>>);
     ///
     /// impl CommitSink for Memory {
-    ///     fn append(&self, commit: &Commit) -> Result<(), AppendError> {
-    ///         self.0.lock().unwrap().push(commit.clone());
+    ///     fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
+    ///         self.0.lock().unwrap().push(Commit::clone(commit));
     ///         Ok(())
     ///     }
     /// }

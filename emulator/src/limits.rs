@@ -42,6 +42,8 @@ pub const STREAM_LIST: i64 = 100;
 pub const REQUEST_BODY: usize = 16 * 1024 * 1024;
 /// Bytes of the body of a control of the twin (ours: a fault rule has a few hundred).
 pub const CONTROL_BODY: usize = 64 * 1024;
+/// Bytes of a snapshot over HTTP (ours).
+pub const SNAPSHOT: usize = 256 * 1024 * 1024;
 /// Fault rules that can be set over HTTP (ours).
 pub const FAULT_RULES: usize = 1000;
 /// Tables, there or not, that can be given conditions of their own over HTTP (ours).

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{Twin, create_living_table};
-use dynatwin_engine::storage::{AppendError, Commit, CommitSink, Mutation};
+use dynatwin_engine::storage::{AppendError, CommitSink, EncodedCommit, Mutation};
 use serde_json::json;
 
 /// A disk that can be full.
@@ -17,7 +17,7 @@ use serde_json::json;
 struct Disk(AtomicBool);
 
 impl CommitSink for Disk {
-    fn append(&self, _: &Commit) -> Result<(), AppendError> {
+    fn append(&self, _: &EncodedCommit) -> Result<(), AppendError> {
         if self.0.load(Ordering::Relaxed) {
             return Err(AppendError::new("disk full"));
         }

@@ -7,7 +7,7 @@ use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::limits::OWN_CONDITIONS;
-use dynatwin_engine::operation::{Allowed, CONTROLS};
+use dynatwin_engine::operation::{Allowed, CONTROLS, Takes};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -198,11 +198,11 @@ proptest! {
         for (name, body) in told {
             let control = CONTROLS.iter().find(|control| control.name == name).unwrap();
             let path = control.path.replace("{table}", &table).replace("{index}", "by-g").replace("{id}", "1");
-            let body = if control.takes_body == Some(false) { "" } else { body.as_str() };
+            let body = if control.takes == Takes::Nothing { "" } else { body.as_str() };
             let answer = ask(&engine, control.method, &path, body);
-            prop_assert!([200, 400, 404, 405].contains(&answer.status), "{} {path} {body}: {}", control.method, answer.status);
+            prop_assert!([200, 400, 404, 405, 415].contains(&answer.status), "{} {path} {body}: {}", control.method, answer.status);
             let read: Result<serde_json::Value, _> = serde_json::from_slice(&answer.body);
-            prop_assert!(read.is_ok(), "{}", String::from_utf8_lossy(&answer.body));
+            prop_assert!(read.is_ok() || name == "getSnapshot", "{}", String::from_utf8_lossy(&answer.body));
             for (operation, body) in WORK {
                 engine.dispatch(&me(), operation, body.as_bytes());
             }

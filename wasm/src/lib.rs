@@ -334,13 +334,12 @@ impl Face {
     /// The tables with all that belongs to them, the conditions and the clock's moment. Fault rules and recorded requests are
     /// not part of it.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::of(&self.engine)
+        Snapshot(self.engine.snapshot())
     }
 
-    /// Resets the twin to what it was made with, and then to a snapshot of it or another twin.
+    /// Gives the twin the state of a snapshot of it or of another twin.
     pub fn restore(&self, snapshot: &Snapshot) -> Outcome<()> {
-        self.engine.reset_all();
-        let restored = snapshot.restore_into(&self.engine);
+        let restored = self.engine.restore(&snapshot.0);
         self.heap.grow_ahead();
         restored.map_err(|error| options::refusal(&error.to_string()))
     }

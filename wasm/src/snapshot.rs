@@ -1,34 +1,27 @@
 //! A state that twins are restored to.
 
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::engine::Engine;
-use dynatwin_engine::storage::{Commit, ReplayError};
+use dynatwin_engine::engine::StateSnapshot;
 use wasm_bindgen::prelude::*;
+
+use crate::{Outcome, options};
 
 /// The state of an engine at one moment. It shares its items with the engines that it was taken from and restored into.
 #[wasm_bindgen]
-pub struct Snapshot {
-    commits: Vec<Commit>,
-    now: Moment,
-}
+pub struct Snapshot(pub(crate) StateSnapshot);
 
+#[wasm_bindgen]
 impl Snapshot {
-    /// The state of an engine as it is.
-    pub fn of(engine: &Engine) -> Snapshot {
-        Snapshot {
-            commits: engine.checkpoint().collect(),
-            now: engine.clock().now(),
-        }
+    /// The snapshot as bytes, which every build of Dynatwin reads.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.to_bytes()
     }
 
-    /// Makes an engine without state what the snapshot has, with its clock at the snapshot's moment.
-    pub fn restore_into(&self, engine: &Engine) -> Result<(), ReplayError> {
-        if self.now > engine.clock().now() {
-            engine.clock().set(self.now);
-        }
-        let mut replay = engine.replay();
-        self.commits.iter().try_for_each(|commit| replay.apply(commit))?;
-        replay.finish(engine.clock().now());
-        Ok(())
+    /// The snapshot of its bytes.
+    #[wasm_bindgen(js_name = fromBytes)]
+    pub fn from_bytes(bytes: &[u8]) -> Outcome<Snapshot> {
+        let snapshot = StateSnapshot::from_bytes(bytes);
+        snapshot
+            .map(Snapshot)
+            .map_err(|error| options::refusal(&error.to_string()))
     }
 }

@@ -12,7 +12,7 @@ use crate::expression::Cache;
 use crate::fault::{Faults, Ordinals};
 use crate::journal::Journal;
 use crate::reclaim::Reclaimer;
-use crate::storage::{AppendError, Catalog, Scope, Tokens};
+use crate::storage::{AppendError, Catalog, RestoreError, Scope, StateSnapshot, Tokens};
 use crate::sync::{AtomicBool, Ordering};
 use crate::transfer::ObjectStore;
 
@@ -182,11 +182,22 @@ impl State {
     /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.
     pub fn clear(&self, now: Moment) -> Result<(), AppendError> {
         self.catalog.clear(now)?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Replaces tables, tokens and conditions by those of a snapshot, removes all rules, and forgets what was asked.
+    pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
+        self.catalog.restore(snapshot)?;
+        self.forget();
+        Ok(())
+    }
+
+    fn forget(&self) {
         self.faults.reset();
         self.decided.clear();
         self.readers.clear();
         self.journal.clear();
         self.rates.clear();
-        Ok(())
     }
 }

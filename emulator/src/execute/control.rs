@@ -15,7 +15,7 @@ use crate::clock::{Clock, Moment};
 use crate::conditions::{Conditions, Lag};
 use crate::context::State;
 use crate::journal::Metric;
-use crate::storage::{AppendError, GlobalIndex, Region, Scope, Table, TableSettings};
+use crate::storage::{AppendError, GlobalIndex, Region, RestoreError, Scope, StateSnapshot, Table, TableSettings};
 use crate::value::Name;
 
 /// A control was told of a table or index that is not there; its text says which.
@@ -158,6 +158,23 @@ impl Controls<'_> {
             .set_conditions(&self.state.initial_conditions(), now);
         let _ = self.state.clear(now);
         self.state.access().restore();
+    }
+
+    /// The present state, after what is due by now has happened.
+    pub fn snapshot(&self) -> StateSnapshot {
+        self.run_due();
+        let now = self.clock.now();
+        StateSnapshot::new(self.state.catalog().checkpoint(now), now)
+    }
+
+    /// Replaces the state by that of a snapshot and sets the clock to its moment, or changes nothing. Fault rules are removed,
+    /// recorded requests are forgotten, and access control is what it was at first.
+    pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
+        self.state.restore(snapshot)?;
+        self.clock.restart();
+        self.clock.set(snapshot.now());
+        self.state.access().restore();
+        Ok(())
     }
 
     /// Does what is due.

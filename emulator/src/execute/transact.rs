@@ -102,7 +102,11 @@ fn carry_out(
     reserve(context, writes, &changes)?;
     context.tell(|draft| trace::wrote_all(draft, writes, changes.iter().map(|(_, _, change)| change)));
     let lands = context.now.plus(time_in_flight(context, writes));
-    let log = context.engine.catalog().log();
+    // One is there: a transaction without actions is refused before.
+    let Some(first) = writes.iter().flatten().next() else {
+        return Ok(Vec::new());
+    };
+    let log = first.target.table.log();
     let committed = log.begin(context.now, Origin::Request, || {
         mutations(context, writes, &changes, lands)
     })?;

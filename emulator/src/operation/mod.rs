@@ -164,22 +164,36 @@ pub struct Control {
     pub method: &'static str,
     /// Its path, with names in braces.
     pub path: &'static str,
-    /// Whether a request for it has a body; `None`: it may have one.
-    pub takes_body: Option<bool>,
+    /// The body of a request for it.
+    pub takes: Takes,
     /// Carries it out: appends the answer's body.
     pub run: fn(&ControlRequest<'_>, &mut Writer) -> Result<(), Refusal>,
 }
 
+/// The body that a control takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// None.
+    Nothing,
+    /// JSON, or none.
+    Options,
+    /// JSON.
+    Json,
+    /// `application/octet-stream`.
+    Bytes,
+}
+
 macro_rules! controls {
-    (@body) => { Some(false) };
-    (@body body) => { Some(true) };
-    (@body options) => { None };
+    (@body) => { Takes::Nothing };
+    (@body body) => { Takes::Json };
+    (@body options) => { Takes::Options };
+    (@body bytes) => { Takes::Bytes };
     ($($name:literal $method:ident $path:literal => $module:ident::$run:ident $(takes $body:tt)?,)*) => {
         &[$(Control {
             name: $name,
             method: stringify!($method),
             path: $path,
-            takes_body: controls!(@body $($body)?),
+            takes: controls!(@body $($body)?),
             run: control::$module::$run,
         },)*]
     };
@@ -196,6 +210,8 @@ pub static CONTROLS: &[Control] = controls! {
     "getOverview" GET "/_dynatwin/" => overview::show,
     "getOpenApi" GET "/_dynatwin/openapi.json" => overview::openapi,
     "reset" POST "/_dynatwin/reset" => overview::reset takes options,
+    "getSnapshot" GET "/_dynatwin/snapshot" => snapshot::show,
+    "restoreSnapshot" PUT "/_dynatwin/snapshot" => snapshot::restore takes bytes,
     "getClock" GET "/_dynatwin/clock" => clock::show,
     "setClock" PUT "/_dynatwin/clock" => clock::set takes body,
     "advanceClock" POST "/_dynatwin/clock/advance" => clock::advance takes body,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::catalog::Scope;
 use super::census::Count;
-use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
+use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
 use super::snapshot::Snapshot;
 use super::table::Table;
 use crate::clock::Moment;
@@ -136,12 +136,12 @@ pub(super) type ByPlace = BTreeMap<Place, Arc<Backup>>;
 #[derive(Debug)]
 pub struct Backups {
     scope: Scope,
-    log: Arc<CommitLog>,
+    log: RegionLog,
     by_place: RwLock<ByPlace>,
 }
 
 impl Backups {
-    pub(super) fn new(scope: Scope, log: Arc<CommitLog>) -> Backups {
+    pub(super) fn new(scope: Scope, log: RegionLog) -> Backups {
         Backups {
             scope,
             log,

@@ -11,7 +11,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::agenda::Agenda;
 use super::backup::Backups;
-use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
+use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin, RegionLog};
 use super::defaults::Defaults;
 use super::replica::{self, GroupState};
 use super::settings::TableSettings;
@@ -162,9 +162,11 @@ pub struct Region {
 
 impl Region {
     fn new(scope: Scope, host: Host) -> Region {
+        let log = host.log.of_another();
+        let host = Host { log, ..host };
         Region {
-            backups: Backups::new(scope.clone(), Arc::clone(&host.log)),
-            transfers: Transfers::new(scope.clone(), Arc::clone(&host.log)),
+            backups: Backups::new(scope.clone(), host.log.clone()),
+            transfers: Transfers::new(scope.clone(), host.log.clone()),
             scope,
             host,
             tables: Tables::default(),
@@ -178,6 +180,11 @@ impl Region {
         &self.scope
     }
 
+    /// The log of its commits.
+    fn log(&self) -> &RegionLog {
+        &self.host.log
+    }
+
     /// Its streams.
     pub(super) fn streams(&self) -> &Streams {
         &self.streams
@@ -185,7 +192,7 @@ impl Region {
 
     /// Makes a stream that a checkpoint has.
     pub(super) fn restore_stream(&self, committed: &Committed<'_>, state: StreamState) {
-        let (scope, log) = (self.scope.clone(), Arc::clone(&self.host.log));
+        let (scope, log) = (self.scope.clone(), self.host.log.clone());
         self.streams
             .add(&Arc::new(Stream::restored(committed, state, scope, log)));
     }
@@ -325,7 +332,7 @@ impl Catalog {
 
     /// Sets the conditions of all tables without their own. Listed tables are changed by the caller.
     pub fn set_conditions(&self, conditions: &Conditions, now: Moment) -> Result<(), AppendError> {
-        let committed = self.host.log.begin(now, Origin::Request, || {
+        let committed = self.log().begin(now, Origin::Request, || {
             vec![Mutation::SetConditions {
                 conditions: Box::new(*conditions),
             }]
@@ -342,7 +349,7 @@ impl Catalog {
         conditions: Option<&Conditions>,
         now: Moment,
     ) -> Result<(), AppendError> {
-        let committed = self.host.log.begin(now, Origin::Request, || {
+        let committed = self.log().begin(now, Origin::Request, || {
             vec![Mutation::SetTableConditions {
                 scope: scope.clone(),
                 table: table.clone(),
@@ -370,8 +377,8 @@ impl Catalog {
     }
 
     /// The log of all commits.
-    pub fn log(&self) -> &Arc<CommitLog> {
-        &self.host.log
+    pub fn log(&self) -> &CommitLog {
+        self.host.log.all()
     }
 
     /// The client tokens.
@@ -468,24 +475,61 @@ impl Catalog {
             .collect()
     }
 
+    /// Whether these are all regions. One that is removed and made anew is another.
+    pub(super) fn has_just(&self, scopes: &[(Scope, Arc<Region>)]) -> bool {
+        self.regions.len() == scopes.len() && scopes.iter().all(|(_, region)| !region.log().is_removed())
+    }
+
+    /// No state, to be filled and then to [replace](Catalog::replace) this one.
+    pub(super) fn staged(&self) -> Catalog {
+        Catalog {
+            host: self.host.clone(),
+            ..Catalog::default()
+        }
+    }
+
+    /// Replaces the whole state by another.
+    pub(super) fn replace(&self, committed: &Committed<'_>, staged: Catalog) {
+        self.remove_all(committed);
+        self.defaults.replace(committed, staged.defaults);
+        self.tokens.replace(committed, staged.tokens);
+        self.note_ordinal(staged.tables_made.load(Ordering::Relaxed));
+        for (scope, region) in staged.regions {
+            // The agenda of this state does not know it.
+            region.touched.store(false, Ordering::Release);
+            if let Some(before) = self.regions.insert(scope, region) {
+                before.log().end(committed);
+            }
+        }
+    }
+
     /// Removes everything: tables, backups, transfers, tokens, and conditions of single tables.
     pub fn clear(&self, now: Moment) -> Result<(), AppendError> {
-        let committed = self.host.log.begin(now, Origin::Request, || vec![Mutation::Reset])?;
+        let committed = self.log().begin(now, Origin::Request, || vec![Mutation::Reset])?;
         self.remove_all(&committed);
+        drop(committed);
+        self.forget_due();
         Ok(())
     }
 
     pub(super) fn remove_all(&self, committed: &Committed<'_>) {
         let mut gone = Vec::new();
         self.regions.retain(|_, region| {
+            region.log().end(committed);
             gone.push(Arc::clone(region));
             false
         });
         // What is large is freed when the map's locks have been let go.
         drop(gone);
-        self.agenda.clear();
         self.tokens.clear();
         self.defaults.clear_tables(committed);
+    }
+
+    /// Looks at all scopes next, and forgets what is known of them. The agenda is locked while due work is committed, so it is
+    /// not locked within a commit.
+    pub(super) fn forget_due(&self) {
+        self.agenda.clear();
+        self.look_at_all();
     }
 
     /// Lets later tables have higher numbers than this one.

@@ -60,6 +60,12 @@ impl Defaults {
         }
     }
 
+    /// Takes the conditions of others.
+    pub(super) fn replace(&self, _: &Committed<'_>, by: Defaults) {
+        *self.conditions.write() = by.conditions();
+        *self.tables.write() = by.tables();
+    }
+
     pub(super) fn clear_tables(&self, _: &Committed<'_>) {
         self.tables.write().clear();
     }

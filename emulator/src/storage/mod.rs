@@ -35,8 +35,8 @@ pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope, Streams, Tables, TablesGuard};
 pub use census::{Census, Count};
 pub use commit::{
-    AppendError, Checkpoint, Commit, CommitLog, CommitSink, Committed, DecodeError, Mutation, Origin, Replay,
-    ReplayError, TableId,
+    AppendError, Checkpoint, Commit, CommitLog, CommitSink, Committed, DecodeError, EncodedCommit, InvalidSnapshot,
+    Mutation, Origin, RegionLog, Replay, ReplayError, RestoreError, StateSnapshot, TableId,
 };
 pub use defaults::Defaults;
 pub use delay::Propagation;

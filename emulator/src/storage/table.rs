@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::capacity::TableCapacity;
 use super::catalog::{Scope, Streams};
 use super::census::Censuses;
-use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin, TableId};
+use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog, TableId};
 use super::history::Past;
 use super::index::{GlobalIndex, IndexEvents, IndexQueue, IndexState, VectorEntries};
 use super::job::Work;
@@ -225,7 +225,7 @@ fn new_stream(identity: &TableIdentity, settings: &TableSettings, stream: &Table
         seed: settings.seed,
         starts: stream.starts.clone(),
     })
-    .logged(identity.scope.clone(), Arc::clone(&host.log));
+    .logged(identity.scope.clone(), host.log.clone());
     if let Some(end) = stream.end {
         made.close(&Committed::replayed(end.at), end);
     }
@@ -276,8 +276,8 @@ pub struct Host {
     pub reclaimer: Reclaimer,
     /// Whether requests that notice many deletions by time to live make only some of them.
     pub sliced: bool,
-    /// The log of all commits.
-    pub log: Arc<CommitLog>,
+    /// The log of the region's commits.
+    pub log: RegionLog,
     /// What happens inside, event by event.
     pub events: Arc<EventLog>,
 }
@@ -338,7 +338,7 @@ impl Table {
     }
 
     /// The log of its commits.
-    pub fn log(&self) -> &CommitLog {
+    pub fn log(&self) -> &RegionLog {
         &self.host.log
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::catalog::Scope;
-use super::commit::{AppendError, CommitLog, Committed, Mutation, Origin};
+use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
 use crate::clock::Moment;
 use crate::limits;
 use crate::request::{ExportTableToPointInTime, ImportTable, StartBulkPutItems};
@@ -130,7 +130,7 @@ pub struct Transfer {
     /// What was asked for.
     pub record: TransferRecord,
     scope: Scope,
-    log: Arc<CommitLog>,
+    log: RegionLog,
     /// The table's id; an import's is known once it has a table.
     table_id: Mutex<String>,
     progress: Mutex<Progress>,
@@ -235,12 +235,12 @@ pub(super) type ByPlace = BTreeMap<Place, Arc<Transfer>>;
 #[derive(Debug)]
 pub struct Transfers {
     scope: Scope,
-    log: Arc<CommitLog>,
+    log: RegionLog,
     by_place: RwLock<ByPlace>,
 }
 
 impl Transfers {
-    pub(super) fn new(scope: Scope, log: Arc<CommitLog>) -> Transfers {
+    pub(super) fn new(scope: Scope, log: RegionLog) -> Transfers {
         Transfers {
             scope,
             log,
@@ -292,7 +292,7 @@ impl Transfers {
         let transfer = Arc::new(Transfer {
             record,
             scope: self.scope.clone(),
-            log: Arc::clone(&self.log),
+            log: self.log.clone(),
             table_id: Mutex::new(table_id),
             progress: Mutex::new(progress),
             changing: Mutex::default(),

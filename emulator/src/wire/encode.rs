@@ -33,6 +33,12 @@ enum NumberSets {
     Hashed,
 }
 
+impl From<Vec<u8>> for Writer {
+    fn from(written: Vec<u8>) -> Writer {
+        Writer(written, NumberSets::Sorted)
+    }
+}
+
 impl Writer {
     /// A writer of nothing yet.
     pub const fn new() -> Writer {

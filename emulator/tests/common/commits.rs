@@ -4,14 +4,14 @@
 use std::sync::{Arc, Mutex};
 
 use dynatwin_engine::engine::{Engine, Settings};
-use dynatwin_engine::storage::{AppendError, Commit, CommitSink, Mutation};
+use dynatwin_engine::storage::{AppendError, Commit, CommitSink, EncodedCommit, Mutation};
 
 /// A sink that keeps all commits.
 #[derive(Default)]
 pub struct Recorder(Mutex<Vec<Commit>>);
 
 impl CommitSink for Recorder {
-    fn append(&self, commit: &Commit) -> Result<(), AppendError> {
+    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
         let mut commits = self.0.lock().unwrap();
         assert_eq!(commit.sequence, commits.len() as u64 + 1, "commits are numbered");
         commits.push(recoded(commit));

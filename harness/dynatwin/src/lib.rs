@@ -93,7 +93,7 @@ pub use dynatwin_engine::error::ErrorKind;
 pub use dynatwin_engine::fault::{
     Exceeded, InvalidRule, JobFault, KeyMatch, KmsFault, Outage, Rule, RuleReport, Trigger, Verdict, When, Window,
 };
-pub use dynatwin_engine::storage::ReplayError;
+pub use dynatwin_engine::storage::RestoreError;
 pub use dynatwin_seed::{Error as SeedError, Loaded};
 
 pub use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan, Samples};

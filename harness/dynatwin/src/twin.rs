@@ -15,7 +15,7 @@ use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::engine::{Engine, NotFound, Settings, StateSnapshot};
 use dynatwin_engine::journal::{Datapoint, Metric, ObservedScan};
-use dynatwin_engine::storage::ReplayError;
+use dynatwin_engine::storage::RestoreError;
 use dynatwin_files::Buckets;
 use dynatwin_seed::{Error as SeedError, Loaded};
 
@@ -478,7 +478,7 @@ impl Twin {
     ///
     /// # Errors
     ///
-    /// Fails if the snapshot's commits cannot be applied, as those of an engine always can.
+    /// Fails if the snapshot's commits cannot be applied, as those of an engine always can. The twin is unchanged then.
     ///
     /// ```
     /// use dynatwin::{StateSnapshot, Twin};
@@ -495,7 +495,7 @@ impl Twin {
     /// # }
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(example()).unwrap();
     /// ```
-    pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), ReplayError> {
+    pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
         self.0.engine.restore(snapshot)
     }
 

@@ -185,12 +185,12 @@ impl PyEngine {
     /// The tables with all that belongs to them, the conditions and the clock's moment. Fault rules and recorded requests are not
     /// part of it.
     fn snapshot(&self, py: Python<'_>) -> Snapshot {
-        py.detach(|| Snapshot::of(&self.0))
+        py.detach(|| Snapshot(self.0.snapshot()))
     }
 
-    /// Resets the engine to what it was made with, and then to a snapshot of it or of another.
+    /// Gives the engine the state of a snapshot of it or of another.
     fn restore(&self, py: Python<'_>, snapshot: &Snapshot) -> PyResult<()> {
-        let restored = py.detach(|| snapshot.restore_into(&self.0));
+        let restored = py.detach(|| self.0.restore(&snapshot.0));
         restored.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 

@@ -1,33 +1,27 @@
 //! A state that twins are restored to.
 
-use dynatwin_engine::clock::Moment;
-use dynatwin_engine::engine::Engine;
-use dynatwin_engine::storage::{Commit, ReplayError};
+use dynatwin_engine::engine::StateSnapshot;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 /// The state of an engine at one moment. It shares its items with the engines that it was taken from and restored into.
 #[pyclass(frozen, module = "dynatwin._dynatwin")]
-pub struct Snapshot {
-    commits: Vec<Commit>,
-    now: Moment,
-}
+pub struct Snapshot(pub(crate) StateSnapshot);
 
+#[pymethods]
 impl Snapshot {
-    /// The present state of an engine.
-    pub fn of(engine: &Engine) -> Snapshot {
-        Snapshot {
-            commits: engine.checkpoint().collect(),
-            now: engine.clock().now(),
-        }
+    /// The snapshot as bytes, which every build of Dynatwin reads.
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| self.0.to_bytes()))
     }
 
-    /// Resets an engine, and then gives it this state, with its clock at the snapshot's moment.
-    pub fn restore_into(&self, engine: &Engine) -> Result<(), ReplayError> {
-        engine.reset_all();
-        engine.clock().set(self.now);
-        let mut replay = engine.replay();
-        self.commits.iter().try_for_each(|commit| replay.apply(commit))?;
-        replay.finish(engine.clock().now());
-        Ok(())
+    /// The snapshot of its bytes.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Snapshot> {
+        let snapshot = py.detach(|| StateSnapshot::from_bytes(bytes));
+        snapshot
+            .map(Snapshot)
+            .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }

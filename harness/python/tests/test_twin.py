@@ -447,6 +447,18 @@ def test_a_twin_returns_to_a_snapshot() -> None:
     assert count(twin) == 0
 
 
+def test_a_snapshot_is_bytes_that_another_twin_restores(twin: Twin) -> None:
+    twin.client().put_item(TableName="Orders", Item=A)
+    saved = bytes(twin.snapshot())
+    other = Twin(seed=1)
+    other.restore(saved)
+    assert (count(other), bytes(other.snapshot())) == (1, saved)
+    for damaged in (saved[:-1], saved + b"x", b"", bytes([saved[0] ^ 1]) + saved[1:]):
+        with pytest.raises(ValueError, match="not a snapshot"):
+            other.restore(damaged)
+    assert count(other) == 1
+
+
 def test_forks_share_nothing(twin: Twin) -> None:
     one, other = twin.fork(), twin.fork()
     one.client().put_item(TableName="Orders", Item=A)

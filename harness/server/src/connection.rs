@@ -28,6 +28,9 @@ use crate::ui;
 use crate::watch::{Phase, Watch, Watched};
 use crate::web::{HeadSummary, is_control};
 
+/// Where snapshots are got and restored.
+const SNAPSHOT_PATH: &str = "/_dynatwin/snapshot";
+
 static TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 static DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
@@ -117,7 +120,12 @@ impl<D: Backend> ConnectionState<D> {
             return Ok(self.show(page, request));
         }
         self.watch.enter(Phase::Body);
-        let received = receive(request.body_mut(), limits.body, &self.shared.bodies).await;
+        let most = if request.uri().path() == SNAPSHOT_PATH {
+            limits.snapshot
+        } else {
+            limits.body
+        };
+        let received = receive(request.body_mut(), most, &self.shared.bodies).await;
         self.watch.enter(Phase::Busy);
         let body = match received {
             Ok(body) => body,

@@ -20,7 +20,7 @@ use std::time::Duration;
 use dynatwin_engine::answer::{Answer, HttpRequest};
 use dynatwin_engine::clock::{Clock, ClockAdjustment, Moment};
 use dynatwin_engine::engine::Engine;
-use dynatwin_engine::storage::{AppendError, Commit, CommitSink, Origin};
+use dynatwin_engine::storage::{AppendError, CommitSink, EncodedCommit, Origin};
 use dynatwin_store::{Directory, Disk, Entry, OpenError, Progress, Report, Store, UntilSynced};
 
 use crate::backend::Backend;
@@ -215,10 +215,11 @@ fn dynamodb_local_files(directory: &Path) -> Vec<String> {
 }
 
 impl CommitSink for Log {
-    fn append(&self, commit: &Commit) -> Result<(), AppendError> {
+    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
         let mut state = self.state();
         state.buffer.clear();
-        record::encode_commit(commit, &mut state.buffer);
+        record::begin_commit(&mut state.buffer);
+        commit.encode(&mut state.buffer);
         let appended = self.store.append(&state.buffer);
         state.buffer.shrink_to(record::KEPT_BUFFER);
         let failing = appended.is_err();
@@ -292,7 +293,8 @@ impl Log {
         let mut record = Vec::new();
         for commit in checkpoint {
             record.clear();
-            record::encode_commit(&commit, &mut record);
+            record::begin_commit(&mut record);
+            commit.encode(&mut record);
             writer.push(&record)?;
         }
         writer.finish()

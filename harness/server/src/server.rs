@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use dynatwin_engine::limits::REQUEST_BODY;
+use dynatwin_engine::limits::{REQUEST_BODY, SNAPSHOT};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
@@ -32,6 +32,8 @@ pub struct Limits {
     pub head: usize,
     /// The maximum bytes of a body; beyond them 413, as from the service.
     pub body: usize,
+    /// The maximum bytes of a snapshot to restore; beyond them 413.
+    pub snapshot: usize,
     /// The maximum bytes of bodies being received and of large answers being sent, over all connections; beyond them
     /// 503.
     pub bodies: usize,
@@ -62,6 +64,7 @@ impl Default for Limits {
         Limits {
             head: 16 * 1024,
             body: REQUEST_BODY,
+            snapshot: SNAPSHOT,
             bodies: 512 * 1024 * 1024,
             connections: 4096,
             head_time: Duration::from_secs(30),

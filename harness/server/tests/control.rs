@@ -880,7 +880,12 @@ fn every_change_is_refused_without_control() {
             .replace("{table}", "Orders")
             .replace("{index}", "by-date")
             .replace("{id}", "1");
-        let answer = read(&twin.send(control.method, &path, &[], b""));
+        let response = twin.send(control.method, &path, &[], b"");
+        if control.name == "getSnapshot" {
+            assert_eq!(response.status(), 200);
+            continue;
+        }
+        let answer = read(&response);
         match control.path.rsplit('/').next().unwrap() {
             _ if control.changes() => assert_eq!(answer, (403, error(sentence)), "{} {path}", control.method),
             "{id}" | "{number}" | "explain" => assert_eq!(answer.0, 404, "{path}"),
@@ -890,6 +895,81 @@ fn every_change_is_refused_without_control() {
     }
     let (_, overview) = twin.control("GET", "", None);
     assert_eq!(overview["controlled"], false);
+}
+
+#[test]
+fn snapshots_are_got_and_restored() {
+    const PATH: &str = "/_dynatwin/snapshot";
+    const BYTES: (&str, &str) = ("content-type", "application/octet-stream");
+    let mut twin = Twin::furnished();
+    let response = twin.send("GET", PATH, &[], b"");
+    assert_eq!(
+        (response.status(), response.header("content-type")),
+        (200, Some("application/octet-stream"))
+    );
+    let snapshot = response.body;
+    let before = twin.operation("me", "Scan", &json!({"TableName": "Orders"}));
+    let (_, clock) = twin.control("GET", "clock", None);
+
+    let change = |twin: &mut Twin| {
+        let put = json!({"TableName": "Orders", "Item": {"id": {"S": "new"}}});
+        assert_eq!(twin.operation("me", "PutItem", &put).0, 200);
+        twin.create("another", "Others");
+        twin.control("POST", "clock/advance", Some(&json!({"seconds": 60})));
+    };
+    change(&mut twin);
+    let changed = twin.send("GET", PATH, &[], b"").body;
+    // Whatever is wrong with the bytes, nothing changes.
+    let mut damaged = snapshot.clone();
+    damaged[snapshot.len() / 2] ^= 1;
+    let cut = &snapshot[..snapshot.len() - 1];
+    for (headers, body, status, sentence) in [
+        (
+            &[BYTES][..],
+            &damaged[..],
+            400,
+            "The body is not a snapshot: its checksum is wrong.",
+        ),
+        (&[BYTES], cut, 400, "The body is not a snapshot: its checksum is wrong."),
+        (
+            &[BYTES],
+            b"{}",
+            400,
+            "The body is not a snapshot: it begins otherwise, or its version is unknown.",
+        ),
+        (
+            &[],
+            b"",
+            400,
+            "PUT /_dynatwin/snapshot takes a body, and there is none.",
+        ),
+        (
+            &[JSON],
+            b"{}",
+            415,
+            "Send it with the header content-type: application/octet-stream.",
+        ),
+    ] {
+        let answer = read(&twin.send("PUT", PATH, headers, body));
+        assert_eq!(answer, (status, error(sentence)));
+    }
+    assert_eq!(twin.send("GET", PATH, &[], b"").body, changed);
+
+    let (status, overview) = read(&twin.send("PUT", PATH, &[BYTES], &snapshot));
+    assert_eq!((status, &overview["counts"]["tables"]), (200, &json!(1)), "{overview}");
+    assert_eq!(overview["counts"]["faults"], 0);
+    assert_eq!(twin.operation("me", "Scan", &json!({"TableName": "Orders"})), before);
+    assert_eq!(twin.control("GET", "clock", None).1, clock);
+    assert_eq!(twin.send("GET", PATH, &[], b"").body, snapshot);
+
+    // Another server has the same then.
+    let mut other = Twin::with(Allowed::All, |limits| limits.snapshot = changed.len());
+    assert_eq!(read(&other.send("PUT", PATH, &[BYTES], &changed)).0, 200);
+    assert_eq!(other.send("GET", PATH, &[], b"").body, changed);
+    assert_eq!(
+        other.send("PUT", PATH, &[BYTES], &vec![0; changed.len() + 1]).status(),
+        413
+    );
 }
 
 /// `X-Amz-Target` leads to no control, and `/` has none.

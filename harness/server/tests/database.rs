@@ -203,6 +203,26 @@ fn the_command_line_of_the_guides_keeps_its_tables() {
 }
 
 #[test]
+fn a_restored_snapshot_survives_a_kill() {
+    let directory = Directory::new("restored");
+    let mut server = directory.start("--clock settable");
+    furnish(&mut server);
+    let before = everything(&mut server);
+    let snapshot = server.bytes("GET", "snapshot", &[]);
+    server.ok("DeleteTable", &json!({"TableName": "Restored"}));
+    server.ok(
+        "PutItem",
+        &json!({"TableName": "Orders", "Item": {"id": {"S": "new"}, "part": {"N": "1"}}}),
+    );
+    server.control("POST", "clock/advance", Some(&json!({"seconds": 60})));
+    server.bytes("PUT", "snapshot", &snapshot);
+    assert_eq!(everything(&mut server), before);
+    server.end("KILL");
+    let mut server = directory.start("--clock settable");
+    assert_eq!(everything(&mut server), before);
+}
+
+#[test]
 fn a_directory_belongs_to_one_process() {
     let directory = Directory::new("one");
     let first = directory.start("");

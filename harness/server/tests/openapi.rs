@@ -7,7 +7,7 @@ mod twin;
 
 use std::collections::BTreeSet;
 
-use dynatwin_engine::operation::{Allowed, CONTROLS};
+use dynatwin_engine::operation::{Allowed, CONTROLS, Takes};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use twin::{Twin, percent};
@@ -91,19 +91,22 @@ fn every_control_is_described_and_nothing_else() {
     let found: BTreeSet<_> = described(&document)
         .into_iter()
         .map(|(method, path, operation)| {
-            let takes_body = operation.get("requestBody").map_or(Some(false), |body| {
-                Some(true).filter(|_| body["required"] == json!(true))
-            });
+            let takes = match operation.get("requestBody") {
+                None => Takes::Nothing,
+                Some(body) if body["required"] != json!(true) => Takes::Options,
+                Some(body) if body["content"]["application/json"].is_object() => Takes::Json,
+                Some(_) => Takes::Bytes,
+            };
             let name = operation["operationId"].as_str().unwrap().to_owned();
             assert!(operation["summary"].is_string(), "{name}");
-            (method, path, name, takes_body)
+            (method, path, format!("{name} takes {takes:?}"))
         })
         .collect();
     let there: BTreeSet<_> = CONTROLS
         .iter()
         .map(|control| {
             let [method, path, name] = [control.method, control.path, control.name].map(str::to_owned);
-            (method, path, name, control.takes_body)
+            (method, path, format!("{name} takes {:?}", control.takes))
         })
         .collect();
     assert_eq!(found, there);
@@ -142,6 +145,10 @@ fn every_name_of_a_path_is_described() {
 fn every_example_is_accepted_and_answered_as_described() {
     let document = document();
     for (method, path, operation) in described(&document) {
+        if path == "/_dynatwin/snapshot" {
+            // Its bytes are no JSON: `snapshots_are_got_and_restored` in `control.rs`.
+            continue;
+        }
         let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
         let answers = validator(&document, schema);
         let examples = bodies(operation);

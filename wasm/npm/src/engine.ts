@@ -1,8 +1,8 @@
 // The wasm module: loaded once, before the first twin.
-import { Engine, initSync, type Snapshot as EngineSnapshot } from '../pkg/dynatwin.js';
+import { Engine, initSync, Snapshot as EngineSnapshot } from '../pkg/dynatwin.js';
 import type { ModuleSource } from './types.js';
 
-export { Engine, type EngineSnapshot };
+export { Engine, EngineSnapshot };
 
 let loaded = false;
 

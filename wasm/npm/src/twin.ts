@@ -3,7 +3,7 @@ import { attach, type Attachment } from './attach.js';
 import { iso, TwinClock } from './clock.js';
 import { deliver } from './delivery.js';
 import { dispose } from './dispose.js';
-import { Engine, isLoaded, type EngineSnapshot } from './engine.js';
+import { Engine, EngineSnapshot, isLoaded } from './engine.js';
 import { TwinFaults } from './faults.js';
 import { requestHandler } from './handler.js';
 import { isDescription, settled } from './polling.js';
@@ -316,11 +316,21 @@ export class Dynatwin {
   }
 
   /**
-   * Puts the twin back to a snapshot of it, or to one of another twin. Fault rules are removed, recorded requests are forgotten,
-   * and decisions are counted anew, so the same seed decides the same again. Time may go back, so no request should be running.
+   * Puts the twin back to a snapshot of it or of another twin, or to the bytes of one. Fault rules are removed, recorded requests
+   * are forgotten, and decisions are counted anew, so the same seed decides the same again. Bytes that are damaged or of another
+   * version throw, and change nothing. Time may go back, so no request should be running.
    */
-  restore(snapshot: Snapshot): void {
-    this.#engine.restore(stateOf(snapshot));
+  restore(snapshot: Snapshot | Uint8Array): void {
+    if (snapshot instanceof Uint8Array) {
+      const state = EngineSnapshot.fromBytes(snapshot);
+      try {
+        this.#engine.restore(state);
+      } finally {
+        state.free();
+      }
+    } else {
+      this.#engine.restore(stateOf(snapshot));
+    }
     if (this.#records || this.#meters > 0) this.#engine.watch(true);
   }
 
@@ -371,7 +381,11 @@ class TwinSnapshot implements Snapshot {
 
   static stateOf(snapshot: Snapshot): EngineSnapshot {
     if (snapshot instanceof TwinSnapshot) return snapshot.#state;
-    throw new TypeError('restore takes what snapshot() has returned.');
+    throw new TypeError('restore takes what snapshot() has returned, or its bytes().');
+  }
+
+  bytes(): Uint8Array {
+    return this.#state.bytes();
   }
 
   fork(): Dynatwin {

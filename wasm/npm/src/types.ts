@@ -405,6 +405,8 @@ export interface HttpRequest {
 
 /** The state of a twin at one moment. */
 export interface Snapshot {
+  /** The snapshot as bytes for another process, which restores them in JavaScript, Python, Rust or over HTTP. */
+  bytes(): Uint8Array;
   /** A twin with the options of the one that the snapshot was taken from, in this state. */
   fork(): Dynatwin;
   /** Frees its memory at once. */

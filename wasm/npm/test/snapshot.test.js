@@ -48,6 +48,20 @@ test('a twin goes back to a snapshot, as often as it is asked', () => {
   }
 });
 
+test('a snapshot is bytes that another twin restores', () => {
+  const saved = start({ seed: 7 }).snapshot().bytes();
+  const other = new Dynatwin({ seed: 1, clock: 'settable' });
+  other.restore(saved);
+  assert.equal(count(other), 1);
+  assert.deepEqual(other.snapshot().bytes(), saved);
+  const damaged = saved.slice();
+  damaged[saved.length >> 1] ^= 1;
+  for (const bytes of [damaged, saved.subarray(1), new Uint8Array()]) {
+    assert.throws(() => other.restore(bytes), /not a snapshot/);
+  }
+  assert.equal(count(other), 1);
+});
+
 test('forks share nothing with each other', () => {
   const twin = start({ seed: 7n });
   const [one, other] = [twin.fork(), twin.fork()];
@@ -127,5 +141,5 @@ test('a snapshot outlives its twin, and is freed with dispose', () => {
   assert.equal(count(snapshot.fork()), 1);
   snapshot[Symbol.dispose]();
   assert.throws(() => snapshot.fork(), /null pointer/);
-  assert.throws(() => new Dynatwin().restore({}), /restore takes what snapshot\(\) has returned/);
+  assert.throws(() => new Dynatwin().restore({}), /restore takes what snapshot\(\) has returned, or its bytes\(\)/);
 });

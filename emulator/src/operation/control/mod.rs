@@ -11,19 +11,20 @@ pub(super) mod faults;
 pub(super) mod indexes;
 pub(super) mod items;
 pub(super) mod overview;
+pub(super) mod snapshot;
 pub(super) mod tables;
 pub(super) mod watch;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{CONTROLS, Control};
+use super::{CONTROLS, Control, Takes};
 use crate::caller::Caller;
 use crate::execute::{Controls, NotFound};
 use crate::journal::Request;
 use crate::wire::control::{ControlResult, Json, Query, Refusal, shortened};
 use crate::wire::encode::Writer;
-use crate::wire::envelope::{ControlCall, EVENT_STREAM};
+use crate::wire::envelope::{ControlBody, ControlCall, EVENT_STREAM, NOT_JSON, OCTET_STREAM};
 
 /// Which controls are carried out.
 ///
@@ -53,6 +54,8 @@ pub struct ControlRequest<'a> {
     /// The number of the last server-sent event that was received.
     last_event: Option<u64>,
     body: Json,
+    /// The body of a control that takes bytes.
+    bytes: &'a [u8],
 }
 
 impl From<NotFound> for Refusal {
@@ -82,6 +85,7 @@ pub fn answer(
         ));
     }
     let parameters = call.parameters();
+    let (body, bytes) = body_of(control, call)?;
     let asked = ControlRequest {
         twin,
         allowed,
@@ -90,11 +94,12 @@ pub fn answer(
         parameters: &parameters,
         streams: control.streams(call),
         last_event: call.last_event,
-        body: told(control, call)?,
+        body,
+        bytes,
     };
     let mut writer = Writer::with_capacity(256);
     (control.run)(&asked, &mut writer)?;
-    Ok((writer.finish(), control.streams(call).then_some(EVENT_STREAM)))
+    Ok((writer.finish(), control.media(call)))
 }
 
 /// The control of this method and path.
@@ -117,29 +122,29 @@ fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> ControlResult<&'stati
     ))
 }
 
-/// What the body says.
-fn told(control: &Control, call: &ControlCall<'_>) -> ControlResult<Json> {
-    let body = call.body.as_deref().map_err(Refusal::clone)?;
-    if control.takes_body == Some(true) {
-        return if body.is_empty() {
-            Err(Refusal::malformed(format!(
-                "{} {} takes a body, and there is none.",
-                control.method, control.path
-            )))
-        } else {
-            Json::read(body)
-        };
-    }
-    let options = if body.is_empty() { Json::Null } else { Json::read(body)? };
-    if options.is_empty() {
-        Ok(Json::Null)
-    } else if control.takes_body.is_none() {
-        Ok(options)
-    } else {
-        Err(Refusal::malformed(format!(
-            "{} {} takes no body, and there is one.",
-            control.method, control.path
-        )))
+/// The body, if it is one that the control takes: JSON, and bytes.
+fn body_of<'a>(control: &Control, call: &'a ControlCall<'_>) -> ControlResult<(Json, &'a [u8])> {
+    let body = call.body.as_ref().map_err(Refusal::clone)?;
+    let refusal = |problem: &str| Refusal::malformed(format!("{} {} {problem}.", control.method, control.path));
+    match (control.takes, body) {
+        (Takes::Bytes, ControlBody::Bytes(bytes)) => Ok((Json::Null, bytes)),
+        (Takes::Bytes, ControlBody::Json(json)) if json.is_empty() => Err(refusal("takes a body, and there is none")),
+        (Takes::Bytes, ControlBody::Json(_)) => Err(Refusal::not_json(format!(
+            "Send it with the header content-type: {OCTET_STREAM}."
+        ))),
+        (_, ControlBody::Bytes(_)) => Err(Refusal::not_json(NOT_JSON)),
+        (Takes::Json, ControlBody::Json(json)) if json.is_empty() => Err(refusal("takes a body, and there is none")),
+        (Takes::Json, ControlBody::Json(json)) => Ok((Json::read(json)?, &[])),
+        (_, ControlBody::Json(json)) => {
+            let options = if json.is_empty() { Json::Null } else { Json::read(json)? };
+            if options.is_empty() {
+                Ok((Json::Null, &[]))
+            } else if control.takes == Takes::Options {
+                Ok((options, &[]))
+            } else {
+                Err(refusal("takes no body, and there is one"))
+            }
+        }
     }
 }
 
@@ -152,6 +157,14 @@ impl Control {
     /// Whether it answers this call with server-sent events.
     fn streams(&self, call: &ControlCall<'_>) -> bool {
         self.name == "listEvents" && call.accepts_events
+    }
+
+    /// The media type of its answer to this call, if that is not JSON.
+    fn media(&self, call: &ControlCall<'_>) -> Option<&'static str> {
+        match self.name {
+            "getSnapshot" => Some(OCTET_STREAM),
+            _ => self.streams(call).then_some(EVENT_STREAM),
+        }
     }
 
     fn is_at(&self, parts: &[Cow<'_, str>]) -> bool {

@@ -10,8 +10,8 @@ use crate::key::Key;
 use crate::storage::replica;
 use crate::storage::transfers::is_kept;
 use crate::storage::{
-    Backup, Catalog, Contents, GroupState, Items, PendingTransaction, SavedIndex, Scope, Shape, Table, TableIdentity,
-    Transfer,
+    Backup, Catalog, Contents, GroupState, Items, PendingTransaction, Region, SavedIndex, Scope, Shape, Table,
+    TableIdentity, Transfer,
 };
 use crate::sync::RwLockReadGuard;
 
@@ -186,7 +186,15 @@ impl Catalog {
     /// The whole state at `now`, without what is over by then. All tables are locked while their items are shared, so no
     /// commit is half in it.
     pub fn checkpoint(&self, now: Moment) -> Checkpoint {
-        let scopes = self.scopes();
+        loop {
+            if let Some(checkpoint) = self.checkpoint_of(&self.scopes(), now) {
+                return checkpoint;
+            }
+        }
+    }
+
+    /// The whole state, if these are its regions while the log is paused.
+    fn checkpoint_of(&self, scopes: &[(Scope, Arc<Region>)], now: Moment) -> Option<Checkpoint> {
         let listed: Vec<_> = scopes.iter().map(|(_, region)| region.tables.read()).collect();
         let mut tables: Vec<&Arc<Table>> = listed.iter().flat_map(|tables| tables.values()).collect();
         tables.sort_by_key(|table| table.ordinal);
@@ -195,6 +203,9 @@ impl Catalog {
         let backups: Vec<_> = scopes.iter().map(|(_, region)| region.backups.lock()).collect();
         let shapes: Vec<_> = tables.iter().map(|table| table.lock_shape()).collect();
         let paused = self.log().pause(now);
+        if !self.has_just(scopes) {
+            return None;
+        }
         let mut checkpoint = Checkpoint {
             time: now,
             sequence: self.log().last(),
@@ -210,7 +221,7 @@ impl Catalog {
                 conditions,
             });
         }
-        for (scope, region) in &scopes {
+        for (scope, region) in scopes {
             for stream in region.streams().all().iter().filter(|stream| !stream.is_gone(now)) {
                 checkpoint.push(Mutation::RestoreStream {
                     scope: scope.clone(),
@@ -245,6 +256,6 @@ impl Catalog {
             checkpoint.push(Mutation::UseToken { token });
         }
         drop(paused);
-        checkpoint
+        Some(checkpoint)
     }
 }

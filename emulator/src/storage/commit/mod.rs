@@ -11,14 +11,17 @@ mod checkpoint;
 mod codec;
 mod mutation;
 mod replay;
+mod snapshot;
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 pub use checkpoint::Checkpoint;
 pub use codec::DecodeError;
 pub use mutation::{Mutation, TableId};
 pub use replay::{Replay, ReplayError};
+pub use snapshot::{InvalidSnapshot, RestoreError, StateSnapshot};
 
 use crate::clock::Moment;
 use crate::error::ApiError;
@@ -81,7 +84,50 @@ impl From<AppendError> for ApiError {
 pub trait CommitSink: Send + Sync {
     /// Takes a commit that is about to be applied, with locks of its tables held: it should buffer the commit and return. An
     /// error means that the commit does not happen, and the request fails with an `InternalServerError`.
-    fn append(&self, commit: &Commit) -> Result<(), AppendError>;
+    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError>;
+}
+
+/// A commit whose mutations were encoded before the commit log was locked.
+///
+/// ```
+/// use dynatwin_engine::clock::Moment;
+/// use dynatwin_engine::storage::{Commit, EncodedCommit, Mutation, Origin};
+///
+/// let mutations = vec![Mutation::Reset];
+/// let commit = Commit { time: Moment::START, origin: Origin::Request, sequence: 7, mutations };
+/// let (mut bytes, mut same) = (Vec::new(), Vec::new());
+/// commit.encode(&mut bytes);
+/// EncodedCommit::new(commit).encode(&mut same);
+/// assert_eq!(same, bytes);
+/// ```
+#[derive(Debug)]
+pub struct EncodedCommit {
+    commit: Commit,
+    /// The encoding of the mutations.
+    mutations: Vec<u8>,
+}
+
+impl EncodedCommit {
+    /// Encodes the mutations of a commit.
+    pub fn new(commit: Commit) -> EncodedCommit {
+        let mut mutations = Vec::with_capacity(1024);
+        codec::encode_mutations(&commit.mutations, &mut mutations);
+        EncodedCommit { commit, mutations }
+    }
+
+    /// Appends the commit's encoding, as [`Commit::encode`] does.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        codec::encode_head(&self.commit, out);
+        out.extend_from_slice(&self.mutations);
+    }
+}
+
+impl Deref for EncodedCommit {
+    type Target = Commit;
+
+    fn deref(&self) -> &Commit {
+        &self.commit
+    }
 }
 
 /// The log of all commits of an engine.
@@ -172,7 +218,83 @@ impl CommitLog {
         mutations: impl FnOnce() -> Vec<Mutation>,
     ) -> Result<Committed<'_>, AppendError> {
         if self.is_attached() {
-            self.append(time, origin, mutations())
+            self.append(time, origin, mutations(), None)
+        } else {
+            Ok(Committed { time, _turn: None })
+        }
+    }
+
+    #[cold]
+    fn append(
+        &self,
+        time: Moment,
+        origin: Origin,
+        mutations: Vec<Mutation>,
+        removed: Option<&Hint>,
+    ) -> Result<Committed<'_>, AppendError> {
+        let mut commit = EncodedCommit::new(Commit {
+            time,
+            origin,
+            sequence: 0,
+            mutations,
+        });
+        let turn = self.sink.lock();
+        let is_removed = removed.is_some_and(|removed| removed.load(Ordering::Relaxed));
+        if let Some(sink) = turn.as_ref().filter(|_| !is_removed) {
+            commit.commit.sequence = self.last.load(Ordering::Relaxed) + 1;
+            sink.append(&commit)?;
+            self.last.store(commit.sequence, Ordering::Release);
+        }
+        Ok(Committed {
+            time,
+            _turn: Some(Turn { _sink: turn }),
+        })
+    }
+}
+
+/// The commit log for what belongs to one region. Once the region is removed from the state, its changes are not part of the
+/// state, and are not appended.
+#[derive(Clone, Debug, Default)]
+pub struct RegionLog {
+    log: Arc<CommitLog>,
+    removed: Arc<Hint>,
+}
+
+impl RegionLog {
+    /// The same log for another region.
+    pub(super) fn of_another(&self) -> RegionLog {
+        RegionLog {
+            log: Arc::clone(&self.log),
+            removed: Arc::default(),
+        }
+    }
+
+    /// The log of all regions.
+    pub fn all(&self) -> &CommitLog {
+        &self.log
+    }
+
+    /// Lets no later change of the region be appended.
+    pub(super) fn end(&self, _: &Committed<'_>) {
+        self.removed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the region was removed.
+    pub(super) fn is_removed(&self) -> bool {
+        self.removed.load(Ordering::Relaxed)
+    }
+
+    /// Appends a commit that happens at `time`. The caller holds the locks of what is changed, and applies the change before
+    /// it drops the result.
+    #[inline]
+    pub fn begin(
+        &self,
+        time: Moment,
+        origin: Origin,
+        mutations: impl FnOnce() -> Vec<Mutation>,
+    ) -> Result<Committed<'_>, AppendError> {
+        if self.log.is_attached() {
+            self.log.append(time, origin, mutations(), Some(&self.removed))
         } else {
             Ok(Committed { time, _turn: None })
         }
@@ -186,25 +308,5 @@ impl CommitLog {
             Ok(committed) => committed,
             Err(_) => Committed { time, _turn: None },
         }
-    }
-
-    #[cold]
-    fn append(&self, time: Moment, origin: Origin, mutations: Vec<Mutation>) -> Result<Committed<'_>, AppendError> {
-        let turn = self.sink.lock();
-        let sequence = self.last.load(Ordering::Relaxed) + 1;
-        let commit = Commit {
-            time,
-            origin,
-            sequence,
-            mutations,
-        };
-        if let Some(sink) = turn.as_ref() {
-            sink.append(&commit)?;
-            self.last.store(sequence, Ordering::Release);
-        }
-        Ok(Committed {
-            time,
-            _turn: Some(Turn { _sink: turn }),
-        })
     }
 }

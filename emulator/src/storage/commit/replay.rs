@@ -192,6 +192,7 @@ impl<'c> Replay<'c> {
             Mutation::ChangeReplicas { group } => self.change_replicas(committed, group),
             Mutation::Reset => {
                 self.catalog.remove_all(committed);
+                self.catalog.forget_due();
                 self.tables.clear();
             }
         }

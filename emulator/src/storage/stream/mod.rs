@@ -8,7 +8,6 @@ mod lineage;
 mod record;
 mod sequence;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 pub use lineage::{LineageState, Position, Reader, Shard, ShardView, Slice, Unreadable};
@@ -16,7 +15,7 @@ pub use record::{Event, Record};
 pub use sequence::Sequence;
 
 use super::catalog::Scope;
-use super::commit::{CommitLog, Committed, Mutation};
+use super::commit::{Committed, Mutation, RegionLog};
 use super::delay::Propagation;
 use super::held::Held;
 use crate::chance;
@@ -148,7 +147,7 @@ pub struct Stream {
     /// How many readers there have been.
     readers: AtomicU64,
     scope: Scope,
-    log: Arc<CommitLog>,
+    log: RegionLog,
     /// The first token of each lineage, in order.
     starts: Vec<u64>,
     /// Writers hold the lock of the item's partition; these are leaves below it.
@@ -180,7 +179,7 @@ impl Stream {
             held: Held::new(),
             readers: AtomicU64::new(0),
             scope: Scope::default(),
-            log: Arc::default(),
+            log: RegionLog::default(),
             starts: settings.starts,
             lineages,
         }
@@ -206,7 +205,7 @@ impl Stream {
     }
 
     /// The stream that was saved.
-    pub(super) fn restored(_: &Committed<'_>, state: StreamState, scope: Scope, log: Arc<CommitLog>) -> Stream {
+    pub(super) fn restored(_: &Committed<'_>, state: StreamState, scope: Scope, log: RegionLog) -> Stream {
         let lineages: Vec<Lineage> = state.lineages.into_iter().map(Lineage::restored).collect();
         let held = Held::new();
         held.replace(0, lineages.iter().map(Lineage::held).sum());
@@ -232,7 +231,7 @@ impl Stream {
 
     /// The stream with its owner and the log of its commits.
     #[must_use]
-    pub(super) fn logged(self, scope: Scope, log: Arc<CommitLog>) -> Stream {
+    pub(super) fn logged(self, scope: Scope, log: RegionLog) -> Stream {
         Stream { scope, log, ..self }
     }
 

@@ -57,6 +57,11 @@ impl Refusal {
         Refusal::new(413, sentence)
     }
 
+    /// It could not be carried out, and may be later.
+    pub fn unavailable(sentence: impl Into<String>) -> Refusal {
+        Refusal::new(503, sentence)
+    }
+
     /// It is not said to be JSON.
     pub fn not_json(sentence: impl Into<String>) -> Refusal {
         Refusal::new(415, sentence)

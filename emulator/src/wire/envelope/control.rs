@@ -20,6 +20,21 @@ pub const CONTROL_PATH: &str = "/_dynatwin";
 /// The media type of server-sent events.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
+/// What is said of a body that is declared as something else than the control takes.
+pub const NOT_JSON: &str = "Send it with the header content-type: application/json (curl --json does).";
+
+/// The media type of bytes that are no text.
+pub const OCTET_STREAM: &str = "application/octet-stream";
+
+/// The body of a control's request, as its content type declares it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ControlBody<'a> {
+    /// JSON, or nothing.
+    Json(Cow<'a, [u8]>),
+    /// `application/octet-stream`.
+    Bytes(Cow<'a, [u8]>),
+}
+
 /// A control that is asked for.
 #[derive(Debug)]
 pub struct ControlCall<'a> {
@@ -32,7 +47,7 @@ pub struct ControlCall<'a> {
     /// Whose tables, if credentials say so.
     pub named: Option<Caller>,
     /// The body, or why it is not read.
-    pub body: ControlResult<Cow<'a, [u8]>>,
+    pub body: ControlResult<ControlBody<'a>>,
     /// Whether server-sent events are accepted.
     pub accepts_events: bool,
     /// The number of the last server-sent event that was received, if any was.
@@ -105,24 +120,29 @@ fn last_event(request: &HttpRequest<'_>) -> Option<u64> {
     std::str::from_utf8(header).ok()?.trim().parse().ok()
 }
 
-/// The body, if it is said to be JSON; an empty one may be said to be nothing.
-fn body<'a>(request: &HttpRequest<'a>) -> ControlResult<Cow<'a, [u8]>> {
+/// The body, if it is declared as JSON or as bytes; an empty one may have no type.
+fn body<'a>(request: &HttpRequest<'a>) -> ControlResult<ControlBody<'a>> {
     let sent = request.headers.get("content-type").unwrap_or_default();
     let media = sent.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let is_json = CONTENT_TYPES
         .iter()
         .any(|json| media.eq_ignore_ascii_case(json.as_bytes()));
-    let is_nothing = media.is_empty() && request.body.is_empty();
-    if !is_json && !is_nothing {
-        return Err(Refusal::not_json(
-            "Send it with the header content-type: application/json (curl --json does).",
-        ));
+    let is_octets = media.eq_ignore_ascii_case(OCTET_STREAM.as_bytes());
+    let is_nothing = (media.is_empty() || is_octets) && request.body.is_empty();
+    let is_bytes = is_octets && !is_nothing;
+    if !is_json && !is_nothing && !is_bytes {
+        return Err(Refusal::not_json(NOT_JSON));
     }
+    let most = if is_bytes {
+        limits::SNAPSHOT
+    } else {
+        limits::CONTROL_BODY
+    };
     let body = match inflated(request.body, request.headers.get("content-encoding")) {
-        Ok(body) if body.len() <= limits::CONTROL_BODY => return Ok(body),
+        Ok(body) if body.len() <= most && is_bytes => return Ok(ControlBody::Bytes(body)),
+        Ok(body) if body.len() <= most => return Ok(ControlBody::Json(body)),
         Ok(_) | Err(Refused::TooLarge) => Refusal::too_large(format!(
-            "The body has more than {} bytes, which is more than any control takes.",
-            limits::CONTROL_BODY
+            "The body has more than {most} bytes, which is more than any control takes."
         )),
         Err(Refused::Broken) => Refusal::malformed("The body is not what its content-encoding says."),
     };

@@ -24,7 +24,7 @@ use crate::error::{ApiError, ErrorKind};
 use crate::limits;
 use compression::{Refused, compress, inflated};
 
-pub use control::{CONTROL_PATH, ControlCall, EVENT_STREAM};
+pub use control::{CONTROL_PATH, ControlBody, ControlCall, EVENT_STREAM, NOT_JSON, OCTET_STREAM};
 pub use credentials::{DEFAULT_REGION, session_token};
 pub use id::RequestIds;
 pub use signature::{SigningKey, verify_signature};

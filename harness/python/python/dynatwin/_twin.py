@@ -420,13 +420,14 @@ class Twin:
         """
         return Snapshot(self.engine.snapshot(), self._settings, self.watched)
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Returns to a snapshot of this twin, or of another one.
+    def restore(self, snapshot: Snapshot | bytes) -> None:
+        """Returns to a snapshot of this twin or of another one, or to the bytes of one.
 
-        Fault rules are removed, recorded requests are forgotten, and decisions are counted anew, so the same seed decides the same
+        Bytes that are damaged or of another version raise a `ValueError`, and change nothing. Fault rules are removed, recorded requests are forgotten, and decisions are counted anew, so the same seed decides the same
         again. Time may go back, so no request should run meanwhile.
         """
-        self.engine.restore(snapshot._state)
+        state = snapshot._state if isinstance(snapshot, Snapshot) else NativeSnapshot.from_bytes(snapshot)
+        self.engine.restore(state)
 
     def fork(self) -> Twin:
         """Another twin with the same settings and the same state, as :meth:`snapshot` has it. Neither sees the other's changes.
@@ -505,12 +506,27 @@ class Twin:
 
 
 class Snapshot:
-    """The state of a twin at one moment. It shares its items with its twin and its forks, so it takes little memory."""
+    """The state of a twin at one moment. It shares its items with its twin and its forks, so it takes little memory.
+
+    `bytes(snapshot)` is the snapshot for another process, which restores it in Python, JavaScript, Rust or over HTTP.
+
+    >>> from dynatwin import Twin
+    >>> twin = Twin(seed=7)
+    >>> _ = twin.create_table("Orders", "id")
+    >>> saved = bytes(twin.snapshot())
+    >>> other = Twin()
+    >>> other.restore(saved)
+    >>> other.tables()
+    ['Orders']
+    """
 
     def __init__(self, state: NativeSnapshot, settings: _Settings, watched: bool) -> None:
         self._state = state
         self._settings = settings
         self._watched = watched
+
+    def __bytes__(self) -> bytes:
+        return bytes(self._state)
 
     def fork(self) -> Twin:
         """A twin with the settings of the one that the snapshot is of, in this state."""

@@ -66,10 +66,9 @@ impl Record {
     }
 }
 
-/// Appends a commit's record to `buffer`.
-pub(super) fn encode_commit(commit: &Commit, buffer: &mut Vec<u8>) {
+/// Appends what a commit's record has before the commit.
+pub(super) fn begin_commit(buffer: &mut Vec<u8>) {
     buffer.push(COMMIT);
-    commit.encode(buffer);
 }
 
 impl Saved {

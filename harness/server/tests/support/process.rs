@@ -134,6 +134,17 @@ impl Process {
         answer
     }
 
+    /// A control of bytes that succeeds.
+    pub fn bytes(&mut self, method: &str, path: &str, body: &[u8]) -> Vec<u8> {
+        let head = format!(
+            "{method} /_dynatwin/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/octet-stream\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let response = ask(&mut self.stream, &[head.as_bytes(), body].concat());
+        assert_eq!(response.status(), 200, "{method} {path}");
+        response.body
+    }
+
     /// All records of a table's stream, in the order of its shards.
     pub fn stream(&mut self, table: &str) -> Value {
         let arn = self.ok("DescribeTable", &json!({"TableName": table}))["Table"]["LatestStreamArn"].clone();

@@ -20,7 +20,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 use smallvec::{Array, SmallVec};
 
-use super::Commit;
+use super::{Commit, Mutation};
 use crate::clock::Moment;
 
 /// The version of the encoding. Whatever changes the form of a value raises it.
@@ -53,8 +53,8 @@ impl Commit {
     /// assert!(Commit::decode(&bytes[1..]).is_err());
     /// ```
     pub fn encode(&self, out: &mut Vec<u8>) {
-        out.push(VERSION);
-        self.write(out);
+        encode_head(self, out);
+        encode_mutations(&self.mutations, out);
     }
 
     /// The commit of an encoding.
@@ -63,13 +63,30 @@ impl Commit {
         if input.byte()? != VERSION {
             return Err(DecodeError("its version is unknown"));
         }
-        let commit = Commit::read(&mut input)?;
+        let commit = Commit {
+            time: Binary::read(&mut input)?,
+            origin: Binary::read(&mut input)?,
+            sequence: Binary::read(&mut input)?,
+            mutations: Binary::read(&mut input)?,
+        };
         if input.0.is_empty() {
             Ok(commit)
         } else {
             Err(DecodeError("more follows"))
         }
     }
+}
+
+/// Appends what stands before the mutations in a commit's encoding.
+pub(super) fn encode_head(commit: &Commit, out: &mut Vec<u8>) {
+    out.push(VERSION);
+    commit.time.write(out);
+    commit.origin.write(out);
+    commit.sequence.write(out);
+}
+
+pub(super) fn encode_mutations(mutations: &[Mutation], out: &mut Vec<u8>) {
+    write_all(mutations.iter(), out);
 }
 
 /// What is left of an encoding.

@@ -8,7 +8,7 @@ use crate::schema::{
     Adjustments, BillingMode, Definition, Distance, Encryption, Index, KeyAttribute, KeySchema, OnDemandThroughput,
     Projection, ScalarType, SearchAttribute, StreamView, Throughput, VectorIndex,
 };
-use crate::storage::commit::{Commit, Mutation, Origin};
+use crate::storage::commit::{Mutation, Origin};
 use crate::storage::{
     Attached, BackupKind, BackupRecord, Consistency, Counts, Destination, Event, GroupState, IndexState, Insights, Job,
     LineageState, PendingTransaction, Phase, Policy, Progress, Recent, Record, Recovery, Removal, Replica, Restored,
@@ -19,7 +19,6 @@ use crate::transfer::Failure;
 use crate::wire::decode::Decode;
 
 structures! {
-    Commit { time origin sequence mutations }
     Scope { account region }
     TableIdentity { scope name arn id ordinal created }
     TableSettings {

@@ -8,14 +8,14 @@ use crate::caller::Caller;
 use crate::clock::Clock;
 use crate::conditions::{Conditions, Lag};
 use crate::engine::{Engine, Settings};
-use crate::storage::{AppendError, CommitSink};
+use crate::storage::{AppendError, CommitSink, EncodedCommit};
 
 #[derive(Default)]
 struct Memory(Mutex<Vec<Commit>>);
 
 impl CommitSink for Memory {
-    fn append(&self, commit: &Commit) -> Result<(), AppendError> {
-        self.0.lock().unwrap().push(commit.clone());
+    fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
+        self.0.lock().unwrap().push(Commit::clone(commit));
         Ok(())
     }
 }

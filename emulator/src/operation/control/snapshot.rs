@@ -1,0 +1,29 @@
+//! The whole state as bytes.
+
+use super::{ControlRequest, overview};
+use crate::limits;
+use crate::storage::{RestoreError, StateSnapshot};
+use crate::wire::control::{ControlResult, Refusal};
+use crate::wire::encode::Writer;
+
+/// The snapshot of the present state.
+pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let bytes = asked.twin.snapshot().to_bytes_within(limits::SNAPSHOT);
+    let bytes = bytes.ok_or_else(|| {
+        let most = limits::SNAPSHOT;
+        Refusal::too_large(format!("The snapshot has more than {most} bytes."))
+    })?;
+    *writer = Writer::from(bytes);
+    Ok(())
+}
+
+/// Replaces the state by that of a snapshot.
+pub fn restore(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let snapshot = StateSnapshot::from_bytes(asked.bytes);
+    let snapshot = snapshot.map_err(|error| Refusal::malformed(format!("The body is {error}.")))?;
+    asked.twin.restore(&snapshot).map_err(|error| match error {
+        RestoreError::Inconsistent(error) => Refusal::malformed(format!("The snapshot is inconsistent: {error}.")),
+        RestoreError::Refused(error) => Refusal::unavailable(format!("The snapshot was not restored: {error}.")),
+    })?;
+    overview::show(asked, writer)
+}
