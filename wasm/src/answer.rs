@@ -1,11 +1,11 @@
-//! An [`Answer`] as a JavaScript object; what its members mean to whoever carries it out stands in `npm/src/types.ts`.
+//! An [`Answer`] as a JavaScript object, whose members `npm/src/types.ts` describes.
 
 use dynatwin_engine::answer::{Answer, Delivery, StillDelay};
 use js_sys::{Object, Uint8Array};
 
 use crate::values::{milliseconds, set};
 
-/// `{ status, headers, body, at, still, delivery, note }`; `still` and `note` only where there is something in them.
+/// Returns `{ status, headers, body, at, still, delivery, note }`; `still` and `note` are omitted if they are empty.
 pub fn object(answer: &Answer) -> Object {
     let headers = Object::new();
     for (name, value) in &answer.headers {
@@ -29,7 +29,7 @@ pub fn object(answer: &Answer) -> Object {
     object
 }
 
-/// `{ kind }`, and for a truncated one `bytes`.
+/// Returns `{ kind }`, and for a truncated delivery also `bytes`.
 pub fn delivery(delivery: Delivery) -> Object {
     let object = Object::new();
     let kind = match delivery {

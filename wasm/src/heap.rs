@@ -1,4 +1,4 @@
-//! The growth of the module's memory, in larger steps than the allocator takes.
+//! Growth of the module's memory, in larger steps than the allocator's.
 //!
 //! The allocator grows the memory by as little as 64 KB. Node counts each growth as that much memory outside of its heap,
 //! so above 60 MB each one starts a full garbage collection.
@@ -6,13 +6,13 @@
 use std::cell::Cell;
 use std::hint::black_box;
 
-/// The least and the most that is added at once, in bytes.
+/// The minimum and maximum number of bytes added at once.
 const STEPS: (usize, usize) = (1 << 20, 32 << 20);
 
-/// Notices that the allocator has grown the memory, and grows it further.
+/// Detects that the allocator has grown the memory, and grows it further.
 #[derive(Default)]
 pub struct Heap {
-    /// The size of the memory when it was looked at last.
+    /// The size of the memory at the last call.
     seen: Cell<usize>,
 }
 
@@ -23,7 +23,7 @@ impl Heap {
         if size <= self.seen.get() {
             return;
         }
-        // What is allocated and freed at once stays with the allocator. Without room there is nothing to prepare.
+        // Memory that is allocated and freed at once stays with the allocator. A failed allocation is ignored.
         let mut room = Vec::<u8>::new();
         if room.try_reserve_exact((size / 4).clamp(STEPS.0, STEPS.1)).is_ok() {
             black_box(&room);
@@ -33,14 +33,14 @@ impl Heap {
     }
 }
 
-/// The size of the module's memory in bytes.
+/// Returns the size of the module's memory in bytes.
 #[cfg(target_arch = "wasm32")]
 fn memory_size() -> usize {
     const PAGE: usize = 1 << 16;
     std::arch::wasm32::memory_size(0) * PAGE
 }
 
-/// Elsewhere there is no such memory.
+/// On other targets there is no such memory.
 #[cfg(not(target_arch = "wasm32"))]
 fn memory_size() -> usize {
     0

@@ -1,6 +1,6 @@
-//! The engine for JavaScript: one class over [`dynatwin_engine::engine::Engine`], and the reading and writing of plain
-//! JavaScript values. What is pleasant to use stands around it in `npm/`, which carries answers out (delays, lost
-//! connections) as a door does.
+//! The engine for JavaScript: one class over [`dynatwin_engine::engine::Engine`], and conversions of plain JavaScript
+//! values. The package in `npm/` provides the public API and delivers answers (delays, lost connections), as every
+//! transport does.
 
 mod answer;
 mod heap;
@@ -18,10 +18,10 @@ use js_sys::{Array, Function, Object, Reflect};
 use snapshot::Snapshot;
 use wasm_bindgen::prelude::*;
 
-/// What goes wrong here goes out as a JavaScript `Error` with a plain sentence.
+/// Errors become a JavaScript `Error` with a plain sentence.
 type Outcome<T> = Result<T, JsError>;
 
-/// The twin's engine, as `npm/src/twin.ts` uses it.
+/// The engine as `npm/src/twin.ts` uses it.
 #[wasm_bindgen(js_name = Engine)]
 pub struct Face {
     engine: Engine,
@@ -30,7 +30,7 @@ pub struct Face {
 
 #[wasm_bindgen(js_class = Engine)]
 impl Face {
-    /// An engine without tables; `clock` is one of the forms that `npm/src/types.ts` describes.
+    /// Creates an engine without tables; `clock` has one of the forms that `npm/src/types.ts` describes.
     #[wasm_bindgen(constructor)]
     pub fn new(seed: u64, conditions: &JsValue, clock: &JsValue, shared_tables: bool) -> Outcome<Face> {
         let settings = Settings {
@@ -45,14 +45,14 @@ impl Face {
         })
     }
 
-    /// One request below the HTTP envelope.
+    /// Handles one request without the HTTP envelope.
     pub fn dispatch(&self, target: &str, body: &[u8], access_key: &str, region: &str) -> Object {
         let answer = answer::object(&self.engine.dispatch(&caller(access_key, region), target, body));
         self.heap.grow_ahead();
         answer
     }
 
-    /// One request with its HTTP envelope; `headers` are names and values in turn.
+    /// Handles one request with its HTTP envelope; `headers` alternates names and values.
     pub fn handle(&self, method: &str, path: &str, headers: Vec<String>, body: &[u8]) -> Object {
         let mut words = headers.into_iter();
         let mut headers = Vec::with_capacity(words.len() / 2);
@@ -69,19 +69,19 @@ impl Face {
         answer
     }
 
-    /// The clock's moment in milliseconds since 1970.
+    /// Returns the clock's moment in milliseconds since 1970.
     pub fn now(&self) -> f64 {
         values::milliseconds(self.engine.clock().now())
     }
 
-    /// Moves the clock forward, and does what fell due on the way.
+    /// Advances the clock, and applies due work.
     pub fn advance(&self, seconds: f64) -> Outcome<()> {
         self.engine.clock().advance(options::seconds("advance", seconds)?);
         self.engine.run_due();
         Ok(())
     }
 
-    /// Moves the clock to a moment like `2026-01-01T00:00:00Z`, and does what fell due on the way.
+    /// Sets the clock to a moment such as `2026-01-01T00:00:00Z`, and applies due work.
     pub fn set(&self, moment: &str) -> Outcome<()> {
         if !self.engine.clock().set(options::moment(moment)?) {
             let now = self.engine.clock().now();
@@ -93,8 +93,7 @@ impl Face {
         Ok(())
     }
 
-    /// Moves a clock that stands still by this much, as everybody who sleeps on it does; nothing on one that runs or is
-    /// frozen.
+    /// Advances a clock that stands still, as a sleep does; does nothing on a running or frozen clock.
     pub fn sleep(&self, milliseconds: f64) -> Outcome<()> {
         let length = options::seconds("sleep", milliseconds / 1000.0)?;
         if self.is_settable() && !self.is_frozen() {
@@ -103,44 +102,45 @@ impl Face {
         Ok(())
     }
 
-    /// Lets time stand: nothing but `advance` and `set` moves it.
+    /// Stops time: only `advance` and `set` change it.
     pub fn freeze(&self) {
         self.engine.clock().freeze();
     }
 
-    /// Lets time go on from where it stood.
+    /// Lets a frozen clock continue from where it stood.
     pub fn unfreeze(&self) {
         self.engine.clock().unfreeze();
     }
 
-    /// Whether time stands by `freeze`.
+    /// Whether time is stopped by `freeze`.
     #[wasm_bindgen(js_name = isFrozen)]
     pub fn is_frozen(&self) -> bool {
         self.engine.clock().is_frozen()
     }
 
-    /// Whether the clock stands still unless it is moved.
+    /// Whether the clock stands still until it is advanced.
     #[wasm_bindgen(js_name = isSettable)]
     pub fn is_settable(&self) -> bool {
         self.engine.clock().is_settable()
     }
 
-    /// How many of the clock's seconds pass in one of the world's; 0 if it stands still.
+    /// The clock's seconds per real second; 0 if it stands still.
     pub fn speed(&self) -> f64 {
         self.engine.clock().speed().unwrap_or(0.0)
     }
 
-    /// The seed.
+    /// Returns the seed of random decisions.
     pub fn seed(&self) -> u64 {
         self.engine.seed()
     }
 
-    /// The conditions of all tables without their own.
+    /// Returns the conditions of all tables without their own.
     pub fn conditions(&self) -> JsValue {
         options::conditions_object(&self.engine.conditions())
     }
 
-    /// Sets them: a name, or an object whose members replace those of its `base`, or of the conditions there are.
+    /// Sets the conditions: a name, or an object whose members replace those of its `base`, or of the current
+    /// conditions.
     #[wasm_bindgen(js_name = setConditions)]
     pub fn set_conditions(&self, conditions: &JsValue) -> Outcome<()> {
         let conditions = options::conditions(conditions, &self.engine.conditions())?;
@@ -148,7 +148,7 @@ impl Face {
         Ok(())
     }
 
-    /// Sets those of one table; `undefined` or `null` lets it follow the others again.
+    /// Sets the conditions of one table; with `undefined` or `null` the twin's conditions apply again.
     #[wasm_bindgen(js_name = setTableConditions)]
     pub fn set_table_conditions(
         &self,
@@ -167,21 +167,21 @@ impl Face {
         Ok(())
     }
 
-    /// Lets no write reach a global index from now on.
+    /// Pauses a global index: no write reaches it.
     #[wasm_bindgen(js_name = pauseIndex)]
     pub fn pause_index(&self, access_key: &str, region: &str, table: &str, index: &str) -> Outcome<()> {
         let caller = caller(access_key, region);
         self.engine.pause_index(&caller, table, index).map_err(not_there)
     }
 
-    /// Lets a paused index catch up.
+    /// Resumes a paused index.
     #[wasm_bindgen(js_name = resumeIndex)]
     pub fn resume_index(&self, access_key: &str, region: &str, table: &str, index: &str) -> Outcome<()> {
         let caller = caller(access_key, region);
         self.engine.resume_index(&caller, table, index).map_err(not_there)
     }
 
-    /// Sets how long writes take to reach one global index; `undefined` or `null` lets it follow the conditions again.
+    /// Sets the time until writes reach one global index; with `undefined` or `null` the conditions apply again.
     #[wasm_bindgen(js_name = setIndexLag)]
     pub fn set_index_lag(
         &self,
@@ -197,7 +197,7 @@ impl Face {
         self.engine.set_index_lag(&caller, table, index, lag).map_err(not_there)
     }
 
-    /// Deletes every item of a table that has expired; returns how many there were.
+    /// Deletes all expired items of a table; returns their number.
     #[wasm_bindgen(js_name = expireNow)]
     pub fn expire_now(&self, access_key: &str, region: &str, table: &str) -> Outcome<f64> {
         let caller = caller(access_key, region);
@@ -205,7 +205,7 @@ impl Face {
         Ok(count as f64)
     }
 
-    /// Installs a fault rule behind those there are; returns its number.
+    /// Adds a fault rule after the existing ones; returns its number.
     #[wasm_bindgen(js_name = addFault)]
     pub fn add_fault(&self, rule: &JsValue) -> Outcome<f64> {
         let added = self.engine.add_fault(options::rule(rule)?);
@@ -213,7 +213,7 @@ impl Face {
         Ok(id.0 as f64)
     }
 
-    /// Installs the rules of a named outage behind those there are; returns their numbers.
+    /// Adds the rules of a named outage after the existing ones; returns their numbers.
     #[wasm_bindgen(js_name = startOutage)]
     pub fn start_outage(&self, outage: &JsValue) -> Outcome<Vec<f64>> {
         let (outage, scope) = options::outage(outage)?;
@@ -222,7 +222,7 @@ impl Face {
         Ok(ids.iter().map(|id| id.0 as f64).collect())
     }
 
-    /// Takes a fault rule out; says what it did, or `undefined` if there is none of that number.
+    /// Removes a fault rule; returns its counters, or `undefined` if there is none with this number.
     #[wasm_bindgen(js_name = removeFault)]
     pub fn remove_fault(&self, id: f64) -> JsValue {
         match self.engine.faults().remove(RuleId(id as u64)) {
@@ -231,13 +231,13 @@ impl Face {
         }
     }
 
-    /// Takes all fault rules out.
+    /// Removes all fault rules.
     #[wasm_bindgen(js_name = clearFaults)]
     pub fn clear_faults(&self) {
         self.engine.faults().clear();
     }
 
-    /// The fault rules and what they did.
+    /// Returns the fault rules with their counters.
     pub fn faults(&self) -> Array {
         self.engine
             .faults()
@@ -247,7 +247,7 @@ impl Face {
             .collect()
     }
 
-    /// The fault rules that have never acted, also those that were taken out.
+    /// Returns the fault rules that have never acted, including those that were removed.
     #[wasm_bindgen(js_name = idleFaults)]
     pub fn idle_faults(&self) -> Array {
         let idle = self.engine.faults().never_fired();
@@ -256,18 +256,18 @@ impl Face {
             .collect()
     }
 
-    /// Begins or ends to watch what is asked.
+    /// Starts or stops recording requests.
     pub fn watch(&self, watches: bool) {
         self.engine.watch(watches);
     }
 
-    /// Whether somebody watches.
+    /// Whether requests are recorded.
     #[wasm_bindgen(js_name = isWatched)]
     pub fn is_watched(&self) -> bool {
         self.engine.is_watched()
     }
 
-    /// The latest requests of all callers, oldest first.
+    /// Returns the latest requests of all callers, oldest first.
     pub fn requests(&self) -> Array {
         let requests = self.engine.requests();
         requests
@@ -276,19 +276,19 @@ impl Face {
             .collect()
     }
 
-    /// Forgets all requests, scans and counters.
+    /// Removes all recorded requests, scans and counters.
     #[wasm_bindgen(js_name = forgetRequests)]
     pub fn forget_requests(&self) {
         self.engine.forget_requests();
     }
 
-    /// The kinds of scans that were seen.
+    /// Returns the recorded kinds of scans.
     pub fn scans(&self) -> Array {
         let scans = self.engine.scans();
         scans.iter().map(|scan| JsValue::from(watch::scan(scan))).collect()
     }
 
-    /// The counters and gauges of a caller's account in its region.
+    /// Returns the counters and gauges of a caller's account in its region.
     pub fn metrics(&self, access_key: &str, region: &str) -> Array {
         let metrics = self.engine.metrics(&caller(access_key, region));
         metrics
@@ -297,7 +297,7 @@ impl Face {
             .collect()
     }
 
-    /// The counters of a caller's account in its region by the minute.
+    /// Returns the counters of a caller's account in its region by the minute.
     #[wasm_bindgen(js_name = metricsByMinute)]
     pub fn metrics_by_minute(&self, access_key: &str, region: &str) -> Array {
         let points = self.engine.metrics_by_minute(&caller(access_key, region));
@@ -307,49 +307,50 @@ impl Face {
             .collect()
     }
 
-    /// The capacity that a caller's tables and their global indexes have spent while requests were recorded.
+    /// Returns the capacity that a caller's tables and their global indexes have consumed while requests were recorded.
     pub fn spent(&self, access_key: &str, region: &str) -> Array {
         let spent = self.engine.spent(&caller(access_key, region));
         spent.iter().map(|spent| JsValue::from(watch::spent(spent))).collect()
     }
 
-    /// The partition keys of a table that cost most, hottest first; nothing of a table that is not there or not watched.
+    /// Returns the partition keys of a table with the highest cost, in descending order; empty if the table does not
+    /// exist or is not watched.
     #[wasm_bindgen(js_name = hottestKeys)]
     pub fn hottest_keys(&self, access_key: &str, region: &str, table: &str, most: f64) -> Array {
         let heat = self.engine.heat(&caller(access_key, region), table);
         watch::hottest_keys(&heat.unwrap_or_default(), most as usize)
     }
 
-    /// Removes all tables and rules, and forgets what was asked.
+    /// Removes all tables, fault rules and recorded requests.
     pub fn reset(&self) {
         self.engine.reset();
     }
 
-    /// Resets the twin to what it was made with: its clock and conditions too.
+    /// Resets the twin to its initial state, including its clock and conditions.
     #[wasm_bindgen(js_name = resetAll)]
     pub fn reset_all(&self) {
         self.engine.reset_all();
     }
 
-    /// The tables with all that belongs to them, the conditions and the clock's moment. Fault rules and recorded requests are
-    /// not part of it.
+    /// Returns the tables with all their settings and data, the conditions and the clock's moment. Fault rules and
+    /// recorded requests are not part of it.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot(self.engine.snapshot())
     }
 
-    /// Gives the twin the state of a snapshot of it or of another twin.
+    /// Resets the twin, and then restores a snapshot of it or of another twin.
     pub fn restore(&self, snapshot: &Snapshot) -> Outcome<()> {
         let restored = self.engine.restore(&snapshot.0);
         self.heap.grow_ahead();
         restored.map_err(|error| options::refusal(&error.to_string()))
     }
 
-    /// The names of a caller's tables.
+    /// Returns the names of a caller's tables.
     pub fn tables(&self, access_key: &str, region: &str) -> Vec<String> {
         self.engine.tables(&caller(access_key, region))
     }
 
-    /// All items of a table, as the SDK's `AttributeValue`s; `undefined` if there is no such table.
+    /// Returns all items of a table, as the SDK's `AttributeValue`s; `undefined` if the table does not exist.
     pub fn items(&self, access_key: &str, region: &str, table: &str) -> JsValue {
         match self.engine.items(&caller(access_key, region), table) {
             Some(items) => items
@@ -361,21 +362,21 @@ impl Face {
         }
     }
 
-    /// When something is due next, in milliseconds since 1970; `undefined` if nothing is.
+    /// Returns the moment of the next due work, in milliseconds since 1970; `undefined` if there is none.
     #[wasm_bindgen(js_name = nextDue)]
     pub fn next_due(&self) -> Option<f64> {
         let due = self.engine.next_due();
         (due != Moment::NEVER).then(|| values::milliseconds(due))
     }
 
-    /// Does what is due.
+    /// Applies due work.
     #[wasm_bindgen(js_name = runDue)]
     pub fn run_due(&self) {
         self.engine.run_due();
     }
 }
 
-/// A panic ends a request as a trap that says nothing; its own words go to the console.
+/// A panic ends a request as a trap without a message, so the message is printed to the console.
 #[wasm_bindgen(start)]
 fn start() {
     std::panic::set_hook(Box::new(|panic| {
@@ -398,12 +399,12 @@ fn caller(access_key: &str, region: &str) -> Caller {
     }
 }
 
-/// The world's time, from JavaScript: wasm has no clock of its own.
+/// Returns the real time, from JavaScript, because wasm has no clock.
 fn world() -> Moment {
     Moment::from_micros((js_sys::Date::now() * 1000.0) as i64)
 }
 
-/// A clock that runs with the world, from another moment or at another speed if asked.
+/// Returns a running clock, from another moment or at another speed if given.
 fn running(start: Option<Moment>, speed: Option<f64>) -> Clock {
     match (start, speed) {
         (None, None) => Clock::system(world),

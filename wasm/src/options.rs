@@ -1,5 +1,4 @@
-//! What JavaScript hands in, and what it is shown: values of its own as the tree that the engine's controls are told in, so
-//! that both are read by the same code, with the same words.
+//! Converts JavaScript values to the tree that the engine's controls read, so that both are parsed by the same code.
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
@@ -12,10 +11,10 @@ use wasm_bindgen::{JsCast, JsError, JsValue};
 
 use crate::{Outcome, running};
 
-/// The levels of what is handed in that are looked at: a rule or a set of conditions has three.
+/// The levels of a value that are converted: a rule or a set of conditions has three.
 const MOST_DEPTH: usize = 8;
 
-/// A sentence as an `Error`.
+/// Converts a sentence to an `Error`.
 pub fn refusal(sentence: &str) -> JsError {
     JsError::new(sentence)
 }
@@ -24,7 +23,7 @@ fn refused(refused: Refusal) -> JsError {
     refusal(&refused.to_string())
 }
 
-/// A value as a tree. What has no place in one, or is too deep, becomes what nobody takes for something.
+/// Converts a value to a tree. Parts that have no representation, or are too deep, become an invalid value.
 fn tree(given: &JsValue, depth: usize) -> Json {
     if given.is_undefined() || given.is_null() {
         return Json::Null;
@@ -52,7 +51,8 @@ fn tree(given: &JsValue, depth: usize) -> Json {
     }
 }
 
-/// `"system"`, `"settable"`, a moment at which a settable clock starts, or `{ start?, speed? }` for one that runs.
+/// Parses `"system"`, `"settable"`, a moment at which a settable clock starts, or `{ start?, speed? }` for a running
+/// one.
 pub fn clock(given: &JsValue) -> Outcome<Clock> {
     let told = tree(given, MOST_DEPTH);
     match &told {
@@ -71,17 +71,17 @@ pub fn clock(given: &JsValue) -> Outcome<Clock> {
     Ok(running(start, speed))
 }
 
-/// A moment like `2026-01-01T00:00:00Z`.
+/// Parses a moment such as `2026-01-01T00:00:00Z`.
 pub fn moment(text: &str) -> Outcome<Moment> {
     control::moment(text).map_err(refused)
 }
 
-/// A length of time in seconds.
+/// Converts a number of seconds to a duration.
 pub fn seconds(what: &str, given: f64) -> Outcome<Duration> {
     control::seconds(what, given).map_err(refused)
 }
 
-/// A name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
+/// Reads a name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
 pub fn conditions(given: &JsValue, current: &Conditions) -> Outcome<Conditions> {
     match tree(given, MOST_DEPTH) {
         Json::Null => Ok(*current),
@@ -89,7 +89,7 @@ pub fn conditions(given: &JsValue, current: &Conditions) -> Outcome<Conditions> 
     }
 }
 
-/// Conditions as the object that [`conditions`] reads.
+/// Converts conditions to the object that [`conditions`] reads.
 pub fn conditions_object(conditions: &Conditions) -> JsValue {
     let mut writer = Writer::new();
     control::write_conditions(conditions, &mut writer);
@@ -97,17 +97,17 @@ pub fn conditions_object(conditions: &Conditions) -> JsValue {
     JSON::parse(&text).unwrap_or_default()
 }
 
-/// A fault rule; its members are described in `npm/src/types.ts`.
+/// Reads a fault rule; `npm/src/types.ts` describes its members.
 pub fn rule(given: &JsValue) -> Outcome<Rule> {
     control::read_rule(&tree(given, MOST_DEPTH)).map_err(refused)
 }
 
-/// A named outage, with what it is about and when.
+/// Reads a named outage with its scope and window.
 pub fn outage(given: &JsValue) -> Outcome<(Outage, Rule)> {
     control::read_outage(&tree(given, MOST_DEPTH)).map_err(refused)
 }
 
-/// A number of seconds, or `{ typical, longest }` in seconds.
+/// Reads a number of seconds, or `{ typical, longest }` in seconds.
 pub fn lag(what: &str, given: &JsValue) -> Outcome<Lag> {
     control::read_lag(what, &tree(given, MOST_DEPTH)).map_err(refused)
 }

@@ -1,4 +1,4 @@
-//! A state that twins are restored to.
+//! Snapshots of an engine's state.
 
 use dynatwin_engine::engine::StateSnapshot;
 use wasm_bindgen::prelude::*;
@@ -11,12 +11,12 @@ pub struct Snapshot(pub(crate) StateSnapshot);
 
 #[wasm_bindgen]
 impl Snapshot {
-    /// The snapshot as bytes, which every build of Dynatwin reads.
+    /// Returns the snapshot as bytes, which every build of Dynatwin reads.
     pub fn bytes(&self) -> Vec<u8> {
         self.0.to_bytes()
     }
 
-    /// The snapshot of its bytes.
+    /// Decodes a snapshot.
     #[wasm_bindgen(js_name = fromBytes)]
     pub fn from_bytes(bytes: &[u8]) -> Outcome<Snapshot> {
         let snapshot = StateSnapshot::from_bytes(bytes);

@@ -1,4 +1,4 @@
-//! The engine's values as JavaScript has them. Items take the form of the AWS SDK's `AttributeValue`: numbers as text,
+//! Converts the engine's values to JavaScript. Items have the form of the AWS SDK's `AttributeValue`: numbers as text,
 //! binary as `Uint8Array`.
 
 use dynatwin_engine::clock::Moment;
@@ -7,17 +7,17 @@ use dynatwin_engine::value::{AttributeValue, Map};
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use wasm_bindgen::JsValue;
 
-/// Sets a member of an object that was made here, which takes any.
+/// Sets a member of a newly created object, which cannot fail.
 pub fn set(object: &Object, name: &str, value: impl Into<JsValue>) {
     let _ = Reflect::set(object, &name.into(), &value.into());
 }
 
-/// A moment in milliseconds since 1970.
+/// Converts a moment to milliseconds since 1970.
 pub fn milliseconds(moment: Moment) -> f64 {
     moment.micros() as f64 / 1000.0
 }
 
-/// An item, or the inside of an `M`.
+/// Converts an item, or the content of an `M`.
 pub fn map(map: &Map) -> Object {
     let object = Object::new();
     for (name, value) in map {
@@ -26,7 +26,7 @@ pub fn map(map: &Map) -> Object {
     object
 }
 
-/// What a rule did.
+/// Converts the counters of a rule.
 pub fn report(report: &RuleReport) -> Object {
     let object = Object::new();
     set(&object, "id", report.id.0 as f64);
@@ -36,7 +36,7 @@ pub fn report(report: &RuleReport) -> Object {
     object
 }
 
-/// A value: an object with one member, named by its type.
+/// Converts a value to an object with one member, named by its type.
 pub fn attribute(value: &AttributeValue) -> Object {
     let inside: JsValue = match value {
         AttributeValue::S(text) => text.as_str().into(),

@@ -1,4 +1,4 @@
-//! What was asked of the twin, as JavaScript has it.
+//! Converts recorded requests, scans and metrics to JavaScript.
 
 use dynatwin_engine::caller::Caller;
 use dynatwin_engine::capacity::Heat;
@@ -14,7 +14,7 @@ fn list<T>(each: impl IntoIterator<Item = T>, object: impl Fn(T) -> Object) -> A
     each.into_iter().map(|each| JsValue::from(object(each))).collect()
 }
 
-/// `{ accessKey, region }`.
+/// Returns `{ accessKey, region }`.
 fn caller(caller: &Caller) -> Object {
     let object = Object::new();
     set(&object, "accessKey", caller.access_key.as_str());
@@ -22,7 +22,7 @@ fn caller(caller: &Caller) -> Object {
     object
 }
 
-/// A request that was answered.
+/// Converts a recorded request.
 pub fn request(request: &Request) -> Object {
     let object = Object::new();
     set(&object, "number", request.number as f64);
@@ -64,7 +64,7 @@ fn touch(touch: &Touch) -> Object {
     object
 }
 
-/// A kind of scan that was seen.
+/// Converts a recorded kind of scan.
 pub fn scan(scan: &ObservedScan) -> Object {
     let object = Object::new();
     set(&object, "operation", scan.operation.as_str());
@@ -88,7 +88,7 @@ pub fn scan(scan: &ObservedScan) -> Object {
     object
 }
 
-/// A counter or gauge.
+/// Converts a counter or gauge.
 pub fn metric(metric: &Metric) -> Object {
     let object = Object::new();
     set(&object, "name", metric.name);
@@ -101,7 +101,7 @@ pub fn metric(metric: &Metric) -> Object {
     object
 }
 
-/// A metric in one minute.
+/// Converts a metric in one minute.
 pub fn datapoint(point: &Datapoint) -> Object {
     let object = metric(&point.metric);
     set(&object, "start", milliseconds(point.start));
@@ -115,7 +115,7 @@ pub fn datapoint(point: &Datapoint) -> Object {
     object
 }
 
-/// The capacity that a table or a global index has spent.
+/// Converts the capacity that a table or a global index has consumed.
 pub fn spent(spent: &Spent) -> Object {
     let object = Object::new();
     set(&object, "table", spent.table.as_str());
@@ -127,7 +127,7 @@ pub fn spent(spent: &Spent) -> Object {
     object
 }
 
-/// The hottest keys of a table.
+/// Returns the hottest keys of a table.
 pub fn hottest_keys(heat: &Heat, most: usize) -> Array {
     list(heat.keys.iter().take(most), |(key, units)| {
         let object = Object::new();

@@ -143,7 +143,7 @@ impl fmt::Debug for Faults {
 /// twin.faults().add(Rule::new(Verdict::Reset)).keep();
 /// assert_eq!(twin.faults().report().len(), 1);
 /// ```
-#[must_use = "the rule is taken out when its guard is dropped"]
+#[must_use = "the rule is removed when its guard is dropped"]
 pub struct FaultGuard {
     engine: Arc<Engine>,
     id: RuleId,
@@ -184,7 +184,10 @@ impl FaultGuard {
                     "{rule}: fired {fired} times of {matched} that matched, not {times}"
                 );
             }
-            None => assert!(times == 0, "the rule was taken out, and had to fire {times} times"),
+            None => assert!(
+                times == 0,
+                "the rule was removed before it could be checked to have fired {times} times"
+            ),
         }
     }
 

@@ -532,7 +532,7 @@ impl Twin {
             system_clock()
         };
         let forked = self.0.engine.fork(clock);
-        let engine = Arc::new(forked.unwrap_or_else(|error| panic!("the twin cannot be forked: {error}")));
+        let engine = Arc::new(forked.unwrap_or_else(|error| panic!("cannot fork the twin: {error}")));
         if self.is_watched() {
             engine.watch(true);
         }
@@ -752,16 +752,16 @@ impl Builder {
 
 /// Returns the environment's seed, or a random one.
 fn default_seed() -> u64 {
-    told_seed(std::env::var("DYNATWIN_SEED").ok().as_deref()).unwrap_or_else(|| RandomState::new().hash_one("dynatwin"))
+    seed_from(std::env::var("DYNATWIN_SEED").ok().as_deref()).unwrap_or_else(|| RandomState::new().hash_one("dynatwin"))
 }
 
 /// Returns the seed in `DYNATWIN_SEED`. An invalid one panics instead of being ignored: the run would not repeat the
 /// intended one.
-fn told_seed(told: Option<&str>) -> Option<u64> {
+fn seed_from(told: Option<&str>) -> Option<u64> {
     let text = told.map(str::trim).filter(|text| !text.is_empty())?;
     match text.parse() {
         Ok(seed) => Some(seed),
-        Err(error) => panic!("DYNATWIN_SEED is {text:?}, and a seed is a whole number of 64 bits: {error}"),
+        Err(error) => panic!("DYNATWIN_SEED is {text:?}, but a seed is a 64-bit whole number: {error}"),
     }
 }
 
@@ -786,14 +786,14 @@ mod tests {
             (Some(" 7\n"), Some(7)),
             (Some("18446744073709551615"), Some(u64::MAX)),
         ] {
-            assert_eq!(told_seed(told), expect, "{told:?}");
+            assert_eq!(seed_from(told), expect, "{told:?}");
         }
     }
 
     #[test]
     #[should_panic(expected = "DYNATWIN_SEED is \"0x7\"")]
     fn a_seed_that_is_none_is_refused() {
-        told_seed(Some("0x7"));
+        seed_from(Some("0x7"));
     }
 
     #[test]

@@ -250,22 +250,22 @@ fn place(table: &str, index: Option<&str>) -> String {
 pub(crate) fn assert_no_scans(watched: bool, scans: &[ObservedScan]) {
     assert!(
         watched || !scans.is_empty(),
-        "dynatwin: nobody has watched whether there were scans: call Twin::watch(true), or build with Builder::watch(true), before the requests"
+        "dynatwin: the twin is not watched: call Twin::watch(true), or build with Builder::watch(true), before the requests"
     );
-    assert!(scans.is_empty(), "{}", complaint(scans));
+    assert!(scans.is_empty(), "{}", describe_scans(scans));
 }
 
-fn complaint(scans: &[ObservedScan]) -> String {
+fn describe_scans(scans: &[ObservedScan]) -> String {
     let mut text = match scans.len() {
-        1 => "dynatwin: there was a scan:".to_owned(),
-        several => format!("dynatwin: there were {several} kinds of scans:"),
+        1 => "dynatwin: a scan was recorded:".to_owned(),
+        several => format!("dynatwin: {several} kinds of scans were recorded:"),
     };
     for scan in scans {
         let Caller { access_key, region } = &scan.caller;
         // Writing to a String does not fail.
         let _ = write!(
             text,
-            "\n- {} of {} by access key {access_key} in {region}, first at {}: {} {} looked at in {} {}.\n  {}",
+            "\n- {} of {} by access key {access_key} in {region}, first at {}: {} {} read in {} {}.\n  {}",
             scan.operation,
             place(&scan.table, scan.index.as_deref()),
             scan.first,
@@ -303,11 +303,11 @@ fn advice(scan: &ObservedScan) -> String {
 /// Panics if a rule has never acted.
 #[track_caller]
 pub(crate) fn assert_faults_fired(idle: &[RuleReport]) {
-    assert!(idle.is_empty(), "{}", idle_faults(idle));
+    assert!(idle.is_empty(), "{}", describe_idle_rules(idle));
 }
 
-fn idle_faults(idle: &[RuleReport]) -> String {
-    let mut text = "dynatwin: fault rules that never acted, so that nothing was tested with them:".to_owned();
+fn describe_idle_rules(idle: &[RuleReport]) -> String {
+    let mut text = "dynatwin: fault rules that never acted, so the test did not exercise them:".to_owned();
     for RuleReport { rule, matched, .. } in idle {
         let _ = write!(text, "\n- {rule}: {matched} matched");
     }
@@ -338,19 +338,19 @@ mod tests {
     #[test]
     fn the_complaint_says_who_what_when_and_how_else() {
         assert_eq!(
-            complaint(&[scan("Scan", None, 1)]),
-            "dynatwin: there was a scan:\n\
-             - Scan of Tasks by access key me in eu-west-1, first at 2026-01-01T00:00:00.000Z: 1 item looked at in 1 page.\n  \
+            describe_scans(&[scan("Scan", None, 1)]),
+            "dynatwin: a scan was recorded:\n\
+             - Scan of Tasks by access key me in eu-west-1, first at 2026-01-01T00:00:00.000Z: 1 item read in 1 page.\n  \
              A Query reads only the items of one partition key: KeyConditionExpression \"PK = :value\", or IndexName \"by-owner\" \
              and KeyConditionExpression \"owner = :value\"."
         );
-        let both = complaint(&[scan("Scan", None, 2), scan("ExecuteStatement", Some("by-owner"), 3)]);
+        let both = describe_scans(&[scan("Scan", None, 2), scan("ExecuteStatement", Some("by-owner"), 3)]);
         assert!(
-            both.starts_with("dynatwin: there were 2 kinds of scans:\n- Scan of Tasks"),
+            both.starts_with("dynatwin: 2 kinds of scans were recorded:\n- Scan of Tasks"),
             "{both}"
         );
         let second = "- ExecuteStatement of index by-owner of Tasks by access key me in eu-west-1, \
-                      first at 2026-01-01T00:00:00.000Z: 3 items looked at in 3 pages.\n  \
+                      first at 2026-01-01T00:00:00.000Z: 3 items read in 3 pages.\n  \
                       A SELECT that fixes the partition key reads only its items: \
                       FROM \"Tasks\".\"by-owner\" WHERE \"owner\" = ?, or FROM \"Tasks\" WHERE \"PK\" = ?.";
         assert!(both.ends_with(second), "{both}");

@@ -1,5 +1,7 @@
-"""Measures 1,000 pytest tests with one table and three requests each: dynatwin, moto, and DynamoDB Local at the address in
-``DYNAMODB_LOCAL``. Then what a call costs. Rounds take turns, and the best of each contender counts.
+"""Measures 1,000 pytest tests with one table and three requests each: dynatwin, moto, and DynamoDB Local at the address
+in
+``DYNAMODB_LOCAL``. Then measures single calls. Rounds alternate between the emulators, and the best round of each
+counts.
 
 Arguments: the number of tests, and of rounds.
 """
@@ -13,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-# Each contender has a client that is made once, and in each test a fresh table that only this test sees.
+# Each emulator has one client for all tests, and a fresh table in each test.
 COMMON = """
 import boto3, pytest
 

@@ -1,4 +1,4 @@
-//! The engine as a Python class. Every call that carries out a request lets go of the GIL.
+//! The engine as a Python class. Every call that handles a request releases the GIL.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use pyo3::types::PyBytes;
 
 use crate::snapshot::Snapshot;
 
-/// Status, headers, body, the moment of delivery in microseconds since 1970, the name of the delivery, and the bytes that are
-/// delivered if it is `truncated`.
+/// Status, headers, body, the moment of delivery in microseconds since 1970, the kind of delivery, and the number of
+/// delivered bytes if it is `truncated`.
 type Reply<'py> = (
     u16,
     Vec<(&'static str, String)>,
@@ -34,14 +34,14 @@ type Reply<'py> = (
 const INTERNAL_ERROR: &[u8] =
     br#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Internal server error"}"#;
 
-/// The engine.
+/// A Python class over the engine.
 #[pyclass(frozen, name = "Engine", module = "dynatwin._dynatwin")]
 pub struct PyEngine(Arc<Engine>);
 
 #[pymethods]
 impl PyEngine {
-    /// An engine without tables. `conditions` is JSON. `start` is the clock's first moment: of a settable clock if there is no `speed`, and otherwise
-    /// of one that runs this many times as fast as the system's.
+    /// Creates an engine without tables. `conditions` is JSON. `start` is the clock's first moment. Without `speed` the
+    /// clock is settable; otherwise it runs at that multiple of the system clock's speed.
     #[new]
     fn new(
         seed: u64,
@@ -74,7 +74,7 @@ impl PyEngine {
         })))
     }
 
-    /// Answers an HTTP request.
+    /// Handles an HTTP request.
     fn handle<'py>(
         &self,
         py: Python<'py>,
@@ -96,7 +96,7 @@ impl PyEngine {
         reply(py, answer)
     }
 
-    /// Answers a request below its HTTP envelope.
+    /// Handles a request without the HTTP envelope.
     fn dispatch<'py>(&self, py: Python<'py>, access_key: &str, region: &str, target: &str, body: &[u8]) -> Reply<'py> {
         let caller = caller(access_key, region);
         let answer = py.detach(|| sound(&self.0, |engine| engine.dispatch(&caller, target, body)));
@@ -108,17 +108,18 @@ impl PyEngine {
         self.0.seed()
     }
 
-    /// The clock's moment in microseconds since 1970.
+    /// Returns the clock's moment in microseconds since 1970.
     fn now(&self) -> i64 {
         self.0.clock().now().micros()
     }
 
-    /// Moves the clock forward by microseconds, and does what is due by then.
+    /// Advances the clock by microseconds, and applies due work.
     fn advance(&self, py: Python<'_>, micros: u64) {
         py.detach(|| self.0.advance(Duration::from_micros(micros)));
     }
 
-    /// Moves the clock to a moment in microseconds since 1970, and does what is due by then; whether it was ahead.
+    /// Sets the clock to a moment in microseconds since 1970, and applies due work; returns whether the moment was in
+    /// the future.
     fn set(&self, py: Python<'_>, micros: i64) -> bool {
         py.detach(|| {
             let ahead = self.0.clock().set(Moment::from_micros(micros));
@@ -145,30 +146,30 @@ impl PyEngine {
         self.0.clock().is_settable()
     }
 
-    /// The clock's seconds in one of the system's; `None` if it stands still.
+    /// Returns the clock's seconds per second of the system clock; `None` if it stands still.
     #[getter]
     fn speed(&self) -> Option<f64> {
         self.0.clock().speed()
     }
 
-    /// When something is due next, in microseconds since 1970.
+    /// Returns the moment of the next due work, in microseconds since 1970.
     fn next_due(&self) -> Option<i64> {
         let due = self.0.next_due();
         (due != Moment::NEVER).then(|| due.micros())
     }
 
-    /// Does what is due.
+    /// Applies due work.
     fn run_due(&self, py: Python<'_>) {
         py.detach(|| self.0.run_due());
     }
 
-    /// The names of a caller's tables.
+    /// Returns the names of a caller's tables.
     fn tables(&self, py: Python<'_>, access_key: &str, region: &str) -> Vec<String> {
         let caller = caller(access_key, region);
         py.detach(|| self.0.tables(&caller))
     }
 
-    /// All items of a table as a JSON list; `None` if there is no such table.
+    /// Returns all items of a table as a JSON list; `None` if the table does not exist.
     fn items<'py>(&self, py: Python<'py>, access_key: &str, region: &str, table: &str) -> Option<Bound<'py, PyBytes>> {
         let caller = caller(access_key, region);
         let json = py.detach(|| {
@@ -182,19 +183,19 @@ impl PyEngine {
         Some(PyBytes::new(py, &json))
     }
 
-    /// The tables with all that belongs to them, the conditions and the clock's moment. Fault rules and recorded requests are not
-    /// part of it.
+    /// Returns the tables with all their settings and data, the conditions and the clock's moment. Fault rules and
+    /// recorded requests are not part of it.
     fn snapshot(&self, py: Python<'_>) -> Snapshot {
         py.detach(|| Snapshot(self.0.snapshot()))
     }
 
-    /// Gives the engine the state of a snapshot of it or of another.
+    /// Resets the engine, and then restores a snapshot of it or of another engine.
     fn restore(&self, py: Python<'_>, snapshot: &Snapshot) -> PyResult<()> {
         let restored = py.detach(|| self.0.restore(&snapshot.0));
         restored.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Begins to watch what a caller's tables spend.
+    /// Starts to record the capacity that a caller's tables consume.
     fn meter(&self, access_key: &str, region: &str) -> Meter {
         Meter(dynatwin_engine::engine::Meter::new(
             Arc::clone(&self.0),
@@ -203,13 +204,13 @@ impl PyEngine {
     }
 }
 
-/// What a caller's tables spend since it was made.
+/// The capacity that a caller's tables have consumed since the meter was created.
 #[pyclass(frozen, module = "dynatwin._dynatwin")]
 pub struct Meter(dynatwin_engine::engine::Meter<Arc<Engine>>);
 
 #[pymethods]
 impl Meter {
-    /// What was spent, as a JSON list with `table`, `index`, `read` and `write`.
+    /// Returns the consumed capacity, as a JSON list with `table`, `index`, `read` and `write`.
     fn spent<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let mut writer = Writer::new();
         let mut list = List::open(&mut writer);
@@ -232,7 +233,7 @@ fn write_spent(spent: &Spent, mut object: Object<'_>) {
     object.close();
 }
 
-/// A header's value: botocore has bytes, and users write text.
+/// A header's value: botocore uses bytes, and users write text.
 #[derive(FromPyObject)]
 enum HeaderValue {
     Bytes(Vec<u8>),
@@ -251,7 +252,7 @@ impl Headers for RequestHeaders {
     }
 }
 
-/// Carries a request out. A bug in one request is a 500 for that request, as from the server.
+/// Handles a request. A panic becomes a 500 for that request, as in the server.
 fn sound(engine: &Engine, request: impl FnOnce(&Engine) -> Answer) -> Answer {
     catch_unwind(AssertUnwindSafe(|| request(engine))).unwrap_or_else(|_| Answer {
         status: 500,

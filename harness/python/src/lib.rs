@@ -1,7 +1,7 @@
-//! The engine for Python: a class over [`dynatwin_engine::engine::Engine`], and the server's command line. The package around
-//! it is in `python/dynatwin`.
+//! The engine for Python: a class over [`dynatwin_engine::engine::Engine`], and the server's command line. The package
+//! around it is in `python/dynatwin`.
 //!
-//! Controls go through [`Engine::handle`], in the words of the controls over HTTP, so a control of the engine needs no code here.
+//! Controls go through [`Engine::handle`] in the format of the controls over HTTP, so a new control needs no code here.
 
 mod engine;
 mod snapshot;
@@ -10,7 +10,8 @@ use dynatwin_engine::engine::Engine;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// The native module. It holds no Python state outside its objects, and the engine synchronizes itself, so it needs no GIL.
+/// The native module. It holds no Python state outside its objects, and the engine synchronizes itself, so it needs no
+/// GIL.
 #[pymodule(gil_used = false)]
 mod _dynatwin {
     use super::*;
@@ -32,7 +33,7 @@ mod _dynatwin {
     }
 }
 
-/// Python's allocator does not count what the engine allocates.
+/// Refuses `--max-memory`, because Python's allocator does not count the engine's memory.
 fn no_limit(_: Arc<Engine>, _: u64) -> Result<(), String> {
     Err("--max-memory is not available in the Python package".into())
 }

@@ -1,4 +1,4 @@
-//! A state that twins are restored to.
+//! Snapshots of an engine's state.
 
 use dynatwin_engine::engine::StateSnapshot;
 use pyo3::exceptions::PyValueError;
@@ -11,12 +11,12 @@ pub struct Snapshot(pub(crate) StateSnapshot);
 
 #[pymethods]
 impl Snapshot {
-    /// The snapshot as bytes, which every build of Dynatwin reads.
+    /// Returns the snapshot as bytes, which every build of Dynatwin reads.
     fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &py.detach(|| self.0.to_bytes()))
     }
 
-    /// The snapshot of its bytes.
+    /// Decodes a snapshot.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Snapshot> {
         let snapshot = py.detach(|| StateSnapshot::from_bytes(bytes));

@@ -1,4 +1,4 @@
-// What every build of the package exports, beside its own `ready`.
+// The exports of every build of the package, in addition to its own `ready`.
 export type { Attachment } from './attach.js';
 export type { CapacitySpent } from './spent.js';
 export { passPauses } from './passing.js';

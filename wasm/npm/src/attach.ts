@@ -1,15 +1,15 @@
-// Clients that exist already, such as those of an application's module scope.
+// Attaches existing clients, such as those of an application's module scope.
 import { dispose } from './dispose.js';
 import type { RetryStrategy } from './types.js';
 
-/** A client that is answered by a twin until it is detached. */
+/** A client that a twin answers until it is detached. */
 export interface Attachment {
-  /** Gives the client back what it had before. */
+  /** Restores the client's previous settings. */
   detach(): void;
   [Symbol.dispose](): void;
 }
 
-/** A client's resolved configuration, which a document client made from the client shares. */
+/** A client's resolved configuration, which a document client created from the client shares. */
 export interface ClientSettings {
   retryStrategy?: () => RetryStrategy | Promise<RetryStrategy>;
   [name: string]: unknown;
@@ -23,8 +23,8 @@ interface Attached {
 const attached = new WeakMap<object, Attached>();
 
 /**
- * Replaces settings of a client. The latest attachment of a client counts; detaching it brings back the one before, or the
- * client's own settings.
+ * Replaces settings of a client. The latest attachment of a client applies; detaching it restores the one before, or
+ * the client's own settings.
  */
 export function attach(client: { config: object }, replace: (own: ClientSettings) => ClientSettings): Attachment {
   const config = client?.config as ClientSettings | undefined;

@@ -6,7 +6,7 @@ export * from './api.js';
 
 let loading: Promise<void> | undefined;
 
-/** Resolves when the wasm module is loaded: the given one, or the one beside the package. */
+/** Resolves when the wasm module is loaded: the given one, or the one next to the package. */
 export function ready(module?: ModuleSource | Promise<ModuleSource>): Promise<void> {
   loading ??= fetched(module).catch((error: unknown) => {
     loading = undefined;

@@ -11,7 +11,7 @@ const require = requireFrom(import.meta.url);
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 const words = process.argv.slice(2);
 
-// `DYNATWIN_ENGINE=wasm` leaves the native server out.
+// `DYNATWIN_ENGINE=wasm` skips the native server.
 function nativeServer(): string | undefined {
   if (process.env.DYNATWIN_ENGINE === 'wasm') return undefined;
   const file = process.platform === 'win32' ? 'dynatwin.exe' : 'dynatwin';

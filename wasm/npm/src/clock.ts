@@ -2,7 +2,7 @@
 import type { Engine } from './engine.js';
 import type { Clock } from './types.js';
 
-/** A moment as text. */
+/** Converts a moment to text. */
 export const iso = <T>(moment: T | Date): T | string => (moment instanceof Date ? moment.toISOString() : moment);
 
 export class TwinClock implements Clock {
@@ -42,12 +42,12 @@ export class TwinClock implements Clock {
     return this.#engine.isFrozen();
   }
 
-  // Whoever sleeps on a frozen clock looks again when it was moved or goes on.
+  // Wakes the sleepers on a frozen clock after it was advanced or unfrozen.
   #wake(): void {
     for (const wake of this.#sleepers.splice(0)) wake();
   }
 
-  // A settable clock is moved by whoever sleeps on it; on one that runs, this takes real time.
+  // A settable clock is advanced by those who sleep on it; on a running clock this takes real time.
   async sleep(milliseconds: number): Promise<void> {
     const end = this.#engine.now() + milliseconds;
     // The clock counts whole microseconds.

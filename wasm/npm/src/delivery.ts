@@ -1,13 +1,13 @@
-// Delivery of an answer: when and how the engine decided. The engine itself never waits and breaks no connection.
+// Delivers an answer as the engine defines. The engine itself never waits and breaks no connection.
 import type { Answer, Clock, HttpResponse, Patience } from './types.js';
 
-// The errors have the names and codes of Node's sockets, by which the AWS SDK decides what to retry.
+// The errors have the names and codes of Node's sockets, which the AWS SDK uses to decide on a retry.
 const broken = (message: string) => Object.assign(new Error(message), { name: 'Error', code: 'ECONNRESET' });
 const timedOut = (milliseconds: number) =>
   Object.assign(new Error(`No answer came within ${milliseconds} ms.`), { name: 'TimeoutError', code: 'ETIMEDOUT' });
 const aborted = () => Object.assign(new Error('Request aborted'), { name: 'AbortError' });
 
-/** Resolves when the answer is delivered, or rejects as a connection fails. */
+/** Resolves when the answer is delivered, or rejects like a failing connection. */
 export async function deliver(clock: Clock, answer: Answer, { requestTimeout = 0, abortSignal }: Patience = {}): Promise<HttpResponse> {
   if (abortSignal?.aborted) throw aborted();
   const { kind } = answer.delivery;
@@ -23,7 +23,7 @@ export async function deliver(clock: Clock, answer: Answer, { requestTimeout = 0
   return { statusCode: answer.status, headers, body };
 }
 
-// A body that breaks off.
+// Returns a stream that ends in an error after these bytes.
 function cut(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let sent = false;
   return new ReadableStream({

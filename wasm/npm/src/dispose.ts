@@ -1,3 +1,3 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// `Symbol.dispose` where it exists, and where it does not, a symbol that a polyfill finds.
+// `Symbol.dispose`, or where it does not exist, the symbol that polyfills use.
 export const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol.for('Symbol.dispose');

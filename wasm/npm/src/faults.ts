@@ -35,7 +35,7 @@ export class TwinFaults implements Faults {
   }
 }
 
-// A rule with its moments as texts.
+// Converts a rule's moments to text.
 function timed<Scope extends FaultScope>(rule: Scope): Scope {
   if (!(rule?.after instanceof Date || rule?.until instanceof Date)) return rule;
   return { ...rule, after: iso(rule.after), until: iso(rule.until) };

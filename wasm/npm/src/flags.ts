@@ -8,7 +8,7 @@ export interface Flags {
   options: Options;
 }
 
-/** What a command line asks for. */
+/** What a command line requests. */
 export type Asked = { run: Flags } | { print: string };
 
 interface Draft {
@@ -20,10 +20,10 @@ interface Draft {
 interface Flag {
   /** The name in DynamoDB Local's spelling: `--shared-db`, `--sharedDb` and `-sharedDb` follow from `sharedDb`. */
   name: string;
-  /** The form of its value; a switch has none. */
+  /** The form of its value; absent for a switch. */
   form?: string;
   help: string;
-  /** Whether the value was understood. */
+  /** Sets the value; returns `false` if it is invalid. */
   set(draft: Draft, value: string): boolean | void;
 }
 
@@ -44,7 +44,7 @@ const FLAGS: Flag[] = [
   {
     name: 'conditions',
     form: 'calm|aws|storm',
-    help: 'how much of what production does happens here (calm)',
+    help: 'the preset of production behavior (calm)',
     set({ flags: { options } }, value) {
       options.conditions = value as 'calm';
       return oneOf(value, 'calm', 'aws', 'storm');
@@ -53,7 +53,7 @@ const FLAGS: Flag[] = [
   {
     name: 'seed',
     form: 'N',
-    help: 'random seed; the same seed repeats a run (generated and printed at startup)',
+    help: 'the random seed; the same seed repeats a run (generated and printed at startup)',
     set({ flags: { options } }, value) {
       if (!/^\d{1,20}$/.test(value) || BigInt(value) >= 1n << 64n) return false;
       options.seed = BigInt(value);
@@ -62,7 +62,7 @@ const FLAGS: Flag[] = [
   {
     name: 'clock',
     form: 'system|settable|MOMENT',
-    help: "the clock: the system's, one that stands still until it is moved, or one that runs from a moment such as 2026-01-01T00:00:00Z (system)",
+    help: "the clock: the system's, one that stands still until it is advanced, or one that starts at a moment such as 2026-01-01T00:00:00Z (system)",
     set(draft, value) {
       draft.clock = value;
       return oneOf(value, 'system', 'settable') || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
@@ -71,7 +71,7 @@ const FLAGS: Flag[] = [
   {
     name: 'speed',
     form: 'X',
-    help: 'how many of the emulator\'s seconds pass in one (1)',
+    help: 'emulated seconds per real second (1)',
     set(draft, value) {
       draft.speed = Number(value);
       return number(value, 0.001, 1e9);
@@ -80,7 +80,7 @@ const FLAGS: Flag[] = [
   {
     name: 'log',
     form: 'off|errors|requests',
-    help: 'what is written to standard error (errors)',
+    help: 'the level of the log on standard error (errors)',
     set({ flags }, value) {
       flags.log = value as 'off';
       return oneOf(value, 'off', 'errors', 'requests');
@@ -91,7 +91,7 @@ const FLAGS: Flag[] = [
     help: 'one set of tables for all access keys and regions',
     set: ({ flags: { options } }) => void (options.sharedTables = true),
   },
-  { name: 'inMemory', help: 'as always: nothing is kept', set() {} },
+  { name: 'inMemory', help: 'accepted: data is always in memory', set() {} },
 ];
 
 const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -104,12 +104,12 @@ function help(): string {
     'An emulator of Amazon DynamoDB, on its WebAssembly engine: no native binary for this system is installed.',
     '',
     ...lines,
-    `  ${'--version'.padEnd(42)} print the version`,
-    `  ${'--help'.padEnd(42)} print this`,
+    `  ${'--version'.padEnd(42)} prints the version and exits`,
+    `  ${'--help'.padEnd(42)} prints this help and exits`,
   ].join('\n');
 }
 
-/** Reads a command line without the program's name. Throws an `Error` with a sentence for what it does not understand. */
+/** Parses a command line without the program's name. Throws an `Error` with a sentence if it is invalid. */
 export function parse(words: string[], version: string): Asked {
   const flags: Flags = { port: 8000, host: '127.0.0.1', log: 'errors', options: {} };
   const draft: Draft = { flags };

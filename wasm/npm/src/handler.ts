@@ -2,7 +2,7 @@
 import type { Dynatwin } from './twin.js';
 import type { HttpRequest, RequestHandler, RequestHandlerOptions } from './types.js';
 
-// A lost answer never comes, and a client without a timeout would wait for ever.
+// A lost answer never arrives, and a client without a timeout would wait for ever.
 const REQUEST_TIMEOUT = 30_000;
 
 export function requestHandler(twin: Dynatwin, { requestTimeout = REQUEST_TIMEOUT, onExchange }: RequestHandlerOptions = {}): RequestHandler {
@@ -41,7 +41,7 @@ function target({ path, query }: HttpRequest): string {
   return pairs.length === 0 ? path || '/' : `${path || '/'}?${pairs.join('&')}`;
 }
 
-// The SDK gives text or bytes; a compressed body may be a stream.
+// The SDK passes text or bytes; a compressed body may be a stream.
 async function whole(body: unknown): Promise<string | Uint8Array | undefined> {
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string' || body instanceof Uint8Array) return body;

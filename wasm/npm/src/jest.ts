@@ -5,5 +5,8 @@ import { useDynatwin as withHooks, type TestOptions } from './testing.js';
 
 export type { TableDefinition, TestOptions } from './testing.js';
 
-/** A twin that is as `options` say at the start of each test. Call it at the top of a test file, or inside of `describe`. */
+/**
+ * Returns a twin that each test finds in the state that `options` define. Call it at the top of a test file, or inside
+ * of `describe`.
+ */
 export const useDynatwin = (options?: TestOptions): Dynatwin => withHooks({ beforeAll, beforeEach, afterAll }, options);

@@ -1,4 +1,4 @@
-// The package in Node, Bun and Deno: the module lies beside this file and is loaded when the package is imported.
+// The package in Node, Bun and Deno: the module is next to this file and is loaded when the package is imported.
 import { readFileSync } from 'node:fs';
 import { createRequire as requireFrom } from 'node:module';
 import { isLoaded, load, loadFrom } from './engine.js';
@@ -6,8 +6,8 @@ import type { ModuleSource } from './types.js';
 
 export * from './api.js';
 
-// A bundle leaves the module behind. It may still be found by the package's name, or is given to `ready`. Bundles of other
-// tools often declare `createRequire` themselves.
+// Bundlers leave the module behind. It may still be found by the package's name, or is passed to `ready`. Bundles of
+// other tools often declare `createRequire` themselves.
 function read(): Uint8Array<ArrayBuffer> | undefined {
   const beside = () => readFileSync(new URL('../dynatwin.wasm', import.meta.url));
   const installed = () => readFileSync(requireFrom(import.meta.url).resolve('dynatwin/dynatwin.wasm'));
@@ -22,9 +22,9 @@ function read(): Uint8Array<ArrayBuffer> | undefined {
 const found = read();
 if (found) load(found);
 
-/** Resolves when the wasm module is loaded. Bundles that leave it out give it: `ready(bytes)`. */
+/** Resolves when the wasm module is loaded. Bundles without the module pass it: `ready(bytes)`. */
 export async function ready(module?: ModuleSource | Promise<ModuleSource>): Promise<void> {
   if (isLoaded()) return;
-  if (module === undefined) throw new Error('dynatwin.wasm is not beside this bundle: give it to ready(module).');
+  if (module === undefined) throw new Error('dynatwin.wasm is not next to this bundle: pass it to ready(module).');
   await loadFrom(await module);
 }

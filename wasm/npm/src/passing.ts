@@ -1,12 +1,12 @@
-// Lets the pauses between an SDK client's attempts pass on a server's settable clock.
+// Makes an SDK client's backoff advance a server's settable clock.
 
 const HEADER = 'x-dynatwin-advance';
 
 /**
- * For a client of a server with a settable clock: sends with each further attempt, in the header `X-Dynatwin-Advance`, the
- * seconds since the last one ended, so that the client's pauses pass on that clock. Concurrent requests each send their own
- * pauses, whose sum moves the clock. The pauses still take their real time, and other servers ignore the header. Returns the
- * client.
+ * For a client of a server with a settable clock: each retry sends the seconds since the last attempt ended in the
+ * header `X-Dynatwin-Advance`, so that the client's backoff passes on that clock. Concurrent requests each send their
+ * own pauses, whose sum advances the clock. The pauses still take real time, and other servers ignore the header.
+ * Returns the client.
  */
 export function passPauses<Client extends { middlewareStack: any }>(client: Client): Client {
   const passing = (next: (args: any) => Promise<any>) => {

@@ -1,22 +1,25 @@
-// Lets the pauses between an AWS SDK client's attempts pass on the twin's clock. Whether to retry stays the SDK's decision.
+// Makes an AWS SDK client's backoff use the twin's clock. The SDK still decides whether to retry.
 import type { Clock, Pauses, RetryStrategy } from './types.js';
 
 const LONGEST = 20_000;
 
-/** The computation of a pause, as the SDK's standard strategy has it. */
+/** The computation of a pause in the SDK's standard strategy. */
 interface RetryBackoff {
   computeNextBackoffDelay(attempt: number): number;
   setDelayBase?(base: number): void;
 }
 
-/** The SDK's strategies: the adaptive one keeps a standard one. */
+/** The SDK's strategies: the adaptive one contains a standard one. */
 type SdkStrategy = RetryStrategy & {
   mode?: string;
   standardRetryStrategy?: SdkStrategy;
   retryBackoffStrategy?: RetryBackoff;
 };
 
-/** A client's `extensions`: whichever strategy its settings or the SDK's defaults choose pauses by this clock. */
+/**
+ * Returns an extension for a client's `extensions`: the strategy of its settings, or the SDK's default, then pauses on
+ * this clock.
+ */
 export function pauses(clock: Clock): Pauses {
   return {
     configure(client) {
@@ -28,8 +31,8 @@ export function pauses(clock: Clock): Pauses {
 }
 
 /**
- * A strategy that decides as `strategy` does and pauses by this clock. Versions of the SDK differ in who waits: the client, as
- * long as the token says, or the strategy itself before it returns one.
+ * Returns a strategy that decides like `strategy` and pauses on this clock. In some versions of the SDK the client
+ * waits as long as the token defines; in others the strategy itself waits before it returns a token.
  */
 export function retryStrategy(clock: Clock, strategy: SdkStrategy): RetryStrategy {
   if (strategy instanceof Paced) return new Paced(clock, strategy.strategy, strategy.backoff);
@@ -37,7 +40,7 @@ export function retryStrategy(clock: Clock, strategy: SdkStrategy): RetryStrateg
   const standard = strategy.standardRetryStrategy ?? strategy;
   const own = standard.retryBackoffStrategy;
   if (own === undefined) return new Paced(clock, strategy, undefined);
-  // One for all clients that share the strategy.
+  // Shared by all clients with this strategy.
   const backoff = own instanceof Backoff ? own : new Backoff(own);
   standard.retryBackoffStrategy = backoff;
   return new Paced(clock, strategy, backoff);
@@ -73,8 +76,8 @@ class Paced implements RetryStrategy {
   }
 }
 
-// Takes the place of a strategy's own backoff: while the strategy computes a token, it waits for nothing, and the pause that
-// is left to be made is returned instead.
+// Replaces a strategy's own backoff: while the strategy computes a token, it does not wait, and the remaining pause is
+// returned instead.
 class Backoff implements RetryBackoff {
   #turn: Promise<unknown> = Promise.resolve();
   #asked: { settable: boolean; pause: number } | undefined;
@@ -82,7 +85,7 @@ class Backoff implements RetryBackoff {
 
   constructor(readonly own: RetryBackoff) {}
 
-  // One token at a time: the computed pause belongs to the one that is being computed.
+  // Computes one token at a time, so that the computed pause belongs to it.
   during(ask: () => Promise<any>, settable: boolean): Promise<[any, number]> {
     const answer = this.#turn.then(async (): Promise<[any, number]> => {
       const asked = { settable, pause: 0 };
@@ -105,8 +108,8 @@ class Backoff implements RetryBackoff {
   computeNextBackoffDelay(attempt: number): number {
     const asked = this.#asked;
     if (asked === undefined) return this.own.computeNextBackoffDelay(attempt);
-    // On a clock that stands still the SDK's default goes without jitter, so that the same seed gives the same times. A custom
-    // backoff stays as it is.
+    // On a clock that stands still the SDK's default has no jitter, so that the same seed gives the same times. A
+    // custom backoff is not changed.
     const isDefault = 'x' in this.own && !Object.hasOwn(this.own, 'computeNextBackoffDelay');
     const isSteady = asked.settable && isDefault && this.#base !== undefined;
     asked.pause = isSteady ? Math.min(LONGEST, this.#base! * 2 ** attempt) : this.own.computeNextBackoffDelay(attempt);

@@ -1,4 +1,4 @@
-// The parts of test runners that the helpers use. Their own types come with them, and are found by whoever uses a helper.
+// The parts of test runners that the helpers use. Users of a helper have the runner's own types.
 declare module '@jest/globals' {
   type Hook = (hook: () => void | Promise<void>) => void;
   export const afterAll: Hook;

@@ -7,18 +7,18 @@ import { dispose } from './dispose.js';
 const LARGEST_BODY = 48 << 20;
 
 export interface ServerOptions {
-  /** 0, the default, chooses a free port. */
+  /** The port; 0, the default, selects a free one. */
   port?: number;
-  /** The address to listen on: 127.0.0.1. */
+  /** The address to listen on; 127.0.0.1 by default. */
   host?: string;
-  /** Called with each request when it is answered. */
+  /** Called for each request when it is answered. */
   onRequest?: (request: { method: string; path: string; operation?: string; status: number; note?: string }) => void;
 }
 
-/** A server that was started by `serve`. */
+/** A running server, from `serve`. */
 export interface TwinServer {
   readonly port: number;
-  /** Such as `http://127.0.0.1:8000`: the `endpoint` of an SDK client. */
+  /** The server's URL, such as `http://127.0.0.1:8000`: the `endpoint` of an SDK client. */
   readonly url: string;
   /** Stops listening and closes all connections. */
   close(): Promise<void>;
@@ -26,8 +26,8 @@ export interface TwinServer {
 }
 
 /**
- * Answers HTTP requests on a port until it is closed. Requests of web pages are refused; the native server has settings to allow
- * them.
+ * Serves HTTP requests on a port until it is closed. Requests of web pages are refused; the native server has settings
+ * to allow them.
  */
 export async function serve(twin: Dynatwin, { port = 0, host = '127.0.0.1', onRequest }: ServerOptions = {}): Promise<TwinServer> {
   const delays = new Delays(twin);
@@ -35,7 +35,7 @@ export async function serve(twin: Dynatwin, { port = 0, host = '127.0.0.1', onRe
     answer(twin, delays, request, response, host, onRequest).catch(() => request.socket.destroy());
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
-  // What is due on a clock that runs happens though nobody sends a request, and a program may have moved one that does not.
+  // Applies due work of a running clock without requests, and notices when the program has advanced a settable one.
   const timer = setInterval(() => {
     twin.runDue();
     delays.release();
@@ -100,8 +100,8 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-// A page sends its origin with whatever may change something. One whose host name was made to resolve to this machine (DNS
-// rebinding) is given away by that name.
+// Returns whether a web page sent the request. Browsers send a page's origin with every request that may change
+// something. A page whose host name resolves to this machine (DNS rebinding) is detected by that name.
 function isOfPage({ headers }: IncomingMessage, host: string): boolean {
   if (headers.origin !== undefined) return true;
   if (!headers['user-agent']?.startsWith('Mozilla/')) return false;
@@ -113,8 +113,8 @@ function refuse(response: ServerResponse, status: number, message: string): void
   response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${message}\n`);
 }
 
-// When answers are sent. A settable clock is shared by all clients: only what takes time for all of them moves it. The wait of
-// a fault rule ends when somebody has moved the clock that far, or after the same real time.
+// Delivers answers. All clients share a settable clock, so only delays that apply to all of them advance it. The wait
+// of a fault rule ends when the clock has advanced that far, or after the same real time.
 class Delays {
   readonly #twin: Dynatwin;
   readonly #held = new Map<() => void, number>();
@@ -144,7 +144,7 @@ class Delays {
     });
   }
 
-  /** Ends the waits that the clock has been moved past. */
+  /** Ends the waits whose time the clock has passed. */
   release(): void {
     const now = this.#twin.clock.now().getTime();
     for (const [end, until] of this.#held) if (until <= now) end();

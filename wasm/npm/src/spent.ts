@@ -1,4 +1,4 @@
-// Capacity that a block of a test spends.
+// The capacity that a block of code consumes.
 
 /** Units of one table or index, as the engine counts them. */
 export interface ResourceSpent {
@@ -8,7 +8,7 @@ export interface ResourceSpent {
   write: number;
 }
 
-/** The capacity that tables and their global indexes spent. */
+/** The capacity consumed by tables and their global indexes. */
 export class CapacitySpent {
   readonly #resources: ResourceSpent[];
 
@@ -22,37 +22,37 @@ export class CapacitySpent {
     return this.#resources.find((each) => each.table === table && each.index === index);
   }
 
-  /** Read units of a table with its local indexes, without its global ones. */
+  /** Returns the read units of a table and its local indexes, without its global ones. */
   read(table: string): number {
     return this.#of(table)?.read ?? 0;
   }
 
-  /** Write units of a table with its local indexes, without its global ones. */
+  /** Returns the write units of a table and its local indexes, without its global ones. */
   write(table: string): number {
     return this.#of(table)?.write ?? 0;
   }
 
-  /** Read units of a global index. */
+  /** Returns the read units of a global index. */
   indexRead(table: string, index: string): number {
     return this.#of(table, index)?.read ?? 0;
   }
 
-  /** Write units of a global index. */
+  /** Returns the write units of a global index. */
   indexWrite(table: string, index: string): number {
     return this.#of(table, index)?.write ?? 0;
   }
 
-  /** Read units of all tables and indexes. */
+  /** The read units of all tables and indexes. */
   get totalRead(): number {
     return this.#resources.reduce((sum, { read }) => sum + read, 0);
   }
 
-  /** Write units of all tables and indexes. */
+  /** The write units of all tables and indexes. */
   get totalWrite(): number {
     return this.#resources.reduce((sum, { write }) => sum + write, 0);
   }
 
-  /** Such as `Orders: 0 read, 1 write; index by-date of Orders: 0 read, 1 write`, or `nothing`. */
+  /** Returns text such as `Orders: 0 read, 1 write; index by-date of Orders: 0 read, 1 write`, or `nothing`. */
   toString(): string {
     const place = ({ table, index }: ResourceSpent) => (index === undefined ? table : `index ${index} of ${table}`);
     return this.#resources.map((each) => `${place(each)}: ${each.read} read, ${each.write} write`).join('; ') || 'nothing';

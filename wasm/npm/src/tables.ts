@@ -1,4 +1,4 @@
-// Tables as test setups describe them: the input of CreateTable, and items.
+// Tables as test setups define them: the input of CreateTable, and items.
 import type { Dynatwin } from './twin.js';
 import type { AttributeValue } from './types.js';
 
@@ -8,7 +8,7 @@ import type { AttributeValue } from './types.js';
  */
 export interface TableDefinition {
   TableName: string;
-  /** Items as plain JavaScript values, as the document client takes them. */
+  /** Items as plain JavaScript values, in the document client's format. */
   data?: Record<string, unknown>[];
   [member: string]: unknown;
 }
@@ -39,7 +39,7 @@ function carryOut(twin: Dynatwin, operation: string, input: object): void {
 
 type Encoded = { [Type in keyof AttributeValue]?: unknown } | Record<string, unknown>;
 
-// An item in DynamoDB's JSON, with bytes as base64.
+// Converts an item to DynamoDB JSON, with bytes as base64.
 function attributes(item: object): Record<string, Encoded> {
   const members = Object.entries(item).filter(([, value]) => value !== undefined);
   return Object.fromEntries(members.map(([name, value]) => [name, attribute(value)]));

@@ -1,17 +1,19 @@
-// What the helpers for test runners share.
+// The shared part of the helpers for test runners.
 import type { Attachment, Options, Snapshot } from 'dynatwin';
 import { Dynatwin } from 'dynatwin';
 import { createTables, type TableDefinition } from './tables.js';
 
 export type { TableDefinition };
 
-/** The twin of a test file, and what each of its tests starts with. */
+/** The twin of a test file, and the state in which each of its tests starts. */
 export interface TestOptions extends Options {
   /** Tables with their items, as in the configuration of `@shelf/jest-dynamodb` or `jest-dynalite`. */
   tables?: TableDefinition[] | (() => TableDefinition[] | Promise<TableDefinition[]>);
-  /** Adds to that what takes requests, such as migrations. It runs once for each test file. */
+  /** Adds data by sending requests, such as migrations. It runs once for each test file. */
   template?: (twin: Dynatwin) => void | Promise<void>;
-  /** Clients of the AWS SDK that the twin answers instead of a server, such as those of an application's module scope. */
+  /**
+   * Clients of the AWS SDK that the twin answers instead of a server, such as those of an application's module scope.
+   */
   attach?: { config: object } | { config: object }[];
 }
 
@@ -34,7 +36,7 @@ export function prepare({ tables, template, attach, ...options }: TestOptions) {
   };
 }
 
-/** A twin that is as `options` say at the start of each test. */
+/** Returns a twin that each test finds in the state that the options define. */
 export function useDynatwin(hooks: Hooks, testOptions: TestOptions = {}): Dynatwin {
   const { options, clients, fill } = prepare(testOptions);
   const twin = new Dynatwin(options);

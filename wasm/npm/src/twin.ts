@@ -45,7 +45,7 @@ const of = (caller?: Caller): [accessKey: string, region: string] => {
   return [accessKey, region];
 };
 
-/** A DynamoDB in this process, with a clock, faults and conditions. */
+/** An in-process DynamoDB emulator, with a clock, fault rules and conditions. */
 export class Dynatwin {
   readonly clock: Clock;
   readonly faults: Faults;
@@ -72,7 +72,7 @@ export class Dynatwin {
     return this.#engine.seed();
   }
 
-  /** One request below the HTTP envelope: `dispatch('GetItem', '{"TableName": …}')`. */
+  /** Handles one request without the HTTP envelope: `dispatch('GetItem', '{"TableName": …}')`. */
   dispatch(target: string, body: string | Uint8Array, caller?: Caller): Answer {
     const full = target.includes('.') ? target : `DynamoDB_20120810.${target}`;
     const ask = () => sound(() => this.#engine.dispatch(full, bytesOf(body), ...of(caller)) as Answer);
@@ -80,8 +80,9 @@ export class Dynatwin {
   }
 
   /**
-   * One request with its HTTP envelope. This is the lowest entry point: requests of the API, `GET /` and the controls under
-   * `/_dynatwin/` go through it. It takes and returns plain values that `postMessage` can clone, so a twin can live in a Worker.
+   * Handles one request with its HTTP envelope. This is the lowest entry point: requests of the API, `GET /` and the
+   * controls under `/_dynatwin/` use it. It takes and returns plain values that `postMessage` can clone, so a twin can
+   * run in a Worker.
    */
   handle(method: string, path: string, headers?: Record<string, unknown>, body?: string | Uint8Array): Answer {
     const words = Object.entries(headers ?? {}).flatMap(([name, value]) => [name, String(value)]);
@@ -93,7 +94,7 @@ export class Dynatwin {
     const answer = ask();
     const { polling, settable, frozen } = this.clock;
     if (!polling || !settable || frozen || !isDescription(target)) return answer;
-    // The client has asked once: what is asked here is not recorded.
+    // The client has sent one request, so the repeated ones are not recorded.
     return this.#unwatched(() => settled(answer, (seconds) => this.clock.advance(seconds), ask));
   }
 
@@ -107,17 +108,17 @@ export class Dynatwin {
     }
   }
 
-  /** Delivers an answer when and how it says: resolves, or rejects as a connection fails. */
+  /** Delivers an answer as its `at` and `delivery` define: resolves, or rejects like a failing connection. */
   carry(answer: Answer, patience?: Patience): Promise<HttpResponse> {
     return deliver(this.clock, answer, patience);
   }
 
-  /** `new DynamoDBClient({ requestHandler: twin.requestHandler(), region, credentials })` talks to the twin. */
+  /** Returns the handler for `new DynamoDBClient({ requestHandler: twin.requestHandler(), region, credentials })`. */
   requestHandler(options?: RequestHandlerOptions): RequestHandler {
     return requestHandler(this, options);
   }
 
-  /** All that an SDK client needs: `new DynamoDBClient(twin.clientConfig())`. */
+  /** Returns the complete settings of an SDK client: `new DynamoDBClient(twin.clientConfig())`. */
   clientConfig(caller?: Caller): ClientConfig {
     const [accessKey, region] = of(caller);
     const credentials = { accessKeyId: accessKey, secretAccessKey: 'not checked' };
@@ -125,10 +126,10 @@ export class Dynatwin {
   }
 
   /**
-   * Answers the requests of a client that exists already, such as one of an application's module scope, or of a
-   * `DynamoDBDocumentClient`: of both at once, since they share their settings. The client sends them as `caller`, by default
-   * `dynatwin` in `us-east-1`, whatever its own region and credentials are, until the attachment is detached or disposed, or
-   * the twin is disposed. Of several attachments of a client the latest counts.
+   * Answers the requests of an existing client, such as one of an application's module scope, or of a
+   * `DynamoDBDocumentClient`, which shares its settings with the client it was created from. The client sends them as
+   * `caller`, by default `dynatwin` in `us-east-1`, instead of its own region and credentials, until the attachment is
+   * detached or disposed, or the twin is disposed. The latest of several attachments of a client applies.
    */
   attach(client: { config: object }, caller?: Caller): Attachment {
     const { region, credentials, requestHandler } = this.clientConfig(caller);
@@ -155,14 +156,17 @@ export class Dynatwin {
   }
 
   /**
-   * For a client's `extensions`: its pauses between two attempts pass on the twin's clock, so that they take no real time if
-   * that is settable. Whether to retry stays the SDK's decision.
+   * Returns an extension for a client's `extensions`: its backoff between two attempts then uses the twin's clock, and
+   * takes no real time if that is settable. The SDK still decides whether to retry.
    */
   pauses(): Pauses {
     return pauses(this.clock);
   }
 
-  /** One strategy with its pauses on the twin's clock: `retryStrategy: twin.retryStrategy(new ConfiguredRetryStrategy(8, …))`. */
+  /**
+   * Returns a strategy that pauses on the twin's clock: `retryStrategy: twin.retryStrategy(new
+   * ConfiguredRetryStrategy(8, …))`.
+   */
   retryStrategy<Strategy extends RetryStrategy>(strategy: Strategy): RetryStrategy {
     return retryStrategy(this.clock, strategy);
   }
@@ -176,54 +180,57 @@ export class Dynatwin {
     this.#engine.setConditions(conditions);
   }
 
-  /** Sets the conditions of one table; `undefined` lets it follow the others again. */
+  /** Sets the conditions of one table; with `undefined` the twin's conditions apply again. */
   setTableConditions(table: string, conditions: ConditionsOption | undefined, caller?: Caller): void {
     this.#engine.setTableConditions(...of(caller), table, conditions);
   }
 
-  /** Stops the propagation of writes to a global index until `resumeIndex`. */
+  /** Pauses a global index: no write reaches it until `resumeIndex`. */
   pauseIndex(table: string, index: string, caller?: Caller): void {
     this.#engine.pauseIndex(...of(caller), table, index);
   }
 
-  /** Lets a paused index catch up. */
+  /** Resumes a paused index, and applies the writes that are due. */
   resumeIndex(table: string, index: string, caller?: Caller): void {
     this.#engine.resumeIndex(...of(caller), table, index);
   }
 
-  /** Sets how long writes take to reach one global index from now on; `undefined` lets it follow the conditions again. */
+  /** Sets the time until later writes reach one global index; with `undefined` the conditions apply again. */
   setIndexLag(table: string, index: string, lag: Lag | undefined, caller?: Caller): void {
     this.#engine.setIndexLag(...of(caller), table, index, lag);
   }
 
-  /** The global indexes of a table, and what is on its way to them. */
+  /** Returns the global indexes of a table, and the number of pending changes. */
   indexes(table: string, caller?: Caller): IndexState[] {
     return this.#control('GET', `tables/${encodeURIComponent(table)}/indexes`, caller);
   }
 
-  /** Deletes every expired item now, as time to live will; returns how many there were. */
+  /** Deletes all expired items now instead of after the TTL delay; returns their number. */
   expireNow(table: string, caller?: Caller): number {
     return this.#engine.expireNow(...of(caller), table);
   }
 
-  /** Splits each open shard of a table's stream in two, as the service does with hot partitions. Returns whether there is a stream. */
+  /**
+   * Splits each open shard of a table's stream in two, as the service does for hot partitions. Returns whether the
+   * table has a stream.
+   */
   splitShards(table: string, caller?: Caller): boolean {
     return this.#control<{ split: boolean }>('POST', `tables/${encodeURIComponent(table)}/split-shards`, caller).split;
   }
 
-  /** The names of the tables. */
+  /** Returns the names of the tables. */
   tables(caller?: Caller): string[] {
     return this.#engine.tables(...of(caller));
   }
 
-  /** All items of a table as they are now; `undefined` if there is no such table. */
+  /** Returns all current items of a table; `undefined` if the table does not exist. */
   items(table: string, caller?: Caller): Record<string, AttributeValue>[] | undefined {
     return this.#engine.items(...of(caller), table);
   }
 
   /**
-   * Starts, or with `false` stops, recording requests for `requests`, `scans`, the counters of `metrics`, and `hottestKeys`.
-   * What was recorded stays until `reset` or `forgetRequests`.
+   * Starts, or with `false` stops, recording requests for `requests`, `scans`, the counters of `metrics`, and
+   * `hottestKeys`. The records are kept until `reset` or `forgetRequests`.
    */
   watch(watches = true): void {
     this.#records = Boolean(watches);
@@ -235,54 +242,66 @@ export class Dynatwin {
     return this.#records;
   }
 
-  /** The latest requests of all callers, oldest first; ten thousand at most. Each attempt of an SDK is one. */
+  /**
+   * Returns the latest requests of all callers, oldest first; ten thousand at most. Each attempt of an SDK is a
+   * request.
+   */
   requests(): SeenRequest[] {
     return this.#engine.requests().map((request) => ({ ...request, at: new Date(request.at) }));
   }
 
-  /** Forgets all requests, scans and counters. */
+  /** Removes all recorded requests, scans and counters. */
   forgetRequests(): void {
     this.#engine.forgetRequests();
   }
 
   /**
-   * The scans of tables and indexes: each operation, table, index and caller once. A SELECT that does not fix the partition
-   * key is one.
+   * Returns the scans of tables and indexes: each operation, table, index and caller once. A SELECT that does not fix
+   * the partition key is a scan.
    */
   scans(): Scan[] {
     return this.#engine.scans().map((scan) => ({ ...scan, first: new Date(scan.first) }));
   }
 
   /**
-   * The counters and gauges of an account in its region, by CloudWatch's names and dimensions. Counters are sums over the time
-   * in which requests were recorded; zeros are left out.
+   * Returns the counters and gauges of an account in its region, with CloudWatch's names and dimensions. Counters are
+   * sums over the time in which requests were recorded; zeros are omitted.
    */
   metrics(caller?: Caller): Metric[] {
     return this.#engine.metrics(...of(caller));
   }
 
-  /** The counters by the minute, oldest first, as the condition of an alarm sees them. The last 1,440 minutes are kept. */
+  /**
+   * Returns the counters by the minute, oldest first, as an alarm's condition evaluates them. The last 1,440 minutes
+   * are kept.
+   */
   metricsByMinute(caller?: Caller): Datapoint[] {
     const points = this.#engine.metricsByMinute(...of(caller));
     return points.map(({ value: _, start, ...point }) => ({ start: new Date(start), ...point }));
   }
 
-  /** The partition keys of a recorded table that cost most, hottest first: `most` of them. */
+  /** Returns at most `most` partition keys of a recorded table with the highest cost, in descending order. */
   hottestKeys(table: string, most = 10, caller?: Caller): HotKey[] {
     return this.#engine.hottestKeys(...of(caller), table, most);
   }
 
-  /** What a table's capacity was spent on, by partition: since `watchHeat`, or always where capacity is enforced. */
+  /**
+   * Returns the units consumed and throttled in a table, by partition: since `watchHeat`, or always where capacity is
+   * enforced.
+   */
   heat(table: string, caller?: Caller): Heat {
     return heatOf(this.#control('GET', `tables/${encodeURIComponent(table)}/heat`, caller));
   }
 
-  /** Starts, or with `false` stops, counting what the capacity of one table is spent on. */
+  /** Starts, or with `false` stops, recording the heat of one table. */
   watchHeat(table: string, watches = true, caller?: Caller): void {
     this.#control('POST', `tables/${encodeURIComponent(table)}/heat/${watches ? 'watch' : 'unwatch'}`, caller);
   }
 
-  /** The result of `block`, and the capacity that the tables of a caller spend until it settles, whoever sends the requests. */
+  /**
+   * Returns the result of `block`, and the capacity that the tables of a caller consume until it settles, including
+   * that of concurrent requests.
+   */
   async capacitySpentBy<T>(block: () => T | Promise<T>, caller?: Caller): Promise<[result: T, spent: CapacitySpent]> {
     this.#meters += 1;
     this.#engine.watch(true);
@@ -296,29 +315,29 @@ export class Dynatwin {
     }
   }
 
-  /** When something is due next. */
+  /** Returns the moment of the next due work. */
   nextDue(): Date | undefined {
     const due = this.#engine.nextDue();
     return due === undefined ? undefined : new Date(due);
   }
 
-  /** Applies what is due. */
+  /** Applies due work. */
   runDue(): void {
     this.#engine.runDue();
   }
 
   /**
-   * The tables with all that belongs to them, the conditions and the clock's moment, for `restore` and `fork`. Fault rules and
-   * recorded requests are not part of it.
+   * Returns the tables with all their settings and data, the conditions and the clock's moment, for `restore` and
+   * `fork`. Fault rules and recorded requests are not part of it.
    */
   snapshot(): Snapshot {
     return new TwinSnapshot(this.#engine.snapshot(), this.#options);
   }
 
   /**
-   * Puts the twin back to a snapshot of it or of another twin, or to the bytes of one. Fault rules are removed, recorded requests
-   * are forgotten, and decisions are counted anew, so the same seed decides the same again. Bytes that are damaged or of another
-   * version throw, and change nothing. Time may go back, so no request should be running.
+   * Resets the twin to a snapshot of it or of another twin, or to the bytes of one. Fault rules and recorded requests are removed,
+   * and random decisions start anew, so the same seed makes the same decisions. Bytes that are damaged or of another version throw
+   * an error and change nothing. Time may go back, so no request should be running.
    */
   restore(snapshot: Snapshot | Uint8Array): void {
     if (snapshot instanceof Uint8Array) {
@@ -334,7 +353,7 @@ export class Dynatwin {
     if (this.#records || this.#meters > 0) this.#engine.watch(true);
   }
 
-  /** Another twin with the same options and the same state, as `snapshot` has it. Neither sees what the other does from now on. */
+  /** Returns a new twin with the same options and state. The twins do not affect each other. */
   fork(): Dynatwin {
     const snapshot = this.snapshot();
     const fork = snapshot.fork();
@@ -343,8 +362,8 @@ export class Dynatwin {
   }
 
   /**
-   * Removes all tables and rules, and forgets all requests. With `all`, restores the clock and the conditions that the twin was
-   * made with, too. Time goes back then, so no request should be running.
+   * Removes all tables, fault rules and recorded requests. With `all`, also restores the initial clock and conditions.
+   * Time goes back then, so no request should be running.
    */
   reset({ all = false }: { all?: boolean } = {}): void {
     if (!all) return this.#engine.reset();
@@ -352,13 +371,13 @@ export class Dynatwin {
     this.clock.polling = this.#polling;
   }
 
-  /** Detaches all clients and frees the twin's memory at once. A twin that is not disposed is freed with its last reference. */
+  /** Detaches all clients and frees the twin's memory at once. Otherwise it is freed with the last reference. */
   [dispose](): void {
     for (const attachment of this.#attachments) attachment.detach();
     this.#engine.free();
   }
 
-  // A control, as over HTTP.
+  // Calls a control as over HTTP.
   #control<T>(method: string, path: string, caller?: Caller): T {
     const [accessKey, region] = of(caller);
     const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/20260101/${region}/dynamodb/aws4_request`;
@@ -422,7 +441,7 @@ function targetOf(headers: Record<string, unknown> = {}): string | undefined {
   return name === undefined ? undefined : String(headers[name]);
 }
 
-// Binary keys come as base64 over HTTP.
+// Binary keys are base64 over HTTP.
 function heatOf(heat: Heat): Heat {
   const key = ({ key, units }: HotKey): HotKey => {
     const binary = 'B' in key ? (key.B as unknown as string) : undefined;
@@ -431,7 +450,8 @@ function heatOf(heat: Heat): Heat {
   return { ...heat, keys: heat.keys.map(key) };
 }
 
-// A bug in one request is a 500 for that request. In wasm a panic is a trap, which is a RuntimeError in JavaScript.
+// A panic in one request becomes a 500 for that request. In wasm a panic is a trap, which is a RuntimeError in
+// JavaScript.
 function sound(request: () => Answer): Answer {
   try {
     return request();

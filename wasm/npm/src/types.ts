@@ -2,8 +2,9 @@
 import type { Dynatwin } from './twin.js';
 
 /**
- * What `ready` accepts: the module `dynatwin/dynatwin.wasm` as a `WebAssembly.Module`, an `ArrayBuffer`, a typed array or a
- * `Response`, or the URL to fetch it from. (A `WebAssembly.Module` has no members, so its type is that of any object.)
+ * The argument of `ready`: the module `dynatwin/dynatwin.wasm` as a `WebAssembly.Module`, an `ArrayBuffer`, a typed
+ * array or a `Response`, or the URL to fetch it from. (A `WebAssembly.Module` has no members, so its type is that of
+ * any object.)
  */
 export type ModuleSource = object | string;
 
@@ -15,10 +16,10 @@ export interface Caller {
 
 /**
  * The clock of a twin:
- * - `'system'`: the machine's time; `advance` runs ahead of it;
- * - `'settable'`: stands still at 2026-01-01T00:00:00Z until it is moved, or a delay passes on it;
- * - `'polling'`: a settable clock that a client moves by polling, see `Clock.polling`;
- * - a moment: stands still there;
+ * - `'system'`: the machine's time; `advance` adds to it;
+ * - `'settable'`: stands still at 2026-01-01T00:00:00Z until it is advanced, or a delay passes on it;
+ * - `'polling'`: a settable clock that a client advances by polling, see `Clock.polling`;
+ * - a moment: a settable clock that starts there;
  * - `{ start?, speed? }`: runs from `start` (now), `speed` times as fast as the machine's (1).
  */
 export type ClockOption =
@@ -29,13 +30,13 @@ export type ClockOption =
   | Date
   | { start?: string | Date; speed?: number };
 
-/**
- * How long after something is due it happens: seconds, or half of all within `typical` and the rest up to `longest`; with
- * `p99`, a long tail.
- */
+/** A delay: seconds, or half of all delays within `typical` and the rest up to `longest`; with `p99`, a long tail. */
 export type Lag = number | { typical: number; p99?: number; longest: number };
 
-/** How long requests take, by the class of their operation and their size; what is left out is the service's, or as it was. */
+/**
+ * The latency of requests, by the class of their operation and their size; omitted members keep the service's or the
+ * current value.
+ */
 export interface Latency {
   /** GetItem, BatchGetItem, GetShardIterator and GetRecords. */
   read: Lag;
@@ -51,143 +52,149 @@ export interface Latency {
   perKilobyte: number;
 }
 
-/** How capacity is enforced; what is left out is as the service does it, or as it was. */
+/** How capacity is enforced; omitted members keep the service's or the current value. */
 export interface Enforcement {
   /** For how many seconds unused provisioned capacity is kept. */
   burst: number;
-  /** Whether a hot partition takes what the others leave. */
+  /** Whether a hot partition can use capacity that the others leave. */
   adaptive: boolean;
-  /** Read units a second that a partition serves at most. */
+  /** The maximum read units per second of a partition. */
   partitionRead: number;
-  /** Write units a second that a partition serves at most. */
+  /** The maximum write units per second of a partition. */
   partitionWrite: number;
   /** The bytes after which a partition is split. */
   partitionSize: number;
-  /** For how many seconds a partition is asked for too much before it is split. */
+  /** The seconds for which a partition must be overloaded before it is split. */
   heatSplit: number | 'never';
-  /** The seconds in which an on-demand table comes to serve twice its previous peak. */
+  /** The seconds in which the capacity of an on-demand table grows to twice its previous peak. */
   growth: number;
-  /** Readers of a stream's shard at a time; more are throttled. */
+  /** The number of concurrent readers of a stream's shard; more are throttled. */
   shardReaders: number;
 }
 
-/** How the twin behaves: its delays, limits and failures. */
+/** The production behavior that the twin shows: delays, limits and failures. */
 export interface Conditions {
-  /** Deletion of expired items. */
+  /** The delay of the deletion of expired items. */
   timeToLive: 'off' | Lag;
-  /** How long a write takes to reach a global index. */
+  /** The delay until a write reaches a global index. */
   indexPropagation: Lag;
-  /** How old what a read without `ConsistentRead` sees of a table or local index may be. */
+  /** The maximum age of the state that a read of a table or local index without `ConsistentRead` returns. */
   readStaleness: Lag;
-  /** The share of such reads, from 0 to 1, that may see something old; the others see their table as it is. */
+  /** The share of such reads, from 0 to 1, that may be stale; the others return the current state. */
   staleReads: number;
-  /** Whether such reads of one caller never go back behind what that caller has seen. */
+  /** Whether such reads of one caller never return an older state than that caller has read before. */
   monotonicReads: boolean;
-  /** How long a TransactWriteItems holds its items before it is carried out and answered. */
+  /** How long a TransactWriteItems locks its items before it is applied and answered. */
   transactionTime: Lag;
-  /** How long the record of a change takes to be readable in a stream. It also waits for those before it in its shard. */
+  /**
+   * The delay until the record of a change can be read from a stream. A record is never readable before its predecessor
+   * in the shard.
+   */
   streamLag: Lag;
-  /** How many shards a new stream has; `'throughput'`: one for each partition that the table's throughput needs. */
+  /** The number of shards of a new stream; `'throughput'`: one for each partition that the table's throughput needs. */
   streamShards: number | 'throughput';
   /** How long a table is `CREATING` or `DELETING`. */
   tableStatus: Lag;
-  /** How many seconds old `ItemCount` and the sizes in descriptions may be. */
+  /** The maximum age of `ItemCount` and the sizes in descriptions, in seconds. */
   statisticsAge: number;
-  /** Bytes that the items of a partition key, with their entries in local indexes, may have together. */
+  /** The maximum bytes of an item collection: the items of a partition key and their entries in local indexes. */
   itemCollectionSize: number;
-  /** Bytes that the records of a table's stream may take, 1 GiB by default. Beyond it the oldest are trimmed. */
+  /** The maximum bytes of the records of a table's stream, 1 GiB by default. Beyond it the oldest are trimmed. */
   streamBytes: number | 'unlimited';
-  /** Bytes that the changes may take that point-in-time recovery keeps of a table, 1 GiB by default. Beyond it the oldest are dropped. */
+  /**
+   * The maximum bytes of the changes that point-in-time recovery keeps of a table, 1 GiB by default. Beyond it the
+   * oldest are dropped.
+   */
   recoveryBytes: number | 'unlimited';
-  /** Whether capacity runs out. It is read as `'reported'` or as the rules that hold. */
+  /** Whether requests beyond the capacity are throttled. It reads as `'reported'` or as the rules that apply. */
   capacity: 'reported' | 'enforced' | Partial<Enforcement>;
-  /** Whether the control plane has limits: table operations at a time, requests at a time, and units of an account. */
+  /** Whether the control plane has limits: concurrent table operations, rates of requests, and units of an account. */
   controlLimits: boolean;
-  /** How long requests take. */
+  /** The latency of requests. */
   latency: 'none' | Partial<Latency>;
   /** The share of requests, from 0 to 1, that fail with a 500. */
   internalErrors: number;
-  /** The share of requests, from 0 to 1, that are throttled though capacity is left. */
+  /** The share of requests, from 0 to 1, that are throttled even if capacity is left. */
   throttles: number;
 }
 
 export type ConditionsName = 'calm' | 'aws' | 'storm';
 
-/** A name, or members that replace those of `base`; without a `base`, those of the conditions there are. */
+/** A name, or members that replace those of `base`; without a `base`, those of the current conditions. */
 export type ConditionsOption = ConditionsName | ({ base?: ConditionsName } & Partial<Conditions>);
 
 export type ThrottleReason = 'ProvisionedThroughput' | 'KeyRangeThroughput' | 'AccountLimit' | 'MaxOnDemandThroughput';
 
-/** What becomes of a request that a rule meets. */
+/** The effect of a rule. */
 export type Verdict =
   | 'throttle'
   | { throttle: ThrottleReason }
   | 'internalServerError'
-  /** Carried out, and answered with a 500 if it succeeds. */
+  /** Executed, and answered with a 500 if it succeeds. */
   | 'internalServerErrorAfterApply'
   | 'serviceUnavailable'
   | 'itemCollectionSizeLimitExceeded'
   | 'limitExceeded'
-  /** An exception that the operation is modelled with, such as `TransactionConflictException`. */
+  /** An exception that the API model lists for the operation, such as `TransactionConflictException`. */
   | { exception: string }
   /** The table's encryption key cannot be used. */
   | { kms: 'AccessDenied' | 'Disabled' | 'NotFound' }
-  /** Carried out, and answered so much later. */
+  /** Executed, and answered after this delay. */
   | { wait: Lag }
-  /** Not carried out: the connection is reset. */
+  /** Not executed: the connection is reset. */
   | 'reset'
-  /** Carried out, and never answered. */
+  /** Executed, and never answered. */
   | 'answerLost'
-  /** Carried out, and the answer breaks off after so many bytes. */
+  /** Executed, and the answer is truncated after this many bytes. */
   | { truncate: number }
-  /** Carried out, and the answer's `x-amz-crc32` is wrong. */
+  /** Executed, and the answer's `x-amz-crc32` is wrong. */
   | 'corruptChecksum'
-  /** The export, import, bulk operation or restore that is started runs, and ends as failed. */
+  /** The export, import, bulk operation or restore that the request starts ends in failure. */
   | 'failJob'
   | { failJob: 'InternalServerError' | 'S3NoSuchBucket' | 'S3AccessDenied' | 'KmsNotFoundException' };
 
-/** A moment, or a number of seconds after a rule is added. */
+/** A moment, or a number of seconds after the rule is added. */
 export type When = number | string | Date;
 
-/** What a rule or an outage is about, and when. */
+/** The requests and the time window to which a rule or an outage applies. */
 export interface FaultScope {
   operation?: string;
   table?: string;
-  /** Reads of this index, and writes to tables whose global index it is; a throttle is then the index's. */
+  /** Reads of this index, and writes to tables with this global index; a throttle is then attributed to the index. */
   index?: string;
-  /** The access key of who asks. */
+  /** The caller's access key. */
   caller?: string;
   /** The partition key as text. */
   partition?: string;
-  /** What the partition key begins with. */
+  /** A prefix of the partition key. */
   partitionPrefix?: string;
   /** Only requests to this region. */
   region?: string;
-  /** Only from then on, by the twin's clock. */
+  /** The start of the window, by the twin's clock. */
   after?: When;
-  /** Only until then. */
+  /** The end of the window. */
   until?: When;
-  /** Only for so many seconds, instead of `until`. */
+  /** The length of the window in seconds, instead of `until`. */
   for?: number;
 }
 
-/** A fault: what it matches, when it acts (at most one of `first`, `nth`, `everyNth`, `share`), and what it does. */
+/** A fault rule: what it matches, when it acts (at most one of `first`, `nth`, `everyNth`, `share`), and its effect. */
 export interface FaultRule extends FaultScope {
   verdict: Verdict;
   first?: number;
   nth?: number;
   everyNth?: number;
   share?: number;
-  /** Only for a `wait`, over HTTP: it moves the server's settable clock. In process every wait does. */
+  /** Only for a `wait`, over HTTP: it advances the server's settable clock. In process every wait does. */
   movesClock?: boolean;
 }
 
 /**
  * A kind of outage:
- * - `'brownout'`: a tenth of all requests gets a 500, a twentieth a 503, and half of the others are answered late;
+ * - `'brownout'`: a tenth of all requests gets a 500, a twentieth a 503, and half of the others are delayed;
  * - `'throttle-storm'`: half of all requests are throttled;
- * - `'az-loss'`: for a minute a third of all requests gets no answer, for ten seconds a third of the others a 500, and for
- *   five minutes a fifth of what is left is answered late.
+ * - `'az-loss'`: for a minute a third of all requests gets no answer, for ten seconds a third of the others a 500, and
+ * for five minutes a fifth of the rest is delayed.
  */
 export type Outage = 'brownout' | 'throttle-storm' | 'az-loss';
 
@@ -204,12 +211,12 @@ export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: Uint8Array;
-  /** When it is to be delivered, by the twin's clock, in milliseconds since 1970. */
+  /** The moment of delivery, by the twin's clock, in milliseconds since 1970. */
   at: number;
-  /** The parts of the time until then that do not move a settable clock which several clients share, in milliseconds. */
+  /** The parts of the delay that do not advance a settable clock that several clients share, in milliseconds. */
   still?: { held: number; latency: number };
   delivery: { kind: 'whole' | 'reset' | 'lost' } | { kind: 'truncated'; bytes: number };
-  /** A word for the log that a client does not see. */
+  /** A note for the log that clients do not receive. */
   note?: string;
 }
 
@@ -239,90 +246,90 @@ export interface Options {
 
 export interface Clock {
   now(): Date;
-  /** Moves the clock forward and applies what became due. */
+  /** Advances the clock and applies due work. */
   advance(seconds: number): void;
-  /** Moves the clock to a later moment and applies what became due. */
+  /** Sets the clock to a later moment and applies due work. */
   set(moment: string | Date): void;
-  /** Stops any clock until `unfreeze`: only `advance` and `set` move it, and sleepers keep sleeping. */
+  /** Stops any clock until `unfreeze`: only `advance` and `set` change it, and sleepers keep sleeping. */
   freeze(): void;
-  /** Lets time go on from where it stood. */
+  /** Lets a frozen clock continue from where it stood. */
   unfreeze(): void;
   /** Whether the clock is stopped by `freeze`. */
   readonly frozen: boolean;
-  /** Waits. A settable clock that is not frozen moves forward instead, and no real time passes. */
+  /** Waits. A settable clock that is not frozen advances instead, and no real time passes. */
   sleep(milliseconds: number): Promise<void>;
-  /** Whether the clock stands still unless it is moved. */
+  /** Whether the clock stands still until it is advanced. */
   readonly settable: boolean;
   /**
-   * Whether polling moves a settable clock. If a `Describe…` request finds a transition under way (such as `CREATING`,
-   * `DELETING` or `IN_PROGRESS`), the clock moves forward until the transition is over, by an hour at most, and the
-   * request is answered then. An SDK waiter is done with its first request.
+   * Whether polling advances a settable clock. If a `Describe…` request finds a transition in progress (such as
+   * `CREATING`, `DELETING` or `IN_PROGRESS`), the clock advances to its end, by an hour at most, and the request is
+   * answered then. An SDK waiter completes with its first request.
    */
   polling: boolean;
 }
 
 export interface Faults {
-  /** Installs a rule behind those there are; returns its number. */
+  /** Adds a rule after the existing ones; returns its number. */
   add(rule: FaultRule): number;
-  /** Starts an outage: installs its rules behind those there are; returns their numbers. */
+  /** Starts an outage: adds its rules after the existing ones; returns their numbers. */
   startOutage(outage: Outage, scope?: FaultScope): number[];
-  /** Takes a rule out; says what it did. */
+  /** Removes a rule; returns its counters. */
   remove(id: number): FaultReport | undefined;
   clear(): void;
   report(): FaultReport[];
-  /** The rules that have never acted, also those that were taken out. */
+  /** Returns the rules that have never acted, including those that were removed. */
   neverFired(): FaultReport[];
 }
 
 /** A request that was answered while requests were recorded. */
 export interface SeenRequest {
-  /** Counted from 1. */
+  /** The request's number, counted from 1. */
   number: number;
   at: Date;
   caller: Required<Caller>;
   /** The operation's name in the API, such as `PutItem`. */
   operation: string;
-  /** The tables that it named, each once. */
+  /** The tables in the request, each once. */
   tables: string[];
-  /** The first hundred items or ranges of keys that it touched. */
+  /** The first hundred items or key ranges that it accessed. */
   touches: Touch[];
   status: number;
-  /** The name of the exception that it ended with. */
+  /** The name of the exception in the answer. */
   error?: string;
   delivery: Answer['delivery'];
   readUnits: number;
   writeUnits: number;
-  /** Items that were looked at. */
+  /** The number of items read before filtering. */
   scanned: number;
-  /** Items that were answered. */
+  /** The number of items returned. */
   returned: number;
 }
 
-/** An item or a range of keys that a request has touched. */
+/** An item or key range that a request has accessed. */
 export interface Touch {
   act: 'Get' | 'Put' | 'Update' | 'Delete' | 'ConditionCheck' | 'Query' | 'Scan' | 'SearchVectors' | 'GetRecords';
   table: string;
   index?: string;
-  /** The item's key; of a Query the partition key, of a Scan nothing. */
+  /** The item's key; the partition key of a Query; empty for a Scan. */
   key: Record<string, AttributeValue>;
   readUnits: number;
   writeUnits: number;
   error?: string;
 }
 
-/** A kind of scan that was seen. */
+/** A kind of scan that was recorded. */
 export interface Scan {
   operation: string;
   table: string;
   index?: string;
   caller: Required<Caller>;
-  /** When it was first seen. */
+  /** When it was first recorded. */
   first: Date;
-  /** Pages that were asked for. */
+  /** The number of pages requested. */
   times: number;
-  /** Items that were looked at. */
+  /** The number of items read before filtering. */
   scanned: number;
-  /** What could be queried instead: the table and its indexes, each by this attribute. */
+  /** Alternatives to query: the table and its indexes, each with its partition key attribute. */
   partitionKeys: { index?: string; attribute: string }[];
 }
 
@@ -340,23 +347,23 @@ export interface Metric {
 
 /** A metric in one minute of the twin's clock. */
 export interface Datapoint extends Omit<Metric, 'value'> {
-  /** When the minute begins. */
+  /** The start of the minute. */
   start: Date;
   sum: number;
-  /** This and what follows are there for `SuccessfulRequestLatency` and `IteratorAge`, in milliseconds. */
+  /** This and the following are set for `SuccessfulRequestLatency` and `IteratorAge`, in milliseconds. */
   sampleCount?: number;
   average?: number;
   minimum?: number;
   maximum?: number;
 }
 
-/** A partition key, and the units that were spent on its items. */
+/** A partition key, and the units consumed by its items. */
 export interface HotKey {
   key: AttributeValue;
   units: number;
 }
 
-/** A global index, and what is on its way to it. */
+/** The state of a global index. */
 export interface IndexState {
   index: string;
   paused: boolean;
@@ -366,20 +373,20 @@ export interface IndexState {
   lag?: Lag;
 }
 
-/** Units spent, and entries of requests throttled. */
+/** Units consumed, and entries of requests throttled. */
 export interface Spending {
   units: number;
   throttles: number;
 }
 
-/** Units spent, units left at this moment, and entries throttled by reason. */
+/** Units consumed, units left at this moment, and entries throttled by reason. */
 export interface ResourceSpending {
   units: number;
   left: number;
   throttles: Record<ThrottleReason, number>;
 }
 
-/** What the capacity of a table and its indexes was spent on. */
+/** The units consumed and throttled in a table and its indexes. */
 export interface Heat {
   /** The table, then its global indexes. */
   resources: {
@@ -390,11 +397,13 @@ export interface Heat {
     /** Partitions in the order of their tokens, which are 16 hexadecimal digits. */
     partitions: { first: string; last: string; bytes: number; read: Spending; write: Spending }[];
   }[];
-  /** The partition keys that cost most, hottest first, while requests are recorded or `watchHeat` is on. */
+  /**
+   * The partition keys with the highest cost, in descending order, while requests are recorded or `watchHeat` is on.
+   */
   keys: HotKey[];
 }
 
-/** What a client sends to `handle`, and what an HTTP request of the SDK looks like. */
+/** A request for `handle`, in the form of the SDK's HTTP requests. */
 export interface HttpRequest {
   method: string;
   path: string;
@@ -405,9 +414,9 @@ export interface HttpRequest {
 
 /** The state of a twin at one moment. */
 export interface Snapshot {
-  /** The snapshot as bytes for another process, which restores them in JavaScript, Python, Rust or over HTTP. */
+  /** Returns the snapshot as bytes for another process, which restores them in JavaScript, Python, Rust or over HTTP. */
   bytes(): Uint8Array;
-  /** A twin with the options of the one that the snapshot was taken from, in this state. */
+  /** Returns a new twin in this state, with the options of the snapshot's twin. */
   fork(): Dynatwin;
   /** Frees its memory at once. */
   [Symbol.dispose](): void;
@@ -438,7 +447,7 @@ export interface RequestHandlerOptions {
   onExchange?: (exchange: Exchange) => void;
 }
 
-/** What an AWS SDK v3 client takes as its `requestHandler`. */
+/** The type of an AWS SDK v3 client's `requestHandler`. */
 export interface RequestHandler {
   readonly metadata: { handlerProtocol: string };
   handle(
@@ -459,15 +468,15 @@ export interface ClientConfig {
   extensions: Pauses[];
 }
 
-/** Decides whether to try again, and after what pause: what an AWS SDK v3 client takes as its `retryStrategy`. */
+/** Decides whether to retry and after what pause: the type of an AWS SDK v3 client's `retryStrategy`. */
 export interface RetryStrategy {
-  // The SDK has types of its own for tokens and errors.
+  // The SDK has its own types for tokens and errors.
   acquireInitialRetryToken(scope: string): Promise<any>;
   refreshRetryTokenForRetry(token: any, error: any): Promise<any>;
   recordSuccess(token: any): void;
 }
 
-/** What an AWS SDK v3 client takes among its `extensions`. */
+/** The type of an entry of an AWS SDK v3 client's `extensions`. */
 export interface Pauses {
   configure(client: any): void;
 }

@@ -6,10 +6,13 @@ import { prepare, useDynatwin as withHooks, type TestOptions } from './testing.j
 
 export type { TableDefinition, TestOptions } from './testing.js';
 
-/** A twin that is as `options` say at the start of each test. Call it at the top of a test file, or inside of `describe`. */
+/**
+ * Returns a twin that each test finds in the state that `options` define. Call it at the top of a test file, or inside
+ * of `describe`.
+ */
 export const useDynatwin = (options?: TestOptions): Dynatwin => withHooks({ beforeAll, beforeEach, afterAll }, options);
 
-/** Vitest's `test` with a fixture `twin`: each test has a twin of its own, so they can run concurrently. */
+/** Vitest's `test` with a fixture `twin`: each test has its own twin, so tests can run concurrently. */
 export function dynatwinTest(testOptions: Omit<TestOptions, 'attach'> = {}): TestAPI<{ twin: Dynatwin }> {
   const { options, fill } = prepare(testOptions);
   const template = async () => {

@@ -54,8 +54,8 @@ async fn who_queries_passes_and_who_scans_is_told_where_and_what_instead() {
     let text = panic_of(|| twin.assert_no_scans());
     assert_eq!(
         text,
-        "dynatwin: there was a scan:\n\
-         - Scan of Tasks by access key dynatwin in us-east-1, first at 2026-01-01T00:00:00.000Z: 2 items looked at in 1 page.\n  \
+        "dynatwin: a scan was recorded:\n\
+         - Scan of Tasks by access key dynatwin in us-east-1, first at 2026-01-01T00:00:00.000Z: 2 items read in 1 page.\n  \
          A Query reads only the items of one partition key: KeyConditionExpression \"PK = :value\"."
     );
     // Other regions' tests are not this account's business.
@@ -110,7 +110,7 @@ async fn faults_that_never_happened_are_named() {
     let text = panic_of(|| twin.assert_faults_fired());
     assert_eq!(
         text,
-        "dynatwin: fault rules that never acted, so that nothing was tested with them:\n\
+        "dynatwin: fault rules that never acted, so the test did not exercise them:\n\
          - Throttle(None) on every operation, Tasks, Nth(3): 1 matched"
     );
     twin.faults().clear();

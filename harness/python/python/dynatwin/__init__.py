@@ -8,8 +8,9 @@
 ...     twin.items("Sessions")
 [{'id': {'S': 'a'}}]
 
-The clients are boto3's and aiobotocore's own: botocore serializes, retries and raises as it does over a network, and its pauses
-pass on the emulator's clock. :func:`mock` catches every client, for code that makes its own.
+The clients are boto3's and aiobotocore's own: botocore serializes, retries and raises as it does over a network, and
+its backoff
+uses the emulator's clock. :func:`mock` intercepts every client of the process, for code that creates its own.
 """
 
 from dynatwin._clock import Clock

@@ -1,4 +1,4 @@
-"""The ``dynatwin`` command: the server of the same engine, in place of DynamoDB Local."""
+"""The ``dynatwin`` command: the engine's HTTP server, in place of DynamoDB Local."""
 
 import signal
 import sys

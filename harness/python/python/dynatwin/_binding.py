@@ -1,7 +1,8 @@
-"""Clients and sessions of botocore and aiobotocore, answered by a twin instead of a network.
+"""Binds clients and sessions of botocore and aiobotocore to a twin, which answers them instead of a network.
 
-A bound client's requests are answered in botocore's event ``before-send``, so that everything before and after is botocore's own:
-validation, serialization, retries, parsing. Its pauses between attempts, and those of its waiters, pass on the twin's clock.
+A bound client's requests are answered in botocore's ``before-send`` event, so validation, serialization, retries and
+parsing
+remain botocore's own. Its backoff between attempts and the polling of its waiters use the twin's clock.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dynatwin._clock import Clock
     from dynatwin._twin import Twin
 
-# The services by the prefix of their endpoints, as botocore's events name them.
+# The services by the prefix of their endpoints in botocore's event names.
 SERVICES = {"dynamodb": "dynamodb", "streams.dynamodb": "dynamodb-streams"}
 
 ACCESS_KEY = "dynatwin"
@@ -31,7 +32,7 @@ _waiters = threading.Lock()
 
 
 class Binding:
-    """Lets a twin answer what an endpoint sends. `find` returns that twin, or None to let requests pass to the network."""
+    """Answers an endpoint's requests. `find` returns the twin, or None to send requests to the network."""
 
     def __init__(
         self,
@@ -53,20 +54,20 @@ class Binding:
             self._authorization = [("authorization", signature), ("x-amz-date", "20260101T000000Z")]
 
     def choose_signer(self, **_: Any) -> Any:
-        """Leaves requests unsigned, so that a client needs no credentials, and no time to sign."""
+        """Leaves requests unsigned, so that a client needs no credentials and spends no time on signing."""
         from botocore import UNSIGNED
 
         return UNSIGNED if self._authorization and self.find() is not None else None
 
     def send(self, request: Any, **_: Any) -> Any:
-        """Answers the event ``before-send`` of botocore."""
+        """Handles botocore's ``before-send`` event."""
         twin = self.find()
         if twin is None:
             return None
         return _delivery.deliver(twin.clock, request, self._reply(twin, request), self.read_timeout)
 
     async def async_send(self, request: Any, **_: Any) -> Any:
-        """Answers the event ``before-send`` of aiobotocore."""
+        """Handles aiobotocore's ``before-send`` event."""
         twin = self.find()
         if twin is None:
             return None
@@ -86,7 +87,7 @@ class Binding:
     def needs_retry(
         self, attempts: int, operation_model: Any, request_dict: Any, response: Any = None, caught_exception: Any = None
     ) -> bool:
-        """As ``Endpoint._needs_retry``, with the twin's clock for the pause."""
+        """Replaces ``Endpoint._needs_retry`` and pauses on the twin's clock."""
         twin = self.find()
         if twin is None:
             passed = (attempts, operation_model, request_dict, response, caught_exception)
@@ -101,7 +102,7 @@ class Binding:
     async def async_needs_retry(
         self, attempts: int, operation_model: Any, request_dict: Any, response: Any = None, caught_exception: Any = None
     ) -> bool:
-        """As ``AioEndpoint._needs_retry``, with the twin's clock for the pause."""
+        """Replaces ``AioEndpoint._needs_retry`` and pauses on the twin's clock."""
         twin = self.find()
         if twin is None:
             passed = (attempts, operation_model, request_dict, response, caught_exception)
@@ -127,7 +128,7 @@ class Binding:
         )
 
     async def real_sleep(self, length: float) -> None:
-        """Sleeps in real time, in the endpoint's event loop: aiobotocore with httpx has trio's too."""
+        """Sleeps in real time, in the endpoint's event loop: aiobotocore with httpx also supports trio."""
         sleep = getattr(self._endpoint, "_sleep", None)
         if sleep is None:
             import asyncio
@@ -144,7 +145,8 @@ def bind(
     region: str,
     access_key: str | None = None,
 ) -> Binding:
-    """Binds an endpoint to the twin that `find` returns. With an `access_key`, its requests have that one and are not signed."""
+    """Binds an endpoint to the twin that `find` returns. With an `access_key`, its requests use that key and are not
+    signed."""
     _pace_waiters()
     binding = Binding(endpoint, find, read_timeout, region, access_key)
     asynchronous = inspect.iscoroutinefunction(type(endpoint)._send)
@@ -164,23 +166,23 @@ def bind(
 
 
 def binding_of(endpoint: Any) -> Binding | None:
-    """How an endpoint is bound, if it is."""
+    """Returns the binding of an endpoint, or None."""
     binding: Binding | None = endpoint.__dict__.get(_ATTRIBUTE)
     return binding
 
 
 def bind_client(client: Any, find: Callable[[], Twin | None], access_key: str | None = None) -> Binding:
-    """Binds a client. With an `access_key`, its requests have that one and are not signed."""
+    """Binds a client. With an `access_key`, its requests use that key and are not signed."""
     prefix = client._endpoint._endpoint_prefix
     if prefix not in SERVICES:
-        raise TypeError(f"A twin answers clients of dynamodb and dynamodbstreams, and not of {prefix}.")
+        raise TypeError(f"A twin answers clients of dynamodb and dynamodbstreams, but not of {prefix}.")
     meta = client.meta
     timeout, region = meta.config.read_timeout, meta.region_name
     return bind(client._endpoint, find, read_timeout=timeout, region=region, access_key=access_key)
 
 
 def botocore_session(session: Any) -> Any:
-    """The session of botocore or aiobotocore below one of boto3 or aioboto3."""
+    """Returns the botocore or aiobotocore session of a boto3 or aioboto3 session."""
     session = getattr(session, "_session", session)
     if not hasattr(session, "register") or not hasattr(session, "get_component"):
         raise TypeError(f"{session!r} is neither a session nor a client of botocore, boto3 or aiobotocore.")
@@ -188,7 +190,7 @@ def botocore_session(session: Any) -> Any:
 
 
 class SessionBinding:
-    """Binds every client that a session makes, and gives the session credentials and a region if it has none."""
+    """Binds every client that a session creates, and gives the session credentials and a region if it has none."""
 
     def __init__(
         self,
@@ -200,7 +202,7 @@ class SessionBinding:
         self.session = botocore_session(session)
 
         class Attached:
-            """The base of clients that are made while the session is attached."""
+            """The base class of clients that are created while the session is attached."""
 
             meta: Any
             _endpoint: Any
@@ -218,7 +220,7 @@ class SessionBinding:
         self._provider = _fallback(self.session)
 
     def remove(self) -> None:
-        """Ends it for clients that are made from now on."""
+        """Detaches the session: clients created from now on are not bound."""
         for service, unique in self._hooks.items():
             self.session.unregister(f"creating-client-class.{service}", unique_id=unique)
         providers = self.session.get_component("credential_provider").providers
@@ -227,7 +229,7 @@ class SessionBinding:
 
 
 def _fallback(session: Any) -> Any:
-    """Adds credentials before those that a request to the instance's metadata would return, and a region."""
+    """Adds default credentials, before those of the instance's metadata service, and a default region."""
     from botocore.credentials import CredentialProvider, Credentials
 
     if session.get_config_variable("region") is None:
@@ -255,7 +257,7 @@ def _fallback(session: Any) -> Any:
 
 
 def _pause(emitted: Any) -> float | None:
-    """The pause that the handlers of ``needs-retry`` decide on; None to give up."""
+    """Returns the pause that the handlers of ``needs-retry`` decide on, or None to give up."""
     from botocore.hooks import first_non_none_response
 
     pause = first_non_none_response(emitted)
@@ -271,7 +273,7 @@ def _whole(body: Any) -> bytes:
 
 
 def _pace_waiters() -> None:
-    """Lets waiters of bound clients sleep on their twin's clock."""
+    """Makes waiters of bound clients sleep on their twin's clock."""
     import sys
 
     from botocore.waiter import Waiter
@@ -303,7 +305,7 @@ def _async_paced(original: Any) -> Any:
 
 
 def _without_delay(waiter: Any, kwargs: dict[str, Any], operation: type) -> tuple[Any, dict[str, Any]]:
-    """A waiter that does not sleep, whose operation does."""
+    """A waiter that does not sleep itself; its operation does."""
     client: Any = getattr(getattr(waiter._operation_method, "_client_method", None), "__self__", None)
     binding = binding_of(client._endpoint) if hasattr(client, "_endpoint") else None
     twin = binding.find() if binding else None
@@ -317,7 +319,7 @@ def _without_delay(waiter: Any, kwargs: dict[str, Any], operation: type) -> tupl
 
 
 class _Operation:
-    """A waiter's operation that sleeps before it is called again."""
+    """A waiter's operation that sleeps before each repeated call."""
 
     def __init__(self, method: Any, clock: Clock, delay: float, binding: Binding) -> None:
         self._method = method
@@ -334,7 +336,7 @@ class _Operation:
 
 
 class _AsyncOperation(_Operation):
-    """The same of aiobotocore."""
+    """An aiobotocore waiter's operation that sleeps before each repeated call."""
 
     async def __call__(self, **kwargs: Any) -> Any:
         if self._called:

@@ -9,15 +9,16 @@ from datetime import datetime, timedelta
 from dynatwin import _words
 from dynatwin._dynatwin import Engine
 
-# How long sleepers wait before they look again at a clock that somebody else may have moved, in seconds of real time.
+# The interval in real seconds at which sleepers check a clock that another thread may have advanced.
 _GLANCE = 0.05
 _POLL = 0.002
 
 
 class Clock:
-    """The clock that a twin and its clients live by.
+    """The clock of a twin and its clients.
 
-    A settable clock stands still until a test moves it or a client sleeps on it, so a retry's pause takes no real time.
+    A settable clock stands still until a test advances it or a client sleeps on it, so a retry's pause takes no real
+    time.
 
     >>> from dynatwin import Twin
     >>> twin = Twin(seed=7)
@@ -31,27 +32,28 @@ class Clock:
         self._moved = threading.Condition()
 
     def now(self) -> datetime:
-        """The moment it is, in UTC."""
+        """Returns the current moment, in UTC."""
         return _words.at(self._engine.now())
 
     def advance(self, by: float | timedelta) -> None:
-        """Moves the clock forward by seconds. What is due by then has happened when this returns."""
+        """Advances the clock by seconds, and applies all due work before it returns."""
         self._engine.advance(round(_words.seconds(by) * 1e6))
         self._wake()
 
     def set(self, moment: datetime | str) -> None:
-        """Moves the clock to a moment ahead. What is due by then has happened when this returns."""
+        """Sets the clock to a later moment, and applies all due work before it returns."""
         moment = _words.parsed(moment) if isinstance(moment, str) else moment
         if not self._engine.set(_words.micros(moment)):
             raise ValueError(f"Time never goes back: it is {self.now().isoformat()}, after {moment.isoformat()}.")
         self._wake()
 
     def freeze(self) -> None:
-        """Stops time until :meth:`unfreeze`, on any clock: only :meth:`advance` and :meth:`set` move it. Sleepers sleep on."""
+        """Stops time until :meth:`unfreeze`, on any clock: only :meth:`advance` and :meth:`set` change it. Sleepers
+        keep sleeping."""
         self._engine.freeze()
 
     def unfreeze(self) -> None:
-        """Lets time go on from where it stopped."""
+        """Lets a frozen clock continue from where it stopped."""
         self._engine.unfreeze()
         self._wake()
 
@@ -62,16 +64,17 @@ class Clock:
 
     @property
     def settable(self) -> bool:
-        """Whether the clock stands still unless it is moved."""
+        """Whether the clock stands still until it is advanced."""
         return self._engine.settable
 
     @property
     def speed(self) -> float:
-        """How many of the clock's seconds pass in one real second; 0 while it stands still."""
+        """The clock's seconds per real second; 0 while it stands still."""
         return self._engine.speed or 0.0
 
     def sleep(self, length: float | timedelta) -> None:
-        """Sleeps on this clock. A settable clock that is not frozen moves to the end of the sleep, and no real time passes."""
+        """Sleeps on this clock. A settable clock that is not frozen advances to the end of the sleep, and no real time
+        passes."""
         end = self._end(length)
         while (left := end - self._engine.now()) > 0:
             if self.settable and not self.frozen:
@@ -84,8 +87,9 @@ class Clock:
     async def async_sleep(
         self, length: float | timedelta, real: Callable[[float], Awaitable[object]] | None = None
     ) -> None:
-        """Sleeps on this clock without blocking the event loop. `real` sleeps in real time, where that is needed, by default as
-        ``asyncio.sleep`` does."""
+        """Sleeps on this clock without blocking the event loop. `real` sleeps in real time where that is needed;
+        ``asyncio.sleep`` by
+        default."""
         if real is None:
             import asyncio
 
@@ -100,7 +104,7 @@ class Clock:
         await real(0)
 
     def until(self, micros: int) -> float:
-        """The seconds until a moment in microseconds since 1970; 0 if it has passed."""
+        """Returns the seconds until a moment in microseconds since 1970; 0 if it has passed."""
         return max(0.0, (micros - self._engine.now()) / 1e6)
 
     def _end(self, length: float | timedelta) -> int:

@@ -1,4 +1,4 @@
-"""The types of conditions: what the emulator does of what production does."""
+"""The types of conditions, which control the production behavior that the emulator shows."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ class _LagRange(TypedDict):
 
 
 class LagRange(_LagRange, total=False):
-    """Half of all within `typical` seconds and the rest up to `longest`; with `p99`, a long tail."""
+    """Half of all delays are at most `typical` seconds, the rest at most `longest`; with `p99`, a long tail."""
 
     p99: float | timedelta
 
 
 Lag = float | timedelta | LagRange
-"""How long after something is due it happens, in seconds."""
+"""The delay of due work, in seconds."""
 
 
 class Latency(TypedDict, total=False):
-    """How long requests take, by the class of their operation."""
+    """The latency of requests, by the class of their operation."""
 
     read: Lag
     write: Lag
@@ -33,7 +33,7 @@ class Latency(TypedDict, total=False):
 
 
 class Enforcement(TypedDict, total=False):
-    """How capacity is enforced; members that are absent are as in the service."""
+    """How capacity is enforced; absent members have the service's values."""
 
     burst: float
     adaptive: bool
@@ -49,7 +49,8 @@ Name = Literal["calm", "aws", "storm"]
 
 
 class Conditions(TypedDict, total=False):
-    """What the emulator does of what production does. Members replace those of `base`, or of the present conditions."""
+    """The production behavior that the emulator shows. Members replace those of `base`, or of the current
+    conditions."""
 
     base: Name
     time_to_live: Lag | Literal["off"]

@@ -1,4 +1,4 @@
-"""Delivers answers when and how they say, and with the exceptions that botocore raises for a network's faults."""
+"""Delivers answers as the engine defines, and raises botocore's exceptions for network failures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATIENCE = 60.0
 
 
 def deliver(clock: Clock, request: Any, reply: Reply, read_timeout: float | None) -> Any:
-    """Botocore's response to a request, or its exception."""
+    """Returns botocore's response to a request, or raises its exception."""
     from botocore.awsrequest import AWSResponse
 
     wait, late = _wait(clock, reply, read_timeout)
@@ -28,7 +28,7 @@ def deliver(clock: Clock, request: Any, reply: Reply, read_timeout: float | None
         from botocore.exceptions import ConnectionClosedError
 
         raise ConnectionClosedError(error=_connection_reset(), request=request, endpoint_url=request.url)
-    # botocore reads what there is of a truncated body, and finds that its checksum is wrong.
+    # botocore reads the truncated body, and finds that its checksum is wrong.
     return _response(AWSResponse, request, status, headers, body[:length], len(body))
 
 
@@ -39,7 +39,7 @@ async def async_deliver(
     read_timeout: float | None,
     real_sleep: Callable[[float], Awaitable[object]],
 ) -> Any:
-    """Aiobotocore's response to a request, or its exception."""
+    """Returns aiobotocore's response to a request, or raises its exception."""
     from aiobotocore.awsrequest import AioAWSResponse
 
     wait, late = _wait(clock, reply, read_timeout)
@@ -61,7 +61,7 @@ async def async_deliver(
 
 
 def _wait(clock: Clock, reply: Reply, read_timeout: float | None) -> tuple[float, bool]:
-    """How many seconds to wait for an answer, and whether the client gives up by then."""
+    """Returns how many seconds to wait for an answer, and whether the client's timeout ends earlier."""
     if reply[4] == "lost":
         return read_timeout or _PATIENCE, True
     wait = clock.until(reply[3])

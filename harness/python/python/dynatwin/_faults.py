@@ -1,4 +1,4 @@
-"""Fault rules: what makes requests fail, wait, or lose their answer."""
+"""Fault rules, which make requests fail, wait, or lose their answer."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ Verdict = (
     ]
     | Mapping[Literal["throttle", "exception", "kms", "wait", "truncate", "fail_job"], Any]
 )
-"""What becomes of a request that a rule acts on, such as ``"throttle"`` or ``{"wait": 2.5}``. See docs/faults.md."""
+"""The effect of a rule, such as ``"throttle"`` or ``{"wait": 2.5}``. See docs/faults.md."""
 
 Outage = Literal["brownout", "throttle-storm", "az-loss"]
 When = datetime | str | float | timedelta
 
 
 class Control(Protocol):
-    """Sends one of the twin's controls."""
+    """Sends a request to one of the twin's controls."""
 
     def __call__(self, method: str, path: str, body: object = None) -> Any: ...
 
 
 @dataclass(frozen=True)
 class FaultReport:
-    """What a fault rule did."""
+    """The counters of a fault rule."""
 
     id: int
     rule: str
     matched: int
     """How many requests, or entries of batches and transactions, it matched."""
     fired: int
-    """On how many of those it acted."""
+    """How many of those it acted on."""
 
 
 class Fault:
-    """An installed fault rule. As a context manager it is removed at the end of the block."""
+    """An active fault rule. As a context manager it is removed at the end of the block."""
 
     def __init__(self, control: Control, id: int) -> None:
         self._control = control
         self.id = id
 
     def report(self) -> FaultReport | None:
-        """What the rule did; None if it was removed."""
+        """The rule's counters; None if it was removed."""
         reports = _reports(self._control("GET", "/faults")["rules"])
         return next((report for report in reports if report.id == self.id), None)
 
@@ -69,12 +69,12 @@ class Fault:
 
     @property
     def fired(self) -> int:
-        """On how many of those it acted."""
+        """How many of those it acted on."""
         report = self.report()
         return report.fired if report else 0
 
     def assert_fired(self, times: int) -> None:
-        """Checks on how many requests, or entries, the rule acted."""
+        """Asserts on how many requests, or entries of batches and transactions, the rule acted."""
         report = self.report()
         if report is None:
             assert times == 0, f"the rule was removed, and should have fired {times} times"
@@ -83,7 +83,7 @@ class Fault:
         assert report.fired == times, detail
 
     def remove(self) -> None:
-        """Removes the rule, if it is still there."""
+        """Removes the rule, unless it was removed before."""
         if self.report() is not None:
             self._control("DELETE", f"/faults/{self.id}")
 
@@ -131,11 +131,13 @@ class Faults:
         every_nth: int | None = None,
         share: float | None = None,
     ) -> Fault:
-        """Installs a rule behind those there are.
+        """Adds a rule after the existing ones.
 
-        The rule matches all requests that its arguments name: an operation, a table, an index, the access key of a `caller`, a
-        partition key or its prefix, a region, a window of the twin's clock (moments, or seconds from now; `lasting` in the place
-        of `until`). It acts on each, or on the `first` n, the `nth`, every nth, or a `share` from 0 to 1 of them.
+        The rule matches all requests with the given properties: an operation, a table, an index, the access key of a
+        `caller`, a
+        partition key or its prefix, a region, a window of the twin's clock (moments, or seconds from now; `lasting`
+        instead of
+        `until`). It acts on each, or on the `first` n, the `nth`, every nth, or a `share` from 0 to 1 of them.
 
         Raises ValueError for a rule that can never act.
         """
@@ -159,7 +161,7 @@ class Faults:
         until: When | None = None,
         lasting: float | timedelta | None = None,
     ) -> list[Fault]:
-        """Starts an outage: installs its rules behind those there are. The other arguments are as in :meth:`add`."""
+        """Starts an outage: adds its rules after the existing ones. The other arguments are those of :meth:`add`."""
         scope = _scope(operation, table, index, caller, partition, partition_prefix, region, after, until, lasting)
         started = self._control("POST", "/outages", _words.told({"outage": outage, **scope}))
         return [Fault(self._control, report.id) for report in _reports(started["rules"])]
@@ -169,11 +171,11 @@ class Faults:
         self._control("DELETE", "/faults")
 
     def report(self) -> list[FaultReport]:
-        """The rules and what they did."""
+        """Returns the rules with their counters."""
         return _reports(self._control("GET", "/faults")["rules"])
 
     def never_fired(self) -> list[FaultReport]:
-        """The rules that never acted, including those that were removed."""
+        """Returns the rules that never acted, including those that were removed."""
         return _reports(self._control("GET", "/faults")["neverFired"])
 
 

@@ -1,4 +1,4 @@
-"""What an application requested, and what it cost."""
+"""Recorded requests, scans, metrics and capacity."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dynatwin._faults import FaultReport
 
 @dataclass(frozen=True)
 class Touch:
-    """An item or a range of keys that a request touched."""
+    """An item or key range that a request accessed."""
 
     act: str
     """``Get``, ``Put``, ``Update``, ``Delete``, ``ConditionCheck``, ``Query``, ``Scan``, ``SearchVectors`` or ``GetRecords``."""
     table: str
     index: str | None
     key: Mapping[str, _values.AttributeValue]
-    """The item's key; of a Query the partition key, of a Scan nothing."""
+    """The item's key; the partition key of a Query; empty for a Scan."""
     read_units: float
     write_units: float
     error: str | None
@@ -32,39 +32,39 @@ class Touch:
 
 @dataclass(frozen=True)
 class Request:
-    """A request that was answered while the twin was watched. Each attempt of a client is one."""
+    """A request that was answered while the twin was watched. Each attempt of a client is a request."""
 
     number: int
-    """Counted from 1."""
+    """The request's number, counted from 1."""
     at: datetime
     access_key: str
     region: str
     operation: str
     """The operation's name in the API, such as ``PutItem``."""
     tables: tuple[str, ...]
-    """The tables that it named, each once."""
+    """The tables in the request, each once."""
     touches: tuple[Touch, ...]
-    """The first hundred items or ranges of keys that it touched."""
+    """The first hundred items or key ranges that it accessed."""
     status: int
     error: str | None
-    """The name of the exception that it ended with."""
+    """The name of the exception in the answer."""
     delivery: str
     """``whole``, ``truncated``, ``reset`` or ``lost``."""
     read_units: float
     write_units: float
     scanned: int
-    """Items that were examined."""
+    """The number of items read before filtering."""
     returned: int
-    """Items that were returned."""
+    """The number of items returned."""
 
     @property
     def table(self) -> str | None:
-        """The first table that it named."""
+        """The first table in the request."""
         return self.tables[0] if self.tables else None
 
     @property
     def key(self) -> Mapping[str, _values.AttributeValue] | None:
-        """The key of the first item or range that it touched."""
+        """The key of the first item or range that it accessed."""
         return self.touches[0].key if self.touches else None
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Scan:
-    """A kind of scan that was seen."""
+    """A kind of scan that was recorded."""
 
     operation: str
     table: str
@@ -86,18 +86,18 @@ class Scan:
     access_key: str
     region: str
     first: datetime
-    """When it was first seen."""
+    """When it was first recorded."""
     times: int
-    """Pages that were requested."""
+    """The number of pages requested."""
     scanned: int
-    """Items that were examined."""
+    """The number of items read before filtering."""
     partition_keys: tuple[tuple[str | None, str], ...]
-    """What could be queried instead: the table (None) and its indexes, each with its partition key."""
+    """Alternatives to query: the table (None) and its indexes, each with its partition key."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A counter or gauge, named as in CloudWatch."""
+    """A counter or gauge with CloudWatch's name."""
 
     name: str
     dimensions: Mapping[str, str]
@@ -121,7 +121,7 @@ class Datapoint:
 
 @dataclass(frozen=True)
 class HotKey:
-    """A partition key, and the units that were spent on its items."""
+    """A partition key, and the units consumed by its items."""
 
     key: _values.AttributeValue
     units: float
@@ -129,7 +129,7 @@ class HotKey:
 
 @dataclass(frozen=True)
 class PartitionHeat:
-    """The load of a partition."""
+    """The units consumed and throttled in a partition."""
 
     first: str
     """The first token of its range, as 16 hexadecimal digits."""
@@ -143,13 +143,13 @@ class PartitionHeat:
 
 @dataclass(frozen=True)
 class ResourceHeat:
-    """The load of a table or a global index."""
+    """The units consumed and throttled in a table or a global index."""
 
     index: str | None
     read_units: float
     read_left: float
     read_throttles: Mapping[str, int]
-    """By reason."""
+    """Throttled entries by reason."""
     write_units: float
     write_left: float
     write_throttles: Mapping[str, int]
@@ -158,11 +158,11 @@ class ResourceHeat:
 
 @dataclass(frozen=True)
 class Heat:
-    """What a table's capacity was spent on: the table, then its global indexes."""
+    """The units consumed and throttled in a table, then in its global indexes."""
 
     resources: tuple[ResourceHeat, ...]
     keys: tuple[HotKey, ...]
-    """The partition keys that cost most, hottest first, while the table is watched."""
+    """The partition keys with the highest cost, in descending order, while the table is watched."""
 
 
 @dataclass(frozen=True)
@@ -172,14 +172,15 @@ class IndexState:
     index: str
     paused: bool
     waiting: int
-    """Changes that have not reached it."""
+    """The number of changes that have not reached it."""
     lag: Lag | None
-    """Its own lag, if it has one."""
+    """The lag set for this index, if any."""
 
 
 @dataclass
 class CapacitySpent:
-    """What a block of code spent, by table and global index; from :meth:`dynatwin.Twin.capacity_spent`."""
+    """The capacity that a block of code consumed, by table and global index; from
+    :meth:`dynatwin.Twin.capacity_spent`."""
 
     _meter: Meter | None
     _spent: dict[tuple[str, str | None], tuple[float, float]] = field(default_factory=dict)
@@ -195,29 +196,29 @@ class CapacitySpent:
         return self._spent
 
     def read(self, table: str) -> float:
-        """Read units of a table with its local indexes, without its global ones."""
+        """Returns the read units of a table and its local indexes, without its global ones."""
         return self._now().get((table, None), (0.0, 0.0))[0]
 
     def write(self, table: str) -> float:
-        """Write units of a table with its local indexes, without its global ones."""
+        """Returns the write units of a table and its local indexes, without its global ones."""
         return self._now().get((table, None), (0.0, 0.0))[1]
 
     def index_read(self, table: str, index: str) -> float:
-        """Read units of a global index."""
+        """Returns the read units of a global index."""
         return self._now().get((table, index), (0.0, 0.0))[0]
 
     def index_write(self, table: str, index: str) -> float:
-        """Write units of a global index."""
+        """Returns the write units of a global index."""
         return self._now().get((table, index), (0.0, 0.0))[1]
 
     @property
     def total_read(self) -> float:
-        """Read units of everything."""
+        """The read units of all tables and indexes."""
         return sum(read for read, _ in self._now().values())
 
     @property
     def total_write(self) -> float:
-        """Write units of everything."""
+        """The write units of all tables and indexes."""
         return sum(write for _, write in self._now().values())
 
     def __enter__(self) -> CapacitySpent:
@@ -324,14 +325,14 @@ def index_state(each: dict[str, Any]) -> IndexState:
 
 def assert_no_scans(watched: bool, scans: list[Scan]) -> None:
     assert watched or scans, (
-        "dynatwin: scans were not watched: call twin.watch(), or make the twin with watch=True, before the requests"
+        "dynatwin: the twin is not watched: call twin.watch(), or create the twin with watch=True, before the requests"
     )
     assert not scans, "\n".join([f"dynatwin: {len(scans)} kinds of scans:", *map(_complaint, scans)])
 
 
 def assert_faults_fired(idle: list[FaultReport]) -> None:
     lines = [f"- {report.rule}: {report.matched} matched" for report in idle]
-    assert not idle, "\n".join(["dynatwin: fault rules that never acted, so nothing was tested with them:", *lines])
+    assert not idle, "\n".join(["dynatwin: fault rules that never acted, so the test did not exercise them:", *lines])
 
 
 def _complaint(scan: Scan) -> str:
@@ -339,11 +340,11 @@ def _complaint(scan: Scan) -> str:
     pages = "1 page" if scan.times == 1 else f"{scan.times} pages"
     who = f"by access key {scan.access_key} in {scan.region}, first at {scan.first.isoformat()}"
     where = _place(scan.table, scan.index)
-    return f"- {scan.operation} of {where} {who}: {items} examined in {pages}.\n  {_advice(scan)}"
+    return f"- {scan.operation} of {where} {who}: {items} read in {pages}.\n  {_advice(scan)}"
 
 
 def _advice(scan: Scan) -> str:
-    # The index or table that was scanned comes first.
+    # Suggests the scanned index or table first.
     keys = sorted(scan.partition_keys, key=lambda key: key[0] != scan.index)
     if scan.operation == "Scan":
         ways = [

@@ -1,4 +1,4 @@
-"""Catching every DynamoDB client of the process, as a decorator, a context manager, or by start and stop."""
+"""Intercepts every DynamoDB client of the process, as a decorator, a context manager, or with start and stop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 class _Active:
-    """A twin that catches clients."""
+    """A twin that intercepts clients."""
 
     def __init__(self, twin: Twin) -> None:
         self.twin = twin
@@ -30,17 +30,17 @@ class _Active:
 
 
 class _Catching:
-    """Which twins catch clients now, innermost last, and the hooks by which they do."""
+    """The active twins, innermost last, and the hooks by which they intercept clients."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._active: list[_Active] = []
-        # Threads that run tests beside each other each have their own; other threads have the innermost of all.
+        # Threads that run tests concurrently each have their own; other threads use the innermost of all.
         self._here: ContextVar[_Active | None] = ContextVar("dynatwin_mock", default=None)
         self._replaced: list[tuple[Any, str, Any]] = []
 
     def twin(self) -> Twin | None:
-        """The twin that catches the clients of this thread or task."""
+        """The twin that answers the clients of this thread or task."""
         here = self._here.get()
         if here is not None and not here.ended:
             return here.twin
@@ -87,7 +87,7 @@ class _Catching:
         setattr(owner, name, functools.wraps(original)(replaced(original)))
 
     def _making_requests(self, original: Any) -> Any:
-        """Binds an endpoint when it is about to send its first request, so that clients that were made before are caught."""
+        """Binds an endpoint before it sends its first request, to intercept clients that were created earlier."""
 
         def make_request(endpoint: Any, operation_model: Any, request_dict: Any) -> Any:
             if endpoint._endpoint_prefix in _binding.SERVICES and _binding.binding_of(endpoint) is None:
@@ -104,8 +104,9 @@ class _Catching:
         return make_request
 
     def _creating_clients(self, original: Any) -> Any:
-        """Gives new clients a region and credentials if they have none. What the environment has is not looked for, since that may
-        take a request to the instance's metadata, and requests are not signed."""
+        """Gives new clients a region and credentials if they have none. The environment's credentials are not looked
+        up, because that can
+        request the instance's metadata, and requests are not signed."""
 
         def create_client(session: Any, service_name: str, region_name: str | None = None, *args: Any, **kwargs: Any) -> Any:
             if self.twin() is not None and service_name in ("dynamodb", "dynamodbstreams"):
@@ -124,32 +125,32 @@ _catching = _Catching()
 
 
 def current() -> Twin:
-    """The twin of the innermost :func:`mock`, for decorated tests that move its clock or inject faults.
+    """Returns the twin of the innermost :func:`mock`, for decorated tests that advance its clock or inject faults.
 
     Raises RuntimeError outside of one.
     """
     twin = _catching.twin()
     if twin is None:
-        raise RuntimeError("dynatwin.current() is called outside of dynatwin.mock")
+        raise RuntimeError("dynatwin.current() was called outside of dynatwin.mock")
     return twin
 
 
 class Mock:
-    """Catches every DynamoDB client of the process while it is active; made by :func:`mock`."""
+    """Intercepts every DynamoDB client of the process while it is active; created by :func:`mock`."""
 
     def __init__(self, twin: Callable[[], Twin]) -> None:
         self._new = twin
         self._entered: list[_Active] = []
 
     def start(self) -> Twin:
-        """Begins to catch clients; returns the twin that answers them."""
+        """Starts to intercept clients; returns the twin that answers them."""
         self._entered.append(_catching.begin(self._new()))
         return self._entered[-1].twin
 
     def stop(self) -> None:
-        """Ends what :meth:`start` began last."""
+        """Ends the latest :meth:`start`."""
         if not self._entered:
-            raise RuntimeError("stop() is called without start()")
+            raise RuntimeError("stop() was called without start()")
         _catching.end(self._entered.pop())
 
     def __enter__(self) -> Twin:
@@ -164,12 +165,12 @@ class Mock:
 
     @contextlib.contextmanager
     def _fresh(self) -> Iterator[Twin]:
-        """A block of its own: decorated functions may run in several threads, or call themselves."""
+        """Returns a separate mock: decorated functions may run in several threads, or recursively."""
         with Mock(self._new) as twin:
             yield twin
 
     def __call__(self, target: F) -> F:
-        """Decorates a function, an async function, a generator as of a pytest fixture, or a test class."""
+        """Decorates a function, an async function, a generator (such as a pytest fixture), or a test class."""
         decorated: Any
         if isinstance(target, type):
             decorated = _decorate_class(self, target)
@@ -183,7 +184,7 @@ class Mock:
             decorated = _function(self, target)
         else:
             raise TypeError(
-                f"dynatwin.mock decorates functions and classes, and not {target!r}. @pytest.fixture comes above @dynatwin.mock."
+                f"dynatwin.mock decorates functions and classes, but not {target!r}. Put @pytest.fixture above @dynatwin.mock."
             )
         return decorated  # type: ignore[no-any-return]
 
@@ -211,11 +212,13 @@ def mock(
     buckets: str | os.PathLike[str] | None = None,
     twin: Twin | None = None,
 ) -> F | Mock:
-    """Catches every DynamoDB client of the process: those that are made inside, and those that were made before.
+    """Intercepts every DynamoDB client of the process: those created inside, and those created before.
 
-    As a decorator, with or without arguments, or as a context manager. Each function that it decorates, and each test of a class, has
-    a fresh twin, unless a `twin` is given; the other arguments are those of :class:`Twin`. Clients need neither credentials nor a
-    region, and all access keys have the same tables. :func:`current` is the twin.
+    As a decorator, with or without arguments, or as a context manager. Each decorated function, and each test of a
+    decorated class, has
+    a fresh twin, unless a `twin` is given; the other arguments are those of :class:`Twin`. Clients need neither
+    credentials nor a
+    region, and all access keys share one set of tables. :func:`current` returns the twin.
 
     >>> import boto3, dynatwin
     >>> with dynatwin.mock() as twin:
@@ -278,7 +281,8 @@ def _decorate_class(mock: Mock, target: type) -> type:
 
 
 def _decorate_test_case(mock: Mock, target: type[unittest.TestCase]) -> type:
-    """Each test with its ``setUp`` has a twin of its own. What ``setUpClass`` makes is shared by the class's tests instead."""
+    """Gives each test, including its ``setUp``, a fresh twin. If there is a ``setUpClass``, the class's tests share its
+    twin."""
     run: Any = target.run
     if "setUpClass" not in vars(target):
 
@@ -303,7 +307,8 @@ def _decorate_test_case(mock: Mock, target: type[unittest.TestCase]) -> type:
 
 
 def _decorate_plain_class(mock: Mock, target: type) -> type:
-    """As pytest runs it: from ``setup_method`` to ``teardown_method``. A test that is called without them has a twin, too."""
+    """Wraps a test as pytest runs it: from ``setup_method`` to ``teardown_method``. A test called without them also has
+    a twin."""
     set_up = getattr(target, "setup_method", None)
     tear_down = getattr(target, "teardown_method", None)
 
@@ -329,7 +334,7 @@ def _decorate_plain_class(mock: Mock, target: type) -> type:
 
 
 def _with_as_many(method: Callable[..., Any], self: Any, argument: Any) -> None:
-    """Calls ``setup_method`` with the tested method, if it takes one."""
+    """Calls ``setup_method``, with the tested method if it accepts one."""
     takes = len(inspect.signature(method).parameters) > 1
     method(self, argument) if takes else method(self)
 

@@ -1,4 +1,4 @@
-"""The twin: an emulator of the test's own."""
+"""The twin: an in-process DynamoDB emulator."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes
     at: datetime
-    """When it is to be delivered, by the twin's clock."""
+    """The moment of delivery, by the twin's clock."""
     delivery: str
     """``whole``, ``truncated``, ``reset`` or ``lost``."""
     length: int
@@ -63,26 +63,27 @@ class Answer:
 
 
 class Twin:
-    """A DynamoDB of the test's own, in this process.
+    """An in-process DynamoDB emulator.
 
-    Without a `seed` it is that of the environment's ``DYNATWIN_SEED``, or a random one; the same seed and the same requests give
+    The default `seed` is that of the environment's ``DYNATWIN_SEED``, or a random one; the same seed and the same requests give
     the same answers.
 
-    `conditions` are ``"calm"`` unless given: a name, or members that replace those of ``calm``.
+    `conditions` is a name, or members that replace those of ``calm``, the default.
 
     `clock` is
 
-    - ``"settable"``: stands at 2026-01-01T00:00:00Z until a test moves it or a client sleeps on it; the default with a `seed`;
-    - ``"now"``: a settable clock that starts at the present time, as ``time.time()`` has it; the default without a `seed`;
+    - ``"settable"``: stands still at 2026-01-01T00:00:00Z until a test advances it or a client sleeps on it; the default with a
+      `seed`;
+    - ``"now"``: a settable clock that starts at the time that ``time.time()`` returns; the default without a `seed`;
     - a moment: a settable clock that starts there;
-    - ``"system"``: the machine's time, which :meth:`Clock.advance` runs ahead of;
+    - ``"system"``: the machine's time; :meth:`Clock.advance` adds to it;
     - ``{"start": moment, "speed": 3600}``: runs from `start` (now), `speed` times as fast as the machine's (1).
 
-    With `shared_tables` all access keys and regions have one set of tables. `buckets` is a folder with a folder for each S3 bucket,
-    for exports and imports. With `watch` the twin is watched from its beginning.
+    With `shared_tables` all access keys and regions share one set of tables. `buckets` is a folder that contains a folder for each S3
+    bucket, for exports and imports. With `watch` the twin is watched from the start.
 
-    As a context manager it detaches at the end of the block what was attached, and an exception that leaves the block has a note
-    with the seed.
+    As a context manager it detaches the attached clients at the end of the block, and adds a note with the seed to an exception that
+    leaves the block.
     """
 
     def __init__(
@@ -118,13 +119,13 @@ class Twin:
 
     @property
     def seed(self) -> int:
-        """The seed of the twin's decisions."""
+        """The seed of the twin's random decisions."""
         return self.engine.seed
 
     # Clients
 
     def session(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> Any:
-        """A ``boto3.Session`` whose DynamoDB clients and resources this twin answers."""
+        """Returns a ``boto3.Session`` whose DynamoDB clients and resources this twin answers."""
         session = _new_session(region, access_key)
         _binding.SessionBinding(session, lambda: self, lambda _: None)
         return session
@@ -134,19 +135,20 @@ class Twin:
     @overload
     def client(self, service: Literal["dynamodbstreams"], **options: Any) -> DynamoDBStreamsClient: ...
     def client(self, service: str = "dynamodb", **options: Any) -> Any:
-        """A client of boto3, for ``dynamodb`` or ``dynamodbstreams``. `options` are those of ``boto3.Session.client``.
+        """Returns a boto3 client, for ``dynamodb`` or ``dynamodbstreams``. `options` are those of
+        ``boto3.Session.client``.
 
-        ``region_name`` and ``aws_access_key_id`` decide which tables it sees.
+        ``region_name`` and ``aws_access_key_id`` select its tables.
         """
         return make("client", _service(service), lambda: self, options)
 
     def resource(self, service: Literal["dynamodb"] = "dynamodb", **options: Any) -> DynamoDBServiceResource:
-        """A resource of boto3. `options` are those of ``boto3.Session.resource``."""
+        """Returns a boto3 resource. `options` are those of ``boto3.Session.resource``."""
         resource: DynamoDBServiceResource = make("resource", _service(service), lambda: self, options)
         return resource
 
     def async_client(self, service: str = "dynamodb", **options: Any) -> Any:
-        """A client of aiobotocore, to be entered by ``async with``. `options` are those of ``AioSession.create_client``."""
+        """Returns an aiobotocore client, for ``async with``. `options` are those of ``AioSession.create_client``."""
         from aiobotocore.session import AioSession
 
         session = AioSession()
@@ -158,10 +160,11 @@ class Twin:
         return session.create_client(_service(service), **options)
 
     def attach(self, target: T) -> T:
-        """Lets this twin answer a client, a resource, or every DynamoDB client that a session makes from now on.
+        """Answers a client, a resource, or every DynamoDB client that a session creates from now on.
 
-        Sessions and clients are those of botocore, boto3, aiobotocore and aioboto3. Credentials and region decide which tables are
-        seen; a session without them gets the default ones. Returns the target.
+        Sessions and clients are those of botocore, boto3, aiobotocore and aioboto3. Credentials and region select the
+        tables;
+        a session without them gets the default ones. Returns the target.
         """
         target_of: Any = target
         client = getattr(getattr(target_of, "meta", None), "client", target_of)
@@ -172,7 +175,7 @@ class Twin:
         return target
 
     def detach(self) -> None:
-        """Detaches what was attached: requests of those clients go to the network again."""
+        """Detaches an attached client or session: its requests go to the network again."""
         for session in self._attached:
             session.remove()
         self._attached.clear()
@@ -212,8 +215,10 @@ class Twin:
     ) -> dict[str, Any]:
         """Creates a table, waits until it is ``ACTIVE``, and sets its time-to-live attribute; returns its description.
 
-        A key attribute is a string, or ``("placedAt", "N")``. A global index has a partition key, or a list of a partition key and
-        a sort key, and projects all attributes. The billing mode is on-demand unless `throughput` gives read and write units.
+        A key attribute is a string, or ``("placedAt", "N")``. A global index has a partition key, or a list of a
+        partition key and
+        a sort key, and projects all attributes. The billing mode is on-demand unless `throughput` sets read and write
+        units.
 
         >>> from dynatwin import Twin
         >>> table = Twin(seed=7).create_table("Orders", "customer", ("placedAt", "N"), global_indexes={"by-status": "status"})
@@ -234,25 +239,25 @@ class Twin:
         return table
 
     def tables(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[str]:
-        """The names of the tables."""
+        """Returns the names of the tables."""
         return self.engine.tables(access_key, region)
 
     def items(
         self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> list[dict[str, AttributeValue]]:
-        """All items of a table as they are now, in the order of a Scan.
+        """Returns all current items of a table, in Scan order.
 
-        It costs nothing, meets no fault rule, and is never stale. Raises KeyError if there is no such table.
+        It consumes no capacity, matches no fault rule, and is never stale. Raises KeyError if the table does not exist.
         """
         found = self.engine.items(access_key, region, table)
         if found is None:
-            raise KeyError(f"there is no table {table!r} of access key {access_key!r} in {region}")
+            raise KeyError(f"access key {access_key!r} has no table {table!r} in {region}")
         return [_values.item(each) for each in json.loads(found)]
 
     def item(
         self, table: str, key: Key, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> dict[str, AttributeValue] | None:
-        """The item with this key, such as ``{"id": {"S": "a"}}``, as it is now; None if there is none."""
+        """Returns the current item with this key, such as ``{"id": {"S": "a"}}``, or None."""
 
         def matches(item: Mapping[str, AttributeValue]) -> bool:
             return all(name in item and _values.same(item[name], value) for name, value in key.items())
@@ -261,7 +266,7 @@ class Twin:
         return next((item for item in items if matches(item)), None)
 
     def expire_now(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> int:
-        """Deletes every item that has expired, as time to live will, but now; returns how many there were."""
+        """Deletes all expired items now instead of after the TTL delay; returns their number."""
         deleted: int = self._of_table("POST", table, "/expire-now", None, region, access_key)["deleted"]
         return deleted
 
@@ -283,7 +288,8 @@ class Twin:
         self.set_conditions(conditions)
 
     def set_conditions(self, conditions: ConditionsOption) -> None:
-        """Sets the conditions of all tables without their own: a name, or members that replace those of `base`, or the present."""
+        """Sets the conditions of all tables without their own: a name, or members that replace those of `base`, or the
+        current ones."""
         self._control("PUT", "/conditions", _words.told(conditions))
 
     def set_table_conditions(
@@ -294,104 +300,109 @@ class Twin:
         region: str = _REGION,
         access_key: str = _ACCESS_KEY,
     ) -> None:
-        """Sets the conditions of one table, now or later there; None lets it follow the others again."""
+        """Sets the conditions of one table, which need not exist yet; with None the twin's conditions apply again."""
         method, told = ("DELETE", None) if conditions is None else ("PUT", _words.told(conditions))
         self._of_table(method, table, "/conditions", told, region, access_key)
 
     def indexes(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.IndexState]:
-        """The states of a table's global indexes."""
+        """Returns the states of a table's global indexes."""
         return [_log.index_state(each) for each in self._of_table("GET", table, "/indexes", None, region, access_key)]
 
     def pause_index(self, table: str, index: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> None:
-        """Lets no write reach a global index from now on, until :meth:`resume_index`."""
+        """Pauses a global index: no write reaches it until :meth:`resume_index`."""
         self._of_table("POST", table, f"/indexes/{quote(index)}/pause", None, region, access_key)
 
     def resume_index(self, table: str, index: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> None:
-        """Lets a paused index catch up."""
+        """Resumes a paused index, and applies the writes that are due."""
         self._of_table("POST", table, f"/indexes/{quote(index)}/resume", None, region, access_key)
 
     def set_index_lag(
         self, table: str, index: str, lag: Lag | None, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> None:
-        """Sets how long writes from now on take to reach one global index; None lets it follow the conditions again."""
+        """Sets the time until later writes reach one global index; with None the conditions apply again."""
         method, told = ("DELETE", None) if lag is None else ("PUT", _words.told(lag))
         self._of_table(method, table, f"/indexes/{quote(index)}/lag", told, region, access_key)
 
-    # What was requested
+    # Recorded requests
 
     def watch(self, watches: bool = True) -> None:
-        """Begins, or ends, to watch requests: :meth:`requests`, :meth:`scans`, :meth:`metrics` and :meth:`hottest_keys`.
+        """Starts or stops recording :meth:`requests`, :meth:`scans`, :meth:`metrics` and :meth:`hottest_keys`.
 
-        What was seen stays until :meth:`reset` or :meth:`forget_requests`.
+        The records are kept until :meth:`reset` or :meth:`forget_requests`.
         """
         self._control("POST", "/watch" if watches else "/unwatch")
 
     @property
     def watched(self) -> bool:
-        """Whether requests are watched."""
+        """Whether requests are recorded."""
         watched: bool = self._control("GET", "/")["watched"]
         return watched
 
     def requests(self) -> list[_log.Request]:
-        """The latest requests of all access keys and regions, oldest first. Each attempt of a client is one."""
+        """Returns the latest requests of all access keys and regions, oldest first. Each attempt of a client is a
+        request."""
         return [_log.request(each) for each in self._control("GET", "/requests")["requests"]]
 
     def forget_requests(self) -> None:
-        """Forgets all requests, scans and counters."""
+        """Removes all recorded requests, scans and counters."""
         self._control("DELETE", "/requests")
 
     def scans(self) -> list[_log.Scan]:
-        """Which operations read all of a table or an index: each operation, table, index and caller once.
+        """Returns which operations read a whole table or index: each operation, table, index and caller once.
 
-        A SELECT that does not fix the partition key is a scan, too.
+        A SELECT that does not fix the partition key is also a scan.
         """
         return [_log.scan(each) for each in self._control("GET", "/scans")]
 
     def assert_no_scans(self) -> None:
-        """Checks that nothing scanned a table or an index; the message says what to query instead."""
+        """Asserts that no table or index was scanned; the message suggests a query."""
         _log.assert_no_scans(self.watched, self.scans())
 
     def assert_faults_fired(self) -> None:
-        """Checks that every fault rule acted, including those that were removed."""
+        """Asserts that every fault rule acted, including those that were removed."""
         _log.assert_faults_fired(self.faults.never_fired())
 
     def metrics(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.Metric]:
-        """The counters and gauges of an account in its region, named as in CloudWatch, since the twin is watched."""
+        """Returns the counters and gauges of an account in its region, with CloudWatch's names, since the twin is
+        watched."""
         listed = self._of_account("/metrics", "metrics", region, access_key)
         return [_log.Metric(each["name"], each["dimensions"], each["value"]) for each in listed]
 
     def metric(
         self, name: str, /, *, region: str = _REGION, access_key: str = _ACCESS_KEY, **dimensions: str
     ) -> float:
-        """The value of the metric with exactly these dimensions, such as ``TableName="Orders"``; 0 if there is none."""
+        """Returns the value of the metric with exactly these dimensions, such as ``TableName="Orders"``; 0 if there is
+        none."""
         metrics = self.metrics(region=region, access_key=access_key)
         values = (each.value for each in metrics if each.name == name and dict(each.dimensions) == dimensions)
         return next(values, 0.0)
 
     def metrics_by_minute(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[_log.Datapoint]:
-        """The counters by the minute of the twin's clock, oldest first: what the condition of an alarm looks at."""
+        """Returns the counters by the minute of the twin's clock, oldest first, as an alarm's condition evaluates
+        them."""
         listed = self._of_account("/metrics/minutes", "datapoints", region, access_key)
         return [_log.datapoint(each) for each in listed]
 
     def hottest_keys(
         self, table: str, most: int = 10, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> list[_log.HotKey]:
-        """The partition keys of a watched table that cost most, hottest first."""
+        """Returns the partition keys of a watched table with the highest cost, in descending order."""
         return list(self.heat(table, region=region, access_key=access_key).keys[:most])
 
     def heat(self, table: str, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> _log.Heat:
-        """What a table's capacity was spent on, while capacity is enforced or the twin is watched."""
+        """Returns the units consumed and throttled in a table, recorded while capacity is enforced or the twin is
+        watched."""
         return _log.heat(self._of_table("GET", table, "/heat", None, region, access_key))
 
     def watch_heat(
         self, table: str, watches: bool = True, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> None:
-        """Begins, or ends, to watch what a table's capacity is spent on, keys included."""
+        """Starts or stops recording the heat of a table, including keys."""
         path = "/heat/watch" if watches else "/heat/unwatch"
         self._of_table("POST", table, path, None, region, access_key)
 
     def capacity_spent(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> _log.CapacitySpent:
-        """What the tables spend in a ``with`` block. The twin need not be watched.
+        """Records the capacity that the tables consume in a ``with`` block. The twin need not be watched.
 
         >>> from dynatwin import Twin
         >>> twin = Twin(seed=7)
@@ -403,28 +414,30 @@ class Twin:
         """
         return _log.CapacitySpent.of(self.engine, access_key, region)
 
-    # Everything
+    # State
 
     def reset(self, all: bool = False) -> None:
-        """Removes all tables and fault rules, and forgets what was requested.
+        """Removes all tables, fault rules and recorded requests.
 
-        With `all`, restores what the twin was made with: its clock and conditions, too. Time goes back then, so no request should
+        With `all`, also restores the initial clock and conditions. Time goes back then, so no request should
         run meanwhile.
         """
         self._control("POST", "/reset", {"all": True} if all else None)
 
     def snapshot(self) -> Snapshot:
-        """The tables with all that belongs to them, the conditions and the clock's moment, for :meth:`restore` and forks.
+        """Returns the tables with all their settings and data, the conditions and the clock's moment, for
+        :meth:`restore` and forks.
 
         Fault rules and recorded requests are not part of it.
         """
         return Snapshot(self.engine.snapshot(), self._settings, self.watched)
 
     def restore(self, snapshot: Snapshot | bytes) -> None:
-        """Returns to a snapshot of this twin or of another one, or to the bytes of one.
+        """Resets the twin to a snapshot of it or of another one, or to the bytes of one.
 
-        Bytes that are damaged or of another version raise a `ValueError`, and change nothing. Fault rules are removed, recorded requests are forgotten, and decisions are counted anew, so the same seed decides the same
-        again. Time may go back, so no request should run meanwhile.
+        Bytes that are damaged or of another version raise a `ValueError` and change nothing. Fault rules and recorded requests are
+        removed, and random decisions start anew, so the same seed makes the same decisions. Time may go back, so no request should
+        run meanwhile.
         """
         state = snapshot._state if isinstance(snapshot, Snapshot) else NativeSnapshot.from_bytes(snapshot)
         self.engine.restore(state)
@@ -443,25 +456,25 @@ class Twin:
         return self.snapshot().fork()
 
     def next_due(self) -> datetime | None:
-        """When something is due next."""
+        """Returns the moment of the next due work."""
         due = self.engine.next_due()
         return None if due is None else _words.at(due)
 
     def run_due(self) -> None:
-        """Does what is due."""
+        """Applies due work."""
         self.engine.run_due()
 
     def handle(
         self, method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes | str = b""
     ) -> Answer:
-        """Answers an HTTP request, without delivering the answer."""
+        """Handles an HTTP request and returns the answer, without delivering it."""
         raw = body.encode() if isinstance(body, str) else body
         return _answer(self.engine.handle(method, path, list((headers or {}).items()), raw))
 
     def dispatch(
         self, target: str, body: bytes | str, *, region: str = _REGION, access_key: str = _ACCESS_KEY
     ) -> Answer:
-        """Answers a request below its HTTP envelope: ``dispatch("GetItem", '{"TableName": …}')``."""
+        """Handles a request without the HTTP envelope: ``dispatch("GetItem", '{"TableName": …}')``."""
         raw = body.encode() if isinstance(body, str) else body
         return _answer(self.engine.dispatch(access_key, region, target, raw))
 
@@ -529,7 +542,7 @@ class Snapshot:
         return bytes(self._state)
 
     def fork(self) -> Twin:
-        """A twin with the settings of the one that the snapshot is of, in this state."""
+        """Returns a new twin in this state, with the settings of the snapshot's twin."""
         twin = Twin.__new__(Twin)
         twin._begin(self._settings, False)
         twin.restore(self)
@@ -539,7 +552,7 @@ class Snapshot:
 
 
 def announce(twin: Twin, error: BaseException) -> None:
-    """Notes a twin's seed on an exception; before Python 3.11, on standard error."""
+    """Adds a twin's seed to an exception as a note; before Python 3.11, prints it to standard error."""
     note = f"dynatwin: this twin's seed was {twin.seed}; DYNATWIN_SEED={twin.seed} makes the same decisions"
     if sys.version_info >= (3, 11):
         if note not in getattr(error, "__notes__", ()):
@@ -555,11 +568,11 @@ def _seed() -> int:
     try:
         return int(told)
     except ValueError:
-        raise ValueError(f"DYNATWIN_SEED is {told!r}, and a seed is a whole number.") from None
+        raise ValueError(f"DYNATWIN_SEED is {told!r}, but a seed is a whole number.") from None
 
 
 def _clock_of(clock: ClockOption) -> tuple[bool, str | None, float | None]:
-    """Whether the clock is settable, its start, and its speed."""
+    """Returns whether the clock is settable, its start, and its speed."""
     if clock == "settable":
         return True, None, None
     if clock == "now":
@@ -570,11 +583,11 @@ def _clock_of(clock: ClockOption) -> tuple[bool, str | None, float | None]:
         return True, _words.iso(clock), None
     others = set(clock) - {"start", "speed"}
     if others:
-        raise ValueError(f"A clock has no {others.pop()!r}: there are start and speed.")
+        raise ValueError(f"A clock has no {others.pop()!r}, only start and speed.")
     start, speed = clock.get("start"), clock.get("speed")
     if speed is not None and not 0.001 <= speed <= 1e9:
         raise ValueError("A clock's speed is a number from 0.001 to 1000000000.")
-    # Without either it is the machine's time, and with one of them a clock that runs from its start.
+    # Without either it is the machine's clock, and with one of them a clock that runs from its start.
     return False, None if start is None else _words.iso(start), 1.0 if speed is None else speed
 
 
@@ -595,7 +608,7 @@ def _loader() -> Any:
 
 
 def _new_session(region: str, access_key: str) -> Any:
-    """A boto3 session, which no twin answers yet."""
+    """Returns a boto3 session that is not bound to a twin yet."""
     import boto3
     import botocore.session
 
@@ -610,12 +623,12 @@ def _clients() -> Any:
 
 
 def make(kind: str, service: str, find: Callable[[], Twin | None], options: dict[str, Any]) -> Any:
-    """A client or resource that the twin answers which `find` returns.
+    """Returns a client or resource that is answered by the twin that `find` returns.
 
-    Its session is one that all twins share, since it costs a fifth of one with a session of its own.
+    All twins share its session, which reduces its cost to a fifth.
     """
     options, access_key = _quick(options)
-    # Sessions are not safe to be used by several threads.
+    # Sessions are not thread-safe.
     with _making:
         made = getattr(_clients(), kind)(service, **options)
     _binding.bind_client(made if kind == "client" else made.meta.client, find, access_key)
@@ -624,13 +637,14 @@ def make(kind: str, service: str, find: Callable[[], Twin | None], options: dict
 
 def _service(service: str) -> str:
     if service not in ("dynamodb", "dynamodbstreams"):
-        raise ValueError(f"There are clients of dynamodb and dynamodbstreams, and not of {service}.")
+        raise ValueError(f"A twin has clients of dynamodb and dynamodbstreams, but not of {service}.")
     return service
 
 
 def _quick(options: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """Options of a client that spends no time on what nothing here reads: its signatures, unless `options` say how to sign, and
-    the user agent. Returns the access key of a client that does not sign, too."""
+    """Returns the options of a client that omits what no twin reads: signatures, unless `options` define how to sign,
+    and
+    the user agent. Also returns the access key of a client that does not sign."""
     from botocore.config import Config
 
     config = options.get("config")
@@ -652,7 +666,7 @@ def _table(
     stream: str | None,
     throughput: tuple[int, int] | None,
 ) -> dict[str, Any]:
-    """The request of CreateTable."""
+    """Returns a CreateTable request."""
     attributes: dict[str, str] = {}
 
     def schema(keys: Sequence[KeyAttribute]) -> list[dict[str, str]]:
@@ -689,5 +703,5 @@ def _table(
 
 
 def _keys(keys: KeyAttribute | Sequence[KeyAttribute]) -> Sequence[KeyAttribute]:
-    """The keys of a global index: one, or a list of two. A tuple is one, with its type."""
+    """Returns the keys of a global index: one, or a list of two. A tuple is one key with its type."""
     return keys if isinstance(keys, list) else [keys]  # type: ignore[list-item]

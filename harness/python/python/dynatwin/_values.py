@@ -1,4 +1,4 @@
-"""Attribute values, in the form of botocore's client: ``{"S": "a"}``, with binary values as bytes."""
+"""Attribute values, in the format of botocore's client: ``{"S": "a"}``, with binary values as bytes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 AttributeValue = Mapping[str, Any]
-"""A value as botocore's client has it, such as ``{"S": "a"}`` or ``{"B": b"..."}``."""
+"""A value in the format of botocore's client, such as ``{"S": "a"}`` or ``{"B": b"..."}``."""
 
 Key = Mapping[str, AttributeValue]
 """The key attributes of an item."""
 
 
 def item(each: dict[str, Any]) -> dict[str, AttributeValue]:
-    """An item from JSON, which has binary values in base64."""
+    """Converts an item from JSON, which has binary values in base64."""
     return {name: value(member) for name, member in each.items()}
 
 
 def value(each: dict[str, Any]) -> dict[str, Any]:
-    """A value from JSON."""
+    """Converts a value from JSON."""
     ((kind, inside),) = each.items()
     if kind == "B":
         inside = base64.b64decode(inside)
@@ -33,7 +33,7 @@ def value(each: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain(each: Any) -> Any:
-    """A value that json can write: binary values in base64."""
+    """Converts a value for JSON, with binary values in base64."""
     if isinstance(each, Mapping):
         return {name: plain(member) for name, member in each.items()}
     if isinstance(each, (list, tuple)):
@@ -44,7 +44,7 @@ def plain(each: Any) -> Any:
 
 
 def same(one: AttributeValue, other: AttributeValue) -> bool:
-    """Whether two key values are equal: numbers by value."""
+    """Returns whether two key values are equal; numbers are compared by value."""
     if "N" in one and "N" in other:
         from decimal import Decimal
 

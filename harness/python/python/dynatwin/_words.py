@@ -1,4 +1,4 @@
-"""Names and values between Python and the controls, which are in the camelCase of the controls over HTTP."""
+"""Conversions of names and values between Python and the controls over HTTP, which use camelCase."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def camel(word: str) -> str:
-    """``index_propagation`` as ``indexPropagation``."""
+    """Converts ``index_propagation`` to ``indexPropagation``."""
     first, *rest = word.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
 
 def snake(word: str) -> str:
-    """``indexPropagation`` as ``index_propagation``."""
+    """Converts ``indexPropagation`` to ``index_propagation``."""
     return re.sub(r"(?<=[a-z0-9])[A-Z]", lambda letter: "_" + letter.group().lower(), word)
 
 
 def told(value: Any) -> Any:
-    """A value as a control reads it: names in camelCase, lengths of time in seconds, moments as text."""
+    """Converts a value to a control's JSON: names in camelCase, durations in seconds, moments as text."""
     if isinstance(value, Mapping):
         return {camel(name): told(member) for name, member in value.items() if member is not None}
     if isinstance(value, timedelta):
@@ -33,44 +33,44 @@ def told(value: Any) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """A control's answer with its names in snake_case."""
+    """Converts a control's answer to snake_case."""
     if isinstance(value, dict):
         return {snake(name): shown(member) for name, member in value.items()}
     return value
 
 
 def sentence(text: str) -> str:
-    """A refusal with the names of members in snake_case."""
+    """Converts the member names in an error text to snake_case."""
     return re.sub(r"\b[a-z]+(?:[A-Z][a-z0-9]+)+\b", lambda word: snake(word.group()), text)
 
 
 def micros(moment: datetime) -> int:
-    """A moment in microseconds since 1970. One without a time zone is in UTC, as the emulator's are."""
+    """Returns a moment in microseconds since 1970. Without a time zone it is in UTC, like the emulator's moments."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
     return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
 def iso(moment: datetime | str) -> str:
-    """A moment as text. One without a time zone is in UTC."""
+    """Returns a moment as text. Without a time zone it is in UTC."""
     if isinstance(moment, str):
         return moment
     return at(micros(moment)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def at(since: int) -> datetime:
-    """The moment so many microseconds after 1970."""
+    """Returns the moment that many microseconds after 1970."""
     return _EPOCH + timedelta(microseconds=since)
 
 
 def parsed(text: str) -> datetime:
-    """A moment from text such as ``2026-01-01T00:00:00Z``."""
+    """Parses a moment such as ``2026-01-01T00:00:00Z``."""
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
 def seconds(length: float | timedelta) -> float:
-    """A length of time in seconds."""
+    """Returns a duration in seconds."""
     length = length.total_seconds() if isinstance(length, timedelta) else float(length)
     if not 0 <= length < 1e12:
-        raise ValueError(f"A length of time is a number of seconds from 0, and not {length}.")
+        raise ValueError(f"A duration is a number of seconds from 0, not {length}.")
     return length

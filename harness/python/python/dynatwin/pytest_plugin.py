@@ -63,10 +63,10 @@ def _dynatwin_snapshot(dynatwin_template: Twin) -> Snapshot:
 
 @pytest.fixture
 def dynatwin(request: pytest.FixtureRequest, _dynatwin_snapshot: Snapshot) -> Generator[Twin, None, None]:
-    """A fresh fork of ``dynatwin_template``, which is watched, and which answers every DynamoDB client during the test."""
+    """A watched, fresh fork of ``dynatwin_template`` that answers every DynamoDB client during the test."""
     twin = _dynatwin_snapshot.fork()
     if _option(request.config, "clock") in (None, "now"):
-        # The template's clock has stood since the session began.
+        # The template's clock has stood still since the session began.
         present = datetime.fromtimestamp(time.time(), timezone.utc)
         twin.clock.set(max(present, twin.clock.now()))
     twin.watch()
@@ -76,8 +76,9 @@ def dynatwin(request: pytest.FixtureRequest, _dynatwin_snapshot: Snapshot) -> Ge
 
 
 class _Clients:
-    """The clients and resources of the fixtures. They are made once, which costs more than most tests, and answered by each test's
-    own twin."""
+    """The clients and resources of the fixtures. They are created once, because that costs more than most tests, and
+    answered by
+    each test's own twin."""
 
     def __init__(self) -> None:
         self.twin: Twin | None = None
