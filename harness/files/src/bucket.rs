@@ -1,4 +1,4 @@
-//! A folder that stands for a bucket: an object's key is its path below.
+//! A folder in place of a bucket: an object's key is its path below the folder.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 
 use dynatwin_engine::transfer::Failure;
 
-/// Objects of a bucket that are looked at, at most: what an import takes.
+/// The maximum number of objects that are listed: the limit of an import.
 const MOST_OBJECTS: usize = 50_000;
 
-/// A bucket.
+/// A bucket's folder.
 pub struct Bucket(PathBuf);
 
-/// An object.
+/// An object of a bucket.
 pub struct Object {
-    /// Its key.
+    /// The object's key.
     pub key: String,
-    /// Its path.
+    /// The object's path.
     pub path: PathBuf,
 }
 
 impl Bucket {
-    /// The bucket of this name, if it is there.
+    /// Opens the bucket with this name; fails if it does not exist.
     pub fn open(folder: &Path, name: &str) -> Result<Bucket, Failure> {
         let path = folder.join(plain(name).ok_or_else(Failure::no_such_bucket)?);
         if path.is_dir() {
@@ -31,12 +31,12 @@ impl Bucket {
         }
     }
 
-    /// Writes an object. No link is followed: it could lead out of the bucket.
+    /// Writes an object. Symbolic links are not followed, because they could lead out of the bucket.
     pub fn put(&self, key: &str, bytes: &[u8]) -> Result<(), Failure> {
         let mut path = self.0.clone();
         let mut parts = key.split('/').filter(|part| !part.is_empty()).peekable();
         while let Some(part) = parts.next() {
-            // Keys come from requests: none leads out of the bucket.
+            // Keys come from requests; one that leads out of the bucket is refused.
             path.push(plain(part).ok_or_else(|| Failure::access_denied(format_args!("{key} is no path")))?);
             let there = fs::symlink_metadata(&path).ok();
             if there.as_ref().is_some_and(fs::Metadata::is_symlink) {
@@ -49,7 +49,7 @@ impl Bucket {
         fs::write(&path, bytes).map_err(Failure::access_denied)
     }
 
-    /// The objects whose keys begin with a prefix, by key. Links are passed over.
+    /// Returns the objects whose keys start with a prefix, ordered by key. Symbolic links are skipped.
     pub fn objects(&self, prefix: &str) -> Result<Vec<Object>, Failure> {
         let mut found = Vec::new();
         let mut folders = vec![(self.0.clone(), String::new())];
@@ -80,7 +80,7 @@ impl Bucket {
 }
 
 impl Object {
-    /// Opens it, and says how long it is.
+    /// Opens the object; also returns its length.
     pub fn open(&self) -> io::Result<(File, u64)> {
         let file = File::open(&self.path)?;
         let length = file.metadata()?.len();
@@ -88,7 +88,7 @@ impl Object {
     }
 }
 
-/// A name that is one step of a path and leads down.
+/// Returns a name if it is a single path component that leads downwards.
 fn plain(name: &str) -> Option<&str> {
     let bad = |char: char| matches!(char, '/' | '\\' | '\0' | ':');
     (!name.is_empty() && name != "." && name != ".." && !name.contains(bad)).then_some(name)

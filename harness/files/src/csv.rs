@@ -1,4 +1,5 @@
-//! CSV: a header, unless it is given, and an item a line. Keys have their declared type, all else is a string.
+//! CSV: a header, unless it is given, and one item per line. Keys have their declared types, other attributes are
+//! strings.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -14,7 +15,7 @@ use dynatwin_engine::wire::object::Object;
 use crate::json;
 use crate::source::{Reading, TOO_LONG};
 
-/// Reads the records of an object, each no longer than a request may be. One that is longer is the last.
+/// Reads the records of an object, each at most as long as a request may be. Reading ends at a longer one.
 pub fn read(from: impl BufRead, source: &Source, reading: &mut Reading<'_>) -> io::Result<()> {
     let taken = Cell::new(0);
     let mut reader = ReaderBuilder::new()
@@ -50,7 +51,7 @@ pub fn read(from: impl BufRead, source: &Source, reading: &mut Reading<'_>) -> i
     Ok(())
 }
 
-/// A reader that fails when too much has been taken from it since `taken` was set to 0: for one record.
+/// A reader that fails when too much has been read since `taken` was set to 0, to limit the size of a record.
 struct Metered<'t, R> {
     from: R,
     taken: &'t Cell<usize>,
@@ -68,7 +69,7 @@ impl<R: BufRead> Read for Metered<'_, R> {
     }
 }
 
-/// The line as a record in DynamoDB JSON.
+/// Converts a line to DynamoDB JSON.
 fn item(row: &StringRecord, names: &[Name], source: &Source) -> Vec<u8> {
     let mut writer = Writer::new();
     let mut record = Object::open(&mut writer);

@@ -1,4 +1,4 @@
-//! An export's objects: data, manifests and their checksums, laid out as the service does
+//! The objects of an export: data, manifests and their checksums, in the service's layout
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataExport.Output.html>).
 
 use std::io::Write;
@@ -15,13 +15,13 @@ use md5::{Digest, Md5};
 use crate::bucket::Bucket;
 use crate::{ion, json};
 
-/// Writes an export. The summary comes last: who sees it can read the rest.
+/// Writes an export. The summary comes last: when it exists, the rest can be read.
 pub fn write(bucket: &Bucket, export: &Export) -> Result<(), Failure> {
     let prefix = export.prefix.as_deref().unwrap_or_default();
     let root = folder(prefix);
     let own = format!("{root}/{}", export.id());
     bucket.put(&format!("{own}/_started"), b"")?;
-    // The data of incremental exports to one prefix lies in one folder.
+    // The data of all incremental exports with one prefix is in one folder.
     let data = match export.span {
         Span::Full(_) => format!("{own}/data"),
         Span::Incremental { .. } => format!("{root}/data"),
@@ -46,7 +46,7 @@ fn extension(format: Format) -> &'static str {
     }
 }
 
-/// A name of 26 letters and digits, as the service's, that a run repeats.
+/// Returns a name of 26 letters and digits, like the service's, that is the same in each run.
 fn file_name(export: &Export, part: usize) -> String {
     let digest = Md5::digest(format!("{}/{part}", export.arn));
     let wide = digest.iter().fold(0_u128, |wide, byte| wide << 8 | u128::from(*byte));
@@ -65,7 +65,7 @@ fn compressed(lines: &[Line], format: Format) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// The object's line in the manifest of files.
+/// Returns the object's line in the manifest of files.
 fn file_line(key: &str, count: usize, bytes: &[u8]) -> Vec<u8> {
     let digest = Md5::digest(bytes);
     let etag: u128 = digest.iter().fold(0, |wide, byte| wide << 8 | u128::from(*byte));
@@ -81,7 +81,7 @@ fn file_line(key: &str, count: usize, bytes: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Writes a manifest, and its checksum beside it.
+/// Writes a manifest with its checksum.
 fn checked(bucket: &Bucket, key: &str, bytes: &[u8]) -> Result<(), Failure> {
     let checksum = key.replace(".json", ".checksum");
     bucket.put(key, bytes)?;

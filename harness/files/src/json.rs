@@ -1,4 +1,4 @@
-//! DynamoDB JSON: JSON objects, one or more a line.
+//! DynamoDB JSON: one or more JSON objects per line.
 
 use std::io::{self, BufRead, Read};
 
@@ -12,7 +12,7 @@ use dynatwin_engine::wire::object::Object;
 
 use crate::source::{Reading, TOO_LONG};
 
-/// A line of an export.
+/// Returns a line of an export.
 pub fn line(line: &Line) -> Vec<u8> {
     let mut writer = Writer::new();
     let mut object = Object::open(&mut writer);
@@ -39,12 +39,12 @@ pub fn line(line: &Line) -> Vec<u8> {
     bytes
 }
 
-/// Reads the records of an object. One that is no JSON is the last.
+/// Reads the records of an object. Reading ends at invalid JSON.
 pub fn read(mut from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        // A record is no longer than a request may be.
+        // A record is at most as long as a request may be.
         let length = (&mut from)
             .take(limits::REQUEST_BODY as u64 + 1)
             .read_until(b'\n', &mut line)?;
@@ -64,8 +64,8 @@ pub fn read(mut from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()>
     }
 }
 
-/// Takes the records of a line; says whether reading can go on behind it. The service also takes several objects of one
-/// line (October 2026).
+/// Passes on the records of a line; returns whether reading can continue after it. The service also accepts several
+/// objects in one line (October 2026).
 fn records(mut line: &[u8], reading: &mut Reading<'_>) -> bool {
     while !line.is_empty() {
         let end = object_end(line).filter(|end| line[*end..].trim_ascii_start().starts_with(b"{"));
@@ -78,7 +78,7 @@ fn records(mut line: &[u8], reading: &mut Reading<'_>) -> bool {
     true
 }
 
-/// Where the first object of a text ends, if it is closed.
+/// Returns where the first object of a text ends, if it is closed.
 fn object_end(text: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut quoted = false;
@@ -101,7 +101,7 @@ fn object_end(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// Takes a record in DynamoDB JSON; says whether reading can go on behind it.
+/// Passes on a record in DynamoDB JSON; returns whether reading can continue after it.
 pub fn record(json: &[u8], reading: &mut Reading<'_>) -> bool {
     match ItemRecord::decode(json) {
         Ok(record) => {
@@ -110,7 +110,7 @@ pub fn record(json: &[u8], reading: &mut Reading<'_>) -> bool {
         }
         Err(error) => {
             reading.bad(error.message().unwrap_or("the record is no JSON"));
-            // What is no JSON has no text.
+            // The error for invalid JSON has no message.
             error.kind() != ErrorKind::Serialization || error.message().is_some()
         }
     }

@@ -1,7 +1,7 @@
-//! Buckets as folders: what exports are written to and imports are read from, in the service's own formats.
+//! Buckets as folders: exports are written to them and imports read from them, in the service's own formats.
 //!
-//! The engine hands over lines and takes records; here are the files: DynamoDB JSON, Ion and CSV, gzip and zstd, manifests
-//! and checksums.
+//! The engine passes lines and takes records; this crate handles the files: DynamoDB JSON, Ion and CSV, gzip and zstd,
+//! manifests and checksums.
 
 mod bucket;
 mod csv;
@@ -17,7 +17,7 @@ use dynatwin_engine::transfer::{Export, Failure, ObjectStore, Record, Report, So
 
 use crate::bucket::Bucket;
 
-/// A folder with a folder for each bucket. A bucket is there if its folder is.
+/// A folder that contains a folder for each bucket. A bucket exists if its folder does.
 ///
 /// ```
 /// use dynatwin_engine::transfer::{ObjectStore, Source};
@@ -31,7 +31,7 @@ use crate::bucket::Bucket;
 pub struct Buckets(PathBuf);
 
 impl Buckets {
-    /// The buckets of a folder.
+    /// Returns the buckets in a folder.
     pub fn at(folder: impl Into<PathBuf>) -> Buckets {
         Buckets(folder.into())
     }

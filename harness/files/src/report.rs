@@ -1,5 +1,5 @@
-//! What a bulk operation reports: a JSON line for each record that was not written. The service's own layout of these
-//! objects is not known; this one is ours.
+//! The report of a bulk operation: a JSON line for each record that was not written. The service's layout of these
+//! objects is not known; this one is our own.
 
 use dynatwin_engine::transfer::{Failure, Rejected, Report, folder};
 use dynatwin_engine::wire::encode::Writer;

@@ -10,7 +10,7 @@ use ruzstd::decoding::StreamingDecoder;
 use crate::bucket::{Bucket, Object};
 use crate::{csv, ion, json};
 
-/// What is wrong about a record that has more bytes than a request may have.
+/// The error of a record that is longer than a request may be.
 pub const TOO_LONG: &str = "the record is too long";
 
 /// An object that is being read.
@@ -21,12 +21,12 @@ pub struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// Hands over a record.
+    /// Passes on a valid record.
     pub fn good(&mut self, record: ItemRecord) {
         self.hand(Ok(record));
     }
 
-    /// Hands over what is wrong about a record.
+    /// Passes on the error of an invalid record.
     pub fn bad(&mut self, why: impl Into<String>) {
         self.hand(Err(why.into()));
     }
@@ -41,7 +41,7 @@ impl Reading<'_> {
     }
 }
 
-/// Reads all objects under a prefix, and says how many bytes they have.
+/// Reads all objects with a prefix, and returns the number of their bytes.
 pub fn read(bucket: &Bucket, source: &Source, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
     let mut bytes = 0;
     for object in bucket.objects(&source.prefix)? {
@@ -52,7 +52,8 @@ pub fn read(bucket: &Bucket, source: &Source, take: &mut dyn FnMut(Record)) -> R
         };
         match read_object(&object, source, &mut reading) {
             Ok(length) => bytes += length,
-            // What cannot be read, or is not compressed as it is said to be, is a bad record; other objects are read.
+            // An unreadable object, or one that is not compressed as declared, counts as an invalid record; the other
+            // objects are read.
             Err(error) => reading.bad(error.to_string()),
         }
     }
@@ -79,7 +80,7 @@ fn records(from: impl BufRead, source: &Source, reading: &mut Reading<'_>) -> io
     }
 }
 
-/// The contents of zstd frames, one after the other.
+/// The decompressed contents of consecutive zstd frames.
 struct Frames<R: BufRead> {
     state: State<R>,
 }

@@ -34,7 +34,7 @@ Credentials are those of the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_K
   --yes              write to a destination that is not on this machine without asking
   --help             print this";
 
-/// A command line that was understood.
+/// A parsed command line.
 #[derive(Debug)]
 struct Command {
     sources: Vec<String>,
@@ -153,7 +153,7 @@ impl Command {
         Ok(loaded.items as u64)
     }
 
-    /// The endpoint to write to, once the user has agreed to write to one of another machine.
+    /// Returns the endpoint to write to, after the user has confirmed one on another machine.
     fn destination(&self) -> Result<Endpoint, String> {
         let endpoint = Endpoint::from_env(&self.to)?;
         let endpoint = match &self.caller {
@@ -184,7 +184,7 @@ fn confirm(endpoint: &Endpoint) -> Result<(), String> {
     if answer.trim() == "yes" { Ok(()) } else { Err(refused()) }
 }
 
-/// A line on standard error that says how far the copy is.
+/// A line on standard error with the progress of the copy.
 struct Progress {
     table: Mutex<(String, u64)>,
     items: AtomicU64,
@@ -323,7 +323,7 @@ mod tests {
         let command = parsed("import", "a.json --to https://dynamodb.eu-west-1.amazonaws.com")
             .unwrap()
             .unwrap();
-        // Without credentials, or without a terminal to ask at.
+        // Without credentials, or without a terminal for the confirmation.
         let refused = command.destination().unwrap_err();
         assert!(
             refused.contains("--yes was not given") || refused.contains("AWS_ACCESS_KEY_ID"),

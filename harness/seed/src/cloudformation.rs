@@ -1,4 +1,4 @@
-//! Tables in CloudFormation templates, SAM templates, and what `cdk synth` writes.
+//! Tables in CloudFormation templates, SAM templates, and the output of `cdk synth`.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -121,7 +121,7 @@ fn simple(properties: &Node) -> Result<Map<String, Json>, Problem> {
     Ok(members)
 }
 
-/// A global table, in the one region that is here: what its replicas set is taken from the first of them.
+/// A global table in one region, with the settings of its first replica.
 fn global(properties: &Node) -> Result<Map<String, Json>, Problem> {
     let mut own = Vec::new();
     let mut write_units = None;

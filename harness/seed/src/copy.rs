@@ -25,7 +25,7 @@ const BATCH: usize = 25;
 /// How often the state of a copy is saved.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How a copy is made.
+/// The settings of a copy.
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
     /// The tables to copy; all if there are none.
@@ -34,9 +34,9 @@ pub struct CopyOptions {
     pub segments: usize,
     /// The most items that are written in a second.
     pub rate: Option<f64>,
-    /// The file that says how far the copy is, so that one that was interrupted goes on from there.
+    /// The file that stores the progress, so that an interrupted copy can be resumed.
     pub state: Option<PathBuf>,
-    /// Whether both sides are read again and compared.
+    /// Whether both sides are read again and compared after the copy.
     pub verify: bool,
 }
 
@@ -52,33 +52,33 @@ impl Default for CopyOptions {
     }
 }
 
-/// What happens while tables are copied.
+/// The progress of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyEvent<'a> {
-    /// A table's items begin to be copied; `about` is how many it has by its description, which may be six hours old.
+    /// Copying a table's items starts; `about` is their number in its description, which may be six hours old.
     Begins {
         /// The table.
         table: &'a str,
         /// Items by the table's description.
         about: u64,
     },
-    /// So many items more have been written.
+    /// Further items have been written.
     Copied {
         /// Their number.
         items: u64,
     },
-    /// Something of a table could not be copied, or was left as it is.
+    /// A part of a table could not be copied, or was left unchanged.
     Note {
-        /// What.
+        /// A sentence that describes it.
         text: &'a str,
     },
-    /// A table is copied, and compared if that was asked for.
+    /// A table has been copied, and compared if `verify` is set.
     Done {
         /// The table.
         table: &'a str,
-        /// How many items it has.
+        /// The number of its items.
         items: u64,
-        /// The checksum of its items, which both sides have.
+        /// The checksum of its items, which is equal on both sides.
         checksum: Option<u64>,
     },
 }
@@ -138,7 +138,7 @@ pub(crate) fn names(database: &dyn Database) -> Result<Vec<String>, CallError> {
     }
 }
 
-/// Creates a table as its source is, unless it is there with the same key.
+/// Creates a table with its source's settings, unless it exists with the same key schema.
 fn define(
     from: &dyn Database,
     to: &dyn Database,
@@ -206,16 +206,16 @@ fn define(
     load::create(to, &table).map_err(of_table)
 }
 
-/// How far each segment of each table is.
+/// The progress of each segment of each table.
 struct Progress {
     file: Option<PathBuf>,
     tables: Mutex<(BTreeMap<String, Vec<Segment>>, Instant)>,
 }
 
-/// How far a segment is.
+/// The progress of a segment.
 #[derive(Clone)]
 enum Segment {
-    /// Behind this key, or before the first.
+    /// After this key, or before the first.
     After(Option<Json>),
     Done,
 }
@@ -246,7 +246,7 @@ impl Progress {
         })
     }
 
-    /// The segments of a table; as many as there were when the copy began.
+    /// Returns the segments of a table, in the number with which the copy started.
     fn segments(&self, table: &str, count: usize) -> Vec<Segment> {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || vec![Segment::After(None); count.max(1)];
@@ -283,7 +283,7 @@ impl Progress {
         written.map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Removes the file: there is nothing to go on with.
+    /// Removes the file, because the copy is complete.
     fn finish(&self) -> Result<(), String> {
         match &self.file {
             Some(path) if path.exists() => {
@@ -294,7 +294,7 @@ impl Progress {
     }
 }
 
-/// Delays writers so that they write no more than so many items in a second.
+/// Delays writers to limit the rate of items.
 struct Pace {
     interval: Duration,
     next: Mutex<Instant>,
@@ -358,7 +358,7 @@ fn copy_items(
     Ok(counts.iter().sum())
 }
 
-/// Runs a function for each segment on a thread of its own. The flag is set once one of them has failed.
+/// Runs a function for each segment on a separate thread. The flag is set once one of them has failed.
 fn each_segment<T: Send>(
     count: usize,
     run: impl Fn(usize, &AtomicBool) -> Result<T, String> + Sync,
@@ -450,7 +450,7 @@ fn sum(database: &dyn Database, keys: &Keys, options: &CopyOptions) -> Result<Su
     }))
 }
 
-/// The hash of an item's canonical form: equal items have the same, however their numbers and sets are written.
+/// Returns the hash of an item's canonical form: equal items have equal hashes, whatever the notation of their numbers and sets.
 fn hash(item: Item) -> Result<u64, String> {
     let record = json!({"Item": item}).to_string();
     let record = ItemRecord::decode(record.as_bytes()).map_err(|error| {

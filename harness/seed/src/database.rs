@@ -1,4 +1,4 @@
-//! What requests are sent to.
+//! The interface to databases that serve the DynamoDB API.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use dynatwin_engine::engine::{Caller, Engine};
 use serde_json::Value as Json;
 
-/// Something that answers the API of DynamoDB.
+/// A database that serves the DynamoDB API.
 pub trait Database: Sync {
     /// Sends a request and returns the answer's body.
     fn call(&self, operation: &str, body: &Json) -> Result<Json, CallError>;
 
-    /// Waits before a request is sent again.
+    /// Waits before a retry.
     fn pause(&self, time: Duration);
 }
 
@@ -20,7 +20,7 @@ pub trait Database: Sync {
 pub struct CallError {
     /// The exception's name, such as `ResourceNotFoundException`; empty if there was no answer.
     pub code: String,
-    /// Its message, or what went wrong.
+    /// Its message, or a description of the failure.
     pub message: String,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for CallError {
 
 impl std::error::Error for CallError {}
 
-/// An engine of this process, as one of its callers sees it.
+/// An engine in this process, with the tables of one caller.
 #[derive(Clone, Copy)]
 pub struct InProcess<'e> {
     engine: &'e Engine,

@@ -1,4 +1,4 @@
-//! JSON and YAML documents as trees whose nodes know their lines.
+//! JSON and YAML documents as trees whose nodes have line numbers.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use crate::error::Problem;
 /// How deeply collections may be nested. DynamoDB stores 32 levels, and a template has some around them.
 const DEPTH: usize = 128;
 
-/// How many nodes aliases of a YAML document may add, so that a small file cannot stand for a huge one.
+/// How many nodes aliases of a YAML document may add, so that a small file cannot expand to a huge one.
 const ALIASED_NODES: usize = 100_000;
 
 /// A value with the line it begins at.
@@ -176,7 +176,7 @@ fn too_deep(line: usize) -> Problem {
     Problem::new(line, format!("collections are nested more than {DEPTH} levels deep"))
 }
 
-/// The members of an object that is being read, none of which may be there twice.
+/// The members of an object that is being read, without duplicates.
 #[derive(Default)]
 struct Members(Vec<(String, Node)>);
 

@@ -121,7 +121,7 @@ impl Row {
                 "GSIList" => drop(members.insert("GlobalSecondaryIndexes".into(), json)),
                 "SQLiteIndex" => drop(members.insert("KeySchema".into(), keys(&json[""])?)),
                 "TimeToLiveAttributeName" => time_to_live = json.as_str().map(str::to_owned),
-                // What the other members say again, in SQL's terms or as a description.
+                // The other members repeat this information in SQL's terms or as a description.
                 _ => {}
             }
         }
@@ -186,7 +186,7 @@ fn items(path: &Path, file: &str, table: &str) -> Items {
 
 type ReadItem = Result<SeedItem, Error>;
 
-/// Items whose thread is started by the first that is asked for.
+/// Items whose reader thread starts with the first call of `next`.
 struct LazyRows {
     start: Option<Box<dyn FnOnce() -> Receiver<ReadItem> + Send>>,
     rows: Option<Receiver<ReadItem>>,

@@ -1,4 +1,4 @@
-//! Endpoints over HTTP, with requests signed as AWS asks for.
+//! Endpoints over HTTP, with signed requests.
 
 use std::env;
 use std::thread;
@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// The largest answer: a page has at most 1 MB of items, which base64 and JSON make longer.
 const LARGEST_ANSWER: u64 = 64 << 20;
 
-/// An endpoint of DynamoDB's API: the service, or anything that speaks its protocol.
+/// An endpoint of DynamoDB's API: the service, or any other implementation.
 ///
 /// ```
 /// use dynatwin_seed::Endpoint;
@@ -77,7 +77,7 @@ impl Endpoint {
         Endpoint::new(url, |name| env::var(name).ok())
     }
 
-    /// The same endpoint as another access key and region see it, for loopback addresses.
+    /// Returns this endpoint with another access key and region, for loopback addresses.
     #[must_use]
     pub fn with_caller(&self, access_key: &str, region: &str) -> Endpoint {
         Endpoint {

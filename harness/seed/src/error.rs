@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! Errors in files, with their location.
 
 use std::fmt;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Error {
         }
     }
 
-    /// An error of the system's about a file.
+    /// Creates an error from a system error about a file.
     pub(crate) fn of_path(path: &Path, error: impl fmt::Display) -> Error {
         Error::new(path.display().to_string(), error.to_string())
     }
@@ -45,7 +45,7 @@ impl Error {
         self.line
     }
 
-    /// What is wrong, without file and line.
+    /// Returns the message without file and line.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -63,7 +63,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What is wrong at a line of a document whose file the caller knows.
+/// An error at a line of a document whose file the caller knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub line: usize,

@@ -1,4 +1,4 @@
-//! CloudFormation's intrinsic functions, as far as they are known before a stack exists.
+//! CloudFormation's intrinsic functions, except those whose values are unknown before a stack exists.
 
 use std::collections::HashMap;
 
@@ -8,11 +8,11 @@ use crate::error::Problem;
 /// How deeply functions may be nested, and conditions may refer to each other.
 const DEPTH: usize = 32;
 
-/// The account that `AWS::AccountId` stands for, which is that of unsigned requests.
+/// The value of `AWS::AccountId`, the account of unsigned requests.
 const ACCOUNT: &str = "000000000000";
 const REGION: &str = "us-east-1";
 
-/// What a template's functions refer to.
+/// The parts of a template that its functions refer to.
 pub(crate) struct Template<'t> {
     parameters: HashMap<&'t str, &'t Node>,
     conditions: HashMap<&'t str, &'t Node>,
@@ -38,12 +38,12 @@ impl<'t> Template<'t> {
         })
     }
 
-    /// Says what `Ref` of a resource stands for.
+    /// Sets the value of `Ref` of a resource.
     pub fn name(&mut self, logical_id: &'t str, name: String) {
         self.names.insert(logical_id, name);
     }
 
-    /// A value with its functions replaced by what they stand for; nothing for `AWS::NoValue`.
+    /// Returns a value with its functions evaluated; `None` for `AWS::NoValue`.
     pub fn resolve(&self, node: &Node) -> Result<Option<Node>, Problem> {
         self.resolve_at(node, 0)
     }

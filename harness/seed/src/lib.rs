@@ -1,4 +1,4 @@
-//! Tables and items from the files people have, loaded into Dynatwin or any other endpoint of DynamoDB's API.
+//! Loads tables and items from common file formats into Dynatwin or any other endpoint of DynamoDB's API.
 //!
 //! [`Seed::read`] recognizes a file by its content, and refuses what it does not know with the file and line.
 //! [`load_engine`] loads into an engine of the same process, [`load`] into any [`Database`].

@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 10;
 const POLLS: u32 = 600;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How much was loaded.
+/// The numbers of tables and items that were loaded.
 ///
 /// ```
 /// use dynatwin_engine::clock::{Clock, Moment};
@@ -48,15 +48,15 @@ pub struct Loaded {
     pub items: usize,
 }
 
-/// What is done about a table of the seed that exists already.
+/// The treatment of tables that exist already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// It is an error: CreateTable's ResourceInUseException.
+    /// Fails with CreateTable's ResourceInUseException.
     #[default]
     Refuse,
-    /// The table is left as it is, and gets the seed's items.
+    /// Writes the seed's items to the existing table.
     Fill,
-    /// The table and its items are left as they are.
+    /// Leaves the table and its items unchanged.
     Skip,
 }
 
@@ -115,7 +115,7 @@ impl Table {
     }
 }
 
-/// Creates a table with what belongs to it.
+/// Creates a table, and sets its TTL, recovery and insights.
 pub(crate) fn create(database: &dyn Database, table: &Table) -> Result<(), CallError> {
     send(database, "CreateTable", &Json::Object(table.create.clone()))?;
     wait_until_active(database, &table.name)?;
@@ -168,7 +168,7 @@ pub(crate) fn backoff(attempt: u32) -> Duration {
     Duration::from_millis(50 << attempt.min(8)).min(Duration::from_secs(10))
 }
 
-/// What the attributes of a table's key are.
+/// The key attributes of a table, with their types.
 pub(crate) struct Keys {
     pub table: String,
     names: Vec<String>,
@@ -233,14 +233,14 @@ impl Keys {
     }
 }
 
-/// An item in DynamoDB's form, and where it is from.
+/// An item in DynamoDB JSON, and its location.
 struct Line {
     file: String,
     number: usize,
     attributes: Item,
 }
 
-/// Writes items by BatchWriteItem, and one by one if the batch is refused, so that the item at fault is named.
+/// Writes items by BatchWriteItem, and one by one if the batch is refused, so that the error names the invalid item.
 fn write(database: &dyn Database, keys: &Keys, lines: Vec<Line>) -> Result<(), Error> {
     if lines.is_empty() {
         return Ok(());
@@ -267,7 +267,7 @@ fn write(database: &dyn Database, keys: &Keys, lines: Vec<Line>) -> Result<(), E
     Ok(())
 }
 
-/// Puts up to 25 items with different keys, and sends what was not processed again.
+/// Puts up to 25 items with different keys, and retries unprocessed ones.
 pub(crate) fn put(database: &dyn Database, table: &str, items: Vec<Item>) -> Result<(), CallError> {
     let requests = items.into_iter().map(|item| json!({"PutRequest": {"Item": item}}));
     let mut requests = Json::Array(requests.collect());

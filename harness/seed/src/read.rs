@@ -1,4 +1,4 @@
-//! Which format a file has.
+//! Detects the format of a file and reads it.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ use crate::error::{Error, Problem};
 use crate::seed::{Items, Seed, Table};
 use crate::{cloudformation, export, items, spreadsheet, terraform, workbench};
 
-/// Members of a jest-dynamodb or jest-dynalite configuration that say how to start a server.
+/// Members of a jest-dynamodb or jest-dynalite configuration that configure a server.
 const SERVER_SETTINGS: [&str; 7] = [
     "basePort",
     "clientConfig",
@@ -22,7 +22,7 @@ const SERVER_SETTINGS: [&str; 7] = [
     "processor",
 ];
 
-/// Where items go that do not name their table: given by the user, or the file's name.
+/// The table of items that do not name one: given by the user, or the file's name.
 struct Target<'a> {
     file: &'a str,
     table: &'a str,

@@ -1,4 +1,4 @@
-//! What tables are made of in CreateTable, as data: members that are not known are refused with their line.
+//! The members of CreateTable and of template resources, as data: unknown members are refused with their line.
 
 use serde_json::{Map, Number, Value as Json};
 
@@ -11,9 +11,9 @@ pub(crate) enum Shape {
     Text,
     Integer,
     Flag,
-    /// A JSON document, given as a string or as itself, and sent as a string.
+    /// A JSON document, given as a string or as an object, and sent as a string.
     Document,
-    /// A member that says nothing about the table to create.
+    /// A member that does not affect the table to create.
     Ignored,
     List(&'static Shape),
     Object(&'static [(&'static str, Shape)]),

@@ -1,4 +1,4 @@
-//! What files say: tables, and the items of tables.
+//! The content of files: tables and their items.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::schema;
 /// An item as JSON, in DynamoDB's form: `{"id": {"S": "a"}}`.
 pub type Item = Map<String, Json>;
 
-/// A table to create, and what belongs to it beside CreateTable.
+/// A table to create, with the settings that CreateTable does not have.
 ///
 /// ```
 /// use dynatwin_seed::Seed;
@@ -42,7 +42,7 @@ pub struct Table {
     pub insights: bool,
 }
 
-/// Items of one table, read as they are asked for.
+/// Items of one table, read lazily.
 pub struct Items {
     /// The table's name.
     pub table: String,

@@ -1,4 +1,4 @@
-//! Amazon Ion as text: what exports write, and imports read (<https://amazon-ion.github.io/ion-docs/docs/spec.html>).
+//! Text Ion, the format of exports and imports (<https://amazon-ion.github.io/ion-docs/docs/spec.html>).
 
 mod reader;
 mod split;

@@ -1,4 +1,4 @@
-//! Ion text into records: each top-level struct is written over into DynamoDB JSON, whose reader knows all rules of values.
+//! Reads records from text Ion: each top-level struct is converted to DynamoDB JSON, whose reader validates values.
 
 use std::io::{self, BufRead};
 
@@ -9,7 +9,7 @@ use super::split::{Splitter, Unsplit};
 use crate::json;
 use crate::source::{Reading, TOO_LONG};
 
-/// Reads the records of an object, each no longer than a request may be. One that is no Ion is the last.
+/// Reads the records of an object, each at most as long as a request may be. Reading ends at invalid Ion.
 pub fn read(from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()> {
     let mut pieces = Splitter::new(from, limits::REQUEST_BODY);
     loop {
@@ -29,7 +29,8 @@ pub fn read(from: impl BufRead, reading: &mut Reading<'_>) -> io::Result<()> {
     }
 }
 
-/// Takes the records of a text that begins at a byte of its object; says whether reading can go on behind it.
+/// Passes on the records of a text that starts at byte `start` of its object; returns whether reading can continue
+/// after it.
 fn records(text: &str, start: u64, reading: &mut Reading<'_>) -> bool {
     let mut parser = Parser { text, at: 0 };
     loop {
@@ -46,13 +47,13 @@ fn records(text: &str, start: u64, reading: &mut Reading<'_>) -> bool {
     }
 }
 
-/// What is no Ion, or no Ion that an item is made of.
+/// Invalid Ion, or Ion that cannot be part of an item.
 #[derive(Debug, PartialEq)]
 struct Fault(&'static str);
 
 type Parsed<T> = Result<T, Fault>;
 
-/// How a struct's fields are written over.
+/// How a struct's fields are converted.
 #[derive(Clone, Copy, PartialEq)]
 enum Fields {
     /// As a record's members.
@@ -77,7 +78,7 @@ impl<'t> Parser<'t> {
         self.rest().chars().next()
     }
 
-    /// Passes over a text that comes next, if it does.
+    /// Skips `expected` if it comes next; returns whether it did.
     fn eat(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);
         if found {
@@ -91,7 +92,7 @@ impl<'t> Parser<'t> {
         if self.eat(expected) { Ok(()) } else { Err(Fault(fault)) }
     }
 
-    /// Passes over blanks and comments.
+    /// Skips whitespace and comments.
     fn blank(&mut self) -> Parsed<()> {
         loop {
             let rest = self.rest();
@@ -106,7 +107,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The next top-level struct as DynamoDB JSON; `None` at the end.
+    /// Returns the next top-level struct as DynamoDB JSON; `None` at the end.
     fn record(&mut self) -> Parsed<Option<Vec<u8>>> {
         self.blank()?;
         while self.eat("$ion_1_0") {
@@ -123,7 +124,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A struct.
+    /// Converts a struct.
     fn fields(&mut self, out: &mut Writer, kind: Fields, depth: usize) -> Parsed<()> {
         self.expect("{", "a struct was expected")?;
         out.open_object();
@@ -158,7 +159,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A value, written over with its type around it.
+    /// Converts a value, and wraps it in its type.
     fn value(&mut self, out: &mut Writer, depth: usize) -> Parsed<()> {
         if depth > limits::NESTING_KEPT {
             return Err(Fault("values are nested too deep"));
@@ -217,7 +218,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A member of a set.
+    /// Converts a member of a set.
     fn member(&mut self, out: &mut Writer, kind: &str) -> Parsed<()> {
         let text = match kind {
             "SS" => self.string()?,
@@ -228,7 +229,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// What stands for itself: `true`, `null`, a number.
+    /// Converts a keyword or a number: `true`, `null`, `1`.
     fn word(&mut self, out: &mut Writer) -> Parsed<()> {
         if self.peek().is_some_and(|char| char.is_ascii_digit() || char == '-') {
             let number = self.number()?;
@@ -252,7 +253,7 @@ impl<'t> Parser<'t> {
         rest.get(..end).unwrap_or_default()
     }
 
-    /// An int, decimal or float, as a number that DynamoDB reads.
+    /// Returns an int, decimal or float as a number in DynamoDB's notation.
     fn number(&mut self) -> Parsed<String> {
         let word = self.bare(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '+' | '-'));
         let text = word.replace('_', "");
@@ -267,7 +268,7 @@ impl<'t> Parser<'t> {
             let whole = whole.map_err(|_| Fault("a number was expected"))?;
             return Ok(format!("{sign}{whole}"));
         }
-        // A timestamp begins like a number: 2026-01-01T.
+        // A timestamp starts like a number: 2026-01-01T.
         let dashes = digits
             .match_indices('-')
             .any(|(at, _)| !digits[..at].ends_with(['d', 'D', 'e', 'E']));
@@ -278,7 +279,7 @@ impl<'t> Parser<'t> {
         Ok(text.trim_end_matches('.').to_owned())
     }
 
-    /// A symbol: a field's name.
+    /// Parses a symbol: a field's name.
     fn symbol(&mut self) -> Parsed<String> {
         if matches!(self.peek(), Some('"' | '\'')) {
             return self.string();
@@ -292,7 +293,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The annotation of a value, if it has one; of several, the last.
+    /// Returns the annotation of a value, if any; the last one of several.
     fn annotation(&mut self) -> Parsed<Option<String>> {
         let mut last = None;
         loop {
@@ -312,7 +313,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Base64 in double braces.
+    /// Parses base64 in double braces.
     fn blob(&mut self) -> Parsed<String> {
         self.expect("{{", "a blob was expected")?;
         let end = self.rest().find("}}").ok_or(Fault("a blob does not end"))?;
@@ -324,7 +325,7 @@ impl<'t> Parser<'t> {
         Ok(inner.chars().filter(|char| !char.is_whitespace()).collect())
     }
 
-    /// A text in quotes: short, long, or a symbol.
+    /// Parses a quoted text: a short or long string, or a symbol.
     fn string(&mut self) -> Parsed<String> {
         self.blank()?;
         let mut text = String::new();
@@ -338,7 +339,7 @@ impl<'t> Parser<'t> {
             self.until(quote, &mut text)?;
             return Ok(text);
         }
-        // Long texts that follow each other are one.
+        // Consecutive long strings are one.
         while self.eat("'''") {
             self.until("'''", &mut text)?;
             self.blank()?;
@@ -385,7 +386,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// One UTF-16 unit, or two that belong together.
+    /// Parses one UTF-16 unit, or a surrogate pair.
     fn utf16(&mut self, text: &mut String) -> Parsed<()> {
         const FAULT: Fault = Fault("an escape was expected");
         let unit = self.hexadecimal(4)?;

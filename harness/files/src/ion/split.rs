@@ -1,43 +1,43 @@
-//! Cuts a stream of Ion text behind each top-level value, so that one record at a time is in memory.
+//! Splits a stream of text Ion after each top-level value, so that one record at a time is in memory.
 
 use std::io::{self, BufRead};
 use std::mem::take;
 
-/// Where in the text the last byte has led.
+/// The state after the last byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Plain,
-    /// Behind a slash that may begin a comment.
+    /// After a slash that may start a comment.
     Slash,
     LineComment,
     BlockComment,
-    /// Behind an asterisk in a comment.
+    /// After an asterisk in a comment.
     Asterisk,
-    /// Behind a brace that may begin a blob.
+    /// After a brace that may start a blob.
     Brace,
     Blob,
-    /// Behind a brace in a blob.
+    /// After a brace in a blob.
     BlobBrace,
     /// In a text between quotes of this kind.
     Short(u8),
     ShortEscape(u8),
-    /// Behind one or two single quotes that may begin a long text.
+    /// After one or two single quotes that may start a long string.
     Quotes(u8),
-    /// In a long text, behind so many single quotes.
+    /// In a long string, after this many single quotes.
     Long(u8),
     LongEscape,
 }
 
-/// A top-level value with what stands before it.
+/// A top-level value with the text before it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The byte of the stream that it begins at.
+    /// The offset of its first byte in the stream.
     pub start: u64,
-    /// Its bytes.
+    /// The bytes of the value.
     pub bytes: Vec<u8>,
 }
 
-/// Why there is no piece.
+/// Why the stream cannot be split.
 #[derive(Debug)]
 pub enum Unsplit {
     /// A value is longer than the limit.
@@ -46,20 +46,20 @@ pub enum Unsplit {
     Unread(io::Error),
 }
 
-/// The pieces of a stream.
+/// Splits a stream into pieces.
 pub struct Splitter<R> {
     from: R,
     limit: usize,
     state: State,
     depth: usize,
-    /// Whether a comment between two values is passed over.
+    /// Whether a comment between two values is being skipped.
     skips: bool,
     at: u64,
     piece: Piece,
 }
 
 impl<R: BufRead> Splitter<R> {
-    /// Pieces of at most so many bytes.
+    /// Splits into pieces of at most `limit` bytes.
     pub fn new(from: R, limit: usize) -> Splitter<R> {
         Splitter {
             from,
@@ -75,7 +75,7 @@ impl<R: BufRead> Splitter<R> {
         }
     }
 
-    /// The next piece. The last one ends with the stream, and may have no value.
+    /// Returns the next piece. The last one ends with the stream, and may contain no value.
     pub fn next(&mut self) -> Result<Option<Piece>, Unsplit> {
         loop {
             let buffer = self.from.fill_buf().map_err(Unsplit::Unread)?;
@@ -117,17 +117,17 @@ impl<R: BufRead> Splitter<R> {
         }
     }
 
-    /// What is left at the end of the stream.
+    /// Returns the rest at the end of the stream.
     fn rest(&mut self) -> Option<Piece> {
         if take(&mut self.skips) && matches!(self.state, State::BlockComment | State::Asterisk) {
-            // The parser says what is wrong with a comment that does not end.
+            // The parser reports an unterminated comment.
             self.piece.bytes.extend_from_slice(b"/*");
         }
         (!self.piece.bytes.is_empty()).then(|| self.cut())
     }
 }
 
-/// Takes in a byte; says whether a top-level value ends with it.
+/// Processes a byte; returns whether a top-level value ends with it.
 fn step(byte: u8, state: &mut State, depth: &mut usize, skips: &mut bool, piece: &mut Vec<u8>) -> bool {
     let is_between = *depth == 0 && piece.is_empty();
     if is_between && (*skips || byte.is_ascii_whitespace()) {
@@ -167,7 +167,7 @@ fn next(byte: u8, state: State, depth: &mut usize) -> State {
         (Short(quote) | ShortEscape(quote), _) => Short(quote),
         (Quotes(1), b'\'') => Quotes(2),
         (Quotes(2), b'\'') => Long(0),
-        // The quote before was that of a symbol.
+        // The previous quote started a symbol.
         (Quotes(1), _) => next(byte, Short(b'\''), depth),
         (Long(2), b'\'') => Plain,
         (Long(quotes), b'\'') => Long(quotes + 1),

@@ -1,4 +1,4 @@
-//! Lines of an export in Ion.
+//! Writes the lines of an export in Ion.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use dynatwin_engine::number::Number;
 use dynatwin_engine::transfer::Line;
 use dynatwin_engine::value::{AttributeValue, Map};
 
-/// A line of an export: a version marker and a struct.
+/// Returns a line of an export: a version marker and a struct.
 pub fn line(line: &Line) -> Vec<u8> {
     let mut out = String::from("$ion_1_0 {");
     match line {
@@ -19,7 +19,7 @@ pub fn line(line: &Line) -> Vec<u8> {
         Line::Change { at, keys, old, new } => {
             out.push_str("Record:{Keys:");
             map(&mut out, keys);
-            // Writing to a text does not fail.
+            // Writing to a String does not fail.
             let _ = write!(out, ",Metadata:{{WriteTimestampMicros:{}.}}", at.micros());
             for (name, image) in [("OldImage", old), ("NewImage", new)] {
                 if let Some(image) = image {
@@ -58,7 +58,7 @@ fn sequence<T>(
     out.push(close);
 }
 
-/// Stored values have few levels, so this recursion is bounded.
+/// Stored values have a limited depth, so this recursion is bounded.
 fn typed(out: &mut String, value: &AttributeValue) {
     const BRACKETS: (char, char) = ('[', ']');
     match value {
@@ -84,7 +84,7 @@ fn typed(out: &mut String, value: &AttributeValue) {
     }
 }
 
-/// A decimal, which has a point or an exponent: without, it would be an int.
+/// Writes a decimal with a point or an exponent; without one it would be an int.
 fn decimal(out: &mut String, number: Number) {
     let text = number.to_string().replace(['e', 'E'], "d");
     out.push_str(&text);
@@ -99,7 +99,7 @@ fn blob(out: &mut String, bytes: &[u8]) {
     out.push_str("}}");
 }
 
-/// A field's name, in quotes unless it is a plain word that means nothing else.
+/// Writes a field's name, quoted unless it is a plain identifier without another meaning.
 fn symbol(out: &mut String, name: &str) {
     let plain = |(at, byte): (usize, u8)| {
         byte.is_ascii_alphabetic() || matches!(byte, b'_') || (at > 0 && byte.is_ascii_digit())
