@@ -40,7 +40,7 @@ pub struct VectorChange {
     /// The entry that goes.
     pub remove: Option<Key>,
     /// The entry that comes.
-    pub insert: Option<(Key, vector::Entry)>,
+    pub insert: Option<(Key, vector::VectorEntry)>,
     /// The bytes that it is charged for.
     pub bytes: u64,
 }
@@ -123,7 +123,7 @@ impl Change {
 
     fn of_vector(&self, definition: &Definition, at: usize, index: &VectorIndex) -> Option<VectorChange> {
         let entry = |item: &Option<Item>| vector::entry(index, item.as_ref()?, &definition.key, &self.key);
-        let bytes = |entry: &vector::Entry| units::vector_bytes(entry.size());
+        let bytes = |entry: &vector::VectorEntry| units::vector_bytes(entry.size());
         let (remove, insert, bytes) = match (entry(&self.old), entry(&self.new)) {
             (None, None) => return None,
             (None, Some(new)) => {

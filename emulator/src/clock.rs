@@ -189,7 +189,7 @@ pub struct ClockAdjustment {
 }
 
 struct Inner {
-    source: Source,
+    source: ClockSource,
     /// Settable: the moment. Else: what is added to the source, in microseconds.
     value: AtomicI64,
     /// The latest moment anybody was told, so that a source that steps back does not take the twin with it.
@@ -202,7 +202,7 @@ struct Inner {
     initial: i64,
 }
 
-enum Source {
+enum ClockSource {
     System(Box<dyn TimeSource>),
     Accelerated {
         source: Box<dyn TimeSource>,
@@ -216,14 +216,14 @@ enum Source {
 impl Clock {
     /// The source's time; [`advance`](Clock::advance) adds to it.
     pub fn system(source: impl TimeSource + 'static) -> Clock {
-        Clock::of(Source::System(Box::new(source)), 0)
+        Clock::of(ClockSource::System(Box::new(source)), 0)
     }
 
     /// A clock that starts at `start` and runs `speed` times as fast as the source.
     pub fn accelerated(source: impl TimeSource + 'static, start: Moment, speed: f64) -> Clock {
         let since = source.now();
         Clock::of(
-            Source::Accelerated {
+            ClockSource::Accelerated {
                 source: Box::new(source),
                 since,
                 start,
@@ -235,10 +235,10 @@ impl Clock {
 
     /// A clock that stands still at `start` until it is moved.
     pub fn settable(start: Moment) -> Clock {
-        Clock::of(Source::Settable, start.micros())
+        Clock::of(ClockSource::Settable, start.micros())
     }
 
-    fn of(source: Source, value: i64) -> Clock {
+    fn of(source: ClockSource, value: i64) -> Clock {
         Clock(Arc::new(Inner {
             source,
             value: AtomicI64::new(value),
@@ -265,7 +265,7 @@ impl Clock {
     pub fn restart(&self) {
         let _hand = self.0.hand.lock();
         self.0.value.store(self.0.initial, Ordering::Release);
-        if let Source::Accelerated { start, .. } = &self.0.source {
+        if let ClockSource::Accelerated { start, .. } = &self.0.source {
             let elapsed = self.running().saturating_sub(start.0);
             self.0.value.store(elapsed.saturating_neg(), Ordering::Release);
         }
@@ -322,9 +322,9 @@ impl Clock {
     /// What a clock that runs by itself would show if it had never been frozen.
     fn running(&self) -> i64 {
         let read = match &self.0.source {
-            Source::Settable => 0,
-            Source::System(source) => source.now().0,
-            Source::Accelerated {
+            ClockSource::Settable => 0,
+            ClockSource::System(source) => source.now().0,
+            ClockSource::Accelerated {
                 source,
                 since,
                 start,
@@ -398,16 +398,16 @@ impl Clock {
 
     /// Whether the clock stands still unless moved. Who sleeps on such a clock moves it, if it is not frozen.
     pub fn is_settable(&self) -> bool {
-        matches!(self.0.source, Source::Settable)
+        matches!(self.0.source, ClockSource::Settable)
     }
 
     /// How many of the clock's seconds pass in one of the source's; `None` if the clock stands still.
     pub fn speed(&self) -> Option<f64> {
         match &self.0.source {
             _ if self.is_frozen() => None,
-            Source::Settable => None,
-            Source::System(_) => Some(1.0),
-            Source::Accelerated { speed, .. } => Some(*speed),
+            ClockSource::Settable => None,
+            ClockSource::System(_) => Some(1.0),
+            ClockSource::Accelerated { speed, .. } => Some(*speed),
         }
     }
 }

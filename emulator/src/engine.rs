@@ -22,11 +22,11 @@ use crate::answer::{Answer, AnswerHeaders, HttpRequest};
 use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
 use crate::conditions::{Conditions, Lag};
-use crate::context::{Context, State};
+use crate::context::{Context, EngineState};
 use crate::error::{ApiError, ErrorKind};
 use crate::execute::{self, Controls};
 use crate::fault::{Faults, InvalidRule, Outage, ResponseEffects, Rule, RuleId};
-use crate::journal::End;
+use crate::journal::RequestEnd;
 use crate::operation::{self, Allowed, Operation};
 use crate::reclaim::{Reclaim, Reclaimer};
 use crate::storage::{Checkpoint, CommitSink, Replay, Scope};
@@ -82,7 +82,7 @@ pub struct Engine {
     health_check: HealthCheck,
     /// The keys of signatures that are verified without access control; nothing if they are not.
     signing_keys: Option<BTreeMap<String, SigningKey>>,
-    state: State,
+    state: EngineState,
     ids: RequestIds,
 }
 
@@ -100,7 +100,7 @@ struct Outcome {
 impl Engine {
     /// An engine without tables.
     pub fn new(settings: Settings) -> Engine {
-        let mut state = State::new(settings.seed, settings.conditions);
+        let mut state = EngineState::new(settings.seed, settings.conditions);
         state.set_sliced(!settings.clock.is_settable());
         Engine {
             state,
@@ -396,7 +396,7 @@ impl Engine {
                 draft.keep_bodies(sent, &body);
             }
             let effects = context.effects();
-            let end = End {
+            let end = RequestEnd {
                 status,
                 error,
                 delivery: effects.delivery,

@@ -13,7 +13,7 @@ mod transfer;
 use std::borrow::Cow;
 use std::fmt;
 
-pub(crate) use shown::Shown;
+pub(crate) use shown::KeyValueText;
 pub use throttling::{Exceeded, Throttle, ThrottlingReason};
 
 use crate::limits;
@@ -181,7 +181,7 @@ struct Inner {
 
 /// What goes before a text of the moved validation layer.
 pub const ONE_VALIDATION_ERROR: &str = "1 validation error detected: ";
-/// How many faults of one request are listed and counted.
+/// How many violations of one request are listed and counted.
 const MOST_VIOLATIONS: usize = 10;
 
 impl ApiError {
@@ -313,7 +313,7 @@ impl Violations {
         }
     }
 
-    /// Adds all faults of others.
+    /// Adds all violations of others.
     pub fn add(&mut self, others: Option<&Violations>) {
         others
             .into_iter()
@@ -326,7 +326,7 @@ impl Violations {
         self.0.is_empty()
     }
 
-    /// All faults as one error, or `Ok` if there are none.
+    /// All violations as one error, or `Ok` if there are none.
     pub fn finish(self) -> Result<(), ApiError> {
         match self.0.len() {
             0 => Ok(()),
@@ -644,7 +644,7 @@ impl ApiError {
 
     /// An `ExclusiveStartKey` of a Query of a table without a sort key, where each partition has one item at most.
     pub fn start_key_of_one_item(start: &Map) -> ApiError {
-        let shown = |(name, value): &(Name, AttributeValue)| format!("{name}=AttributeValue: {}", Shown(value));
+        let shown = |(name, value): &(Name, AttributeValue)| format!("{name}=AttributeValue: {}", KeyValueText(value));
         let attributes: Vec<String> = start.iter().map(shown).collect();
         ApiError::validation(format!(
             "The provided exclusive start key is invalid: ExclusiveStartKey: {{{}}}",
@@ -848,21 +848,21 @@ mod tests {
 
     #[test]
     fn faults_are_joined_and_ten_at_most() {
-        let mut faults = Violations::new();
-        faults.missing("tableName");
-        assert_eq!(faults.0.len(), 1);
-        faults.value("X", "select", constraint::one_of("[A, B]"));
-        let error = faults.finish().unwrap_err();
+        let mut violations = Violations::new();
+        violations.missing("tableName");
+        assert_eq!(violations.0.len(), 1);
+        violations.value("X", "select", constraint::one_of("[A, B]"));
+        let error = violations.finish().unwrap_err();
         assert_eq!(
             error.message(),
             Some(
                 "2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: Member must not be null; Value 'X' at 'select' failed to satisfy constraint: Member must satisfy enum value set: [A, B]"
             )
         );
-        let mut faults = Violations::new();
-        (0..20).for_each(|_| faults.missing("item"));
+        let mut violations = Violations::new();
+        (0..20).for_each(|_| violations.missing("item"));
         assert!(
-            faults
+            violations
                 .finish()
                 .unwrap_err()
                 .message()

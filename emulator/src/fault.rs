@@ -22,7 +22,7 @@ use ordinals::OrdinalCounts;
 
 /// What a rule is held against: one entry of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct FaultSubject<'a> {
     /// The operation's API name.
     pub operation: &'a str,
     /// The table's name.
@@ -43,7 +43,7 @@ pub struct Subject<'a> {
     pub partition: Option<&'a str>,
 }
 
-impl Subject<'_> {
+impl FaultSubject<'_> {
     /// A hash of the key that a decision is about, with what is decided and its number.
     fn id(&self, seed: u64, what: &str, number: u64) -> u64 {
         let name = chance::StableHash::new(seed).bytes(what.as_bytes()).word(number);
@@ -108,13 +108,13 @@ pub struct Faults {
     seed: u64,
     /// So that a twin without rules asks no lock.
     count: AtomicUsize,
-    rules: Mutex<Installed>,
+    rules: Mutex<InstalledRules>,
     /// How often a dial was asked about a key.
     asked: Ordinals,
 }
 
 #[derive(Debug, Default)]
-struct Installed {
+struct InstalledRules {
     next: u64,
     /// The last rule before all were taken out: shares go by the place of a rule since then.
     cleared: u64,
@@ -128,7 +128,7 @@ struct Installed {
 /// Rules taken out that are remembered; beyond them the oldest are forgotten.
 const MOST_IDLE: usize = 1000;
 
-impl Installed {
+impl InstalledRules {
     fn retire(&mut self, report: &RuleReport) {
         if report.is_idle() {
             if self.idle.len() == MOST_IDLE {
@@ -170,7 +170,7 @@ impl Faults {
         Ok(Some(ids.collect()))
     }
 
-    fn install(&self, installed: &mut Installed, rule: Rule, (from, until): (Moment, Moment)) -> RuleId {
+    fn install(&self, installed: &mut InstalledRules, rule: Rule, (from, until): (Moment, Moment)) -> RuleId {
         installed.next += 1;
         let id = RuleId(installed.next);
         installed.rules.push(RuleReport {
@@ -230,7 +230,7 @@ impl Faults {
     }
 
     /// Whether a dial acts on an entry: a seeded share of the entries of each key, in their order.
-    pub fn decide(&self, what: &str, subject: &Subject<'_>, share: f64) -> bool {
+    pub fn decide(&self, what: &str, subject: &FaultSubject<'_>, share: f64) -> bool {
         if share <= 0.0 {
             return false;
         }
@@ -240,13 +240,13 @@ impl Faults {
     }
 
     /// The verdict on an entry: that of the first rule that acts on it.
-    pub fn judge(&self, subject: &Subject<'_>) -> Option<Decision> {
+    pub fn judge(&self, subject: &FaultSubject<'_>) -> Option<Decision> {
         if self.is_empty() {
             return None;
         }
         let mut installed = self.rules.lock();
         let cleared = installed.cleared;
-        let Installed { rules, shares, .. } = &mut *installed;
+        let InstalledRules { rules, shares, .. } = &mut *installed;
         for report in rules {
             let is_time = report.from <= subject.now && subject.now < report.until;
             if !is_time || !report.rule.matches(subject) {
@@ -320,7 +320,7 @@ mod tests {
         keys.iter()
             .map(|key| {
                 faults
-                    .judge(&Subject {
+                    .judge(&FaultSubject {
                         operation: "PutItem",
                         table: "T",
                         index: None,
@@ -374,7 +374,7 @@ mod tests {
         let faults = Faults::new(1);
         let first = faults.add(Rule::new(Verdict::Reset).nth(1), Moment::START).unwrap();
         let second = faults.add(Rule::new(Verdict::AnswerLost), Moment::START).unwrap();
-        let subject = Subject {
+        let subject = FaultSubject {
             operation: "GetItem",
             table: "T",
             index: Some("by-g"),
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn an_index_and_a_caller_are_matched() {
-        let subject = |index, caller| Subject {
+        let subject = |index, caller| FaultSubject {
             operation: "Query",
             table: "T",
             index,
@@ -434,7 +434,7 @@ mod tests {
         let ids: Vec<RuleId> = ["GetItem", "PutItem", "Query"]
             .map(|name| faults.add(rule().operation(name), Moment::START).unwrap())
             .into();
-        let subject = Subject {
+        let subject = FaultSubject {
             operation: "PutItem",
             table: "T",
             index: None,

@@ -25,7 +25,7 @@ pub struct Substitutions {
 /// What is wrong about the values of one action of a batch or transaction. Actions are judged one after the other, so a
 /// fault stays with its action until its turn comes; other requests are refused while they are read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ValueFaults {
+pub struct ValueViolations {
     /// In `Item` or `Key`.
     pub attributes: Option<ApiError>,
     /// In `ExpressionAttributeValues`.
@@ -40,7 +40,7 @@ pub struct BatchKey {
     /// The texts of its numbers as they were sent, by attribute: keys that were written differently are no repetition.
     pub numbers: Vec<(Name, Name)>,
     /// What is wrong about its values.
-    pub fault: Option<ApiError>,
+    pub violation: Option<ApiError>,
 }
 
 /// `ExpectedAttributeValue` of the legacy `Expected`.
@@ -204,7 +204,7 @@ requests! {
     WriteRequest {
         put_request: Option<PutRequest>,
         delete_request: Option<DeleteRequest>,
-        faults: ValueFaults,
+        violations: ValueViolations,
     }
 
     /// `PutRequest` of BatchWriteItem.
@@ -267,7 +267,7 @@ requests! {
         put: Option<TransactPut>,
         delete: Option<TransactDelete>,
         update: Option<TransactUpdate>,
-        faults: ValueFaults,
+        violations: ValueViolations,
     }
 
     /// [`TransactWriteItems`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
@@ -289,7 +289,7 @@ requests! {
     /// `TransactGetItem`.
     TransactGetItem {
         get: Option<TransactGet>,
-        faults: ValueFaults,
+        violations: ValueViolations,
     }
 
     /// [`TransactGetItems`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html).
@@ -315,7 +315,7 @@ requests! {
         parameters: Option<Vec<AttributeValue>>,
         consistent_read: Option<bool>,
         return_values_on_condition_check_failure: Option<Text>,
-        faults: ValueFaults,
+        violations: ValueViolations,
     }
 
     /// [`BatchExecuteStatement`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html).

@@ -11,7 +11,7 @@ use crate::value::{Item, Map, Name};
 /// A request that exports or imports calls it and waits. No lock is held meanwhile.
 ///
 /// ```
-/// use dynatwin_engine::transfer::{ObjectStore, Export, Failure, Record, Report, Source};
+/// use dynatwin_engine::transfer::{ObjectStore, Export, Failure, Record, BulkReport, ImportSource};
 ///
 /// /// An object store without buckets.
 /// struct Nowhere;
@@ -20,15 +20,15 @@ use crate::value::{Item, Map, Name};
 ///     fn export(&self, _: &Export) -> Result<(), Failure> {
 ///         Err(Failure::no_such_bucket())
 ///     }
-///     fn read(&self, _: &Source, _: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+///     fn read(&self, _: &ImportSource, _: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
 ///         Err(Failure::no_such_bucket())
 ///     }
-///     fn report(&self, _: &Report) -> Result<(), Failure> {
+///     fn report(&self, _: &BulkReport) -> Result<(), Failure> {
 ///         Err(Failure::no_such_bucket())
 ///     }
 /// }
 ///
-/// assert_eq!(Nowhere.read(&Source::default(), &mut |_| ()).unwrap_err().code, "S3NoSuchBucket");
+/// assert_eq!(Nowhere.read(&ImportSource::default(), &mut |_| ()).unwrap_err().code, "S3NoSuchBucket");
 /// ```
 pub trait ObjectStore: Send + Sync {
     /// Writes an export.
@@ -36,10 +36,10 @@ pub trait ObjectStore: Send + Sync {
 
     /// Reads every record of the objects under a prefix, object by object in the order of their names, and says how many
     /// bytes they have. What cannot be read as a record is a record too: a bad one.
-    fn read(&self, source: &Source, take: &mut dyn FnMut(Record)) -> Result<u64, Failure>;
+    fn read(&self, source: &ImportSource, take: &mut dyn FnMut(Record)) -> Result<u64, Failure>;
 
     /// Writes what a bulk operation has to report.
-    fn report(&self, report: &Report) -> Result<(), Failure>;
+    fn report(&self, report: &BulkReport) -> Result<(), Failure>;
 }
 
 /// Why an export, import or bulk operation has failed as a whole.
@@ -149,7 +149,7 @@ pub struct Export {
     /// When it is done.
     pub end: Moment,
     /// What it shows.
-    pub span: Span,
+    pub span: ExportRange,
     /// The bucket.
     pub bucket: String,
     /// What keys begin with.
@@ -180,7 +180,7 @@ impl Export {
 
 /// What an export shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Span {
+pub enum ExportRange {
     /// The table at a moment.
     Full(Moment),
     /// What changed from the first moment on and before the second.
@@ -214,7 +214,7 @@ pub enum Line {
 
 /// Where records are read.
 #[derive(Clone, Debug, Default)]
-pub struct Source {
+pub struct ImportSource {
     /// The bucket.
     pub bucket: String,
     /// What keys begin with.
@@ -244,7 +244,7 @@ pub struct Record {
 
 /// What a bulk operation reports.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct BulkReport {
     /// The operation's ARN, which ends in its id.
     pub arn: String,
     /// The bucket.

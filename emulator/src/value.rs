@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use compact_str::CompactString;
 
 use crate::number::Number;
-pub use item::{Attributes, Item, Picked, SentItem};
+pub use item::{Attributes, Item, PartialItem, SentItem};
 
 /// The name of an attribute. Short names, which nearly all are, stand inside it.
 pub type Name = CompactString;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{Twin, create_living_table};
 use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
 use dynatwin_engine::limits;
-use dynatwin_engine::transfer::{Export, Failure, Line, ObjectStore, Record, Report, Source};
+use dynatwin_engine::transfer::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
 use serde_json::{Value, json};
 
 /// A table with a sort key and a global index `by-g` with another, of type S or B.
@@ -348,11 +348,11 @@ impl ObjectStore for Keys {
         Ok(())
     }
 
-    fn read(&self, _: &Source, _: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+    fn read(&self, _: &ImportSource, _: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
         Ok(0)
     }
 
-    fn report(&self, _: &Report) -> Result<(), Failure> {
+    fn report(&self, _: &BulkReport) -> Result<(), Failure> {
         Ok(())
     }
 }

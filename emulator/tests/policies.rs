@@ -9,7 +9,9 @@ mod generate;
 #[path = "policies/naive.rs"]
 mod naive;
 
-use dynatwin_engine::access::{Attached, Keys, Policy, PolicyKind, PolicySet, Question, Subject, SubjectKind};
+use dynatwin_engine::access::{
+    AttachedPolicy, ConditionKeys, PolicyDocument, PolicyKind, PolicySet, StatementInput, Subject, SubjectKind,
+};
 use generate::{Case, Random};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -18,9 +20,9 @@ fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
-fn attached(document: &Value, kind: PolicyKind) -> Attached {
-    let policy = Policy::parse(&document.to_string(), kind);
-    Attached {
+fn attached(document: &Value, kind: PolicyKind) -> AttachedPolicy {
+    let policy = PolicyDocument::parse(&document.to_string(), kind);
+    AttachedPolicy {
         label: String::new(),
         arn: None,
         policy: policy.unwrap_or_else(|why| panic!("{why}\n{document:#}")),
@@ -29,7 +31,7 @@ fn attached(document: &Value, kind: PolicyKind) -> Attached {
 
 /// What the engine decides: nothing if it allows, else the kind of policy and whether it denies explicitly.
 fn decide(case: &Case) -> Option<(PolicyKind, bool)> {
-    let list = |documents: &[Value], kind| -> Vec<Attached> {
+    let list = |documents: &[Value], kind| -> Vec<AttachedPolicy> {
         documents.iter().map(|document| attached(document, kind)).collect()
     };
     let one = |document: &Option<Value>, kind| document.as_ref().map(|document| attached(document, kind));
@@ -41,7 +43,7 @@ fn decide(case: &Case) -> Option<(PolicyKind, bool)> {
     let boundary = one(&case.boundary, PolicyKind::Boundary);
     let resource = one(&case.resource, PolicyKind::Resource);
     let endpoint = one(&case.endpoint, PolicyKind::Endpoint);
-    let mut keys = Keys::default();
+    let mut keys = ConditionKeys::default();
     for (name, value) in &case.keys {
         match value {
             Value::String(text) => keys.set(name, text),
@@ -64,7 +66,7 @@ fn decide(case: &Case) -> Option<(PolicyKind, bool)> {
         resource_account: case.resource_account,
         endpoint: endpoint.as_ref(),
     };
-    let question = Question {
+    let question = StatementInput {
         subject: &subject,
         action: case.action,
         resource: &case.arn(),
@@ -111,7 +113,7 @@ proptest! {
         let end = (start + cut).min(document.len());
         let damaged = format!("{}{with}{}", &document[..start], &document[end..]);
         for kind in [PolicyKind::Identity, PolicyKind::Resource, PolicyKind::Endpoint, PolicyKind::Session] {
-            if let Ok(policy) = Policy::parse(&damaged, kind) {
+            if let Ok(policy) = PolicyDocument::parse(&damaged, kind) {
                 prop_assert!(policy.statements().iter().all(|statement| !statement.allows()), "{damaged}");
             }
         }
@@ -120,8 +122,8 @@ proptest! {
     #[test]
     fn arbitrary_text_never_panics(text in ".{0,200}") {
         for kind in [PolicyKind::Identity, PolicyKind::Resource] {
-            let _ = Policy::parse(&text, kind);
-            let _ = Policy::parse(&format!(r#"{{"Statement":{{"Effect":"Allow","Action":"*","Resource":{text:?}}}}}"#), kind);
+            let _ = PolicyDocument::parse(&text, kind);
+            let _ = PolicyDocument::parse(&format!(r#"{{"Statement":{{"Effect":"Allow","Action":"*","Resource":{text:?}}}}}"#), kind);
         }
     }
 }

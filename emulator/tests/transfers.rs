@@ -11,7 +11,7 @@ use common::Twin;
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::fault::{JobFault, Rule, Verdict};
 use dynatwin_engine::request::ItemRecord;
-use dynatwin_engine::transfer::{Export, Failure, Line, ObjectStore, Record, Report, Source};
+use dynatwin_engine::transfer::{BulkReport, Export, Failure, ImportSource, Line, ObjectStore, Record};
 use dynatwin_engine::value::AttributeValue;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ impl ObjectStore for Shelf {
         Ok(())
     }
 
-    fn read(&self, _: &Source, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+    fn read(&self, _: &ImportSource, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
         let lines = self.0.lock().unwrap();
         for (number, line) in (1..).zip(&*lines) {
             let record = ItemRecord {
@@ -44,7 +44,7 @@ impl ObjectStore for Shelf {
         Ok(lines.len() as u64)
     }
 
-    fn report(&self, _: &Report) -> Result<(), Failure> {
+    fn report(&self, _: &BulkReport) -> Result<(), Failure> {
         Ok(())
     }
 }

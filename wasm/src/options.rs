@@ -3,7 +3,7 @@
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::{Conditions, Lag};
 use dynatwin_engine::fault::{Outage, Rule};
-use dynatwin_engine::wire::control::{self, Json, Members, Refusal};
+use dynatwin_engine::wire::control::{self, ControlError, Json, Members};
 use dynatwin_engine::wire::encode::Writer;
 use js_sys::{Array, JSON, Object, Reflect};
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub fn refusal(sentence: &str) -> JsError {
     JsError::new(sentence)
 }
 
-fn refused(refused: Refusal) -> JsError {
+fn refused(refused: ControlError) -> JsError {
     refusal(&refused.to_string())
 }
 

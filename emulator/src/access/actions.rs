@@ -1,7 +1,7 @@
 //! The IAM actions of DynamoDB, and which condition keys requests for each carry (docs/behavior: 07 2, 07 3.1).
 
 /// An action with the groups of condition keys it carries.
-struct Action {
+struct ActionKeys {
     name: &'static str,
     carries: u8,
 }
@@ -21,11 +21,11 @@ const STATEMENT: u8 = LEADING_KEYS | ATTRIBUTES | ENCLOSING;
 
 macro_rules! actions {
     ($($name:ident $($carries:expr)?,)*) => {
-        &[$(Action { name: stringify!($name), carries: 0 $(| $carries)? },)*]
+        &[$(ActionKeys { name: stringify!($name), carries: 0 $(| $carries)? },)*]
     };
 }
 
-const ACTIONS: &[Action] = actions! {
+const ACTIONS: &[ActionKeys] = actions! {
     AssociateTableReplica,
     BatchGetItem READ,
     BatchWriteItem LEADING_KEYS | ATTRIBUTES | CAPACITY,

@@ -3,17 +3,17 @@
 use core::cmp::Ordering;
 use core::net::IpAddr;
 
-use super::keys::{KeyValue, Keys};
+use super::keys::{ConditionKeys, KeyValue};
 use super::pattern;
 use super::template::Template;
 use super::value;
 
 /// How a condition compares one value of the request with one of the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
+enum ValueComparison {
     Text { ignores_case: bool, wildcards: bool },
-    Number(Order),
-    Date(Order),
+    Number(NumericOrder),
+    Date(NumericOrder),
     Flag,
     Bytes,
     Address,
@@ -22,7 +22,7 @@ enum Comparison {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum NumericOrder {
     Equal,
     Less,
     LessOrEqual,
@@ -42,52 +42,68 @@ pub(super) enum Quantifier {
 /// A condition operator with its prefix and suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operator {
-    comparison: Comparison,
+    comparison: ValueComparison,
     negated: bool,
     if_exists: bool,
     pub quantifier: Option<Quantifier>,
 }
 
-const fn text(ignores_case: bool, wildcards: bool) -> Comparison {
-    Comparison::Text {
+const fn text(ignores_case: bool, wildcards: bool) -> ValueComparison {
+    ValueComparison::Text {
         ignores_case,
         wildcards,
     }
 }
 
 /// The operators by name: how they compare, and whether they are negated.
-const OPERATORS: &[(&str, Comparison, bool)] = &[
+const OPERATORS: &[(&str, ValueComparison, bool)] = &[
     ("StringEquals", text(false, false), false),
     ("StringNotEquals", text(false, false), true),
     ("StringEqualsIgnoreCase", text(true, false), false),
     ("StringNotEqualsIgnoreCase", text(true, false), true),
     ("StringLike", text(false, true), false),
     ("StringNotLike", text(false, true), true),
-    ("NumericEquals", Comparison::Number(Order::Equal), false),
-    ("NumericNotEquals", Comparison::Number(Order::Equal), true),
-    ("NumericLessThan", Comparison::Number(Order::Less), false),
-    ("NumericLessThanEquals", Comparison::Number(Order::LessOrEqual), false),
-    ("NumericGreaterThan", Comparison::Number(Order::Greater), false),
+    ("NumericEquals", ValueComparison::Number(NumericOrder::Equal), false),
+    ("NumericNotEquals", ValueComparison::Number(NumericOrder::Equal), true),
+    ("NumericLessThan", ValueComparison::Number(NumericOrder::Less), false),
     (
-        "NumericGreaterThanEquals",
-        Comparison::Number(Order::GreaterOrEqual),
+        "NumericLessThanEquals",
+        ValueComparison::Number(NumericOrder::LessOrEqual),
         false,
     ),
-    ("DateEquals", Comparison::Date(Order::Equal), false),
-    ("DateNotEquals", Comparison::Date(Order::Equal), true),
-    ("DateLessThan", Comparison::Date(Order::Less), false),
-    ("DateLessThanEquals", Comparison::Date(Order::LessOrEqual), false),
-    ("DateGreaterThan", Comparison::Date(Order::Greater), false),
-    ("DateGreaterThanEquals", Comparison::Date(Order::GreaterOrEqual), false),
-    ("Bool", Comparison::Flag, false),
-    ("BinaryEquals", Comparison::Bytes, false),
-    ("IpAddress", Comparison::Address, false),
-    ("NotIpAddress", Comparison::Address, true),
-    ("ArnEquals", Comparison::Arn, false),
-    ("ArnLike", Comparison::Arn, false),
-    ("ArnNotEquals", Comparison::Arn, true),
-    ("ArnNotLike", Comparison::Arn, true),
-    ("Null", Comparison::Null, false),
+    (
+        "NumericGreaterThan",
+        ValueComparison::Number(NumericOrder::Greater),
+        false,
+    ),
+    (
+        "NumericGreaterThanEquals",
+        ValueComparison::Number(NumericOrder::GreaterOrEqual),
+        false,
+    ),
+    ("DateEquals", ValueComparison::Date(NumericOrder::Equal), false),
+    ("DateNotEquals", ValueComparison::Date(NumericOrder::Equal), true),
+    ("DateLessThan", ValueComparison::Date(NumericOrder::Less), false),
+    (
+        "DateLessThanEquals",
+        ValueComparison::Date(NumericOrder::LessOrEqual),
+        false,
+    ),
+    ("DateGreaterThan", ValueComparison::Date(NumericOrder::Greater), false),
+    (
+        "DateGreaterThanEquals",
+        ValueComparison::Date(NumericOrder::GreaterOrEqual),
+        false,
+    ),
+    ("Bool", ValueComparison::Flag, false),
+    ("BinaryEquals", ValueComparison::Bytes, false),
+    ("IpAddress", ValueComparison::Address, false),
+    ("NotIpAddress", ValueComparison::Address, true),
+    ("ArnEquals", ValueComparison::Arn, false),
+    ("ArnLike", ValueComparison::Arn, false),
+    ("ArnNotEquals", ValueComparison::Arn, true),
+    ("ArnNotLike", ValueComparison::Arn, true),
+    ("Null", ValueComparison::Null, false),
 ];
 
 impl Operator {
@@ -104,7 +120,7 @@ impl Operator {
             None => (name, false),
         };
         let (_, comparison, negated) = *OPERATORS.iter().find(|(known, ..)| *known == name)?;
-        (comparison != Comparison::Null || !if_exists).then_some(Operator {
+        (comparison != ValueComparison::Null || !if_exists).then_some(Operator {
             comparison,
             negated,
             if_exists,
@@ -116,13 +132,13 @@ impl Operator {
     pub fn takes_variables(self) -> bool {
         matches!(
             self.comparison,
-            Comparison::Text { .. } | Comparison::Arn | Comparison::Flag
+            ValueComparison::Text { .. } | ValueComparison::Arn | ValueComparison::Flag
         )
     }
 
     /// Whether it tests for presence.
     pub fn is_null_test(self) -> bool {
-        self.comparison == Comparison::Null
+        self.comparison == ValueComparison::Null
     }
 
     /// Whether it also holds of an absent key because of `IfExists`.
@@ -138,22 +154,22 @@ impl Operator {
     /// What is wrong with a value that the operator cannot compare.
     pub fn check_value(self, text: &str) -> Result<(), String> {
         let fits = match self.comparison {
-            Comparison::Text { .. } => true,
-            Comparison::Number(_) => value::number(text).is_some(),
-            Comparison::Date(_) => value::date(text).is_some(),
-            Comparison::Flag | Comparison::Null => value::flag(text).is_some(),
-            Comparison::Bytes => value::bytes(text).is_some(),
-            Comparison::Address => value::Network::parse(text).is_some(),
-            Comparison::Arn => text == "*" || text.starts_with("arn:") || text.starts_with('*'),
+            ValueComparison::Text { .. } => true,
+            ValueComparison::Number(_) => value::number(text).is_some(),
+            ValueComparison::Date(_) => value::date(text).is_some(),
+            ValueComparison::Flag | ValueComparison::Null => value::flag(text).is_some(),
+            ValueComparison::Bytes => value::bytes(text).is_some(),
+            ValueComparison::Address => value::Network::parse(text).is_some(),
+            ValueComparison::Arn => text == "*" || text.starts_with("arn:") || text.starts_with('*'),
         };
         let kind = match self.comparison {
-            Comparison::Text { .. } => "text",
-            Comparison::Number(_) => "number",
-            Comparison::Date(_) => "date",
-            Comparison::Flag | Comparison::Null => "Boolean",
-            Comparison::Bytes => "base64 text",
-            Comparison::Address => "IP address range",
-            Comparison::Arn => "ARN",
+            ValueComparison::Text { .. } => "text",
+            ValueComparison::Number(_) => "number",
+            ValueComparison::Date(_) => "date",
+            ValueComparison::Flag | ValueComparison::Null => "Boolean",
+            ValueComparison::Bytes => "base64 text",
+            ValueComparison::Address => "IP address range",
+            ValueComparison::Arn => "ARN",
         };
         if fits {
             Ok(())
@@ -176,7 +192,7 @@ pub(super) struct Condition {
 
 impl Condition {
     /// Whether the condition holds of a request.
-    pub fn holds(&self, keys: &Keys) -> bool {
+    pub fn holds(&self, keys: &ConditionKeys) -> bool {
         let found = keys.get(&self.key);
         if self.operator.is_null_test() {
             return self.wants_absent().any(|absent| absent == found.is_none());
@@ -205,41 +221,41 @@ impl Condition {
     }
 
     /// Whether a value of the request equals any of the policy's, or none of them for a negated operator.
-    fn accepts(&self, asked: &str, keys: &Keys) -> bool {
+    fn accepts(&self, asked: &str, keys: &ConditionKeys) -> bool {
         let equals = self.values.iter().any(|template| self.compares(template, asked, keys));
         equals != self.operator.negated
     }
 
-    fn compares(&self, template: &Template, asked: &str, keys: &Keys) -> bool {
+    fn compares(&self, template: &Template, asked: &str, keys: &ConditionKeys) -> bool {
         let compared = match self.operator.comparison {
-            Comparison::Text {
+            ValueComparison::Text {
                 ignores_case,
                 wildcards: true,
             } => template
                 .pattern(keys)
                 .map(|pattern| pattern::matches(&pattern, asked, ignores_case)),
-            Comparison::Text { ignores_case: true, .. } => {
+            ValueComparison::Text { ignores_case: true, .. } => {
                 template.text(keys).map(|own| pattern::same_letters(&own, asked))
             }
-            Comparison::Text { .. } => template.text(keys).map(|own| own == asked),
-            Comparison::Arn => template
+            ValueComparison::Text { .. } => template.text(keys).map(|own| own == asked),
+            ValueComparison::Arn => template
                 .pattern(keys)
                 .map(|pattern| pattern::matches_arn(&pattern, asked)),
-            Comparison::Flag => template
+            ValueComparison::Flag => template
                 .text(keys)
                 .and_then(|own| Some(value::flag(&own)? == value::flag(asked)?)),
-            Comparison::Number(order) => constant(template, value::number, asked, |own, asked| {
+            ValueComparison::Number(order) => constant(template, value::number, asked, |own, asked| {
                 order.holds(asked.cmp(&own))
             }),
-            Comparison::Date(order) => {
+            ValueComparison::Date(order) => {
                 constant(template, value::date, asked, |own, asked| order.holds(asked.cmp(&own)))
             }
-            Comparison::Bytes => constant(template, value::bytes, asked, |own, asked| own == asked),
-            Comparison::Address => asked.parse::<IpAddr>().ok().and_then(|asked| {
+            ValueComparison::Bytes => constant(template, value::bytes, asked, |own, asked| own == asked),
+            ValueComparison::Address => asked.parse::<IpAddr>().ok().and_then(|asked| {
                 let network = value::Network::parse(template.constant()?)?;
                 Some(network.contains(asked))
             }),
-            Comparison::Null => None,
+            ValueComparison::Null => None,
         };
         compared.unwrap_or(false)
     }
@@ -255,15 +271,15 @@ fn constant<T>(
     Some(compare(read(template.constant()?)?, read(asked)?))
 }
 
-impl Order {
+impl NumericOrder {
     /// Whether the order holds, given how the request's value compares with the policy's.
     fn holds(self, found: Ordering) -> bool {
         match self {
-            Order::Equal => found.is_eq(),
-            Order::Less => found.is_lt(),
-            Order::LessOrEqual => found.is_le(),
-            Order::Greater => found.is_gt(),
-            Order::GreaterOrEqual => found.is_ge(),
+            NumericOrder::Equal => found.is_eq(),
+            NumericOrder::Less => found.is_lt(),
+            NumericOrder::LessOrEqual => found.is_le(),
+            NumericOrder::Greater => found.is_gt(),
+            NumericOrder::GreaterOrEqual => found.is_ge(),
         }
     }
 }
@@ -272,8 +288,8 @@ impl Order {
 mod tests {
     use super::*;
 
-    fn keys() -> Keys {
-        let mut keys = Keys::default();
+    fn keys() -> ConditionKeys {
+        let mut keys = ConditionKeys::default();
         keys.set("aws:username", "Ann");
         keys.set("aws:SourceIp", "203.0.113.7");
         keys.set("aws:CurrentTime", "2026-01-01T00:00:00Z");

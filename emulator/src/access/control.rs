@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::directory::{Credential, Directory, Session};
-use super::document::{Policy, PolicyKind};
-use super::evaluate::Attached;
-use super::identity::{Identity, Origin};
+use super::document::{PolicyDocument, PolicyKind};
+use super::evaluate::AttachedPolicy;
+use super::identity::{Identity, RequestOrigin};
 use super::principal::SubjectKind;
 use super::read::{self, SESSION_DURATION};
 use super::secret::Secret;
@@ -133,7 +133,7 @@ impl AccessControl {
         &self,
         access_key_id: &str,
         token: Option<&str>,
-        origin: Origin,
+        origin: RequestOrigin,
         now: Moment,
     ) -> Result<Identity, ApiError> {
         let credential = self
@@ -160,7 +160,7 @@ impl AccessControl {
         &self,
         arn: &str,
         session: &SessionRequest,
-        origin: Origin,
+        origin: RequestOrigin,
         now: Moment,
     ) -> Result<Identity, String> {
         let directory = self.directory();
@@ -244,8 +244,8 @@ fn new_session(request: &SessionRequest, token: Secret, now: Moment) -> Result<S
     read::check_session_name(&request.name)?;
     let policies = request.policies.iter().enumerate().map(|(at, text)| {
         let label = format!("session policy {}", at + 1);
-        let policy = Policy::parse(text, PolicyKind::Session).map_err(|why| format!("{label}: {why}"))?;
-        Ok(Attached {
+        let policy = PolicyDocument::parse(text, PolicyKind::Session).map_err(|why| format!("{label}: {why}"))?;
+        Ok(AttachedPolicy {
             label,
             arn: None,
             policy,
@@ -278,7 +278,7 @@ mod tests {
     }
 
     fn arn(control: &AccessControl, key: &str, token: Option<&str>, now: Moment) -> String {
-        let identity = control.authenticate(key, token, Origin::default(), now);
+        let identity = control.authenticate(key, token, RequestOrigin::default(), now);
         identity.map_or_else(
             |error| error.message().unwrap_or_default().to_owned(),
             |identity| identity.subject().arn.clone(),

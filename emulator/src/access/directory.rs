@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::document::PolicyKind;
-use super::evaluate::Attached;
+use super::evaluate::AttachedPolicy;
 use super::principal::{Subject, SubjectKind};
 use super::secret::Secret;
 use crate::clock::Moment;
@@ -42,9 +42,9 @@ pub struct Account {
     /// `aws:PrincipalOrgPaths` of its principals.
     pub organization_paths: Vec<String>,
     /// Service control policies by level, each of which must allow.
-    pub service_control: Vec<Vec<Attached>>,
+    pub service_control: Vec<Vec<AttachedPolicy>>,
     /// Resource control policies.
-    pub resource_control: Vec<Attached>,
+    pub resource_control: Vec<AttachedPolicy>,
     /// Users and roles.
     pub principals: Vec<Arc<Principal>>,
 }
@@ -63,9 +63,9 @@ pub struct Principal {
     /// Its tags.
     pub tags: Vec<(String, String)>,
     /// Its identity-based policies, those of its groups included.
-    pub identity: Vec<Attached>,
+    pub identity: Vec<AttachedPolicy>,
     /// Its permissions boundary.
-    pub boundary: Option<Attached>,
+    pub boundary: Option<AttachedPolicy>,
 }
 
 impl Principal {
@@ -124,7 +124,7 @@ pub struct Session {
     /// Session tags, which replace the role's of the same name.
     pub tags: Vec<(String, String)>,
     /// The session policies, if it was issued with any.
-    pub policies: Option<Vec<Attached>>,
+    pub policies: Option<Vec<AttachedPolicy>>,
     /// When it was issued.
     pub issued: Moment,
     /// When it expires.
@@ -139,7 +139,7 @@ pub struct Endpoint {
     /// Whether it is a gateway endpoint, which streams have not.
     pub is_gateway: bool,
     /// Its policy; without one it lets everything through.
-    pub policy: Option<Attached>,
+    pub policy: Option<AttachedPolicy>,
 }
 
 /// A warning, and the policy it is about.
@@ -203,7 +203,7 @@ impl Directory {
             .cloned()
     }
 
-    fn policies(&self) -> impl Iterator<Item = &Attached> {
+    fn policies(&self) -> impl Iterator<Item = &AttachedPolicy> {
         let of_accounts = self.accounts.values().flat_map(|account| {
             let principals = account.principals.iter();
             let of_principals = principals.flat_map(|principal| principal.identity.iter().chain(&principal.boundary));

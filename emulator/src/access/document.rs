@@ -1,8 +1,8 @@
 //! Policy documents: read strictly, and held against one request (docs/behavior: 07 6).
 
 use super::condition::{Condition, Operator};
-use super::keys::Keys;
-use super::pattern::{self, Glyph};
+use super::keys::ConditionKeys;
+use super::pattern::{self, PatternElement};
 use super::principal::{Grant, PrincipalList, Subject};
 use super::template::Template;
 use crate::wire::policy::Node;
@@ -80,20 +80,20 @@ const MOST_DEPTH: usize = 10;
 /// A policy document that is valid for where it stands.
 ///
 /// ```
-/// use dynatwin_engine::access::{Policy, PolicyKind};
+/// use dynatwin_engine::access::{PolicyDocument, PolicyKind};
 ///
 /// let text = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}}"#;
-/// let policy = Policy::parse(text, PolicyKind::Identity).unwrap();
+/// let policy = PolicyDocument::parse(text, PolicyKind::Identity).unwrap();
 /// assert_eq!(policy.statements().len(), 1);
 /// assert_eq!(
-///     Policy::parse(text, PolicyKind::Resource).unwrap_err(),
+///     PolicyDocument::parse(text, PolicyKind::Resource).unwrap_err(),
 ///     "Statement 1: a resource-based policy needs Principal or NotPrincipal."
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct PolicyDocument {
     kind: PolicyKind,
-    statements: Vec<Statement>,
+    statements: Vec<PolicyStatement>,
     substitutes: bool,
     size: usize,
 }
@@ -101,19 +101,19 @@ pub struct Policy {
 /// One statement of a policy.
 ///
 /// ```
-/// use dynatwin_engine::access::{Policy, PolicyKind};
+/// use dynatwin_engine::access::{PolicyDocument, PolicyKind};
 ///
 /// let text = r#"{"Statement": {"Sid": "All", "Effect": "Deny", "Action": "*", "Resource": "*"}}"#;
-/// let policy = Policy::parse(text, PolicyKind::Identity).unwrap();
+/// let policy = PolicyDocument::parse(text, PolicyKind::Identity).unwrap();
 /// let statement = &policy.statements()[0];
 /// assert_eq!((statement.sid(), statement.allows()), (Some("All"), false));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statement {
+pub struct PolicyStatement {
     sid: Option<String>,
     allows: bool,
     principals: Option<PrincipalList>,
-    actions: Vec<(String, Vec<Glyph>)>,
+    actions: Vec<(String, Vec<PatternElement>)>,
     excludes_actions: bool,
     resources: Vec<Template>,
     excludes_resources: bool,
@@ -122,7 +122,7 @@ pub struct Statement {
 
 /// What a statement is held against.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct StatementInput<'a> {
     /// The caller.
     pub subject: &'a Subject,
     /// The IAM action, such as `dynamodb:GetItem`.
@@ -130,7 +130,7 @@ pub struct Question<'a> {
     /// The ARN of the resource.
     pub resource: &'a str,
     /// The condition keys.
-    pub keys: &'a Keys,
+    pub keys: &'a ConditionKeys,
 }
 
 /// Which parts of a statement match a request.
@@ -153,9 +153,9 @@ impl StatementMatch {
     }
 }
 
-impl Policy {
+impl PolicyDocument {
     /// Reads a document. The error is a sentence that says what is wrong and where.
-    pub fn parse(text: &str, kind: PolicyKind) -> Result<Policy, String> {
+    pub fn parse(text: &str, kind: PolicyKind) -> Result<PolicyDocument, String> {
         if text.len() > LARGEST_TEXT {
             return Err(format!("The policy has more than {LARGEST_TEXT} bytes."));
         }
@@ -174,11 +174,11 @@ impl Policy {
             );
         }
         let node = Node::parse(text, MOST_DEPTH).ok_or("The policy is not valid JSON, or is nested too deeply.")?;
-        let policy = Policy::of_node(&node, kind)?;
-        Ok(Policy { size, ..policy })
+        let policy = PolicyDocument::of_node(&node, kind)?;
+        Ok(PolicyDocument { size, ..policy })
     }
 
-    fn of_node(node: &Node, kind: PolicyKind) -> Result<Policy, String> {
+    fn of_node(node: &Node, kind: PolicyKind) -> Result<PolicyDocument, String> {
         let members = unique(node, &["Version", "Id", "Statement"]).map_err(|why| format!("The policy {why}."))?;
         let substitutes = match node.member("Version").map(Node::text) {
             None | Some(Some("2008-10-17")) => false,
@@ -193,16 +193,16 @@ impl Policy {
             Some(one @ Node::Object(_)) => std::slice::from_ref(one),
             _ => return Err("The policy has no statement.".to_owned()),
         };
-        let mut read: Vec<Statement> = Vec::with_capacity(statements.len());
+        let mut read: Vec<PolicyStatement> = Vec::with_capacity(statements.len());
         for (at, node) in statements.iter().enumerate() {
-            let statement = Statement::read(node, kind, substitutes);
+            let statement = PolicyStatement::read(node, kind, substitutes);
             let statement = statement.map_err(|why| format!("Statement {}: {why}", at + 1))?;
             if statement.sid.is_some() && read.iter().any(|other| other.sid == statement.sid) {
                 return Err(format!("Statement {}: the Sid is used twice.", at + 1));
             }
             read.push(statement);
         }
-        Ok(Policy {
+        Ok(PolicyDocument {
             kind,
             statements: read,
             substitutes,
@@ -211,16 +211,16 @@ impl Policy {
     }
 
     /// A managed policy where it is attached: as a permissions boundary or a session policy it has the same language.
-    pub(super) fn standing_as(self, kind: PolicyKind) -> Result<Policy, String> {
+    pub(super) fn standing_as(self, kind: PolicyKind) -> Result<PolicyDocument, String> {
         if kind.names_principals() {
             return Err(format!("a managed policy cannot stand as {}.", kind.with_article()));
         }
-        Ok(Policy { kind, ..self })
+        Ok(PolicyDocument { kind, ..self })
     }
 
     /// The policy as a gateway endpoint applies it: of its principals, only everybody and root users count
     /// (docs/behavior: 07 7.1).
-    pub(super) fn of_gateway(mut self) -> Policy {
+    pub(super) fn of_gateway(mut self) -> PolicyDocument {
         for list in self
             .statements
             .iter_mut()
@@ -237,7 +237,7 @@ impl Policy {
     }
 
     /// Its statements, in their order.
-    pub fn statements(&self) -> &[Statement] {
+    pub fn statements(&self) -> &[PolicyStatement] {
         &self.statements
     }
 
@@ -252,7 +252,7 @@ impl Policy {
     }
 
     /// The first statement of this effect that applies, and how it names the caller: the widest grant of all that apply.
-    pub(super) fn applying(&self, allows: bool, question: &Question<'_>) -> Option<(usize, Grant)> {
+    pub(super) fn applying(&self, allows: bool, question: &StatementInput<'_>) -> Option<(usize, Grant)> {
         let statements = self.statements.iter().enumerate();
         let applying = statements
             .filter(|(_, statement)| statement.allows == allows)
@@ -261,8 +261,8 @@ impl Policy {
     }
 }
 
-impl Statement {
-    fn read(node: &Node, kind: PolicyKind, substitutes: bool) -> Result<Statement, String> {
+impl PolicyStatement {
+    fn read(node: &Node, kind: PolicyKind, substitutes: bool) -> Result<PolicyStatement, String> {
         const KNOWN: &[&str] = &[
             "Sid",
             "Effect",
@@ -293,7 +293,7 @@ impl Statement {
         let (actions, excludes_actions) = either(node, "Action")?;
         let (resources, excludes_resources) = either(node, "Resource")?;
         let resources = resources.into_iter().map(|text| resource(text, kind, substitutes));
-        Ok(Statement {
+        Ok(PolicyStatement {
             sid,
             allows,
             principals,
@@ -344,7 +344,7 @@ impl Statement {
         named != self.excludes_actions
     }
 
-    fn covers_resource(&self, resource: &str, keys: &Keys) -> bool {
+    fn covers_resource(&self, resource: &str, keys: &ConditionKeys) -> bool {
         let matches = |template: &Template| {
             let pattern = template.pattern(keys);
             pattern.is_some_and(|pattern| pattern::matches_arn(&pattern, resource))
@@ -360,7 +360,7 @@ impl Statement {
     }
 
     /// How the statement names the caller, if it applies to a request.
-    fn applies(&self, question: &Question<'_>) -> Option<Grant> {
+    fn applies(&self, question: &StatementInput<'_>) -> Option<Grant> {
         let applies = self.covers_action(question.action)
             && self.covers_resource(question.resource, question.keys)
             && self.conditions.iter().all(|condition| condition.holds(question.keys));
@@ -368,7 +368,7 @@ impl Statement {
     }
 
     /// Which of its parts match a request.
-    pub fn compare(&self, question: &Question<'_>) -> StatementMatch {
+    pub fn compare(&self, question: &StatementInput<'_>) -> StatementMatch {
         let conditions = self.conditions.iter();
         StatementMatch {
             principal: self.grant(question.subject),
@@ -435,7 +435,7 @@ fn principals(node: &Node, kind: PolicyKind, allows: bool) -> Result<Option<Prin
     }
 }
 
-fn action(text: &str) -> Result<(String, Vec<Glyph>), String> {
+fn action(text: &str) -> Result<(String, Vec<PatternElement>), String> {
     let vendor =
         |vendor: &str| !vendor.is_empty() && vendor.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let letters = |name: &str| {
@@ -547,7 +547,7 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str, kind: PolicyKind) -> String {
-        Policy::parse(text, kind).err().unwrap_or_default()
+        PolicyDocument::parse(text, kind).err().unwrap_or_default()
     }
 
     fn statement(statement: &str, kind: PolicyKind) -> String {

@@ -1,38 +1,38 @@
 //! The decision: all policies that apply to a request, in the order in which AWS evaluates them (docs/behavior: 07 7).
 
-use super::document::{Policy, PolicyKind, Question};
+use super::document::{PolicyDocument, PolicyKind, StatementInput};
 use super::principal::{Grant, SubjectKind};
 
 /// A policy where it is attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attached {
+pub struct AttachedPolicy {
     /// How explanations name it.
     pub label: String,
     /// The ARN of a managed policy.
     pub arn: Option<String>,
     /// The document.
-    pub policy: Policy,
+    pub policy: PolicyDocument,
 }
 
 /// All policies that take part in a decision.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PolicySet<'a> {
     /// Of the user and its groups, or of the role.
-    pub identity: &'a [Attached],
+    pub identity: &'a [AttachedPolicy],
     /// The permissions boundary.
-    pub boundary: Option<&'a Attached>,
+    pub boundary: Option<&'a AttachedPolicy>,
     /// The session's own, if it was issued with any.
-    pub session: Option<&'a [Attached]>,
+    pub session: Option<&'a [AttachedPolicy]>,
     /// Of the caller's account: those of each level of its organization, each of which must allow.
-    pub service_control: &'a [Vec<Attached>],
+    pub service_control: &'a [Vec<AttachedPolicy>],
     /// Of the resource's account.
-    pub resource_control: &'a [Attached],
+    pub resource_control: &'a [AttachedPolicy],
     /// Of the table or stream.
-    pub resource: Option<&'a Attached>,
+    pub resource: Option<&'a AttachedPolicy>,
     /// The account that has the resource.
     pub resource_account: &'a str,
     /// Of the VPC endpoint that the request came through.
-    pub endpoint: Option<&'a Attached>,
+    pub endpoint: Option<&'a AttachedPolicy>,
 }
 
 /// Why a request is refused.
@@ -110,7 +110,7 @@ impl Decision {
 
 impl<'a> PolicySet<'a> {
     /// All policies, in the order in which they are looked at.
-    pub fn all(&self) -> impl Iterator<Item = &'a Attached> {
+    pub fn all(&self) -> impl Iterator<Item = &'a AttachedPolicy> {
         self.resource_control
             .iter()
             .chain(self.service_control.iter().flatten())
@@ -122,7 +122,7 @@ impl<'a> PolicySet<'a> {
     }
 
     /// Decides about a request.
-    pub fn decide(&self, question: &Question<'_>) -> Decision {
+    pub fn decide(&self, question: &StatementInput<'_>) -> Decision {
         if let Some(denied) = self.explicit_deny(question) {
             return denied;
         }
@@ -164,7 +164,7 @@ impl<'a> PolicySet<'a> {
         }
     }
 
-    fn explicit_deny(&self, question: &Question<'_>) -> Option<Decision> {
+    fn explicit_deny(&self, question: &StatementInput<'_>) -> Option<Decision> {
         self.all().find_map(|attached| {
             let (at, _) = attached.policy.applying(false, question)?;
             Some(Decision {
@@ -179,8 +179,8 @@ impl<'a> PolicySet<'a> {
     }
 
     /// The boundary or session policies that fail to allow.
-    fn limit(&self, question: &Question<'_>) -> Option<PolicyKind> {
-        let lacks = |policies: &[Attached]| allowing(policies, question).is_none();
+    fn limit(&self, question: &StatementInput<'_>) -> Option<PolicyKind> {
+        let lacks = |policies: &[AttachedPolicy]| allowing(policies, question).is_none();
         if self
             .boundary
             .is_some_and(|boundary| lacks(std::slice::from_ref(boundary)))
@@ -192,7 +192,7 @@ impl<'a> PolicySet<'a> {
 }
 
 /// The statement that allows, and how closely it names the caller.
-fn allowing(policies: &[Attached], question: &Question<'_>) -> Option<(Grant, DecidingStatement)> {
+fn allowing(policies: &[AttachedPolicy], question: &StatementInput<'_>) -> Option<(Grant, DecidingStatement)> {
     let allowing = policies.iter().filter_map(|attached| {
         let (at, grant) = attached.policy.applying(true, question)?;
         Some((grant, attached, at))
@@ -201,7 +201,7 @@ fn allowing(policies: &[Attached], question: &Question<'_>) -> Option<(Grant, De
     Some((grant, deciding(attached, at)))
 }
 
-fn deciding(attached: &Attached, at: usize) -> DecidingStatement {
+fn deciding(attached: &AttachedPolicy, at: usize) -> DecidingStatement {
     let sid = attached
         .policy
         .statements()

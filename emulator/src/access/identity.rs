@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::actions::carries;
 use super::directory::{Account, Credential, Directory, Endpoint, Principal, Session};
-use super::document::{PolicyKind, Question, Statement, StatementMatch};
-use super::evaluate::{Attached, Decision, PolicySet};
-use super::keys::Keys;
+use super::document::{PolicyKind, PolicyStatement, StatementInput, StatementMatch};
+use super::evaluate::{AttachedPolicy, Decision, PolicySet};
+use super::keys::ConditionKeys;
 use super::principal::{Subject, SubjectKind};
 use super::request::AccessRequest;
 use crate::clock::Moment;
@@ -15,13 +15,13 @@ use crate::error::ApiError;
 /// What a request says of the way it came.
 ///
 /// ```
-/// use dynatwin_engine::access::Origin;
+/// use dynatwin_engine::access::RequestOrigin;
 ///
-/// let origin = Origin { source_ip: Some("203.0.113.7".to_owned()), ..Origin::default() };
+/// let origin = RequestOrigin { source_ip: Some("203.0.113.7".to_owned()), ..RequestOrigin::default() };
 /// assert!(origin.endpoint.is_none());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct RequestOrigin {
     /// `aws:SourceIp`, unless it came through a VPC endpoint.
     pub source_ip: Option<String>,
     /// The id of the VPC endpoint that it came through.
@@ -38,7 +38,7 @@ pub struct ResourceFacts {
     /// Its tags.
     pub tags: Vec<(String, String)>,
     /// Its resource-based policy.
-    pub policy: Option<Attached>,
+    pub policy: Option<AttachedPolicy>,
 }
 
 /// An authenticated caller.
@@ -48,7 +48,7 @@ pub struct Identity {
     principal: Arc<Principal>,
     session: Option<Arc<Session>>,
     subject: Subject,
-    origin: Origin,
+    origin: RequestOrigin,
 }
 
 /// The decision about one action, and the values that it was made from.
@@ -59,7 +59,7 @@ pub struct Evaluation {
     /// The ARN of the resource, as refusals name it.
     pub resource: String,
     /// The condition keys.
-    pub keys: Keys,
+    pub keys: ConditionKeys,
     /// The decision.
     pub decision: Decision,
 }
@@ -110,7 +110,7 @@ impl Evaluation {
 
 impl Identity {
     /// The holder of a credential, and how its request came.
-    pub fn new(directory: Arc<Directory>, credential: &Credential, origin: Origin) -> Identity {
+    pub fn new(directory: Arc<Directory>, credential: &Credential, origin: RequestOrigin) -> Identity {
         let session = credential.session.as_ref().map_or("", |session| session.name.as_str());
         Identity {
             subject: credential.principal.subject(session),
@@ -140,8 +140,8 @@ impl Identity {
     }
 
     /// The keys that any request of this caller carries.
-    fn global_keys(&self, region: &str, now: Moment) -> Keys {
-        let mut keys = Keys::default();
+    fn global_keys(&self, region: &str, now: Moment) -> ConditionKeys {
+        let mut keys = ConditionKeys::default();
         let subject = &self.subject;
         keys.set("aws:PrincipalArn", &subject.principal_arn);
         keys.set("aws:PrincipalAccount", &subject.account);
@@ -193,7 +193,7 @@ impl Identity {
     }
 
     /// Through a VPC endpoint a request has no `aws:SourceIp` (docs/behavior: 07 7.1).
-    fn network_keys(&self, keys: &mut Keys) {
+    fn network_keys(&self, keys: &mut ConditionKeys) {
         let address = self.origin.source_ip.as_deref().or(self.directory.source_ip.as_deref());
         let Some(id) = &self.origin.endpoint else {
             keys.set("aws:SourceIp", address.unwrap_or("127.0.0.1"));
@@ -214,7 +214,7 @@ impl Identity {
         request: &AccessRequest<'_>,
         facts: &ResourceFacts,
         (region, now): (&str, Moment),
-        extra: &Keys,
+        extra: &ConditionKeys,
     ) -> Evaluation {
         let name = request.action.strip_prefix("dynamodb:").unwrap_or(request.action);
         self.evaluate_action(&format!("dynamodb:{name}"), request, facts, (region, now), extra)
@@ -227,7 +227,7 @@ impl Identity {
         request: &AccessRequest<'_>,
         facts: &ResourceFacts,
         (region, now): (&str, Moment),
-        extra: &Keys,
+        extra: &ConditionKeys,
     ) -> Evaluation {
         let account = resource_account(&request.resource).unwrap_or(&self.subject.account);
         let mut keys = self.global_keys(region, now);
@@ -246,7 +246,7 @@ impl Identity {
         request_keys(request, action, &mut keys);
         let keys = keys.with(extra);
         let policies = self.policies(account, facts);
-        let decision = policies.decide(&Question {
+        let decision = policies.decide(&StatementInput {
             subject: &self.subject,
             action,
             resource: &request.resource,
@@ -263,7 +263,7 @@ impl Identity {
     /// How each statement of all policies compares with a request that was evaluated, in the order of evaluation.
     pub fn explain(&self, resource: &str, facts: &ResourceFacts, evaluation: &Evaluation) -> Vec<StatementReport> {
         let account = resource_account(resource).unwrap_or(&self.subject.account);
-        let question = Question {
+        let question = StatementInput {
             subject: &self.subject,
             action: &evaluation.action,
             resource,
@@ -274,7 +274,7 @@ impl Identity {
             let statements = attached.policy.statements().iter().enumerate();
             statements.map(move |(at, statement)| (attached, at, statement))
         });
-        let report = |(attached, at, statement): (&Attached, usize, &Statement)| StatementReport {
+        let report = |(attached, at, statement): (&AttachedPolicy, usize, &PolicyStatement)| StatementReport {
             kind: attached.policy.kind(),
             policy: attached.label.clone(),
             place: at + 1,
@@ -321,7 +321,7 @@ fn named_resource(resource: &str, action: &str, region: &str, account: &str) -> 
 }
 
 /// The keys that a request carries for its action (docs/behavior: 07 3.1).
-fn request_keys(request: &AccessRequest<'_>, action: &str, keys: &mut Keys) {
+fn request_keys(request: &AccessRequest<'_>, action: &str, keys: &mut ConditionKeys) {
     let mut set = |name: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|_| carries(action, name)) {
             keys.set(name, value);

@@ -50,17 +50,17 @@ pub fn is_multivalued(key: &str) -> bool {
 /// The condition keys of a request. Names ignore case, values do not.
 ///
 /// ```
-/// use dynatwin_engine::access::{KeyValue, Keys};
+/// use dynatwin_engine::access::{KeyValue, ConditionKeys};
 ///
-/// let mut keys = Keys::default();
+/// let mut keys = ConditionKeys::default();
 /// keys.set("aws:PrincipalTag/Team", "blue");
 /// assert_eq!(keys.get("aws:principaltag/team"), Some(&KeyValue::One("blue".to_owned())));
 /// assert_eq!(keys.get("aws:username"), None);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keys(Vec<(String, KeyValue)>);
+pub struct ConditionKeys(Vec<(String, KeyValue)>);
 
-impl Keys {
+impl ConditionKeys {
     /// Sets a key. A key that is multivalued by its type gets a list of one.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         let value = value.into();
@@ -101,7 +101,7 @@ impl Keys {
 
     /// These keys and those of `others`, which replace keys of the same name.
     #[must_use]
-    pub fn with(&self, others: &Keys) -> Keys {
+    pub fn with(&self, others: &ConditionKeys) -> ConditionKeys {
         let mut all = self.clone();
         for (name, value) in &others.0 {
             all.insert(name, value.clone());

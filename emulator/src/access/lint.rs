@@ -2,7 +2,7 @@
 
 use super::actions::{actions, carries, is_known_key, is_own_key};
 use super::condition::{Condition, Quantifier};
-use super::document::{Policy, PolicyKind, Statement};
+use super::document::{PolicyDocument, PolicyKind, PolicyStatement};
 use super::keys::is_multivalued;
 use super::pattern;
 use super::template::Template;
@@ -10,11 +10,11 @@ use super::template::Template;
 /// Something a policy's author should know.
 ///
 /// ```
-/// use dynatwin_engine::access::{Policy, PolicyKind};
+/// use dynatwin_engine::access::{PolicyDocument, PolicyKind};
 ///
 /// let text = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:Scan", "Resource": "*",
 ///     "Condition": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "ann"}}}}"#;
-/// let warnings = Policy::parse(text, PolicyKind::Identity).unwrap().warnings();
+/// let warnings = PolicyDocument::parse(text, PolicyKind::Identity).unwrap().warnings();
 /// assert_eq!(warnings[0].code, "ScanIgnoresLeadingKeys");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ const ATTRIBUTES: &str = "dynamodb:Attributes";
 const SELECT: &str = "dynamodb:Select";
 const RETURN_VALUES: &str = "dynamodb:ReturnValues";
 
-impl Policy {
+impl PolicyDocument {
     /// Warnings about its statements.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut found = Vec::new();
@@ -69,9 +69,9 @@ impl Policy {
     }
 }
 
-type Warn<'a> = dyn FnMut(&'static str, String) + 'a;
+type WarningSink<'a> = dyn FnMut(&'static str, String) + 'a;
 
-fn unknown_names(statement: &Statement, warn: &mut Warn<'_>) {
+fn unknown_names(statement: &PolicyStatement, warn: &mut WarningSink<'_>) {
     let (named, _) = statement.actions();
     for action in named.filter(|action| is_own_key(action)) {
         let glyphs = pattern::glyphs(action);
@@ -95,7 +95,7 @@ fn unknown_names(statement: &Statement, warn: &mut Warn<'_>) {
     }
 }
 
-fn literal_variables(statement: &Statement, warn: &mut Warn<'_>) {
+fn literal_variables(statement: &PolicyStatement, warn: &mut WarningSink<'_>) {
     let conditions = statement.conditions.iter().flat_map(|condition| &condition.values);
     let (resources, _) = statement.resources();
     let has = |template: &Template| template.constant().is_some_and(|text| text.contains("${"));
@@ -108,7 +108,7 @@ fn literal_variables(statement: &Statement, warn: &mut Warn<'_>) {
 }
 
 /// Whether the statement demands that a key be present.
-fn demands(statement: &Statement, key: &str) -> bool {
+fn demands(statement: &PolicyStatement, key: &str) -> bool {
     let demands = |condition: &Condition| {
         condition.operator.is_null_test()
             && condition.key.eq_ignore_ascii_case(key)
@@ -117,7 +117,7 @@ fn demands(statement: &Statement, key: &str) -> bool {
     statement.conditions.iter().any(demands)
 }
 
-fn operator_traps(statement: &Statement, condition: &Condition, warn: &mut Warn<'_>) {
+fn operator_traps(statement: &PolicyStatement, condition: &Condition, warn: &mut WarningSink<'_>) {
     let (operator, key) = (condition.operator, condition.key.as_str());
     let name = &condition.name;
     if operator.is_null_test() {
@@ -199,8 +199,8 @@ fn absent(name: &str, key: &str) -> String {
     format!("{name} also holds when {key} is absent: add \"Null\": {{\"{key}\": \"false\"}}.")
 }
 
-fn attribute_traps(policy: &Policy, statement: &Statement, warn: &mut Warn<'_>) {
-    let has = |statement: &Statement, key: &str| {
+fn attribute_traps(policy: &PolicyDocument, statement: &PolicyStatement, warn: &mut WarningSink<'_>) {
+    let has = |statement: &PolicyStatement, key: &str| {
         statement
             .conditions
             .iter()
@@ -240,7 +240,7 @@ fn attribute_traps(policy: &Policy, statement: &Statement, warn: &mut Warn<'_>) 
 }
 
 /// A table's policy also stands for its indexes, which have ARNs of their own.
-fn index_traps(statement: &Statement, warn: &mut Warn<'_>) {
+fn index_traps(statement: &PolicyStatement, warn: &mut WarningSink<'_>) {
     let (resources, excludes) = statement.resources();
     let reads = ["dynamodb:Query", "dynamodb:Scan"]
         .iter()
@@ -264,7 +264,7 @@ mod tests {
 
     fn codes(statement: &str) -> Vec<&'static str> {
         let text = format!(r#"{{"Version": "2012-10-17", "Statement": [{statement}]}}"#);
-        let policy = Policy::parse(&text, PolicyKind::Identity).unwrap();
+        let policy = PolicyDocument::parse(&text, PolicyKind::Identity).unwrap();
         policy.warnings().into_iter().map(|warning| warning.code).collect()
     }
 
@@ -352,7 +352,7 @@ mod tests {
             assert_eq!(with(effect, action, condition), expect, "{effect} {action} {condition}");
         }
         let old = r#"{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "arn:aws:dynamodb:r:1:table/${aws:username}"}}"#;
-        let warnings = Policy::parse(old, PolicyKind::Identity).unwrap().warnings();
+        let warnings = PolicyDocument::parse(old, PolicyKind::Identity).unwrap().warnings();
         assert_eq!(warnings[0].code, "VariablesAreLiteral");
     }
 }

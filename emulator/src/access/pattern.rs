@@ -2,7 +2,7 @@
 
 /// One position of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Glyph {
+pub(super) enum PatternElement {
     /// This character.
     Exact(char),
     /// Any one character.
@@ -12,28 +12,28 @@ pub(super) enum Glyph {
 }
 
 /// The glyphs of a text in which `*` and `?` are wildcards.
-pub(super) fn glyphs(text: &str) -> Vec<Glyph> {
+pub(super) fn glyphs(text: &str) -> Vec<PatternElement> {
     text.chars().map(wildcard).collect()
 }
 
 /// The glyph of a character of a pattern.
-pub(super) fn wildcard(char: char) -> Glyph {
+pub(super) fn wildcard(char: char) -> PatternElement {
     match char {
-        '*' => Glyph::Many,
-        '?' => Glyph::One,
-        char => Glyph::Exact(char),
+        '*' => PatternElement::Many,
+        '?' => PatternElement::One,
+        char => PatternElement::Exact(char),
     }
 }
 
 /// Whether a text matches a pattern. Backtracks only to the latest `*`, so the time is bounded by the product of the lengths.
-pub(super) fn matches(pattern: &[Glyph], text: &str, ignore_case: bool) -> bool {
+pub(super) fn matches(pattern: &[PatternElement], text: &str, ignore_case: bool) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut at, mut read) = (0, 0);
     // Where to resume when what follows the latest `*` does not match: the star takes one character more.
     let mut resume: Option<(usize, usize)> = None;
     while read < text.len() {
         match pattern.get(at) {
-            Some(Glyph::Many) => {
+            Some(PatternElement::Many) => {
                 resume = Some((at + 1, read));
                 at += 1;
             }
@@ -50,13 +50,13 @@ pub(super) fn matches(pattern: &[Glyph], text: &str, ignore_case: bool) -> bool 
             },
         }
     }
-    pattern[at..].iter().all(|glyph| *glyph == Glyph::Many)
+    pattern[at..].iter().all(|glyph| *glyph == PatternElement::Many)
 }
 
-fn fits(glyph: Glyph, char: char, ignore_case: bool) -> bool {
+fn fits(glyph: PatternElement, char: char, ignore_case: bool) -> bool {
     match glyph {
-        Glyph::One | Glyph::Many => true,
-        Glyph::Exact(expected) => expected == char || ignore_case && same_letter(expected, char),
+        PatternElement::One | PatternElement::Many => true,
+        PatternElement::Exact(expected) => expected == char || ignore_case && same_letter(expected, char),
     }
 }
 
@@ -72,13 +72,15 @@ pub(super) fn same_letters(one: &str, other: &str) -> bool {
 
 /// The parts of an ARN pattern: the glyphs between its first five colons, and all that follows them. Without five colons
 /// there are fewer parts.
-pub(super) fn arn_parts(pattern: &[Glyph]) -> Vec<&[Glyph]> {
-    pattern.splitn(6, |glyph| *glyph == Glyph::Exact(':')).collect()
+pub(super) fn arn_parts(pattern: &[PatternElement]) -> Vec<&[PatternElement]> {
+    pattern
+        .splitn(6, |glyph| *glyph == PatternElement::Exact(':'))
+        .collect()
 }
 
 /// Whether an ARN matches a pattern part by part: no wildcard crosses one of the first five colons.
-pub(super) fn matches_arn(pattern: &[Glyph], arn: &str) -> bool {
-    if pattern == [Glyph::Many] {
+pub(super) fn matches_arn(pattern: &[PatternElement], arn: &str) -> bool {
+    if pattern == [PatternElement::Many] {
         return true;
     }
     let (pattern, arn): (Vec<_>, Vec<&str>) = (arn_parts(pattern), arn.splitn(6, ':').collect());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::directory::{Account, Credential, Directory, Endpoint, Principal, Session};
-use super::document::{Policy, PolicyKind, Statement};
-use super::evaluate::Attached;
+use super::document::{PolicyDocument, PolicyKind, PolicyStatement};
+use super::evaluate::AttachedPolicy;
 use super::principal::{SubjectKind, is_account};
 use super::secret::Secret;
 use crate::chance::StableHash;
@@ -41,7 +41,7 @@ impl Directory {
         let node =
             Node::parse(json, MOST_DEPTH).ok_or("The configuration is not valid JSON, or is nested too deeply.")?;
         let known = ["accounts", "vpcEndpoints", "sourceIp", "secureTransport"];
-        let members = Members::of(&node, "The configuration", &known)?;
+        let members = PolicyMembers::of(&node, "The configuration", &known)?;
         let mut directory = Directory {
             source_ip: members.text("sourceIp")?.map(str::to_owned),
             secure_transport: members.flag("secureTransport")?,
@@ -59,10 +59,12 @@ impl Directory {
             if !is_account(id) {
                 return Err(format!("accounts.{id}: an account id has 12 digits."));
             }
-            for (name, document) in Members::of(node, &format!("accounts.{id}"), ACCOUNT)?.named("managedPolicies")? {
+            for (name, document) in
+                PolicyMembers::of(node, &format!("accounts.{id}"), ACCOUNT)?.named("managedPolicies")?
+            {
                 let arn = format!("arn:aws:iam::{id}:policy/{name}");
                 let text = document_text(document);
-                Policy::parse(&text, PolicyKind::Identity).map_err(|why| format!("{arn}: {why}"))?;
+                PolicyDocument::parse(&text, PolicyKind::Identity).map_err(|why| format!("{arn}: {why}"))?;
                 managed.insert(arn, text);
             }
         }
@@ -86,7 +88,7 @@ impl Directory {
 }
 
 fn endpoint(node: &Node, place: &str, managed: &Managed) -> Read<Endpoint> {
-    let members = Members::of(node, place, &["vpc", "type", "policy"])?;
+    let members = PolicyMembers::of(node, place, &["vpc", "type", "policy"])?;
     let is_gateway = match members.text("type")?.map(str::to_ascii_lowercase).as_deref() {
         None | Some("interface") => false,
         Some("gateway") => true,
@@ -127,10 +129,10 @@ struct AccountReader<'a> {
 
 impl AccountReader<'_> {
     fn read(&mut self, node: &Node) -> Read<Account> {
-        let members = Members::of(node, &self.place, ACCOUNT)?;
+        let members = PolicyMembers::of(node, &self.place, ACCOUNT)?;
         let mut account = Account::default();
         if let Some(node) = members.get("organization") {
-            let organization = Members::of(node, &format!("{}.organization", self.place), &["id", "paths"])?;
+            let organization = PolicyMembers::of(node, &format!("{}.organization", self.place), &["id", "paths"])?;
             account.organization = organization.text("id")?.map(str::to_owned);
             account.organization_paths = organization.texts("paths")?.into_iter().map(str::to_owned).collect();
         }
@@ -148,7 +150,7 @@ impl AccountReader<'_> {
     }
 
     /// A list of policies is one level; a list of lists has a level each.
-    fn service_control(&self, node: Option<&Node>) -> Read<Vec<Vec<Attached>>> {
+    fn service_control(&self, node: Option<&Node>) -> Read<Vec<Vec<AttachedPolicy>>> {
         let place = format!("{}.serviceControlPolicies", self.place);
         let Some(Node::List(list)) = node else {
             return node.map_or(Ok(Vec::new()), |_| Err(format!("{place} is a list.")));
@@ -164,13 +166,13 @@ impl AccountReader<'_> {
     }
 
     /// RCPFullAWSAccess is always attached, so the others only deny.
-    fn resource_control(&self, node: Option<&Node>) -> Read<Vec<Attached>> {
+    fn resource_control(&self, node: Option<&Node>) -> Read<Vec<AttachedPolicy>> {
         let place = format!("{}.resourceControlPolicies", self.place);
         let Some(node) = node else { return Ok(Vec::new()) };
         let policies = self.list(node, PolicyKind::ResourceControl, &place)?;
         let allows = policies
             .iter()
-            .find(|attached| attached.policy.statements().iter().any(Statement::allows));
+            .find(|attached| attached.policy.statements().iter().any(PolicyStatement::allows));
         match allows {
             Some(attached) => Err(format!(
                 "{}: a resource control policy takes the effect Deny alone.",
@@ -181,7 +183,7 @@ impl AccountReader<'_> {
     }
 
     /// Policies as a list of documents and ARNs, or as documents by name.
-    fn list(&self, node: &Node, kind: PolicyKind, place: &str) -> Read<Vec<Attached>> {
+    fn list(&self, node: &Node, kind: PolicyKind, place: &str) -> Read<Vec<AttachedPolicy>> {
         let labelled: Vec<(String, &Node)> = match node {
             Node::List(list) => list
                 .iter()
@@ -204,13 +206,13 @@ impl AccountReader<'_> {
     }
 
     /// The identity-based policies of a user, group or role.
-    fn identity(&self, members: &Members<'_>, inline: usize) -> Read<Vec<Attached>> {
+    fn identity(&self, members: &PolicyMembers<'_>, inline: usize) -> Read<Vec<AttachedPolicy>> {
         let Some(node) = members.get("policies") else {
             return Ok(Vec::new());
         };
         let place = format!("{}.policies", members.place);
         let policies = self.list(node, PolicyKind::Identity, &place)?;
-        let (named, own): (Vec<&Attached>, Vec<&Attached>) =
+        let (named, own): (Vec<&AttachedPolicy>, Vec<&AttachedPolicy>) =
             policies.iter().partition(|attached| attached.arn.is_some());
         if named.len() > MOST_MANAGED {
             return Err(format!("{place} has more than {MOST_MANAGED} managed policies."));
@@ -223,16 +225,21 @@ impl AccountReader<'_> {
         Ok(policies)
     }
 
-    fn groups(&self, members: &Members<'_>) -> Read<BTreeMap<String, Vec<Attached>>> {
+    fn groups(&self, members: &PolicyMembers<'_>) -> Read<BTreeMap<String, Vec<AttachedPolicy>>> {
         let mut groups = BTreeMap::new();
         for (name, node) in members.named("groups")? {
-            let group = Members::of(node, &format!("{}.groups.{name}", self.place), &["policies"])?;
+            let group = PolicyMembers::of(node, &format!("{}.groups.{name}", self.place), &["policies"])?;
             groups.insert(name.to_owned(), self.identity(&group, INLINE_OF_GROUP)?);
         }
         Ok(groups)
     }
 
-    fn user(&mut self, name: &str, node: &Node, groups: &BTreeMap<String, Vec<Attached>>) -> Read<Arc<Principal>> {
+    fn user(
+        &mut self,
+        name: &str,
+        node: &Node,
+        groups: &BTreeMap<String, Vec<AttachedPolicy>>,
+    ) -> Read<Arc<Principal>> {
         let place = format!("{}.users.{name}", self.place);
         let known = [
             "path",
@@ -243,7 +250,7 @@ impl AccountReader<'_> {
             "groups",
             "permissionsBoundary",
         ];
-        let members = Members::of(node, &place, &known)?;
+        let members = PolicyMembers::of(node, &place, &known)?;
         let mut principal = self.principal(&members, name, SubjectKind::User, INLINE_OF_USER)?;
         for group in members.texts("groups")? {
             let policies = groups
@@ -259,7 +266,7 @@ impl AccountReader<'_> {
     fn role(&mut self, name: &str, node: &Node) -> Read<Arc<Principal>> {
         let place = format!("{}.roles.{name}", self.place);
         let known = ["path", "id", "tags", "policies", "permissionsBoundary", "sessions"];
-        let members = Members::of(node, &place, &known)?;
+        let members = PolicyMembers::of(node, &place, &known)?;
         let principal = self.principal(&members, name, SubjectKind::RoleSession, INLINE_OF_ROLE)?;
         let principal = Arc::new(principal);
         let Some(sessions) = members.get("sessions") else {
@@ -280,7 +287,7 @@ impl AccountReader<'_> {
         Ok(principal)
     }
 
-    fn principal(&self, members: &Members<'_>, name: &str, kind: SubjectKind, inline: usize) -> Read<Principal> {
+    fn principal(&self, members: &PolicyMembers<'_>, name: &str, kind: SubjectKind, inline: usize) -> Read<Principal> {
         let place = &members.place;
         let fits = |char: char| char.is_ascii_alphanumeric() || "+=,.@_-".contains(char);
         if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
@@ -313,7 +320,7 @@ impl AccountReader<'_> {
         })
     }
 
-    fn access_keys(&mut self, members: &Members<'_>, principal: &Arc<Principal>) -> Read<()> {
+    fn access_keys(&mut self, members: &PolicyMembers<'_>, principal: &Arc<Principal>) -> Read<()> {
         let place = format!("{}.accessKeys", members.place);
         let keys = match members.get("accessKeys") {
             None => return Ok(()),
@@ -321,7 +328,7 @@ impl AccountReader<'_> {
             Some(_) => return Err(format!("{place} is a list.")),
         };
         for (at, node) in keys.iter().enumerate() {
-            let key = Members::of(node, &format!("{place}.{at}"), &["accessKeyId", "secretAccessKey"])?;
+            let key = PolicyMembers::of(node, &format!("{place}.{at}"), &["accessKeyId", "secretAccessKey"])?;
             let id = key.required("accessKeyId")?;
             let secret = Secret::new(key.required("secretAccessKey")?);
             self.add(id, secret, principal, None)?;
@@ -360,7 +367,7 @@ pub(super) fn session<'n>(
         "expires",
         "durationSeconds",
     ];
-    let members = Members::of(node, place, &known)?;
+    let members = PolicyMembers::of(node, place, &known)?;
     let token = Secret::new(members.required("sessionToken")?);
     let expires = match (members.text("expires")?, members.text("durationSeconds")?) {
         (Some(_), Some(_)) => return Err(format!("{place} has expires or durationSeconds.")),
@@ -404,7 +411,7 @@ pub(super) fn check_session_name(name: &str) -> Read<()> {
     }
 }
 
-fn session_policies(node: &Node, place: &str, managed: &Managed) -> Read<Vec<Attached>> {
+fn session_policies(node: &Node, place: &str, managed: &Managed) -> Read<Vec<AttachedPolicy>> {
     let list = match node {
         Node::List(list) => list.iter().collect(),
         one => vec![one],
@@ -415,21 +422,21 @@ fn session_policies(node: &Node, place: &str, managed: &Managed) -> Read<Vec<Att
 }
 
 /// A policy that is a document, or the ARN of a managed one.
-fn attached(node: &Node, kind: PolicyKind, label: String, managed: &Managed) -> Read<Attached> {
+fn attached(node: &Node, kind: PolicyKind, label: String, managed: &Managed) -> Read<AttachedPolicy> {
     if let Some(arn) = node.text().filter(|text| text.starts_with("arn:")) {
         let text = managed
             .get(arn)
             .ok_or_else(|| format!("{label}: there is no managed policy {arn}."))?;
         // A managed policy may be longer than an inline session policy.
-        let policy = Policy::parse(text, PolicyKind::Identity).and_then(|policy| policy.standing_as(kind));
-        return Ok(Attached {
+        let policy = PolicyDocument::parse(text, PolicyKind::Identity).and_then(|policy| policy.standing_as(kind));
+        return Ok(AttachedPolicy {
             policy: policy.map_err(|why| format!("{arn}: {why}"))?,
             label: arn.to_owned(),
             arn: Some(arn.to_owned()),
         });
     }
-    let policy = Policy::parse(&document_text(node), kind).map_err(|why| format!("{label}: {why}"))?;
-    Ok(Attached {
+    let policy = PolicyDocument::parse(&document_text(node), kind).map_err(|why| format!("{label}: {why}"))?;
+    Ok(AttachedPolicy {
         label,
         arn: None,
         policy,
@@ -458,13 +465,13 @@ fn unique_id(prefix: &str, account: &str, path_and_name: &str) -> String {
 }
 
 /// The members of an object of the configuration, none of which is unknown or there twice.
-struct Members<'n> {
+struct PolicyMembers<'n> {
     place: String,
     members: &'n [(String, Node)],
 }
 
-impl<'n> Members<'n> {
-    fn of(node: &'n Node, place: &str, known: &[&str]) -> Read<Members<'n>> {
+impl<'n> PolicyMembers<'n> {
+    fn of(node: &'n Node, place: &str, known: &[&str]) -> Read<PolicyMembers<'n>> {
         let members = node.members().ok_or_else(|| format!("{place} is an object."))?;
         for (at, (name, _)) in members.iter().enumerate() {
             if !known.contains(&name.as_str()) {
@@ -477,7 +484,7 @@ impl<'n> Members<'n> {
                 return Err(format!("{place} has the member {name:?} twice."));
             }
         }
-        Ok(Members {
+        Ok(PolicyMembers {
             place: place.to_owned(),
             members,
         })

@@ -1,16 +1,16 @@
 //! Texts with policy variables: `${aws:PrincipalTag/team, 'default'}`, and the escapes `${*}`, `${?}` and `${$}`.
 
-use super::keys::{KeyValue, Keys};
-use super::pattern::{Glyph, wildcard};
+use super::keys::{ConditionKeys, KeyValue};
+use super::pattern::{PatternElement, wildcard};
 
 /// A text of a policy, with its variables found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     /// A text in which wildcards may count.
     Text(String),
     /// A character that is itself.
@@ -23,7 +23,7 @@ impl Template {
     /// A text without variables: `${` stands for itself.
     pub fn literal(text: &str) -> Template {
         Template {
-            parts: vec![Part::Text(text.to_owned())],
+            parts: vec![TemplatePart::Text(text.to_owned())],
         }
     }
 
@@ -33,7 +33,7 @@ impl Template {
         let mut rest = text;
         while let Some(at) = rest.find("${") {
             if at > 0 {
-                parts.push(Part::Text(rest[..at].to_owned()));
+                parts.push(TemplatePart::Text(rest[..at].to_owned()));
             }
             let (part, after) =
                 variable(&rest[at + 2..]).ok_or_else(|| format!("Invalid policy variable in {text:?}."))?;
@@ -41,7 +41,7 @@ impl Template {
             rest = after;
         }
         if !rest.is_empty() || parts.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
+            parts.push(TemplatePart::Text(rest.to_owned()));
         }
         Ok(Template { parts })
     }
@@ -54,33 +54,33 @@ impl Template {
     /// The condition keys that its variables name.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Variable { key, .. } => Some(key.as_str()),
+            TemplatePart::Variable { key, .. } => Some(key.as_str()),
             _ => None,
         })
     }
 
     /// The text for a request; `None` if a variable has no value.
-    pub fn text(&self, keys: &Keys) -> Option<String> {
+    pub fn text(&self, keys: &ConditionKeys) -> Option<String> {
         let mut text = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(plain) => text.push_str(plain),
-                Part::Literal(char) => text.push(*char),
-                Part::Variable { key, default } => text.push_str(value(keys, key, default.as_deref())?),
+                TemplatePart::Text(plain) => text.push_str(plain),
+                TemplatePart::Literal(char) => text.push(*char),
+                TemplatePart::Variable { key, default } => text.push_str(value(keys, key, default.as_deref())?),
             }
         }
         Some(text)
     }
 
     /// The pattern for a request; `None` if a variable has no value. Wildcards in a variable's value are plain characters.
-    pub fn pattern(&self, keys: &Keys) -> Option<Vec<Glyph>> {
+    pub fn pattern(&self, keys: &ConditionKeys) -> Option<Vec<PatternElement>> {
         let mut glyphs = Vec::new();
         for part in &self.parts {
             match part {
-                Part::Text(plain) => glyphs.extend(plain.chars().map(wildcard)),
-                Part::Literal(char) => glyphs.push(Glyph::Exact(*char)),
-                Part::Variable { key, default } => {
-                    glyphs.extend(value(keys, key, default.as_deref())?.chars().map(Glyph::Exact));
+                TemplatePart::Text(plain) => glyphs.extend(plain.chars().map(wildcard)),
+                TemplatePart::Literal(char) => glyphs.push(PatternElement::Exact(*char)),
+                TemplatePart::Variable { key, default } => {
+                    glyphs.extend(value(keys, key, default.as_deref())?.chars().map(PatternElement::Exact));
                 }
             }
         }
@@ -90,14 +90,14 @@ impl Template {
     /// The text as written, as far as it is constant.
     pub fn constant(&self) -> Option<&str> {
         match &self.parts[..] {
-            [Part::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }
 }
 
 /// The value of a variable. A key with several values has none.
-fn value<'k>(keys: &'k Keys, key: &str, default: Option<&'k str>) -> Option<&'k str> {
+fn value<'k>(keys: &'k ConditionKeys, key: &str, default: Option<&'k str>) -> Option<&'k str> {
     match keys.get(key) {
         Some(KeyValue::One(value)) => Some(value),
         Some(KeyValue::Many(_)) => None,
@@ -106,10 +106,10 @@ fn value<'k>(keys: &'k Keys, key: &str, default: Option<&'k str>) -> Option<&'k 
 }
 
 /// What stands between `${` and `}`, and what follows.
-fn variable(text: &str) -> Option<(Part, &str)> {
+fn variable(text: &str) -> Option<(TemplatePart, &str)> {
     for char in ['*', '?', '$'] {
         if let Some(rest) = text.strip_prefix(char).and_then(|rest| rest.strip_prefix('}')) {
-            return Some((Part::Literal(char), rest));
+            return Some((TemplatePart::Literal(char), rest));
         }
     }
     let end = text.find([',', '}', '{', '\''])?;
@@ -119,12 +119,15 @@ fn variable(text: &str) -> Option<(Part, &str)> {
     }
     let rest = &text[end..];
     if let Some(rest) = rest.strip_prefix('}') {
-        return Some((Part::Variable { key, default: None }, rest));
+        return Some((TemplatePart::Variable { key, default: None }, rest));
     }
     let quoted = rest.strip_prefix(',')?.trim_start().strip_prefix('\'')?;
     let (default, rest) = quoted.split_once('\'')?;
     let default = Some(default.to_owned());
-    Some((Part::Variable { key, default }, rest.trim_start().strip_prefix('}')?))
+    Some((
+        TemplatePart::Variable { key, default },
+        rest.trim_start().strip_prefix('}')?,
+    ))
 }
 
 #[cfg(test)]
@@ -133,7 +136,7 @@ mod tests {
 
     #[test]
     fn variables() {
-        let mut keys = Keys::default();
+        let mut keys = ConditionKeys::default();
         keys.set("aws:username", "ann");
         keys.set("aws:PrincipalTag/a", "x*y");
         keys.set_all("aws:TagKeys", ["one"]);
@@ -160,7 +163,7 @@ mod tests {
 
     #[test]
     fn only_the_policys_own_wildcards_count() {
-        let mut keys = Keys::default();
+        let mut keys = ConditionKeys::default();
         keys.set("aws:PrincipalTag/a", "x*y");
         let pattern = |text: &str| Template::parse(text).unwrap().pattern(&keys).unwrap();
         let matches = |text: &str, value: &str| super::super::pattern::matches(&pattern(text), value, false);

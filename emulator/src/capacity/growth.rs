@@ -12,14 +12,14 @@ use crate::clock::Moment;
 /// what is served at most doubles in that time.
 ///
 /// ```
-/// use dynatwin_engine::capacity::Growth;
+/// use dynatwin_engine::capacity::OnDemandGrowth;
 /// use dynatwin_engine::clock::Moment;
 ///
-/// let growth = Growth::new(4000, Moment::START);
+/// let growth = OnDemandGrowth::new(4000, Moment::START);
 /// assert_eq!(growth.rate(Moment::START), 4000);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Growth {
+pub struct OnDemandGrowth {
     from: u64,
     to: u64,
     since: Moment,
@@ -32,10 +32,10 @@ pub struct Growth {
     peak: u64,
 }
 
-impl Growth {
+impl OnDemandGrowth {
     /// So much is served, and no peak was higher than half of it.
-    pub fn new(serves: u64, now: Moment) -> Growth {
-        Growth {
+    pub fn new(serves: u64, now: Moment) -> OnDemandGrowth {
+        OnDemandGrowth {
             from: serves,
             to: serves,
             since: now,
@@ -113,7 +113,7 @@ mod tests {
     /// Spends so many units at each of these seconds, and says what is served at the end.
     fn served(spends: &[(u64, u64)], end: u64) -> u64 {
         let at = |second: u64| Moment::START.plus(Duration::from_secs(second));
-        let mut growth = Growth::new(4000, Moment::START);
+        let mut growth = OnDemandGrowth::new(4000, Moment::START);
         for (second, units) in spends {
             growth.settle(TAKES, QUOTA, at(*second));
             growth.note(Units::whole(*units));
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn growth_ends_at_the_quota() {
-        let mut growth = Growth::new(30_000, Moment::START);
+        let mut growth = OnDemandGrowth::new(30_000, Moment::START);
         growth.note(Units::whole(30_000));
         let later = Moment::START.plus(TAKES * 2);
         growth.settle(TAKES, QUOTA, later);
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn warmth_raises_at_once() {
-        let mut growth = Growth::new(4000, Moment::START);
+        let mut growth = OnDemandGrowth::new(4000, Moment::START);
         growth.raise(3000, Moment::START);
         assert_eq!(growth.rate(Moment::START), 4000);
         growth.raise(9000, Moment::START);
@@ -172,7 +172,7 @@ mod tests {
     fn warmth_while_it_grows() {
         let after = |minutes: u64| Moment::START.plus(Duration::from_mins(minutes));
         for (warm, at_once, later) in [(6000, 6000, 8000), (7000, 7000, 8000), (9000, 9000, 9000)] {
-            let mut growth = Growth::new(4000, Moment::START);
+            let mut growth = OnDemandGrowth::new(4000, Moment::START);
             growth.note(Units::whole(4000));
             let begins = Moment::from_seconds(Moment::START.seconds() + 1);
             growth.settle(TAKES, QUOTA, begins);

@@ -7,7 +7,7 @@ use crate::value::{AttributeValue, Name};
 
 /// Units spent, and requests throttled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct KeyCounts {
     /// What was spent.
     pub units: Units,
     /// The entries that were refused.
@@ -48,9 +48,9 @@ pub struct PartitionHeat {
     /// Bytes of items; 0 for an index, which is not divided by size.
     pub bytes: u64,
     /// What was read.
-    pub read: Counts,
+    pub read: KeyCounts,
     /// What was written.
-    pub write: Counts,
+    pub write: KeyCounts,
     /// How full its bucket is, for reading and for writing: of its even share and its own limit, the one with less left.
     pub levels: [Level; 2],
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::heat::HotKeys;
-use super::meter::{Limits, Meter, Splits};
+use super::meter::{Limits, ResourceCapacity, Splits};
 use super::units::Units;
 use super::{Direction, Exceeded, Heat, ResourceHeat};
 use crate::clock::Moment;
@@ -52,8 +52,8 @@ pub struct Shortage {
 pub struct Ledger {
     enforced: bool,
     round: u64,
-    table: Meter,
-    indexes: Vec<(Name, Meter)>,
+    table: ResourceCapacity,
+    indexes: Vec<(Name, ResourceCapacity)>,
     hot: Option<HotKeys>,
     /// Where the table's partitions were split, until somebody asks.
     splits: Splits,
@@ -73,12 +73,12 @@ impl Ledger {
         let (enforced, rules) = rules(capacity);
         let index = |index: &crate::schema::Index| {
             let limits = Limits::of_index(definition, index);
-            (index.name.clone(), Meter::new(limits, rules, now))
+            (index.name.clone(), ResourceCapacity::new(limits, rules, now))
         };
         Ledger {
             enforced,
             round: 0,
-            table: Meter::new(Limits::of_table(definition), rules, now),
+            table: ResourceCapacity::new(Limits::of_table(definition), rules, now),
             indexes: definition.globals.iter().map(index).collect(),
             hot: None,
             splits: Splits::new(),
@@ -122,7 +122,7 @@ impl Ledger {
                 let limits = Limits::of_index(definition, index);
                 let there = before.iter().position(|(name, _)| *name == index.name);
                 let Some(at) = there else {
-                    return (index.name.clone(), Meter::new(limits, rules, now));
+                    return (index.name.clone(), ResourceCapacity::new(limits, rules, now));
                 };
                 let (name, mut meter) = before.swap_remove(at);
                 meter.set_rules(rules, now);
@@ -139,7 +139,7 @@ impl Ledger {
         }
     }
 
-    fn meter(&mut self, index: Option<&str>) -> Option<&mut Meter> {
+    fn meter(&mut self, index: Option<&str>) -> Option<&mut ResourceCapacity> {
         match index {
             None => Some(&mut self.table),
             Some(name) => self
@@ -291,7 +291,7 @@ impl Ledger {
     }
 }
 
-fn shortage(demand: &Demand<'_>, meter: &Meter, exceeded: Exceeded) -> Shortage {
+fn shortage(demand: &Demand<'_>, meter: &ResourceCapacity, exceeded: Exceeded) -> Shortage {
     Shortage {
         entry: demand.entry,
         index: demand.index.map(Name::new),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::bucket::{Bucket, Level};
-use super::growth::Growth;
-use super::partition::{MOST_PARTITIONS, Partition, limit};
+use super::growth::OnDemandGrowth;
+use super::partition::{CapacityPartition, MOST_PARTITIONS, limit};
 use super::units::Units;
 use super::{Direction, Exceeded, PartitionHeat, ThrottleCounts};
 use crate::clock::Moment;
@@ -70,11 +70,11 @@ fn of(throughput: Throughput, direction: Direction) -> u64 {
 
 /// What a resource has in one direction.
 #[derive(Clone, Debug)]
-struct Side {
+struct DirectionCapacity {
     /// All of it.
     total: Bucket,
     /// On demand: how what it serves grows.
-    growth: Option<Growth>,
+    growth: Option<OnDemandGrowth>,
     /// On demand: the maximum that was configured.
     most: Option<Bucket>,
     counts: ThrottleCounts,
@@ -82,15 +82,15 @@ struct Side {
 
 /// One resource's capacity, by direction and partition.
 #[derive(Clone, Debug)]
-pub struct Meter {
+pub struct ResourceCapacity {
     limits: Limits,
     /// A change on its way, and from when on it holds.
     coming: Option<(Moment, Limits)>,
     rules: Enforcement,
     /// From when until when the backfill of an index has half of its provisioned write units.
     backfill: Option<(Moment, Moment)>,
-    sides: [Side; 2],
-    partitions: Vec<Partition>,
+    sides: [DirectionCapacity; 2],
+    partitions: Vec<CapacityPartition>,
     /// No partition is wider than this part of the tokens.
     divided: usize,
 }
@@ -101,11 +101,11 @@ const PAUSES: u32 = 10;
 /// Tokens at which partitions were split.
 pub type Splits = Vec<u64>;
 
-impl Meter {
+impl ResourceCapacity {
     /// A resource that nobody has used yet.
-    pub fn new(limits: Limits, rules: Enforcement, now: Moment) -> Meter {
-        let side = |direction| Side::new(&limits, &rules, direction, now);
-        let mut meter = Meter {
+    pub fn new(limits: Limits, rules: Enforcement, now: Moment) -> ResourceCapacity {
+        let side = |direction| DirectionCapacity::new(&limits, &rules, direction, now);
+        let mut meter = ResourceCapacity {
             sides: Direction::BOTH.map(side),
             limits,
             coming: None,
@@ -117,7 +117,9 @@ impl Meter {
         let count = meter.needed(now);
         meter.divided = count;
         let start = |at: usize| ((at as u128) << 64).div_ceil(count as u128) as u64;
-        meter.partitions = (0..count).map(|at| Partition::new(start(at), &rules, now)).collect();
+        meter.partitions = (0..count)
+            .map(|at| CapacityPartition::new(start(at), &rules, now))
+            .collect();
         meter.share_evenly(now);
         meter
     }
@@ -184,7 +186,7 @@ impl Meter {
         for (side, direction) in self.sides.iter_mut().zip(Direction::BOTH) {
             if switched {
                 let counts = side.counts;
-                *side = Side::new(&limits, &self.rules, direction, now);
+                *side = DirectionCapacity::new(&limits, &self.rules, direction, now);
                 side.counts = counts;
             } else {
                 side.adopt(&limits, &self.rules, direction, now);
@@ -445,7 +447,7 @@ impl Meter {
 
     /// The partitions, in the order of their tokens.
     pub fn partitions(&self) -> Vec<PartitionHeat> {
-        let heat = |(at, partition): (usize, &Partition)| PartitionHeat {
+        let heat = |(at, partition): (usize, &CapacityPartition)| PartitionHeat {
             first: partition.start,
             last: (self.end(at) - 1) as u64,
             bytes: partition.bytes,
@@ -457,14 +459,17 @@ impl Meter {
     }
 }
 
-impl Side {
-    fn new(limits: &Limits, rules: &Enforcement, direction: Direction, now: Moment) -> Side {
+impl DirectionCapacity {
+    fn new(limits: &Limits, rules: &Enforcement, direction: Direction, now: Moment) -> DirectionCapacity {
         let warm = of(limits.warm, direction);
         let (total, growth) = match limits.billing {
             BillingMode::Provisioned => (Bucket::new(of(limits.throughput, direction), rules.burst, now), None),
-            BillingMode::PayPerRequest => (Bucket::new(warm, Duration::ZERO, now), Some(Growth::new(warm, now))),
+            BillingMode::PayPerRequest => (
+                Bucket::new(warm, Duration::ZERO, now),
+                Some(OnDemandGrowth::new(warm, now)),
+            ),
         };
-        let mut side = Side {
+        let mut side = DirectionCapacity {
             total,
             growth,
             most: None,
@@ -536,16 +541,16 @@ mod tests {
         }
     }
 
-    fn meter(limits: Limits) -> Meter {
-        Meter::new(limits, Enforcement::AWS, Moment::START)
+    fn meter(limits: Limits) -> ResourceCapacity {
+        ResourceCapacity::new(limits, Enforcement::AWS, Moment::START)
     }
 
-    fn starts(meter: &Meter) -> Vec<u64> {
+    fn starts(meter: &ResourceCapacity) -> Vec<u64> {
         meter.partitions().iter().map(|partition| partition.first).collect()
     }
 
     /// Halves of units that each partition has written.
-    fn written(meter: &Meter) -> Vec<u64> {
+    fn written(meter: &ResourceCapacity) -> Vec<u64> {
         let partitions = meter.partitions();
         partitions
             .iter()
@@ -622,7 +627,7 @@ mod tests {
             partition_size: 100,
             ..Enforcement::AWS
         };
-        let mut meter = Meter::new(provisioned(0, 2000), rules, Moment::START);
+        let mut meter = ResourceCapacity::new(provisioned(0, 2000), rules, Moment::START);
         // The first of two is split again and again for its size.
         for _ in 0..6 {
             meter.resize(0, 0, 101, Moment::START);
@@ -662,7 +667,7 @@ mod tests {
             partition_size: 100,
             ..Enforcement::AWS
         };
-        let mut meter = Meter::new(provisioned(1, 1), rules, Moment::START);
+        let mut meter = ResourceCapacity::new(provisioned(1, 1), rules, Moment::START);
         meter.weigh(3, 60);
         assert_eq!(meter.resize(7, 0, 40, Moment::START), None);
         assert_eq!(meter.resize(7, 40, 30, Moment::START), None);
@@ -785,7 +790,7 @@ mod tests {
             (on_demand(0, 34), true, true),
             (on_demand(0, 34), false, true),
         ] {
-            let mut meter = Meter::new(limits, Enforcement { adaptive, ..small }, Moment::START);
+            let mut meter = ResourceCapacity::new(limits, Enforcement { adaptive, ..small }, Moment::START);
             assert_eq!(meter.partitions().len(), 4);
             meter.spend(Direction::Write, 0, Units::whole(9), Moment::START);
             meter.ask(Direction::Write, 0, Units::whole(1), 1, Moment::START);
@@ -810,7 +815,7 @@ mod tests {
                 heat_split,
                 ..Enforcement::AWS
             };
-            let mut meter = Meter::new(provisioned(0, 10), rules, Moment::START);
+            let mut meter = ResourceCapacity::new(provisioned(0, 10), rules, Moment::START);
             meter.spend(Direction::Write, 5, Units::whole(spent), Moment::START);
             for second in 0..=10 {
                 let token = tokens[second as usize % 2];
@@ -828,7 +833,7 @@ mod tests {
             partition_size: 1,
             ..Enforcement::AWS
         };
-        let mut meter = Meter::new(provisioned(u64::MAX, u64::MAX), rules, Moment::START);
+        let mut meter = ResourceCapacity::new(provisioned(u64::MAX, u64::MAX), rules, Moment::START);
         assert_eq!(meter.resize(0, 0, 2, Moment::START), None);
         assert_eq!(meter.partitions().len(), MOST_PARTITIONS);
     }
@@ -838,7 +843,7 @@ mod tests {
         let mut meter = meter(provisioned(5, 5));
         assert_eq!(meter.exceeds_any(Direction::Read, 0, Moment::START), None);
         meter.spend(Direction::Read, 0, Units::whole(5), Moment::START);
-        let exceeds = |second| Meter::clone(&meter).exceeds_any(Direction::Read, 0, after(second));
+        let exceeds = |second| ResourceCapacity::clone(&meter).exceeds_any(Direction::Read, 0, after(second));
         assert_eq!(exceeds(0), Some(Exceeded::ProvisionedThroughput));
         assert_eq!(exceeds(1), None);
     }

@@ -16,8 +16,8 @@ pub mod units;
 
 pub use bucket::{Bucket, Level};
 pub use consumed::{Consumed, Direction};
-pub use growth::Growth;
-pub use heat::{Counts, Heat, PartitionHeat, ResourceHeat, ThrottleCounts};
+pub use growth::OnDemandGrowth;
+pub use heat::{Heat, KeyCounts, PartitionHeat, ResourceHeat, ThrottleCounts};
 pub use ledger::{Demand, Ledger, Shortage};
 
 pub use crate::error::Exceeded;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::bucket::{Bucket, Level};
 use super::sample::Sample;
 use super::units::Units;
-use super::{Counts, Direction};
+use super::{Direction, KeyCounts};
 use crate::clock::Moment;
 use crate::conditions::Enforcement;
 
@@ -14,25 +14,25 @@ pub const MOST_PARTITIONS: usize = 1024;
 
 /// A range of tokens: from `start` up to the next partition's.
 #[derive(Clone, Debug)]
-pub struct Partition {
+pub struct CapacityPartition {
     /// Its first token.
     pub start: u64,
     /// Bytes of items.
     pub bytes: u64,
-    sides: [Side; 2],
+    sides: [DirectionBuckets; 2],
     sample: Sample,
 }
 
 /// What a partition serves in one direction.
 #[derive(Clone, Debug)]
-struct Side {
+struct DirectionBuckets {
     /// What a partition can do.
     limit: Bucket,
     /// Its even share of the table's, where partitions do not lend.
     share: Option<Bucket>,
     /// Since when it has been asked for too much, and when it last was.
     hot: Option<(Moment, Moment)>,
-    counts: Counts,
+    counts: KeyCounts,
 }
 
 /// What a partition serves at most.
@@ -44,16 +44,16 @@ pub fn limit(rules: &Enforcement, direction: Direction) -> u64 {
     .max(1)
 }
 
-impl Partition {
+impl CapacityPartition {
     /// An empty partition.
-    pub fn new(start: u64, rules: &Enforcement, now: Moment) -> Partition {
-        let side = |direction| Side {
+    pub fn new(start: u64, rules: &Enforcement, now: Moment) -> CapacityPartition {
+        let side = |direction| DirectionBuckets {
             limit: Bucket::new(limit(rules, direction), Duration::ZERO, now),
             share: None,
             hot: None,
-            counts: Counts::default(),
+            counts: KeyCounts::default(),
         };
-        Partition {
+        CapacityPartition {
             start,
             bytes: 0,
             sides: Direction::BOTH.map(side),
@@ -63,7 +63,7 @@ impl Partition {
 
     /// The upper part, from `at` up to the token `end`; this keeps the lower. Each goes on with what was there: nothing is
     /// given away. Bytes are divided as tokens are.
-    pub fn split_off(&mut self, at: u64, end: u128) -> Partition {
+    pub fn split_off(&mut self, at: u64, end: u128) -> CapacityPartition {
         let mut upper = self.clone();
         upper.start = at;
         let (above, all) = (end - u128::from(at), end - u128::from(self.start));
@@ -75,7 +75,10 @@ impl Partition {
         for side in upper.sides.iter_mut().chain(&mut self.sides) {
             side.hot = None;
         }
-        upper.sides.iter_mut().for_each(|side| side.counts = Counts::default());
+        upper
+            .sides
+            .iter_mut()
+            .for_each(|side| side.counts = KeyCounts::default());
         upper
     }
 
@@ -136,7 +139,7 @@ impl Partition {
     }
 
     /// What it has served, and what not.
-    pub fn counts(&self, direction: Direction) -> Counts {
+    pub fn counts(&self, direction: Direction) -> KeyCounts {
         self.sides[direction.place()].counts
     }
 }
@@ -151,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_split_divides_what_is_there() {
-        let mut lower = Partition::new(0, &Enforcement::AWS, Moment::START);
+        let mut lower = CapacityPartition::new(0, &Enforcement::AWS, Moment::START);
         lower.bytes = 9;
         lower.refuse(
             Direction::Write,
@@ -168,7 +171,7 @@ mod tests {
         assert_eq!((lower.hot_token(), upper.hot_token()), (Some(20), Some(80)));
         // What was counted stays with the lower part.
         assert_eq!(lower.counts(Direction::Write).units, Units::whole(14));
-        assert_eq!(upper.counts(Direction::Write), Counts::default());
+        assert_eq!(upper.counts(Direction::Write), KeyCounts::default());
         // Both have cooled.
         for part in [&mut lower, &mut upper] {
             let since = part.refuse(
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn heat_lasts_until_a_pause() {
-        let mut partition = Partition::new(0, &Enforcement::AWS, Moment::START);
+        let mut partition = CapacityPartition::new(0, &Enforcement::AWS, Moment::START);
         for (moment, since) in [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (3.1, 3.1), (4.0, 3.1)] {
             let units = Units::whole(1);
             let hot = partition.refuse(Direction::Read, 1, units, Duration::from_secs(1), after(moment));
@@ -196,8 +199,8 @@ mod tests {
 
     #[test]
     fn a_share_comes_and_goes() {
-        let mut partition = Partition::new(0, &Enforcement::AWS, Moment::START);
-        let rates = |partition: &mut Partition| {
+        let mut partition = CapacityPartition::new(0, &Enforcement::AWS, Moment::START);
+        let rates = |partition: &mut CapacityPartition| {
             partition
                 .buckets(Direction::Write)
                 .map(|it| it.rate())

@@ -21,28 +21,28 @@ const ELEMENT: usize = 4;
 ///
 /// ```
 /// use dynatwin_engine::value::{Item, Map};
-/// use dynatwin_engine::change::vector::Entry;
+/// use dynatwin_engine::change::vector::VectorEntry;
 ///
-/// let entry = Entry::new("embedding", Item::new(&Map::new()), [1.0, 0.5].into());
+/// let entry = VectorEntry::new("embedding", Item::new(&Map::new()), [1.0, 0.5].into());
 /// assert_eq!(entry.size(), 9 + 2 * 4);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct VectorEntry {
     item: Item,
     vector: Arc<[f32]>,
     size: usize,
 }
 
-impl Entry {
+impl VectorEntry {
     /// The entry of an item, or of what is kept of it, whose attribute `name` has the vector.
-    pub fn new(name: &str, item: Item, vector: Arc<[f32]>) -> Entry {
+    pub fn new(name: &str, item: Item, vector: Arc<[f32]>) -> VectorEntry {
         let size = item.size() - vector_in(name, &item) + compact_size(name, vector.len());
-        Entry { item, vector, size }
+        VectorEntry { item, vector, size }
     }
 
     /// The entry of an item, with a vector, that counts so many bytes.
-    pub fn of_size(item: Item, vector: Arc<[f32]>, size: usize) -> Entry {
-        Entry { item, vector, size }
+    pub fn of_size(item: Item, vector: Arc<[f32]>, size: usize) -> VectorEntry {
+        VectorEntry { item, vector, size }
     }
 
     /// The item as it is kept. With or without the vector's attribute, which is not to be read here.
@@ -61,8 +61,8 @@ impl Entry {
     }
 
     /// Whether both look the same in an index over the attribute `name`.
-    pub fn same_view(&self, other: &Entry, name: &str) -> bool {
-        let rest = |entry: &Entry| entry.item.filter(|other| other != name);
+    pub fn same_view(&self, other: &VectorEntry, name: &str) -> bool {
+        let rest = |entry: &VectorEntry| entry.item.filter(|other| other != name);
         self.vector == other.vector && (self.item.same(&other.item) || rest(self) == rest(other))
     }
 }
@@ -91,7 +91,7 @@ fn read(value: &AttributeValue, dimensions: usize) -> Option<Arc<[f32]>> {
 
 /// What an index keeps of an item, and where. `None` if the item has no vector, or not the attribute that divides the
 /// index; items from before the index was made may also have such as it does not take.
-pub fn entry(index: &VectorIndex, item: &Item, table: &KeySchema, base: &Key) -> Option<(Key, Entry)> {
+pub fn entry(index: &VectorIndex, item: &Item, table: &KeySchema, base: &Key) -> Option<(Key, VectorEntry)> {
     let vector = read(&item.get(&index.attribute)?, index.dimensions)?;
     let key = place(index, item, base)?;
     let kept = if index.projection == Projection::All {
@@ -99,7 +99,7 @@ pub fn entry(index: &VectorIndex, item: &Item, table: &KeySchema, base: &Key) ->
     } else {
         Item::new(&item.filter(|name| name != index.attribute && index.projects(name, table)))
     };
-    Some((key, Entry::new(&index.attribute, kept, vector)))
+    Some((key, VectorEntry::new(&index.attribute, kept, vector)))
 }
 
 /// Entries lie by the attribute that divides the index, then by the table's key.

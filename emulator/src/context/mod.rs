@@ -4,9 +4,9 @@ mod rates;
 mod readers;
 mod state;
 
-pub use rates::Kind as RateKind;
+pub use rates::RateGroup as RateKind;
 pub use readers::Readers;
-pub use state::State;
+pub use state::EngineState;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -19,13 +19,13 @@ use crate::chance::{self, StableHash};
 use crate::clock::Moment;
 use crate::conditions::{Lag, Latency};
 use crate::fault::ResponseEffects;
-use crate::journal::Draft;
-use crate::storage::{Scope, Token};
+use crate::journal::RequestRecorder;
+use crate::storage::{ClientToken, Scope};
 
 /// One request's surroundings: who asks, when, of which engine, and what becomes of the answer.
 pub struct Context<'e> {
     /// What the engine's requests share.
-    pub engine: &'e State,
+    pub engine: &'e EngineState,
     /// Whose tables.
     pub scope: Scope,
     /// Who asks; the scope may be shared.
@@ -44,9 +44,9 @@ pub struct Context<'e> {
     /// How long the request takes, and what each kilobyte adds; nothing if it takes no time.
     latency: Cell<Option<(Lag, Duration)>>,
     /// The client token that the request has taken, and when its request is done: not yet known.
-    token: Cell<Option<Token>>,
+    token: Cell<Option<ClientToken>>,
     /// What the journal will hear of it; nothing while nobody watches.
-    draft: Option<Box<RefCell<Draft>>>,
+    draft: Option<Box<RefCell<RequestRecorder>>>,
     identity: Option<Box<Identity>>,
     /// The table that was not found, if access policies are evaluated.
     missing: RefCell<Option<String>>,
@@ -57,7 +57,7 @@ pub struct Context<'e> {
 impl<'e> Context<'e> {
     /// The surroundings of a request.
     pub fn new(
-        engine: &'e State,
+        engine: &'e EngineState,
         scope: Scope,
         caller: &'e Caller,
         operation: &'static str,
@@ -91,12 +91,12 @@ impl<'e> Context<'e> {
     /// Notes the client token that the request has taken: its commit keeps the token.
     pub fn take_token(&self, token: &str, fingerprint: u64) {
         self.token
-            .set(Some(Token::new(&self.scope, token, fingerprint, self.now)));
+            .set(Some(ClientToken::new(&self.scope, token, fingerprint, self.now)));
     }
 
     /// The client token of the request, which is done at `done`.
-    pub fn token(&self, done: Moment) -> Option<Token> {
-        self.token.get().map(|token| Token { done, ..token })
+    pub fn token(&self, done: Moment) -> Option<ClientToken> {
+        self.token.get().map(|token| ClientToken { done, ..token })
     }
 
     /// Lets the request take as long as its operation does.
@@ -181,14 +181,14 @@ impl<'e> Context<'e> {
     }
 
     /// Tells the journal something of this request, while somebody watches. `tell` asks for no other telling.
-    pub fn tell(&self, tell: impl FnOnce(&mut Draft)) {
+    pub fn tell(&self, tell: impl FnOnce(&mut RequestRecorder)) {
         if let Some(draft) = &self.draft {
             tell(&mut draft.borrow_mut());
         }
     }
 
     /// What the journal has to hear of this request, which is done.
-    pub fn take_draft(&mut self) -> Option<Draft> {
+    pub fn take_draft(&mut self) -> Option<RequestRecorder> {
         self.draft.take().map(|draft| draft.into_inner())
     }
 
@@ -292,8 +292,14 @@ impl Context<'_> {
 }
 
 #[cold]
-fn draft(engine: &State, scope: &Scope, caller: &Caller, operation: &str, now: Moment) -> Box<RefCell<Draft>> {
-    let mut draft = Draft::new(scope.owner(), caller.clone(), operation, now);
+fn draft(
+    engine: &EngineState,
+    scope: &Scope,
+    caller: &Caller,
+    operation: &str,
+    now: Moment,
+) -> Box<RefCell<RequestRecorder>> {
+    let mut draft = RequestRecorder::new(scope.owner(), caller.clone(), operation, now);
     if engine.journal().events().is_listening() {
         draft.collect_events();
     }

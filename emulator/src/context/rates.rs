@@ -12,14 +12,14 @@ const MOST_RATES: usize = 10_000;
 /// Requests that are served at once, and how many a second after that.
 #[derive(Clone, Copy)]
 struct Rate {
-    kind: Kind,
+    kind: RateGroup,
     burst: u32,
     per_second: u32,
 }
 
 /// Requests that share a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum RateGroup {
     /// An operation that has a rate of its own, by its place in [`OWN`].
     Own(usize),
     /// Those that create, change or delete.
@@ -40,14 +40,14 @@ const OWN: [(&str, u32, u32); 5] = [
 /// About ten requests that change something are served at a time (measured). One takes some 25 ms: one after the other is
 /// never too fast.
 const CHANGES: Rate = Rate {
-    kind: Kind::Changes,
+    kind: RateGroup::Changes,
     burst: 10,
     per_second: 40,
 };
 
 /// "Up to 2,500 requests a second" (API Reference, DescribeTable).
 const OTHERS: Rate = Rate {
-    kind: Kind::Others,
+    kind: RateGroup::Others,
     burst: 2500,
     per_second: 2500,
 };
@@ -70,7 +70,7 @@ fn rate(operation: &str) -> Option<Rate> {
     if let Some(at) = OWN.iter().position(|(name, ..)| *name == operation) {
         let (_, burst, per_second) = OWN[at];
         return Some(Rate {
-            kind: Kind::Own(at),
+            kind: RateGroup::Own(at),
             burst,
             per_second,
         });
@@ -84,11 +84,11 @@ fn rate(operation: &str) -> Option<Rate> {
 
 /// When each account has used up its requests of each kind: as token buckets that are empty now would be full again.
 #[derive(Debug, Default)]
-pub struct Rates(Mutex<BTreeMap<(u64, Kind), Moment>>);
+pub struct Rates(Mutex<BTreeMap<(u64, RateGroup), Moment>>);
 
 impl Rates {
     /// Takes a request of an account in; gives its kind if there were too many.
-    pub fn admit(&self, owner: u64, operation: &str, now: Moment) -> Result<(), Kind> {
+    pub fn admit(&self, owner: u64, operation: &str, now: Moment) -> Result<(), RateGroup> {
         let Some(rate) = rate(operation) else { return Ok(()) };
         let each = Duration::from_secs(1) / rate.per_second;
         let mut full = self.0.lock();

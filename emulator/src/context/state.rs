@@ -20,13 +20,13 @@ use crate::transfer::ObjectStore;
 ///
 /// ```
 /// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::context::State;
+/// use dynatwin_engine::context::EngineState;
 ///
-/// let state = State::new(7, Conditions::STORM);
+/// let state = EngineState::new(7, Conditions::STORM);
 /// assert!(state.catalog().all().is_empty());
 /// assert_eq!(state.conditions(), Conditions::STORM);
 /// ```
-pub struct State {
+pub struct EngineState {
     seed: u64,
     initial_conditions: Conditions,
     catalog: Catalog,
@@ -41,13 +41,13 @@ pub struct State {
     access: AccessControl,
 }
 
-impl State {
+impl EngineState {
     /// No tables and no rules.
-    pub fn new(seed: u64, conditions: Conditions) -> State {
+    pub fn new(seed: u64, conditions: Conditions) -> EngineState {
         let journal = Journal::default();
         let mut catalog = Catalog::new(&conditions);
         catalog.host_mut().events = Arc::clone(journal.events());
-        State {
+        EngineState {
             seed,
             initial_conditions: conditions,
             catalog,

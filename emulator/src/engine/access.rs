@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Engine;
-use crate::access::{Directory, Identity, Origin, SessionRequest, TemporaryCredentials};
+use crate::access::{Directory, Identity, RequestOrigin, SessionRequest, TemporaryCredentials};
 use crate::answer::HttpRequest;
 use crate::caller::Caller;
 use crate::clock::Moment;
@@ -129,7 +129,7 @@ impl Engine {
     }
 
     /// How a request came. Streams have no gateway endpoint, so requests for them do not pass one.
-    fn origin(&self, request: &HttpRequest<'_>, service: Service) -> Origin {
+    fn origin(&self, request: &HttpRequest<'_>, service: Service) -> RequestOrigin {
         let text = |name: &str| {
             let value = request
                 .headers
@@ -143,7 +143,7 @@ impl Engine {
         let passes = |id: &String| {
             service != Service::Streams || !directory.endpoint(id).is_some_and(|endpoint| endpoint.is_gateway)
         };
-        Origin {
+        RequestOrigin {
             source_ip: text(SOURCE_IP_HEADER),
             endpoint: text(VPC_ENDPOINT_HEADER).filter(passes),
             secure_transport: text(SECURE_TRANSPORT_HEADER).map(|value| value == "true"),
@@ -157,7 +157,7 @@ impl Engine {
         if !access.is_configured() {
             return Ok(Authenticated::anybody(caller));
         }
-        let identity = access.authenticate(&caller.access_key, None, Origin::default(), now)?;
+        let identity = access.authenticate(&caller.access_key, None, RequestOrigin::default(), now)?;
         Ok(Authenticated::known(caller, identity))
     }
 

@@ -9,7 +9,7 @@ use super::{Caller, Engine};
 use crate::answer::Delivery;
 use crate::clock::Moment;
 use crate::error::ApiError;
-use crate::journal::{Datapoint, Draft, End, EventPage, Metric, ObservedScan, Request, Spent};
+use crate::journal::{Datapoint, EventPage, Metric, ObservedScan, Request, RequestEnd, RequestRecorder, Spent};
 use crate::wire;
 
 impl Engine {
@@ -135,11 +135,11 @@ impl Engine {
         if !self.is_watched() {
             return;
         }
-        let mut draft = Draft::new(self.scope(caller).owner(), caller.clone(), name, now);
+        let mut draft = RequestRecorder::new(self.scope(caller).owner(), caller.clone(), name, now);
         if self.state.journal().events().is_listening() {
             draft.collect_events();
         }
-        let end = End {
+        let end = RequestEnd {
             status: wire::error::status(error.kind()),
             error: Some(error.kind()),
             delivery: Delivery::Whole,

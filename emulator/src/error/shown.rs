@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use crate::value::AttributeValue;
 
 /// A value that can be a key: `{N:2}`. Only strings, numbers and binaries come so far.
-pub(crate) struct Shown<'a>(pub &'a AttributeValue);
+pub(crate) struct KeyValueText<'a>(pub &'a AttributeValue);
 
-impl Display for Shown<'_> {
+impl Display for KeyValueText<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             AttributeValue::S(text) => write!(formatter, "{{S:{text}}}"),

@@ -2,9 +2,9 @@
 //! run.
 
 use crate::clock::Moment;
-use crate::expression::{Condition, KeyClause, KeyOperator, Names, Part};
+use crate::expression::{Condition, ConditionPart, KeyClause, KeyOperator, Names};
 use crate::journal::{BetterRead, FilterTrace};
-use crate::plan::{PageRange, PageRead, Source};
+use crate::plan::{PageRange, PageRead, ReadSource};
 use crate::schema::{Index, KeySchema, Projection};
 use crate::value::Name;
 
@@ -23,9 +23,9 @@ fn clauses<'r>(filter: &Condition<'r>) -> Vec<KeyClause<'r>> {
     while let Some(part) = parts.pop().filter(|_| looked_at < MOST_PARTS) {
         looked_at += 1;
         match filter.part(part) {
-            Part::And(left, right) => parts.extend([right, left]),
-            Part::Clause(clause) => clauses.push(clause),
-            Part::Or(..) | Part::Not(_) | Part::Member(..) | Part::Test => {}
+            ConditionPart::And(left, right) => parts.extend([right, left]),
+            ConditionPart::Clause(clause) => clauses.push(clause),
+            ConditionPart::Or(..) | ConditionPart::Not(_) | ConditionPart::Member(..) | ConditionPart::Test => {}
         }
     }
     clauses
@@ -59,7 +59,7 @@ pub(super) fn filter_trace(read: &PageRead<'_>, range: &PageRange<'_>, now: Mome
 /// Whether a page is read of the table, or of this index.
 fn is_read(read: &PageRead<'_>, index: Option<&Index>) -> bool {
     match index {
-        None => read.source == Source::Table,
+        None => read.source == ReadSource::Table,
         Some(index) => read.index().is_some_and(|there| there.name == index.name),
     }
 }

@@ -7,7 +7,7 @@ use super::{permit, trace};
 use crate::answer::Delivery;
 use crate::context::{Context, RateKind};
 use crate::error::{ApiError, ErrorKind, Exceeded, Throttle};
-use crate::fault::{Decision, Subject, Verdict};
+use crate::fault::{Decision, FaultSubject, Verdict};
 use crate::journal::Injected;
 use crate::plan::{Access, ItemAccess};
 use crate::schema::BillingMode;
@@ -15,7 +15,7 @@ use crate::value::AttributeValue;
 
 /// What becomes of the entries of a request when one of them is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RefusalScope {
     /// The request fails.
     Request,
     /// Throttled entries come back unprocessed; any other refusal fails the request when the entry is reached.
@@ -53,7 +53,7 @@ impl Verdicts {
 #[inline]
 pub fn authorize(
     context: &Context<'_>,
-    refusal: Refusal,
+    refusal: RefusalScope,
     each: impl Fn(&mut dyn FnMut(Access<'_, '_>)),
 ) -> Result<Verdicts, ApiError> {
     let mut is_quiet = context.engine.faults().is_empty() && context.identity().is_none();
@@ -68,7 +68,7 @@ pub fn authorize(
 pub(super) type EachAccess<'a> = dyn Fn(&mut dyn FnMut(Access<'_, '_>)) + 'a;
 
 #[cold]
-fn authorize_each(context: &Context<'_>, refusal: Refusal, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
+fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
     let mut permits = permit::permit(context, refusal, each)?;
     let mut verdicts: Vec<Option<ApiError>> = Vec::new();
     let mut refused = None;
@@ -79,16 +79,16 @@ fn authorize_each(context: &Context<'_>, refusal: Refusal, each: &EachAccess<'_>
         }
         let verdict = permits.of(entry).and_then(|()| context.judge(&access));
         if let Err(error) = verdict {
-            if refusal != Refusal::Transaction {
+            if refusal != RefusalScope::Transaction {
                 trace::refused(context, &access, &error);
             }
             let goes_on = match refusal {
-                Refusal::Request => false,
-                Refusal::Throttled => is_throttle(&error) || error.kind() == ErrorKind::TransactionConflict,
-                Refusal::Entry => true,
-                Refusal::Transaction => cancels(&error),
+                RefusalScope::Request => false,
+                RefusalScope::Throttled => is_throttle(&error) || error.kind() == ErrorKind::TransactionConflict,
+                RefusalScope::Entry => true,
+                RefusalScope::Transaction => cancels(&error),
             };
-            let fails_at_once = matches!(refusal, Refusal::Request | Refusal::Transaction);
+            let fails_at_once = matches!(refusal, RefusalScope::Request | RefusalScope::Transaction);
             if !goes_on {
                 refused = Some(fails_at_once.then(|| error.clone()));
             }
@@ -133,7 +133,7 @@ impl Context<'_> {
             return Ok(());
         }
         let partition = entry.partition().and_then(key_text);
-        let subject = Subject {
+        let subject = FaultSubject {
             operation: self.operation,
             table: &table.name,
             index: entry.index(),
@@ -149,14 +149,14 @@ impl Context<'_> {
             let key_arn = shape.definition.encryption.as_ref();
             let key_arn = key_arn.map(|encryption| encryption.key_arn.as_str());
             let throttle = |throttle| match throttle {
-                Throttled::As(exceeded) => throttled(entry, index, exceeded),
-                Throttled::With(ErrorKind::ProvisionedThroughputExceeded) => {
+                ThrottleForm::As(exceeded) => throttled(entry, index, exceeded),
+                ThrottleForm::With(ErrorKind::ProvisionedThroughputExceeded) => {
                     throttled(entry, index, Some(Exceeded::ProvisionedThroughput))
                 }
-                Throttled::With(ErrorKind::RequestLimitExceeded) => {
+                ThrottleForm::With(ErrorKind::RequestLimitExceeded) => {
                     throttled(entry, index, Some(Exceeded::AccountLimit))
                 }
-                Throttled::With(_) => on_demand_throttled(entry, index),
+                ThrottleForm::With(_) => on_demand_throttled(entry, index),
             };
             let carried_out = self.carry_out(&decided, (&table.name, key_arn), throttle);
             return carried_out.inspect_err(|error| trace::injected(self, Injected::Rule(decided.rule.0), error));
@@ -192,7 +192,7 @@ impl Context<'_> {
                 RateKind::Own(_) | RateKind::Others => ApiError::rate_exceeded(),
             })?;
         }
-        match self.engine.faults().judge(&Subject {
+        match self.engine.faults().judge(&FaultSubject {
             operation: self.operation,
             table,
             index: None,
@@ -213,17 +213,17 @@ impl Context<'_> {
         &self,
         decided: &Decision,
         (table, key_arn): (&str, Option<&str>),
-        throttle: impl FnOnce(Throttled) -> ApiError,
+        throttle: impl FnOnce(ThrottleForm) -> ApiError,
     ) -> Result<(), ApiError> {
         match decided.verdict {
-            Verdict::Throttle(exceeded) => return Err(throttle(Throttled::As(exceeded))),
+            Verdict::Throttle(exceeded) => return Err(throttle(ThrottleForm::As(exceeded))),
             Verdict::InternalServerError => return Err(ApiError::internal()),
             Verdict::ServiceUnavailable => return Err(ApiError::unavailable()),
             Verdict::Exception(
                 kind @ (ErrorKind::Throttling
                 | ErrorKind::ProvisionedThroughputExceeded
                 | ErrorKind::RequestLimitExceeded),
-            ) => return Err(throttle(Throttled::With(kind))),
+            ) => return Err(throttle(ThrottleForm::With(kind))),
             Verdict::Exception(kind) => return Err(self.injected(kind, table)),
             Verdict::Kms(fault) => return Err(self.kms_error(fault, key_arn)),
             Verdict::Reset => {
@@ -243,7 +243,7 @@ impl Context<'_> {
 }
 
 /// How a rule throttles.
-enum Throttled {
+enum ThrottleForm {
     /// For this reason, or for what the table's billing mode runs out of.
     As(Option<Exceeded>),
     /// With this exception.

@@ -72,9 +72,9 @@ pub(super) fn reserve_write(
 
 /// What a transaction needs of the tables it touches: each table's demands together.
 #[derive(Default)]
-pub(super) struct Basket<'a>(BTreeMap<u64, (Option<&'a Table>, Demands<'a>)>);
+pub(super) struct TransactionDemands<'a>(BTreeMap<u64, (Option<&'a Table>, Demands<'a>)>);
 
-impl<'a> Basket<'a> {
+impl<'a> TransactionDemands<'a> {
     fn demands(&mut self, table: &'a Table) -> &mut Demands<'a> {
         let (there, demands) = self.0.entry(table.ordinal).or_default();
         *there = Some(table);

@@ -13,7 +13,7 @@ use crate::caller::Caller;
 use crate::capacity::Heat;
 use crate::clock::{Clock, Moment};
 use crate::conditions::{Conditions, Lag};
-use crate::context::State;
+use crate::context::EngineState;
 use crate::journal::Metric;
 use crate::storage::{AppendError, GlobalIndex, Region, RestoreError, Scope, StateSnapshot, Table, TableSettings};
 use crate::value::Name;
@@ -43,7 +43,7 @@ impl std::error::Error for NotFound {}
 
 /// A global index, as its controls see it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct IndexState {
+pub struct IndexStatus {
     /// Its name.
     pub name: Name,
     /// Whether nothing reaches it.
@@ -69,11 +69,11 @@ fn run_region(region: &Region, now: Moment) {
 /// ```
 /// use dynatwin_engine::clock::{Clock, Moment};
 /// use dynatwin_engine::conditions::Conditions;
-/// use dynatwin_engine::context::State;
+/// use dynatwin_engine::context::EngineState;
 /// use dynatwin_engine::execute::Controls;
 /// use std::time::Duration;
 ///
-/// let (state, clock) = (State::new(7, Conditions::CALM), Clock::settable(Moment::START));
+/// let (state, clock) = (EngineState::new(7, Conditions::CALM), Clock::settable(Moment::START));
 /// let controls = Controls { state: &state, clock: &clock, shared_db: false };
 /// controls.advance(Duration::from_secs(60));
 /// assert_eq!(clock.now().to_string(), "2026-01-01T00:01:00.000Z");
@@ -81,7 +81,7 @@ fn run_region(region: &Region, now: Moment) {
 #[derive(Clone, Copy)]
 pub struct Controls<'e> {
     /// What the engine's requests share.
-    pub state: &'e State,
+    pub state: &'e EngineState,
     /// The clock it lives by.
     pub clock: &'e Clock,
     /// Whether there is one set of tables for all callers.
@@ -274,13 +274,13 @@ impl Controls<'_> {
     }
 
     /// The global indexes of a table, in the order of its definition.
-    pub fn indexes(&self, caller: &Caller, table: &str) -> Result<Vec<IndexState>, NotFound> {
+    pub fn indexes(&self, caller: &Caller, table: &str) -> Result<Vec<IndexStatus>, NotFound> {
         let table = self.table(caller, table)?;
         due::run_due(&table, self.clock.now());
         let shape = table.shape();
         let globals = shape.definition.globals.iter().zip(&shape.indexes);
         Ok(globals
-            .map(|(index, entries)| IndexState {
+            .map(|(index, entries)| IndexStatus {
                 name: index.name.clone(),
                 paused: entries.is_paused(),
                 waiting: entries.waiting(),

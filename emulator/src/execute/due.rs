@@ -5,7 +5,7 @@ use super::{capacity, happen};
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::key::Key;
-use crate::storage::{Contents, Due, Expiry, Mutation, Partition, PendingTransaction, Shape, Table};
+use crate::storage::{Contents, DueWork, Expiry, Mutation, Partition, PendingTransaction, Shape, Table};
 use crate::sync::RwLockReadGuard;
 use crate::value::Item;
 
@@ -119,7 +119,7 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
         let Some(due) = due else { break };
         match due {
             // An overwrite has removed its old entry, so the item is there and still expired.
-            Due::Expiry(Expiry { due, key }) => {
+            DueWork::Expiry(Expiry { due, key }) => {
                 change(
                     table,
                     shape,
@@ -132,10 +132,10 @@ pub(super) fn run_locked(table: &Table, shape: &Shape, partition: &Partition, co
                 count += 1;
             }
             // The indexes may be others than when the transaction began; the item is not.
-            Due::PendingTransaction(at, key, PendingTransaction::Writes(new)) => {
+            DueWork::PendingTransaction(at, key, PendingTransaction::Writes(new)) => {
                 change(table, shape, partition, contents, (key, new), Cause::Request, (at, now));
             }
-            Due::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),
+            DueWork::PendingTransaction(_, key, PendingTransaction::Checks) => release(table, key, now),
         }
     }
     partition.publish_due(contents);

@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 use crate::journal::{Metric, dimension};
 use crate::schema::{BillingMode, OnDemandThroughput, Throughput};
-use crate::storage::{Shape, Table, Work};
+use crate::storage::{JobKind, Shape, Table};
 use crate::value::Name;
 
 /// What a table shows of itself: what it is given, what time to live has deleted, how far its new indexes are.
@@ -33,8 +33,8 @@ pub(super) fn gauges(table: &Table, now: Moment, metrics: &mut Vec<Metric>) {
 /// The throughput that shows: while it changes, that from before.
 fn shown(shape: &Shape, index: Option<&Name>, units: Throughput, now: Moment) -> Throughput {
     let mut changing = shape.running(now).filter_map(|job| match (&job.work, index) {
-        (Work::Throughput { was, .. }, None) => Some(*was),
-        (Work::UpdateIndex { index: of, was, .. }, Some(index)) if of == index => Some(*was),
+        (JobKind::Throughput { was, .. }, None) => Some(*was),
+        (JobKind::UpdateIndex { index: of, was, .. }, Some(index)) if of == index => Some(*was),
         _ => None,
     });
     changing.next().unwrap_or(units)
@@ -66,7 +66,7 @@ fn given(
 /// How much of an index that is being made is filled: 0 while the service looks for room.
 fn progress(shape: &Shape, index: &Name, now: Moment) -> Option<f64> {
     shape.running(now).find_map(|job| match &job.work {
-        Work::CreateIndex {
+        JobKind::CreateIndex {
             index: made, allocated, ..
         } if made == index => {
             let whole = job.until.since(*allocated).as_secs_f64();

@@ -4,16 +4,16 @@ use super::trace;
 use crate::change::{Cause, Change};
 use crate::clock::Moment;
 use crate::context::Context;
-use crate::journal::{EventKind, Subject};
+use crate::journal::{EventKind, EventSubject};
 use crate::key;
 use crate::plan::Write;
 use crate::schema::Definition;
 use crate::storage::{Shape, Table};
 use crate::value::{Item, Map, Name};
 
-fn subject(definition: &Definition, change: &Change, action: &'static str) -> Subject {
+fn subject(definition: &Definition, change: &Change, action: &'static str) -> EventSubject {
     let item = change.new.as_ref().or(change.old.as_ref());
-    Subject {
+    EventSubject {
         action,
         key: item.map_or_else(Map::new, |item| key::key_attributes(item, &definition.key, None)),
         token: Some(change.key.token),
@@ -52,7 +52,7 @@ fn consequences(shape: &Shape, change: &Change, now: Moment, mut tell: impl FnMu
     let definition = &shape.definition;
     for (index, action, arrives) in arms(shape, change) {
         let item = change.new.as_ref().filter(|_| action == "put").or(change.old.as_ref());
-        let subject = Subject {
+        let subject = EventSubject {
             key: item.map_or_else(Map::new, |item| entry_key(definition, index, item)),
             ..subject(definition, change, action)
         };
@@ -89,7 +89,7 @@ impl Context<'_> {
         self.tell(|draft| {
             if draft.collects_events() {
                 let target = &write.target;
-                let subject = Subject {
+                let subject = EventSubject {
                     action: if applies { action(change) } else { "check" },
                     key: trace::key_of(&target.shape.definition.key, &write.attributes),
                     token: Some(write.key.token),

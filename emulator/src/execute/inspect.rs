@@ -31,14 +31,14 @@ pub struct StoredItem {
     /// The key attributes: the table's, and those of the index that is listed.
     pub key: Map,
     /// Where it is.
-    pub place: Place,
+    pub place: KeyPlacement,
     /// All of it.
     pub item: Item,
 }
 
 /// Where a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct KeyPlacement {
     /// The token of the partition key.
     pub token: u64,
     /// The number of the capacity partition that the token belongs to.
@@ -65,9 +65,9 @@ fn partition_starts(table: &Table, shape: &Shape, index: Option<&str>) -> Vec<u6
     new.partition_starts_of(index)
 }
 
-fn place(starts: &[u64], token: u64) -> Place {
+fn place(starts: &[u64], token: u64) -> KeyPlacement {
     let partition = starts.partition_point(|start| *start <= token).saturating_sub(1);
-    Place { token, partition }
+    KeyPlacement { token, partition }
 }
 
 /// The keys of a capacity partition; `None` if there is no such partition.
@@ -149,7 +149,7 @@ impl Controls<'_> {
     }
 
     /// Where an item of a table is or would be, by its key.
-    pub fn place(&self, caller: &Caller, table: &str, key: &Map) -> Result<Option<Place>, NotFound> {
+    pub fn place(&self, caller: &Caller, table: &str, key: &Map) -> Result<Option<KeyPlacement>, NotFound> {
         let table = self.table(caller, table)?;
         let shape = table.shape();
         let key = Key::of_key(&shape.definition.key, key).ok();

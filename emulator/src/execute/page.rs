@@ -8,7 +8,7 @@ use crate::capacity::units::{self, Units};
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::key::Key;
-use crate::plan::{PageRange, PageRead, Source};
+use crate::plan::{PageRange, PageRead, ReadSource};
 use crate::storage::{KeyRange, Page, PageLimit, Walk};
 use crate::value::{Item, Name};
 
@@ -122,13 +122,13 @@ fn paid(
 fn look(context: &Context<'_>, read: &PageRead<'_>, walk: &Walk<'_>) -> Page {
     let (table, shape) = (&read.target.table, &read.target.shape);
     match read.source {
-        Source::Global(at) => {
+        ReadSource::Global(at) => {
             let (index, now) = (&shape.indexes[at], context.now);
             let settled = |is_due: &dyn Fn() -> bool| index.settled_page(walk, now, is_due);
             due::with_nothing_due(table, shape, now, || index.page(walk, now), settled)
         }
-        Source::Table | Source::Local(_) => {
-            let local = if let Source::Local(at) = read.source {
+        ReadSource::Table | ReadSource::Local(_) => {
+            let local = if let ReadSource::Local(at) = read.source {
                 Some(at)
             } else {
                 None

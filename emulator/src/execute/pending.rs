@@ -27,7 +27,7 @@ pub struct WaitingItem {
 
 /// Work of one kind: how much there is, when the next of it is due, and the first of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Waiting {
+pub struct PendingWork {
     /// How many.
     pub count: usize,
     /// When the first is due.
@@ -44,7 +44,7 @@ pub struct PendingIndex {
     /// Whether nothing reaches it.
     pub paused: bool,
     /// The changes.
-    pub changes: Waiting,
+    pub changes: PendingWork,
 }
 
 /// What a table has not done yet.
@@ -59,21 +59,21 @@ pub struct Pending {
     /// When it, or a change of it or of an index, is done that is being made.
     pub status: Option<Moment>,
     /// Deletions by time to live of items that are there.
-    pub time_to_live: Waiting,
+    pub time_to_live: PendingWork,
     /// Items that transactions in flight hold.
-    pub transactions: Waiting,
+    pub transactions: PendingWork,
     /// Changes on their way to global indexes.
     pub indexes: Vec<PendingIndex>,
     /// Stream records that cannot be read yet.
-    pub stream: Waiting,
+    pub stream: PendingWork,
 }
 
-impl Waiting {
+impl PendingWork {
     /// The first `most` of several lists, each in order.
-    fn of(mut first: Vec<WaitingItem>, count: usize, most: usize) -> Waiting {
+    fn of(mut first: Vec<WaitingItem>, count: usize, most: usize) -> PendingWork {
         first.sort_by_key(|item| item.due);
         first.truncate(most);
-        Waiting {
+        PendingWork {
             count,
             next: first.first().map(|item| item.due),
             first,
@@ -81,7 +81,7 @@ impl Waiting {
     }
 }
 
-fn deletions(table: &Table, definition: &Definition, most: usize) -> Waiting {
+fn deletions(table: &Table, definition: &Definition, most: usize) -> PendingWork {
     let (mut first, mut count) = (Vec::new(), 0);
     for partition in table.partitions() {
         let contents = partition.read();
@@ -96,10 +96,10 @@ fn deletions(table: &Table, definition: &Definition, most: usize) -> Waiting {
         count += contents.expiries().len();
         first.extend(contents.expiries().take(most.max(1)).map(deletion));
     }
-    Waiting::of(first, count, most.max(1))
+    PendingWork::of(first, count, most.max(1))
 }
 
-fn transactions(table: &Table, definition: &Definition, most: usize) -> Waiting {
+fn transactions(table: &Table, definition: &Definition, most: usize) -> PendingWork {
     let (mut first, mut count) = (Vec::new(), 0);
     for partition in table.partitions() {
         let contents = partition.read();
@@ -120,7 +120,7 @@ fn transactions(table: &Table, definition: &Definition, most: usize) -> Waiting 
         count += contents.holds().len();
         first.extend(contents.holds().take(most.max(1)).map(hold));
     }
-    Waiting::of(first, count, most.max(1))
+    PendingWork::of(first, count, most.max(1))
 }
 
 fn index_change(definition: &Definition, index: &Index, change: &QueuedChange<Item>) -> WaitingItem {
@@ -149,15 +149,15 @@ fn indexes(shape: &Shape, most: usize) -> Vec<PendingIndex> {
         PendingIndex {
             index: index.name.clone(),
             paused: entries.is_paused(),
-            changes: Waiting::of(first, entries.waiting(), most.max(1)),
+            changes: PendingWork::of(first, entries.waiting(), most.max(1)),
         }
     });
     pending.collect()
 }
 
-fn records(shape: &Shape, now: Moment, most: usize) -> Waiting {
+fn records(shape: &Shape, now: Moment, most: usize) -> PendingWork {
     let Some(stream) = &shape.stream else {
-        return Waiting::default();
+        return PendingWork::default();
     };
     let records = stream.unreadable(now);
     let first = records.iter().take(most.max(1)).map(|record| {
@@ -169,7 +169,7 @@ fn records(shape: &Shape, now: Moment, most: usize) -> Waiting {
             key: Some(keys.filter(|_| true)),
         }
     });
-    Waiting::of(first.collect(), records.len(), most.max(1))
+    PendingWork::of(first.collect(), records.len(), most.max(1))
 }
 
 /// When the table, or a change of it, is done that is being made.

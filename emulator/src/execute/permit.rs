@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use super::authorize::{EachAccess, Refusal, Verdicts};
-use crate::access::{AccessRequest, Attached, Explanation, Identity, Keys, Policy, PolicyKind, ResourceFacts};
+use super::authorize::{EachAccess, RefusalScope, Verdicts};
+use crate::access::{
+    AccessRequest, AttachedPolicy, ConditionKeys, Explanation, Identity, PolicyDocument, PolicyKind, ResourceFacts,
+};
 use crate::clock::Moment;
-use crate::context::{Context, State};
+use crate::context::{Context, EngineState};
 use crate::error::{ApiError, ErrorKind};
 use crate::storage::{self, Scope, Shape};
 
@@ -18,7 +20,11 @@ const DENY_ALL: &str = r#"{"Statement":{"Effect":"Deny","Principal":"*","Action"
 
 /// Decides by access policies about each entry of a request; fails if one is refused and the others go with it. Without a
 /// configuration of access control everything is allowed.
-pub(super) fn permit(context: &Context<'_>, refusal: Refusal, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
+pub(super) fn permit(
+    context: &Context<'_>,
+    refusal: RefusalScope,
+    each: &EachAccess<'_>,
+) -> Result<Verdicts, ApiError> {
     let Some(identity) = context.identity() else {
         return Ok(Verdicts::default());
     };
@@ -36,7 +42,7 @@ pub(super) fn permit(context: &Context<'_>, refusal: Refusal, each: &EachAccess<
     for request in &requests {
         let refused = refused(context, identity, request);
         match refused {
-            Some(error) if refusal != Refusal::Entry && !context.is_explained() => return Err(error),
+            Some(error) if refusal != RefusalScope::Entry && !context.is_explained() => return Err(error),
             verdict => verdicts.push(verdict),
         }
     }
@@ -85,7 +91,12 @@ pub fn unplanned(context: &Context<'_>, error: ApiError) -> ApiError {
 /// The refusal of one action.
 fn refused(context: &Context<'_>, identity: &Identity, request: &AccessRequest<'_>) -> Option<ApiError> {
     let facts = facts(context.engine, &context.scope, &request.resource, context.now);
-    let evaluation = identity.evaluate(request, &facts, (context.region, context.now), &Keys::default());
+    let evaluation = identity.evaluate(
+        request,
+        &facts,
+        (context.region, context.now),
+        &ConditionKeys::default(),
+    );
     let refusal = evaluation.refusal(identity.subject());
     context.explain(|| Explanation {
         statements: identity.explain(&request.resource, &facts, &evaluation),
@@ -108,7 +119,7 @@ fn by_table(entries: Vec<AccessRequest<'static>>) -> Vec<AccessRequest<'static>>
 }
 
 /// What is known about the resource of an ARN: its tags, and the policy that is enforced.
-pub fn facts(state: &State, scope: &Scope, arn: &str, now: Moment) -> ResourceFacts {
+pub fn facts(state: &EngineState, scope: &Scope, arn: &str, now: Moment) -> ResourceFacts {
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let ["arn", _, "dynamodb", region, account, resource] = parts[..] else {
         return ResourceFacts::default();
@@ -147,7 +158,7 @@ pub fn facts(state: &State, scope: &Scope, arn: &str, now: Moment) -> ResourceFa
 }
 
 /// The document that is enforced, which is an older one for a while where changes take time.
-fn enforced<'p>(policy: &'p storage::Policy, shape: &Shape, now: Moment) -> Option<&'p str> {
+fn enforced<'p>(policy: &'p storage::AttachedResourcePolicy, shape: &Shape, now: Moment) -> Option<&'p str> {
     let wait = match (shape.takes_time(), &policy.before) {
         (false, _) => Duration::ZERO,
         (true, None) => FIRST_ENFORCED,
@@ -162,9 +173,10 @@ fn enforced<'p>(policy: &'p storage::Policy, shape: &Shape, now: Moment) -> Opti
 }
 
 /// A resource's policy. One that cannot be read denies everything.
-pub fn attached(arn: &str, text: &str) -> Attached {
-    let policy = Policy::parse(text, PolicyKind::Resource).or_else(|_| Policy::parse(DENY_ALL, PolicyKind::Resource));
-    Attached {
+pub fn attached(arn: &str, text: &str) -> AttachedPolicy {
+    let policy = PolicyDocument::parse(text, PolicyKind::Resource)
+        .or_else(|_| PolicyDocument::parse(DENY_ALL, PolicyKind::Resource));
+    AttachedPolicy {
         label: format!("resource-based policy of {arn}"),
         arn: None,
         policy: policy.unwrap_or_else(|why| unreachable!("{why}")),

@@ -1,13 +1,13 @@
 //! Reads of one item, or of several items at one moment.
 
 use super::authorize::Verdicts;
-use super::capacity::{self, Basket};
+use super::capacity::{self, TransactionDemands};
 use super::transact::reason;
 use super::{due, stale, trace};
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::plan::Get;
-use crate::storage::Past;
+use crate::storage::EarlierState;
 use crate::value::Item;
 
 /// Reads one item.
@@ -49,7 +49,7 @@ fn find(context: &Context<'_>, get: &Get<'_>) -> Option<Item> {
     if let Some(history) = contents.history()
         && let Some(state) = stale::state(context, table, place, history, &get.key.bytes, get.consistent)
     {
-        return Past::new(&contents, history, state).get(&get.key).cloned();
+        return EarlierState::new(&contents, history, state).get(&get.key).cloned();
     }
     contents.get(&get.key).cloned()
 }
@@ -121,7 +121,7 @@ fn pay_all(context: &Context<'_>, gets: &[Get<'_>], items: &[Option<Item>]) -> R
     if !gets.iter().any(|get| get.target.table.capacity.is_counted()) {
         return Ok(());
     }
-    let mut basket = Basket::default();
+    let mut basket = TransactionDemands::default();
     for (entry, (get, item)) in gets.iter().zip(items).enumerate() {
         let units = get.units(item.as_ref());
         basket.add_read(entry, &get.target.table, get.key.token, units, get.partition());

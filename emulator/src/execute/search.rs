@@ -3,54 +3,54 @@
 use std::cmp::Ordering;
 
 use super::{due, trace};
-use crate::change::vector::{self, Entry};
+use crate::change::vector::{self, VectorEntry};
 use crate::context::Context;
 use crate::limits;
 use crate::plan::VectorSearch;
 
 /// An entry that was found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SearchHit {
     /// How near it is.
     pub score: f32,
     /// The entry.
-    pub entry: Entry,
+    pub entry: VectorEntry,
 }
 
 /// The nearest entries that the condition holds for, nearest first, as many as one answer can hold. Of those that are equally
 /// near, the first by key comes first.
-pub fn search(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<Found> {
+pub fn search(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<SearchHit> {
     let mut found = nearest(context, search);
     found.truncate(within_one_answer(&found));
     context.tell(|draft| trace::searched(draft, search, Ok(found.len())));
     found
 }
 
-fn nearest(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<Found> {
+fn nearest(context: &Context<'_>, search: &VectorSearch<'_>) -> Vec<SearchHit> {
     let (table, shape) = (&search.target.table, &search.target.shape);
     let (index, range, now) = (&shape.vectors[search.at], &search.range, context.now);
     let settled = |is_due: &dyn Fn() -> bool| index.settled_within(range, now, is_due);
     let entries = due::with_nothing_due(table, shape, now, || index.within(range, now), settled);
     let distance = search.index().distance;
-    let mut nearest: Vec<Found> = Vec::with_capacity(search.most + 1);
+    let mut nearest: Vec<SearchHit> = Vec::with_capacity(search.most + 1);
     for entry in entries {
         let condition = search.condition.as_ref();
         if !condition.is_none_or(|condition| condition.matches(entry.item())) {
             continue;
         }
         let score = vector::score(distance, entry.vector(), &search.vector);
-        let behind = |found: &Found| vector::nearer(distance, found.score, score) != Ordering::Greater;
+        let behind = |found: &SearchHit| vector::nearer(distance, found.score, score) != Ordering::Greater;
         let place = nearest.partition_point(behind);
-        nearest.insert(place, Found { score, entry });
+        nearest.insert(place, SearchHit { score, entry });
         nearest.truncate(search.most);
     }
     nearest
 }
 
 /// How many of the results one answer can hold.
-fn within_one_answer(found: &[Found]) -> usize {
+fn within_one_answer(found: &[SearchHit]) -> usize {
     let mut size = 0;
-    let fits = |found: &&Found| {
+    let fits = |found: &&SearchHit| {
         size += found.entry.item().size();
         size <= limits::SEARCH_SIZE
     };

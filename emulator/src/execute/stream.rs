@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::due;
 use crate::conditions::Capacity;
 use crate::context::Context;
-use crate::storage::{Reader, Sequence, Slice, Stream, Table, Unreadable};
+use crate::storage::{Sequence, ShardPage, ShardReadError, ShardReader, Stream, Table};
 
 /// The table whose records a stream takes; a closed stream has none.
 fn table_of(context: &Context<'_>, stream: &Arc<Stream>) -> Option<Arc<Table>> {
@@ -38,9 +38,9 @@ pub fn read_stream(
     shard: &str,
     (from, reader): (Sequence, u64),
     most: usize,
-) -> Result<Slice, Unreadable> {
+) -> Result<ShardPage, ShardReadError> {
     let now = context.now;
-    let place = stream.place_of_shard(shard, now).ok_or(Unreadable::NoShard)?;
+    let place = stream.place_of_shard(shard, now).ok_or(ShardReadError::NoShard)?;
     let there = table_of(context, stream);
     let partitions = there.iter().flat_map(|table| {
         let (first, last) = stream.tokens_of_place(place);
@@ -52,7 +52,7 @@ pub fn read_stream(
     let locked: Vec<_> = partitions
         .map(|(table, partition)| due::read(table, partition, now))
         .collect();
-    let reader = Reader {
+    let reader = ShardReader {
         number: reader,
         most: readers(context, stream),
     };

@@ -7,8 +7,8 @@ use crate::capacity::units;
 use crate::change::Change;
 use crate::context::Context;
 use crate::error::{ApiError, Detail, ErrorKind, ThrottlingReason};
-use crate::journal::{Draft, Injected, ItemAction, Touch};
-use crate::plan::{Access, Action, Get, ItemRequest, PageRange, PageRead, Target, VectorSearch, Write};
+use crate::journal::{Injected, ItemAction, RequestRecorder, Touch};
+use crate::plan::{Access, Get, ItemRequest, PageRange, PageRead, Target, VectorSearch, Write, WriteAction};
 use crate::schema::{Definition, Index, KeySchema};
 use crate::storage::Page;
 use crate::value::{Item, Map, Name};
@@ -22,12 +22,12 @@ pub(super) fn key_of(schema: &KeySchema, attributes: &Map) -> Map {
     there.collect()
 }
 
-fn act_of(action: &Action<'_>) -> ItemAction {
+fn act_of(action: &WriteAction<'_>) -> ItemAction {
     match action {
-        Action::Put(_) | Action::Insert(_) => ItemAction::Put,
-        Action::Update { .. } => ItemAction::Update,
-        Action::Delete => ItemAction::Delete,
-        Action::Check => ItemAction::ConditionCheck,
+        WriteAction::Put(_) | WriteAction::Insert(_) => ItemAction::Put,
+        WriteAction::Update { .. } => ItemAction::Update,
+        WriteAction::Delete => ItemAction::Delete,
+        WriteAction::Check => ItemAction::ConditionCheck,
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) fn injected(context: &Context<'_>, injected: Injected, error: &ApiErr
 
 /// A read of one item.
 #[cold]
-pub(super) fn got(draft: &mut Draft, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
+pub(super) fn got(draft: &mut RequestRecorder, get: &Get<'_>, read: Result<Option<&Item>, &ApiError>) {
     let mut touch = touch_of(ItemAction::Get, &get.target, &get.attributes, get.key.token);
     match read {
         Ok(item) => {
@@ -101,7 +101,7 @@ pub(super) fn got(draft: &mut Draft, get: &Get<'_>, read: Result<Option<&Item>, 
 
 /// A write that stands alone. One whose condition has failed costs as much as the item that is there, of so many bytes.
 #[cold]
-pub(super) fn wrote(draft: &mut Draft, write: &Write<'_>, written: Result<&Change, &ApiError>, size: usize) {
+pub(super) fn wrote(draft: &mut RequestRecorder, write: &Write<'_>, written: Result<&Change, &ApiError>, size: usize) {
     let mut touch = touch_of(act_of(&write.action), &write.target, &write.attributes, write.key.token);
     match written {
         Ok(change) => {
@@ -124,7 +124,7 @@ pub(super) fn wrote(draft: &mut Draft, write: &Write<'_>, written: Result<&Chang
 /// The writes of a transaction that were carried out.
 #[cold]
 pub(super) fn wrote_all<'c>(
-    draft: &mut Draft,
+    draft: &mut RequestRecorder,
     writes: &[Result<Write<'_>, ApiError>],
     changes: impl Iterator<Item = &'c Change>,
 ) {
@@ -142,7 +142,7 @@ pub(super) fn wrote_all<'c>(
 /// The writes of a transaction that was cancelled.
 #[cold]
 pub(super) fn cancelled_writes(
-    draft: &mut Draft,
+    draft: &mut RequestRecorder,
     writes: &[Result<Write<'_>, ApiError>],
     failures: &[Option<ApiError>],
 ) {
@@ -155,7 +155,7 @@ pub(super) fn cancelled_writes(
 
 /// The reads of a transaction that was cancelled.
 #[cold]
-pub(super) fn cancelled_gets(draft: &mut Draft, gets: &[Get<'_>], failures: &[Option<ApiError>]) {
+pub(super) fn cancelled_gets(draft: &mut RequestRecorder, gets: &[Get<'_>], failures: &[Option<ApiError>]) {
     for (get, failure) in gets.iter().zip(failures) {
         cancelled(
             draft,
@@ -165,7 +165,7 @@ pub(super) fn cancelled_gets(draft: &mut Draft, gets: &[Get<'_>], failures: &[Op
     }
 }
 
-fn cancelled(draft: &mut Draft, mut touch: Touch, failure: Option<&ApiError>) {
+fn cancelled(draft: &mut RequestRecorder, mut touch: Touch, failure: Option<&ApiError>) {
     if let Some(error) = failure {
         fail(&mut touch, error);
         draft.fail(&touch.table, error, true);
@@ -186,7 +186,7 @@ fn partition_keys(definition: &Definition) -> Vec<(Option<Name>, Name)> {
 /// A page that was read, or refused, and what it cost.
 #[cold]
 pub(super) fn paged(
-    draft: &mut Draft,
+    draft: &mut RequestRecorder,
     read: &PageRead<'_>,
     range: &PageRange<'_>,
     page: Result<(&Page, PageCost), &ApiError>,
@@ -230,7 +230,7 @@ pub(super) fn paged(
 
 /// A search of a vector index that has found so many.
 #[cold]
-pub(super) fn searched(draft: &mut Draft, search: &VectorSearch<'_>, found: Result<usize, &ApiError>) {
+pub(super) fn searched(draft: &mut RequestRecorder, search: &VectorSearch<'_>, found: Result<usize, &ApiError>) {
     let mut touch = Touch::new(ItemAction::SearchVectors, search.target.table.name.clone());
     touch.index = Some(search.index().name.clone());
     match found {

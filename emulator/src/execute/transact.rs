@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::authorize::{Verdicts, is_throttle};
-use super::capacity::{self, Basket};
+use super::capacity::{self, TransactionDemands};
 use super::due;
 use super::trace;
 use super::write::note_limits;
@@ -196,7 +196,7 @@ fn reserve(
     if !planned().any(|(_, table)| table.capacity.is_counted()) {
         return Ok(());
     }
-    let mut basket = Basket::default();
+    let mut basket = TransactionDemands::default();
     for (entry, ((write, table), (_, _, change))) in planned().zip(changes).enumerate() {
         basket.add_write(entry, table, change, write.partition());
     }

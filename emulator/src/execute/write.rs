@@ -8,9 +8,9 @@ use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
 use crate::expression::{Names, Update};
 use crate::limits;
-use crate::plan::{Action, Write};
+use crate::plan::{Write, WriteAction};
 use crate::storage::{Contents, Mutation, Origin, Shape, Table};
-use crate::value::{Item, Map, Picked};
+use crate::value::{Item, Map, PartialItem};
 
 impl Write<'_> {
     /// Checks the plan against a shape that is newer than the one it was made for.
@@ -18,7 +18,7 @@ impl Write<'_> {
         if shape.deleted_at.is_some() {
             return Err(ApiError::table_not_found());
         }
-        if let Action::Put(item) | Action::Insert(item) = &self.action {
+        if let WriteAction::Put(item) | WriteAction::Insert(item) = &self.action {
             change::check_entries(&shape.definition, item)?;
         }
         Ok(())
@@ -43,11 +43,11 @@ impl Write<'_> {
             return Err(ApiError::condition_failed(old.filter(|_| self.show_item).cloned()));
         }
         let new = match &self.action {
-            Action::Insert(_) if old.is_some() => return Err(ApiError::duplicate_item()),
-            Action::Put(item) | Action::Insert(item) => Some(item.clone()),
-            Action::Delete => None,
-            Action::Check => old.cloned(),
-            Action::Update { update, charged } => updated(
+            WriteAction::Insert(_) if old.is_some() => return Err(ApiError::duplicate_item()),
+            WriteAction::Put(item) | WriteAction::Insert(item) => Some(item.clone()),
+            WriteAction::Delete => None,
+            WriteAction::Check => old.cloned(),
+            WriteAction::Update { update, charged } => updated(
                 shape,
                 old.zip(seen.as_ref()),
                 update.as_ref(),
@@ -70,7 +70,7 @@ impl Write<'_> {
         if let Some(condition) = &self.condition {
             condition.add_names(&mut names);
         }
-        if let Action::Update {
+        if let WriteAction::Update {
             update: Some(update), ..
         } = &self.action
         {
@@ -81,7 +81,7 @@ impl Write<'_> {
 
     /// Whether there is anything to apply.
     pub(super) fn changes(&self, change: &Change) -> bool {
-        !matches!(self.action, Action::Check) && (change.old.is_some() || change.new.is_some())
+        !matches!(self.action, WriteAction::Check) && (change.old.is_some() || change.new.is_some())
     }
 }
 
@@ -100,7 +100,7 @@ fn weigh(shape: &Shape, contents: &Contents, change: &mut Change, pending: i64) 
 /// attributes that the update names.
 fn updated(
     shape: &Shape,
-    old: Option<(&Item, &Picked<'_>)>,
+    old: Option<(&Item, &PartialItem<'_>)>,
     update: Option<&Update<'_>>,
     key: &Map,
     charged: bool,

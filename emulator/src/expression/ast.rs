@@ -166,7 +166,7 @@ pub(super) struct Application {
 
 /// A step of the walk in which the static checks are made: operands in the order written, each operator after its own.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(super) enum CheckStep {
     Path(Span),
     Value(u32),
     Apply(u32),
@@ -219,7 +219,7 @@ impl Clause {
 
 /// One action of an update.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Action {
+pub(super) struct UpdateAction {
     pub clause: Clause,
     pub target: Span,
     /// What is set, added or deleted; `None` for REMOVE.
@@ -236,7 +236,7 @@ pub(super) enum Body {
         root: u32,
         program: Vec<Op>,
     },
-    Update(Vec<Action>),
+    Update(Vec<UpdateAction>),
     Projection(Vec<Span>),
 }
 
@@ -254,7 +254,7 @@ pub(super) struct Parsed {
     pub elements: Vec<Element>,
     pub operands: Vec<Operand>,
     pub applications: Vec<Application>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<CheckStep>,
     pub operators: u32,
     pub body: Body,
 }
@@ -294,7 +294,7 @@ impl Parsed {
             operands: Span::new(start, self.operands.len()),
         });
         let at = (self.applications.len() - 1) as u32;
-        self.steps.push(Step::Apply(at));
+        self.steps.push(CheckStep::Apply(at));
         at
     }
 

@@ -173,7 +173,7 @@ impl<'r, V> Table<'r, V> {
 /// The substitutions of one request, or of one action of a transaction, with what its expressions have used of them.
 ///
 /// ```
-/// use dynatwin_engine::expression::{Cache, ExpressionKind, Scope};
+/// use dynatwin_engine::expression::{Cache, ExpressionKind, Bindings};
 /// use dynatwin_engine::request::Substitutions;
 /// use dynatwin_engine::value::{AttributeValue, Map};
 ///
@@ -182,32 +182,32 @@ impl<'r, V> Table<'r, V> {
 ///     values: Some(vec![(":new".into(), AttributeValue::string("new"))]),
 /// };
 /// let cache = Cache::new();
-/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
 /// let condition = scope.condition(ExpressionKind::Condition, "#s = :new").unwrap();
 /// scope.check_all_used().unwrap();
 /// let item = Map::from_entries(vec![("status".into(), AttributeValue::string("new"))]);
 /// assert!(condition.matches(Some(&item)));
 /// assert!(!condition.matches(None));
 /// ```
-pub struct Scope<'r> {
+pub struct Bindings<'r> {
     cache: &'r Cache,
     names: Table<'r, Name>,
     values: Table<'r, AttributeValue>,
 }
 
-impl<'r> Scope<'r> {
+impl<'r> Bindings<'r> {
     /// The scope of these substitutions: checks that neither map is empty, and the syntax and length of each placeholder.
-    pub fn new(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Scope<'r>, ApiError> {
-        Scope::checked(substitutions, cache, false)
+    pub fn new(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Bindings<'r>, ApiError> {
+        Bindings::checked(substitutions, cache, false)
     }
 
-    /// As [`Scope::new`], for PutItem, UpdateItem and DeleteItem: errors come in the moved layer's envelope, but for
+    /// As [`Bindings::new`], for PutItem, UpdateItem and DeleteItem: errors come in the moved layer's envelope, but for
     /// `… contains invalid key`, which stays bare even there.
-    pub fn new_enveloped(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Scope<'r>, ApiError> {
-        Scope::checked(substitutions, cache, true)
+    pub fn new_enveloped(substitutions: &'r Substitutions, cache: &'r Cache) -> Result<Bindings<'r>, ApiError> {
+        Bindings::checked(substitutions, cache, true)
     }
 
-    fn checked(substitutions: &'r Substitutions, cache: &'r Cache, moved: bool) -> Result<Scope<'r>, ApiError> {
+    fn checked(substitutions: &'r Substitutions, cache: &'r Cache, moved: bool) -> Result<Bindings<'r>, ApiError> {
         let envelope = |error: ApiError| if moved { error.enveloped() } else { error };
         if let Some(names) = &substitutions.names {
             if names.is_empty() {
@@ -226,7 +226,7 @@ impl<'r> Scope<'r> {
                 .iter()
                 .try_for_each(|(key, _)| check_placeholder(VALUES, key, b':'))?;
         }
-        Ok(Scope {
+        Ok(Bindings {
             cache,
             names: Table::new(substitutions.names.as_ref()),
             values: Table::new(substitutions.values.as_ref()),
@@ -280,7 +280,7 @@ impl<'r> Scope<'r> {
     }
 
     fn bind(&mut self, kind: ExpressionKind, text: &str) -> Result<Bound<'r>, ApiError> {
-        Scope::check_not_empty(kind, text)?;
+        Bindings::check_not_empty(kind, text)?;
         if text.len() > limits::EXPRESSION_SIZE {
             return Err(error::too_large(kind, text.len()));
         }

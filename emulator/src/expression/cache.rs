@@ -22,19 +22,19 @@ const SET_WEIGHT: usize = 128 * 1024;
 /// and the last one gives way. Texts that do not parse are not kept.
 ///
 /// ```
-/// use dynatwin_engine::expression::{Cache, Scope};
+/// use dynatwin_engine::expression::{Cache, Bindings};
 /// use dynatwin_engine::request::Substitutions;
 ///
 /// let (cache, substitutions) = (Cache::new(), Substitutions::default());
-/// let mut scope = Scope::new(&substitutions, &cache).unwrap();
+/// let mut scope = Bindings::new(&substitutions, &cache).unwrap();
 /// assert!(scope.projection("a, b[0]").is_ok()); // parsed
 /// assert!(scope.projection("a, b[0]").is_ok()); // found
 /// ```
 pub struct Cache {
-    sets: Box<[Mutex<Vec<Entry>>]>,
+    sets: Box<[Mutex<Vec<CacheEntry>>]>,
 }
 
-struct Entry {
+struct CacheEntry {
     weight: usize,
     parsed: Arc<Parsed>,
 }
@@ -57,7 +57,7 @@ impl Cache {
             return Ok(parsed);
         }
         let parsed = Arc::new(parser::parse(text, grammar)?);
-        let entry = Entry {
+        let entry = CacheEntry {
             weight: parsed.weight(),
             parsed: parsed.clone(),
         };
@@ -72,15 +72,15 @@ impl Default for Cache {
     }
 }
 
-fn find(set: &mut [Entry], text: &str, grammar: Grammar) -> Option<Arc<Parsed>> {
+fn find(set: &mut [CacheEntry], text: &str, grammar: Grammar) -> Option<Arc<Parsed>> {
     let at = set
         .iter()
-        .position(|Entry { parsed, .. }| parsed.grammar == grammar && *parsed.text == *text)?;
+        .position(|CacheEntry { parsed, .. }| parsed.grammar == grammar && *parsed.text == *text)?;
     set[..=at].rotate_right(1);
     Some(set[0].parsed.clone())
 }
 
-fn insert(set: &mut Vec<Entry>, entry: Entry) {
+fn insert(set: &mut Vec<CacheEntry>, entry: CacheEntry) {
     if entry.weight > SET_WEIGHT {
         return;
     }
@@ -143,7 +143,7 @@ mod tests {
             ("e", SET_WEIGHT, vec!["e"]),
         ] {
             let parsed = Arc::new(parser::parse(text, Grammar::Projection).unwrap());
-            insert(&mut set, Entry { weight, parsed });
+            insert(&mut set, CacheEntry { weight, parsed });
             let texts: Vec<&str> = set.iter().map(|entry| &*entry.parsed.text).collect();
             assert_eq!(texts, kept, "{text}");
         }

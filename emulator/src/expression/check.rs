@@ -4,7 +4,7 @@
 //! ADD and DELETE; functions and arithmetic. Updates and projections are walked from the last action or path back, as
 //! DynamoDB Local does, which carries the service's own parser.
 
-use super::ast::{Action, Application, Body, Clause, Element, Operand, Operator, Span, Step};
+use super::ast::{Application, Body, CheckStep, Clause, Element, Operand, Operator, Span, UpdateAction};
 use super::bind::Bound;
 use super::error;
 use super::path::{self, Path};
@@ -37,9 +37,9 @@ pub(super) fn find(bound: &Bound<'_>, text: &str) -> Option<usize> {
     at.or_else(section)
 }
 
-fn step(bound: &Bound<'_>, step: Step) -> Check {
+fn step(bound: &Bound<'_>, step: CheckStep) -> Check {
     match step {
-        Step::Apply(at) => application(bound, bound.parsed.application(at)),
+        CheckStep::Apply(at) => application(bound, bound.parsed.application(at)),
         other => placeholder(bound, other),
     }
 }
@@ -49,8 +49,8 @@ pub(super) fn condition(bound: &Bound<'_>) -> Check {
     operators(bound)
 }
 
-pub(super) fn update(bound: &Bound<'_>, actions: &[Action]) -> Check {
-    let steps = |action: &Action| action.steps.of(&bound.parsed.steps);
+pub(super) fn update(bound: &Bound<'_>, actions: &[UpdateAction]) -> Check {
+    let steps = |action: &UpdateAction| action.steps.of(&bound.parsed.steps);
     for action in actions.iter().rev() {
         steps(action).iter().try_for_each(|step| placeholder(bound, *step))?;
     }
@@ -60,7 +60,7 @@ pub(super) fn update(bound: &Bound<'_>, actions: &[Action]) -> Check {
     }
     for action in actions.iter().rev() {
         for step in steps(action) {
-            if let Step::Apply(at) = *step {
+            if let CheckStep::Apply(at) = *step {
                 application(bound, bound.parsed.application(at))?;
             }
         }
@@ -73,7 +73,7 @@ pub(super) fn projection(bound: &Bound<'_>, paths: &[Span]) -> Check {
     paths
         .iter()
         .rev()
-        .try_for_each(|path| placeholder(bound, Step::Path(*path)))
+        .try_for_each(|path| placeholder(bound, CheckStep::Path(*path)))
 }
 
 fn operators(bound: &Bound<'_>) -> Check {
@@ -84,10 +84,10 @@ fn operators(bound: &Bound<'_>) -> Check {
 }
 
 /// A path must not be too long, and its names and values must be defined.
-fn placeholder(bound: &Bound<'_>, step: Step) -> Check {
+fn placeholder(bound: &Bound<'_>, step: CheckStep) -> Check {
     let parsed = &bound.parsed;
     match step {
-        Step::Path(span) => {
+        CheckStep::Path(span) => {
             if span.len() > limits::PATH_DEPTH {
                 return Err(error::path_too_deep(span.len()));
             }
@@ -99,10 +99,10 @@ fn placeholder(bound: &Bound<'_>, step: Step) -> Check {
                 }
             }
         }
-        Step::Value(at) if bound.values[at as usize].is_none() => {
+        CheckStep::Value(at) if bound.values[at as usize].is_none() => {
             return Err(error::undefined_value(&parsed.values[at as usize]));
         }
-        Step::Value(_) | Step::Apply(_) => {}
+        CheckStep::Value(_) | CheckStep::Apply(_) => {}
     }
     Ok(())
 }
@@ -217,7 +217,7 @@ fn in_operands(operator: Operator, operands: &[Operand]) -> Check {
     Ok(())
 }
 
-fn section_operand(bound: &Bound<'_>, action: &Action) -> Check {
+fn section_operand(bound: &Bound<'_>, action: &UpdateAction) -> Check {
     let Some(kind) = action
         .value
         .and_then(|value| bound.constant(value))

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use smallvec::SmallVec;
 
-use super::ast::{Body, Node, Op, Operand, Operator, Step};
+use super::ast::{Body, CheckStep, Node, Op, Operand, Operator};
 use super::bind::{Bound, Names};
 use super::key_condition::{self, KeyClause};
 use super::path::Path;
@@ -16,7 +16,7 @@ use crate::value::{AttributeValue, Item, Map, Name, Type};
 
 /// What a part of a condition is, for those who judge by its shape. Numbers name other parts.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part<'r> {
+pub enum ConditionPart<'r> {
     /// Both.
     And(u32, u32),
     /// Either.
@@ -49,7 +49,7 @@ pub struct Condition<'r> {
 }
 
 /// An operand's value; `None` if there is none.
-type Seen<'a> = Option<Cow<'a, AttributeValue>>;
+type OperandValue<'a> = Option<Cow<'a, AttributeValue>>;
 
 impl<'r> Condition<'r> {
     pub(super) fn new(bound: Bound<'r>) -> Condition<'r> {
@@ -93,7 +93,7 @@ impl<'r> Condition<'r> {
     /// Every path the condition reads, in the order written.
     pub fn paths(&self) -> impl Iterator<Item = Path<'_>> {
         self.bound.parsed.steps.iter().filter_map(|step| match step {
-            Step::Path(span) => Some(Path::new(&self.bound, *span)),
+            CheckStep::Path(span) => Some(Path::new(&self.bound, *span)),
             _ => None,
         })
     }
@@ -107,15 +107,15 @@ impl<'r> Condition<'r> {
     }
 
     /// A part of the condition. The legacy parameters' conditions have none but tests.
-    pub fn part(&self, part: u32) -> Part<'r> {
+    pub fn part(&self, part: u32) -> ConditionPart<'r> {
         match self.node(part) {
-            None => Part::Test,
-            Some(Node::And(left, right)) => Part::And(left, right),
-            Some(Node::Or(left, right)) => Part::Or(left, right),
-            Some(Node::Not(inner)) => Part::Not(inner),
+            None => ConditionPart::Test,
+            Some(Node::And(left, right)) => ConditionPart::And(left, right),
+            Some(Node::Or(left, right)) => ConditionPart::Or(left, right),
+            Some(Node::Not(inner)) => ConditionPart::Not(inner),
             Some(Node::Test(application)) => match key_condition::clause(&self.bound, application) {
-                Ok(clause) => Part::Clause(clause),
-                Err(_) => self.member(application).unwrap_or(Part::Test),
+                Ok(clause) => ConditionPart::Clause(clause),
+                Err(_) => self.member(application).unwrap_or(ConditionPart::Test),
             },
         }
     }
@@ -128,14 +128,14 @@ impl<'r> Condition<'r> {
     }
 
     /// An application as `attribute IN constants`, if it is that.
-    fn member(&self, application: u32) -> Option<Part<'r>> {
+    fn member(&self, application: u32) -> Option<ConditionPart<'r>> {
         if self.bound.parsed.application(application).operator != Operator::In {
             return None;
         }
         let (first, rest) = self.bound.parsed.operands(application).split_first()?;
         let path = self.bound.path(*first).filter(|path| !path.is_nested())?;
         let values: Option<_> = rest.iter().map(|operand| self.bound.constant(*operand)).collect();
-        Some(Part::Member(Name::new(path.name()), values?))
+        Some(ConditionPart::Member(Name::new(path.name()), values?))
     }
 
     /// The paths that a part, which is a test, reads, in the order written.
@@ -182,7 +182,7 @@ impl<'r> Condition<'r> {
     }
 
     /// The value of an operand. Of functions only `size` is an operand in conditions, and never of another function.
-    pub(super) fn see<'a>(&'a self, operand: Operand, item: &'a Map) -> Seen<'a> {
+    pub(super) fn see<'a>(&'a self, operand: Operand, item: &'a Map) -> OperandValue<'a> {
         match operand {
             Operand::Nested(at) => {
                 let inner = *self.bound.parsed.operands(at).first()?;
@@ -202,11 +202,11 @@ impl<'r> Condition<'r> {
     }
 }
 
-fn both(left: Seen<'_>, right: Seen<'_>, holds: fn(&AttributeValue, &AttributeValue) -> bool) -> bool {
+fn both(left: OperandValue<'_>, right: OperandValue<'_>, holds: fn(&AttributeValue, &AttributeValue) -> bool) -> bool {
     left.is_some_and(|left| right.is_some_and(|right| holds(&left, &right)))
 }
 
-fn compare(left: &Seen<'_>, right: &Seen<'_>) -> Option<Ordering> {
+fn compare(left: &OperandValue<'_>, right: &OperandValue<'_>) -> Option<Ordering> {
     left.as_ref()?.partial_order(right.as_ref()?)
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::ast::{Action, Body, Clause, Element, Grammar, Node, Op, Operand, Operator, Parsed, Span, Step};
+use super::ast::{Body, CheckStep, Clause, Element, Grammar, Node, Op, Operand, Operator, Parsed, Span, UpdateAction};
 use super::bind::Bound;
 use super::check;
 use super::condition::Condition;
@@ -34,11 +34,11 @@ pub struct Logic(u32);
 /// An expression in the making. Constants are named by their place among values that come later.
 ///
 /// ```
-/// use dynatwin_engine::expression::{Draft, Operator, PathElement};
+/// use dynatwin_engine::expression::{ExpressionBuilder, Operator, PathElement};
 /// use dynatwin_engine::value::{AttributeValue, Map};
 ///
 /// let values = [AttributeValue::Bool(true)];
-/// let mut draft = Draft::condition();
+/// let mut draft = ExpressionBuilder::condition();
 /// let operands = [draft.path(&[PathElement::Name("a")]), draft.value(0)];
 /// let test = draft.test(Operator::Eq, &operands);
 /// let drafted = draft.finish_condition(test, 1);
@@ -47,39 +47,39 @@ pub struct Logic(u32);
 /// assert!(!condition.matches(None));
 /// ```
 #[derive(Debug)]
-pub struct Draft {
+pub struct ExpressionBuilder {
     parsed: Parsed,
     nodes: Vec<Node>,
-    actions: Vec<Action>,
+    actions: Vec<UpdateAction>,
     paths: Vec<Span>,
 }
 
 /// A finished draft, to be bound to its values.
 #[derive(Clone, Debug)]
-pub struct Drafted {
+pub struct BuiltExpression {
     parsed: Arc<Parsed>,
     /// How many values it takes.
     values: usize,
 }
 
-impl Draft {
+impl ExpressionBuilder {
     /// A condition of nothing yet.
-    pub fn condition() -> Draft {
-        Draft::new(Grammar::Condition)
+    pub fn condition() -> ExpressionBuilder {
+        ExpressionBuilder::new(Grammar::Condition)
     }
 
     /// An update of nothing yet.
-    pub fn update() -> Draft {
-        Draft::new(Grammar::Update)
+    pub fn update() -> ExpressionBuilder {
+        ExpressionBuilder::new(Grammar::Update)
     }
 
     /// A projection of nothing yet.
-    pub fn projection() -> Draft {
-        Draft::new(Grammar::Projection)
+    pub fn projection() -> ExpressionBuilder {
+        ExpressionBuilder::new(Grammar::Projection)
     }
 
-    fn new(grammar: Grammar) -> Draft {
-        Draft {
+    fn new(grammar: Grammar) -> ExpressionBuilder {
+        ExpressionBuilder {
             parsed: Parsed::empty("", grammar),
             nodes: Vec::new(),
             actions: Vec::new(),
@@ -100,13 +100,13 @@ impl Draft {
             });
         }
         let span = Span::new(start, self.parsed.elements.len());
-        self.parsed.steps.push(Step::Path(span));
+        self.parsed.steps.push(CheckStep::Path(span));
         Term(Operand::Path(span))
     }
 
     /// A constant.
     pub fn value(&mut self, at: u32) -> Term {
-        self.parsed.steps.push(Step::Value(at));
+        self.parsed.steps.push(CheckStep::Value(at));
         Term(Operand::Value(at))
     }
 
@@ -153,7 +153,7 @@ impl Draft {
     pub fn act(&mut self, clause: Clause, target: Term, value: Option<Term>) {
         let Operand::Path(target) = target.0 else { return };
         let start = self.actions.last().map_or(0, |action| action.steps.end as usize);
-        self.actions.push(Action {
+        self.actions.push(UpdateAction {
             clause,
             target,
             value: value.map(|value| value.0),
@@ -169,7 +169,7 @@ impl Draft {
     }
 
     /// The condition `root`, which takes so many values.
-    pub fn finish_condition(mut self, root: Logic, values: usize) -> Drafted {
+    pub fn finish_condition(mut self, root: Logic, values: usize) -> BuiltExpression {
         let program = program(&self.nodes, root.0);
         let nodes = std::mem::take(&mut self.nodes);
         let root = root.0;
@@ -177,21 +177,21 @@ impl Draft {
     }
 
     /// The update, which takes so many values. Its actions are judged as those of a statement are: the last one first.
-    pub fn finish_update(mut self, values: usize) -> Drafted {
+    pub fn finish_update(mut self, values: usize) -> BuiltExpression {
         let mut actions = std::mem::take(&mut self.actions);
         actions.reverse();
         self.finish(Body::Update(actions), values)
     }
 
     /// The projection.
-    pub fn finish_projection(mut self) -> Drafted {
+    pub fn finish_projection(mut self) -> BuiltExpression {
         let paths = std::mem::take(&mut self.paths);
         self.finish(Body::Projection(paths), 0)
     }
 
-    fn finish(self, body: Body, values: usize) -> Drafted {
+    fn finish(self, body: Body, values: usize) -> BuiltExpression {
         let parsed = Arc::new(Parsed { body, ..self.parsed });
-        Drafted { parsed, values }
+        BuiltExpression { parsed, values }
     }
 }
 
@@ -237,7 +237,7 @@ fn program(nodes: &[Node], root: u32) -> Vec<Op> {
     program
 }
 
-impl Drafted {
+impl BuiltExpression {
     /// Binds and checks; texts have no `Invalid …Expression: ` before them, since there is no such member.
     fn bind<'r>(&self, values: &'r [AttributeValue]) -> Result<Bound<'r>, ApiError> {
         let bound = Bound {

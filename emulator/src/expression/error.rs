@@ -6,7 +6,7 @@
 use std::fmt::Display;
 
 use super::ExpressionKind;
-use crate::error::{ApiError, Shown};
+use crate::error::{ApiError, KeyValueText};
 use crate::limits;
 use crate::value::{AttributeValue, Type};
 
@@ -130,16 +130,16 @@ pub(super) fn not_distinct(operator: &str, first: impl Display) -> String {
 pub(super) fn between_types(lower: &AttributeValue, upper: &AttributeValue) -> String {
     format!(
         "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {}, upper bound operand: AttributeValue: {}",
-        Shown(lower),
-        Shown(upper)
+        KeyValueText(lower),
+        KeyValueText(upper)
     )
 }
 
 pub(super) fn between_order(lower: &AttributeValue, upper: &AttributeValue) -> String {
     format!(
         "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: {}, upper bound operand: AttributeValue: {}",
-        Shown(lower),
-        Shown(upper)
+        KeyValueText(lower),
+        KeyValueText(upper)
     )
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::ast::{Action, Body, Clause, Element, Grammar, Op, Operand, Operator, Parsed, Span, Step};
+use super::ast::{Body, CheckStep, Clause, Element, Grammar, Op, Operand, Operator, Parsed, Span, UpdateAction};
 use super::bind::Bound;
 use super::condition::Condition;
 use super::key_condition::{KeyClause, KeyCondition, KeyOperator};
@@ -118,7 +118,7 @@ impl<'r> Lowering<'r> {
         self.names.push(Some(name));
         self.parsed.elements.push(Element::Alias(at as u32));
         let path = Span::new(at, at + 1);
-        self.parsed.steps.push(Step::Path(path));
+        self.parsed.steps.push(CheckStep::Path(path));
         path
     }
 
@@ -313,7 +313,7 @@ pub fn attribute_updates(updates: &[(Name, AttributeUpdate)]) -> Result<Update<'
         let (clause, value) = action(update)?;
         let start = lowering.parsed.steps.len();
         let target = lowering.path(name);
-        actions.push(Action {
+        actions.push(UpdateAction {
             clause,
             target,
             value: value.map(|value| lowering.value(value)),

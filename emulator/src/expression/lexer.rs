@@ -28,7 +28,7 @@ const KEYWORDS: [(&str, Keyword); 9] = [
 
 /// The kinds of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A name as written.
     Name,
     /// `#name`.
@@ -61,7 +61,7 @@ pub(super) enum Kind {
 /// A token and where it stands, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub start: usize,
     pub end: usize,
 }
@@ -87,7 +87,7 @@ pub(super) fn token(source: &str, from: usize) -> Token {
         .map(|skip| from + skip)
     else {
         return Token {
-            kind: Kind::End,
+            kind: TokenKind::End,
             start: from,
             end: bytes.len(),
         };
@@ -100,7 +100,7 @@ pub(super) fn token(source: &str, from: usize) -> Token {
     }
 }
 
-fn scan(source: &str, start: usize) -> (Kind, usize) {
+fn scan(source: &str, start: usize) -> (TokenKind, usize) {
     let rest = &source.as_bytes()[start..];
     let word = |from: usize| from + rest[from..].iter().take_while(|byte| is_word(**byte)).count();
     let second = rest.get(1).copied();
@@ -109,49 +109,52 @@ fn scan(source: &str, start: usize) -> (Kind, usize) {
             let length = word(0);
             (name_or_keyword(&source[start..start + length]), length)
         }
-        b'#' if second.is_some_and(is_word) => (Kind::Alias, word(1)),
-        b':' if second.is_some_and(is_word) => (Kind::Value, word(1)),
-        b'0' => (Kind::Digits, 1),
+        b'#' if second.is_some_and(is_word) => (TokenKind::Alias, word(1)),
+        b':' if second.is_some_and(is_word) => (TokenKind::Value, word(1)),
+        b'0' => (TokenKind::Digits, 1),
         b'1'..=b'9' => (
-            Kind::Digits,
+            TokenKind::Digits,
             rest.iter().take_while(|byte| byte.is_ascii_digit()).count(),
         ),
-        b'=' => (Kind::Eq, 1),
-        b'<' if second == Some(b'>') => (Kind::Ne, 2),
-        b'<' if second == Some(b'=') => (Kind::Le, 2),
-        b'<' => (Kind::Lt, 1),
-        b'>' if second == Some(b'=') => (Kind::Ge, 2),
-        b'>' => (Kind::Gt, 1),
-        b'+' => (Kind::Plus, 1),
-        b'-' => (Kind::Minus, 1),
-        b',' => (Kind::Comma, 1),
-        b'(' => (Kind::Open, 1),
-        b')' => (Kind::Close, 1),
-        b'[' => (Kind::OpenBracket, 1),
-        b']' => (Kind::CloseBracket, 1),
-        b'.' => (Kind::Dot, 1),
-        _ => (Kind::Stray, source[start..].chars().next().map_or(1, char::len_utf8)),
+        b'=' => (TokenKind::Eq, 1),
+        b'<' if second == Some(b'>') => (TokenKind::Ne, 2),
+        b'<' if second == Some(b'=') => (TokenKind::Le, 2),
+        b'<' => (TokenKind::Lt, 1),
+        b'>' if second == Some(b'=') => (TokenKind::Ge, 2),
+        b'>' => (TokenKind::Gt, 1),
+        b'+' => (TokenKind::Plus, 1),
+        b'-' => (TokenKind::Minus, 1),
+        b',' => (TokenKind::Comma, 1),
+        b'(' => (TokenKind::Open, 1),
+        b')' => (TokenKind::Close, 1),
+        b'[' => (TokenKind::OpenBracket, 1),
+        b']' => (TokenKind::CloseBracket, 1),
+        b'.' => (TokenKind::Dot, 1),
+        _ => (
+            TokenKind::Stray,
+            source[start..].chars().next().map_or(1, char::len_utf8),
+        ),
     }
 }
 
-fn name_or_keyword(word: &str) -> Kind {
+fn name_or_keyword(word: &str) -> TokenKind {
     KEYWORDS
         .iter()
         .find(|(keyword, _)| keyword.eq_ignore_ascii_case(word))
-        .map_or(Kind::Name, |(_, keyword)| Kind::Keyword(*keyword))
+        .map_or(TokenKind::Name, |(_, keyword)| TokenKind::Keyword(*keyword))
 }
 
 /// What a syntax error says about the token at fault and its surroundings: the source from the start of the token before
 /// it to the end of the token after it (compared with DynamoDB Local, about 100 probes).
 pub(super) fn syntax_error(source: &str, before: Option<Token>, fault: Token) -> String {
-    let shown = if fault.kind == Kind::End {
+    let shown = if fault.kind == TokenKind::End {
         "<EOF>"
     } else {
         fault.text(source)
     };
     let start = before.map_or(fault.start, |before| before.start);
     // The service counts UTF-16 units: of a character outside the basic plane the second half is the token after it.
-    let end = if fault.kind == Kind::End || fault.text(source).chars().any(|c| c.len_utf16() == 2) {
+    let end = if fault.kind == TokenKind::End || fault.text(source).chars().any(|c| c.len_utf16() == 2) {
         fault.end
     } else {
         token(source, fault.end).end

@@ -5,7 +5,7 @@
 //! text ─ lexer, parser ─► Parsed (kept in the Cache) ─ Scope: placeholders, static checks ─► Condition, Update, …
 //! ```
 //!
-//! [`Scope`] is the way in. What it hands out has passed every check that needs no item and no table. Errors come without
+//! [`Bindings`] is the way in. What it hands out has passed every check that needs no item and no table. Errors come without
 //! the envelope of the moved validation layer, which is the operations' to add.
 
 mod ast;
@@ -27,10 +27,10 @@ mod search_condition;
 mod update;
 
 pub use ast::{Clause, Operator};
-pub use bind::{Names, Scope};
+pub use bind::{Bindings, Names};
 pub use cache::Cache;
-pub use condition::{Condition, Part};
-pub use draft::{Draft, Drafted, Logic, Term};
+pub use condition::{Condition, ConditionPart};
+pub use draft::{BuiltExpression, ExpressionBuilder, Logic, Term};
 pub use key_condition::{KeyClause, KeyCondition, KeyOperator};
 pub use outline::{Outcome, Outline, OutlineError, OutlineNode, OutlinePart};
 pub use path::{Path, PathElement};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::ast::{Body, Node, Operand, Parsed, Span, Step};
+use super::ast::{Body, CheckStep, Node, Operand, Parsed, Span};
 use super::bind::Bound;
 use super::condition::Condition;
 use super::key_condition;
@@ -51,7 +51,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Source {
     Logic(u32),
-    Step(usize),
+    CheckStep(usize),
     Action(usize),
 }
 
@@ -131,15 +131,15 @@ impl<'r> Outline<'r> {
         let of = |node: &OutlineNode| match node.source {
             Source::Logic(at) => Outcome::Truth(truths[at as usize]),
             Source::Action(_) => Outcome::Nothing,
-            Source::Step(at) => match bound.parsed.steps[at] {
-                Step::Path(span) => Outcome::Value(Path::new(bound, span).find(item).cloned()),
-                Step::Value(_) => Outcome::Nothing,
-                Step::Apply(_) if !is_condition => Outcome::Nothing,
-                Step::Apply(at) if bound.parsed.application(at).operator == Operator::Size => {
+            Source::CheckStep(at) => match bound.parsed.steps[at] {
+                CheckStep::Path(span) => Outcome::Value(Path::new(bound, span).find(item).cloned()),
+                CheckStep::Value(_) => Outcome::Nothing,
+                CheckStep::Apply(_) if !is_condition => Outcome::Nothing,
+                CheckStep::Apply(at) if bound.parsed.application(at).operator == Operator::Size => {
                     let size = condition.see(Operand::Nested(at), item);
                     Outcome::Value(size.map(std::borrow::Cow::into_owned))
                 }
-                Step::Apply(at) => Outcome::Truth(condition.test(at, item)),
+                CheckStep::Apply(at) => Outcome::Truth(condition.test(at, item)),
             },
         };
         self.nodes.iter().map(of).collect()
@@ -180,7 +180,7 @@ impl<'a> Tree<'a> {
         let mut applications = vec![0; parsed.applications.len()];
         let mut open: Vec<usize> = Vec::new();
         for (at, step) in parsed.steps.iter().enumerate() {
-            if let Step::Apply(application) = *step {
+            if let CheckStep::Apply(application) = *step {
                 let count = parsed.application(application).operands.len();
                 operands[at] = open.split_off(open.len().saturating_sub(count));
                 applications[application as usize] = at;
@@ -199,7 +199,7 @@ impl<'a> Tree<'a> {
         match &self.parsed.body {
             Body::Condition { root, .. } => vec![Source::Logic(*root)],
             Body::Update(actions) => (0..actions.len()).map(Source::Action).collect(),
-            Body::Projection(_) => (0..self.parsed.steps.len()).map(Source::Step).collect(),
+            Body::Projection(_) => (0..self.parsed.steps.len()).map(Source::CheckStep).collect(),
         }
     }
 
@@ -207,7 +207,7 @@ impl<'a> Tree<'a> {
     fn resolved(&self, source: Source) -> Source {
         match (source, &self.parsed.body) {
             (Source::Logic(at), Body::Condition { nodes, .. }) => match nodes[at as usize] {
-                Node::Test(application) => Source::Step(self.applications[application as usize]),
+                Node::Test(application) => Source::CheckStep(self.applications[application as usize]),
                 _ => source,
             },
             _ => source,
@@ -216,7 +216,7 @@ impl<'a> Tree<'a> {
 
     fn inside(&self, source: Source) -> Vec<Source> {
         match (source, &self.parsed.body) {
-            (Source::Step(at), _) => self.operands[at].iter().map(|step| Source::Step(*step)).collect(),
+            (Source::CheckStep(at), _) => self.operands[at].iter().map(|step| Source::CheckStep(*step)).collect(),
             (Source::Logic(at), Body::Condition { nodes, .. }) => match nodes[at as usize] {
                 Node::And(left, right) | Node::Or(left, right) => vec![Source::Logic(left), Source::Logic(right)],
                 Node::Not(inner) => vec![Source::Logic(inner)],
@@ -224,8 +224,10 @@ impl<'a> Tree<'a> {
             },
             (Source::Action(at), Body::Update(actions)) => {
                 let Span { start, end } = actions[at].steps;
-                let value = (end - start > 1).then(|| Source::Step(end as usize - 1));
-                std::iter::once(Source::Step(start as usize)).chain(value).collect()
+                let value = (end - start > 1).then(|| Source::CheckStep(end as usize - 1));
+                std::iter::once(Source::CheckStep(start as usize))
+                    .chain(value)
+                    .collect()
             }
             _ => Vec::new(),
         }
@@ -241,7 +243,7 @@ impl<'a> Tree<'a> {
                 depth,
                 part: self.part(bound, source),
                 range: match source {
-                    Source::Step(at) => range(self.spans[at]),
+                    Source::CheckStep(at) => range(self.spans[at]),
                     Source::Logic(_) | Source::Action(_) => Range {
                         start: usize::MAX,
                         end: 0,
@@ -264,10 +266,10 @@ impl<'a> Tree<'a> {
 
     fn part(&self, bound: &Bound<'_>, source: Source) -> OutlinePart {
         match (source, &self.parsed.body) {
-            (Source::Step(at), _) => match self.parsed.steps[at] {
-                Step::Path(span) => OutlinePart::Path(written(&Path::new(bound, span))),
-                Step::Value(at) => OutlinePart::Value(bound.values[at as usize].cloned()),
-                Step::Apply(at) => OutlinePart::Operator(self.parsed.application(at).operator),
+            (Source::CheckStep(at), _) => match self.parsed.steps[at] {
+                CheckStep::Path(span) => OutlinePart::Path(written(&Path::new(bound, span))),
+                CheckStep::Value(at) => OutlinePart::Value(bound.values[at as usize].cloned()),
+                CheckStep::Apply(at) => OutlinePart::Operator(self.parsed.application(at).operator),
             },
             (Source::Logic(at), Body::Condition { nodes, .. }) => OutlinePart::Logic(match nodes[at as usize] {
                 Node::And(..) => "AND",

@@ -12,8 +12,8 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::ast::{Body, Element, Grammar, Operand, Operator, Parsed, Span, Step};
-use super::lexer::{self, Kind, Token};
+use super::ast::{Body, CheckStep, Element, Grammar, Operand, Operator, Parsed, Span};
+use super::lexer::{self, Token, TokenKind};
 use super::{error, reserved};
 use crate::value::Name;
 
@@ -126,11 +126,11 @@ impl<'t> Parser<'t> {
         token
     }
 
-    fn at(&self, kind: Kind) -> bool {
+    fn at(&self, kind: TokenKind) -> bool {
         self.current.kind == kind
     }
 
-    fn expect(&mut self, kind: Kind) -> Result<Token, String> {
+    fn expect(&mut self, kind: TokenKind) -> Result<Token, String> {
         if self.at(kind) {
             Ok(self.advance())
         } else {
@@ -154,8 +154,8 @@ impl<'t> Parser<'t> {
         loop {
             paths.push(self.path()?);
             match self.current.kind {
-                Kind::Comma => self.advance(),
-                Kind::End => return Ok(Body::Projection(paths)),
+                TokenKind::Comma => self.advance(),
+                TokenKind::End => return Ok(Body::Projection(paths)),
                 _ => return self.syntax_error(),
             };
         }
@@ -164,7 +164,7 @@ impl<'t> Parser<'t> {
     /// A document path.
     fn path(&mut self) -> Result<Span, String> {
         match self.current.kind {
-            Kind::Name | Kind::Alias => {
+            TokenKind::Name | TokenKind::Alias => {
                 let first = self.advance();
                 self.path_from(first)
             }
@@ -178,32 +178,32 @@ impl<'t> Parser<'t> {
         self.name_element(first);
         loop {
             match self.current.kind {
-                Kind::Dot => {
+                TokenKind::Dot => {
                     self.advance();
-                    if !self.at(Kind::Name) && !self.at(Kind::Alias) {
+                    if !self.at(TokenKind::Name) && !self.at(TokenKind::Alias) {
                         return self.syntax_error();
                     }
                     let name = self.advance();
                     self.name_element(name);
                 }
-                Kind::OpenBracket => {
+                TokenKind::OpenBracket => {
                     self.advance();
-                    let index = self.expect(Kind::Digits)?;
+                    let index = self.expect(TokenKind::Digits)?;
                     self.index_element(index);
-                    self.expect(Kind::CloseBracket)?;
+                    self.expect(TokenKind::CloseBracket)?;
                 }
                 _ => break,
             }
         }
         let path = Span::new(start, self.parsed.elements.len());
-        self.parsed.steps.push(Step::Path(path));
+        self.parsed.steps.push(CheckStep::Path(path));
         self.place(first.start);
         Ok(path)
     }
 
     fn name_element(&mut self, token: Token) {
         let text = token.text(self.text);
-        let element = if token.kind == Kind::Alias {
+        let element = if token.kind == TokenKind::Alias {
             Element::Alias(intern(&mut self.interned, &mut self.parsed.names, text))
         } else {
             if reserved::is_reserved(text) {
@@ -228,15 +228,15 @@ impl<'t> Parser<'t> {
         let mut frames: Vec<Frame> = Vec::new();
         'begin: loop {
             let mut operand = match self.current.kind {
-                Kind::Open => {
+                TokenKind::Open => {
                     self.advance();
                     frames.push(Frame::Parenthesis);
                     continue 'begin;
                 }
-                Kind::Value => self.value(),
-                Kind::Name | Kind::Alias => {
+                TokenKind::Value => self.value(),
+                TokenKind::Name | TokenKind::Alias => {
                     let first = self.advance();
-                    if first.kind == Kind::Name && self.at(Kind::Open) {
+                    if first.kind == TokenKind::Name && self.at(TokenKind::Open) {
                         self.advance();
                         frames.push(self.call(first));
                         continue 'begin;
@@ -250,7 +250,7 @@ impl<'t> Parser<'t> {
                 match frames.last_mut() {
                     None => return Ok((operand, wrapped)),
                     Some(Frame::Parenthesis) => {
-                        self.expect(Kind::Close)?;
+                        self.expect(TokenKind::Close)?;
                         frames.pop();
                         self.redundant_parentheses |= wrapped;
                         wrapped = true;
@@ -258,11 +258,11 @@ impl<'t> Parser<'t> {
                     Some(Frame::Call { arguments, .. }) => {
                         arguments.push(operand);
                         self.as_operand(operand);
-                        if self.at(Kind::Comma) {
+                        if self.at(TokenKind::Comma) {
                             self.advance();
                             continue 'begin;
                         }
-                        self.expect(Kind::Close)?;
+                        self.expect(TokenKind::Close)?;
                         if let Some(Frame::Call {
                             operator,
                             position,
@@ -281,7 +281,7 @@ impl<'t> Parser<'t> {
     fn value(&mut self) -> Operand {
         let token = self.advance();
         let value = intern(&mut self.interned, &mut self.parsed.values, token.text(self.text));
-        self.parsed.steps.push(Step::Value(value));
+        self.parsed.steps.push(CheckStep::Value(value));
         self.place(token.start);
         Operand::Value(value)
     }

@@ -91,7 +91,7 @@ pub(super) fn substitutions(text: &str) -> Substitutions {
 /// Binds `text` as an expression of this kind, and says what was wrong with it.
 pub(super) fn fault(kind: ExpressionKind, text: &str) -> Option<String> {
     let (cache, substitutions) = (Cache::new(), substitutions(text));
-    let mut scope = Scope::new(&substitutions, &cache).unwrap();
+    let mut scope = Bindings::new(&substitutions, &cache).unwrap();
     let bound = match kind {
         ExpressionKind::Update => scope.update(text).map(drop),
         ExpressionKind::Projection => scope.projection(text).map(drop),

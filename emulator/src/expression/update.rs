@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
-use super::ast::{Action, Body, Clause, Operand, Operator, Span};
+use super::ast::{Body, Clause, Operand, Operator, Span, UpdateAction};
 use super::bind::{Bound, Names};
 use super::path::{Path, PathElement, step};
 use super::projection::project_item;
@@ -66,7 +66,7 @@ impl<'r> Update<'r> {
         Update { bound, legacy: true }
     }
 
-    fn actions(&self) -> &[Action] {
+    fn actions(&self) -> &[UpdateAction] {
         match &self.bound.parsed.body {
             Body::Update(actions) => actions,
             _ => &[],
@@ -115,7 +115,7 @@ impl<'r> Update<'r> {
         for path in set.map(|action| self.path(action.target)).filter(Path::is_nested) {
             locate(&path, base)?; // a target that cannot be set is told before an operand that is not there
         }
-        let mut work = Work::default();
+        let mut work = UpdateWork::default();
         for action in self.actions() {
             if !exists && !makes(action.clause) {
                 continue; // nothing is there to be removed, whatever the path
@@ -131,7 +131,7 @@ impl<'r> Update<'r> {
     /// What an action makes of the value that stands at its target.
     fn outcome<'a>(
         &'a self,
-        action: &Action,
+        action: &UpdateAction,
         here: Option<&'a AttributeValue>,
         base: &'a Map,
     ) -> Result<Outcome<'a>, ApiError> {
@@ -331,7 +331,7 @@ fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeV
 
 /// What is to be done to the item, sorted by when it can be done.
 #[derive(Default)]
-struct Work<'a> {
+struct UpdateWork<'a> {
     /// Whole attributes.
     attributes: Changes<'a>,
     /// Inside of attributes: what is there already, or new names in maps.
@@ -341,7 +341,7 @@ struct Work<'a> {
     removed: Vec<Path<'a>>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> UpdateWork<'a> {
     fn add(&mut self, path: Path<'a>, exists: bool, outcome: Outcome<'a>) -> Result<(), ApiError> {
         let Some((_, last)) = path.split_last() else {
             return Ok(());

@@ -48,7 +48,7 @@ impl Outage {
 
     /// Its rules, each for what `scope` matches and in its time. The verdict and the occasion of `scope` count for nothing.
     pub fn rules(self, scope: &Rule) -> Vec<Rule> {
-        let parts: &[Part] = match self {
+        let parts: &[OutageRule] = match self {
             Outage::Brownout => &BROWNOUT,
             Outage::ThrottleStorm => &THROTTLE_STORM,
             Outage::AzLoss => &AZ_LOSS,
@@ -64,7 +64,7 @@ impl fmt::Display for Outage {
 }
 
 /// A rule of an outage: what happens to which share of what the parts before it left alone, and for how long.
-struct Part(Verdict, f64, Option<Duration>);
+struct OutageRule(Verdict, f64, Option<Duration>);
 
 const fn late(typical: u64, longest: u64) -> Verdict {
     Verdict::WaitAbout(Lag::Seeded {
@@ -73,26 +73,26 @@ const fn late(typical: u64, longest: u64) -> Verdict {
     })
 }
 
-const BROWNOUT: [Part; 3] = [
-    Part(Verdict::InternalServerError, 0.1, None),
-    Part(Verdict::ServiceUnavailable, 0.05 / 0.9, None),
-    Part(late(300, 5000), 0.5, None),
+const BROWNOUT: [OutageRule; 3] = [
+    OutageRule(Verdict::InternalServerError, 0.1, None),
+    OutageRule(Verdict::ServiceUnavailable, 0.05 / 0.9, None),
+    OutageRule(late(300, 5000), 0.5, None),
 ];
 
-const THROTTLE_STORM: [Part; 1] = [Part(Verdict::Throttle(None), 0.5, None)];
+const THROTTLE_STORM: [OutageRule; 1] = [OutageRule(Verdict::Throttle(None), 0.5, None)];
 
 const MINUTE: Option<Duration> = Some(Duration::from_mins(1));
 
-const AZ_LOSS: [Part; 4] = [
-    Part(Verdict::Reset, 1.0 / 6.0, MINUTE),
-    Part(Verdict::AnswerLost, 0.2, MINUTE),
-    Part(Verdict::InternalServerError, 1.0 / 3.0, Some(Duration::from_secs(10))),
-    Part(late(50, 2000), 0.2, Some(Duration::from_mins(5))),
+const AZ_LOSS: [OutageRule; 4] = [
+    OutageRule(Verdict::Reset, 1.0 / 6.0, MINUTE),
+    OutageRule(Verdict::AnswerLost, 0.2, MINUTE),
+    OutageRule(Verdict::InternalServerError, 1.0 / 3.0, Some(Duration::from_secs(10))),
+    OutageRule(late(50, 2000), 0.2, Some(Duration::from_mins(5))),
 ];
 
-impl Part {
+impl OutageRule {
     fn rule(&self, outage: Outage, scope: &Rule) -> Rule {
-        let Part(verdict, share, most) = *self;
+        let OutageRule(verdict, share, most) = *self;
         let lasting = match (scope.window.lasting, most) {
             (Some(wanted), Some(most)) => Some(wanted.min(most)),
             (wanted, most) => wanted.or(most),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::modelled::{can_answer, is_modelled, is_operation};
-use super::{Outage, Subject};
+use super::{FaultSubject, Outage};
 use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::error::{ErrorKind, Exceeded};
@@ -359,7 +359,7 @@ impl Rule {
         }
     }
 
-    pub(super) fn matches(&self, subject: &Subject<'_>) -> bool {
+    pub(super) fn matches(&self, subject: &FaultSubject<'_>) -> bool {
         let is = |wanted: &Option<String>, given: &str| wanted.as_deref().is_none_or(|wanted| wanted == given);
         is(&self.operation, subject.operation)
             && is(&self.table, subject.table)

@@ -36,7 +36,7 @@ fn add_all<K: Ord + Clone, V: Default>(
 
 /// Of an account in a region.
 #[derive(Clone, Debug, Default)]
-pub struct Account {
+pub struct AccountCounts {
     pub user_errors: u64,
     tables: BTreeMap<Name, TableCounts>,
     /// System errors of requests that have named no table, by operation.
@@ -46,8 +46,8 @@ pub struct Account {
 /// Of a table.
 #[derive(Clone, Debug, Default)]
 pub struct TableCounts {
-    own: Resource,
-    indexes: BTreeMap<Name, Resource>,
+    own: ResourceCounts,
+    indexes: BTreeMap<Name, ResourceCounts>,
     operations: BTreeMap<Name, OperationCounts>,
     streams: BTreeMap<Name, StreamCounts>,
     pub failed_conditions: u64,
@@ -58,7 +58,7 @@ pub struct TableCounts {
 
 /// Of a table without its indexes, or of a global index.
 #[derive(Clone, Debug, Default)]
-pub struct Resource {
+pub struct ResourceCounts {
     pub read: Units,
     pub write: Units,
     /// For reading and for writing, by what was exceeded.
@@ -84,7 +84,7 @@ pub struct StreamCounts {
     pub age: Samples,
 }
 
-impl Account {
+impl AccountCounts {
     pub fn table(&mut self, table: &Name) -> &mut TableCounts {
         self.tables.entry(table.clone()).or_default()
     }
@@ -107,7 +107,7 @@ impl Account {
     }
 
     /// Adds what a request has counted.
-    pub fn add(&mut self, more: &Account, room: &mut usize) {
+    pub fn add(&mut self, more: &AccountCounts, room: &mut usize) {
         self.user_errors += more.user_errors;
         add_all(&mut self.lost, &more.lost, room, |sum, more, _| *sum += more);
         add_all(&mut self.tables, &more.tables, room, TableCounts::add);
@@ -159,7 +159,7 @@ impl Account {
 }
 
 impl TableCounts {
-    pub fn resource(&mut self, index: Option<&Name>) -> &mut Resource {
+    pub fn resource(&mut self, index: Option<&Name>) -> &mut ResourceCounts {
         match index {
             None => &mut self.own,
             Some(index) => self.indexes.entry(index.clone()).or_default(),
@@ -174,7 +174,7 @@ impl TableCounts {
         self.streams.entry(label.into()).or_default()
     }
 
-    fn resources(&self) -> impl Iterator<Item = (Option<&Name>, &Resource)> {
+    fn resources(&self) -> impl Iterator<Item = (Option<&Name>, &ResourceCounts)> {
         let indexes = self.indexes.iter().map(|(index, resource)| (Some(index), resource));
         std::iter::once((None, &self.own)).chain(indexes)
     }
@@ -267,8 +267,8 @@ const THROTTLES: [(&str, [(Exceeded, &str); 4]); 2] = [
     ),
 ];
 
-impl Resource {
-    fn add(&mut self, more: &Resource) {
+impl ResourceCounts {
+    fn add(&mut self, more: &ResourceCounts) {
         self.read += more.read;
         self.write += more.write;
         let sums = self.throttles.iter_mut().flatten();

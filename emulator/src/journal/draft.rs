@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::counts::Account;
+use super::counts::AccountCounts;
 use super::event::{Event, EventKind};
 use super::request::{Injected, ItemAction, LoggedBody, ObservedScan, Request, Touch};
 use crate::answer::Delivery;
@@ -20,7 +20,7 @@ const LONGEST_OPERATION: usize = 64;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct RequestEnd {
     /// The answer's HTTP status.
     pub status: u16,
     /// What it failed with.
@@ -31,9 +31,9 @@ pub struct End {
     pub latency: Duration,
 }
 
-impl End {
+impl RequestEnd {
     /// All is well.
-    pub const OK: End = End {
+    pub const OK: RequestEnd = RequestEnd {
         status: 200,
         error: None,
         delivery: Delivery::Whole,
@@ -46,18 +46,18 @@ impl End {
 /// ```
 /// use dynatwin_engine::clock::Moment;
 /// use dynatwin_engine::engine::Caller;
-/// use dynatwin_engine::journal::{Draft, End, Journal};
+/// use dynatwin_engine::journal::{RequestRecorder, RequestEnd, Journal};
 ///
 /// let me = Caller { access_key: "me".into(), region: "us-east-1".into() };
 /// let journal = Journal::default();
-/// journal.close(Draft::new(me.clone(), me, "ListTables", Moment::START), End::OK);
+/// journal.close(RequestRecorder::new(me.clone(), me, "ListTables", Moment::START), RequestEnd::OK);
 /// assert_eq!(journal.requests()[0].operation, "ListTables");
 /// ```
 #[derive(Debug)]
-pub struct Draft {
+pub struct RequestRecorder {
     owner: Caller,
     request: Request,
-    counts: Account,
+    counts: AccountCounts,
     scans: Vec<ObservedScan>,
     /// Entries that were carried out or refused, and those of them that were throttled.
     entries: u64,
@@ -71,19 +71,19 @@ pub struct Draft {
 }
 
 /// What a draft leaves behind.
-pub(super) struct Closed {
+pub(super) struct RecordedRequest {
     pub owner: Caller,
     pub request: Request,
-    pub counts: Account,
+    pub counts: AccountCounts,
     pub scans: Vec<ObservedScan>,
     pub events: Option<Vec<Event>>,
 }
 
-impl Draft {
+impl RequestRecorder {
     /// A request at its beginning; `owner` is whose tables it sees.
-    pub fn new(owner: Caller, caller: Caller, operation: &str, at: Moment) -> Draft {
+    pub fn new(owner: Caller, caller: Caller, operation: &str, at: Moment) -> RequestRecorder {
         let operation: Name = operation.chars().take(LONGEST_OPERATION).collect();
-        Draft {
+        RequestRecorder {
             owner,
             request: Request {
                 number: 0,
@@ -102,7 +102,7 @@ impl Draft {
                 returned: 0,
                 bodies: None,
             },
-            counts: Account::default(),
+            counts: AccountCounts::default(),
             scans: Vec::new(),
             entries: 0,
             throttled: 0,
@@ -273,7 +273,7 @@ impl Draft {
         self.throttled > 0 && (!batch || self.throttled == self.entries)
     }
 
-    pub(super) fn close(mut self, end: End) -> Closed {
+    pub(super) fn close(mut self, end: RequestEnd) -> RecordedRequest {
         let operation = self.request.operation.clone();
         let throttled = self.is_throttled();
         if throttled {
@@ -296,7 +296,7 @@ impl Draft {
         self.request.status = end.status;
         self.request.error = end.error;
         self.request.delivery = end.delivery;
-        Closed {
+        RecordedRequest {
             owner: self.owner,
             request: self.request,
             counts: self.counts,

@@ -20,7 +20,7 @@ const MOST_WAITING: usize = 1024;
 
 /// An item, or an entry of an index, that something happens to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Subject {
+pub struct EventSubject {
     /// What happens: `put`, `delete` or `check`; of a stream record `insert`, `modify` or `remove`.
     pub action: &'static str,
     /// Its key attributes; an entry has those of its index too.
@@ -37,19 +37,19 @@ pub enum EventKind {
     /// A request touched an item or a range of items: the touch in this place of the request.
     Entry(Arc<Request>, usize),
     /// A change sets out to an index, and arrives at this moment; `None`: the index is paused.
-    IndexChange(Name, Subject, Option<Moment>),
+    IndexChange(Name, EventSubject, Option<Moment>),
     /// A change that was on its way has arrived at an index.
-    IndexArrival(Name, Subject),
+    IndexArrival(Name, EventSubject),
     /// A transaction holds an item until this moment.
-    TransactionHold(Subject, Moment),
+    TransactionHold(EventSubject, Moment),
     /// A transaction that was in flight is carried out on an item.
-    TransactionLanding(Subject),
+    TransactionLanding(EventSubject),
     /// An item was written that expires at the first moment, and that time to live deletes at the second.
-    ExpirySchedule(Subject, Moment, Moment),
+    ExpirySchedule(EventSubject, Moment, Moment),
     /// Time to live has deleted an item.
-    Expiry(Subject),
+    Expiry(EventSubject),
     /// The table's stream has a new record, which can be read from this moment on.
-    StreamRecord(Subject, Moment),
+    StreamRecord(EventSubject, Moment),
     /// A capacity partition was split at this token, for heat or size.
     PartitionSplit(u64),
     /// The shard of a stream was split at this token.
@@ -82,7 +82,7 @@ impl Event {
         }
     }
 
-    fn subject(&self) -> Option<&Subject> {
+    fn subject(&self) -> Option<&EventSubject> {
         match &self.kind {
             EventKind::IndexChange(_, subject, _)
             | EventKind::IndexArrival(_, subject)
@@ -391,7 +391,7 @@ mod tests {
             .into_iter()
             .collect();
         for _ in 0..40 {
-            let subject = Subject {
+            let subject = EventSubject {
                 action: "put",
                 key: key.clone(),
                 token: None,

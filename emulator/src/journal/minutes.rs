@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::counts::{self, Account};
+use super::counts::{self, AccountCounts};
 use super::metric::{Datapoint, Metric};
 use crate::clock::Moment;
 use crate::value::Name;
@@ -21,13 +21,13 @@ pub(super) struct Minutes {
 
 #[derive(Debug, Default)]
 struct Minute {
-    accounts: BTreeMap<(Name, Name), Account>,
+    accounts: BTreeMap<(Name, Name), AccountCounts>,
     counters: usize,
 }
 
 impl Minutes {
     /// Adds what a request has counted that was carried out at this moment.
-    pub fn add(&mut self, owner: &(Name, Name), at: Moment, counts: &Account) {
+    pub fn add(&mut self, owner: &(Name, Name), at: Moment, counts: &AccountCounts) {
         let number = at.seconds().div_euclid(60);
         let new = !self.minutes.contains_key(&number);
         if self.minutes.len() + usize::from(new) > MOST_MINUTES || self.counters >= MOST_COUNTERS {
@@ -65,7 +65,7 @@ impl Minutes {
     }
 }
 
-fn datapoints(start: Moment, account: &Account) -> Vec<Datapoint> {
+fn datapoints(start: Moment, account: &AccountCounts) -> Vec<Datapoint> {
     let samples = account
         .samples()
         .into_iter()
@@ -100,8 +100,8 @@ fn datapoints(start: Moment, account: &Account) -> Vec<Datapoint> {
 mod tests {
     use super::*;
 
-    fn errors(count: u64) -> Account {
-        let mut account = Account::default();
+    fn errors(count: u64) -> AccountCounts {
+        let mut account = AccountCounts::default();
         account.user_errors = count;
         account
     }

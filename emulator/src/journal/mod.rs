@@ -1,7 +1,7 @@
 //! What was asked of the engine, while somebody watches: counters by CloudWatch's names, the latest requests, and which of
 //! them were scans. Nothing here decides anything.
 //!
-//! A request under way fills a [`Draft`] of its own, without a lock. When it is done, the [`Journal`] takes that in at once.
+//! A request under way fills a [`RequestRecorder`] of its own, without a lock. When it is done, the [`Journal`] takes that in at once.
 //! While nobody watches there is no draft, and a request pays a relaxed load.
 
 mod counts;
@@ -14,8 +14,8 @@ mod request;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-pub use draft::{Draft, End};
-pub use event::{Event, EventBatch, EventKind, EventLog, EventPage, MOST_EVENTS, Subject, TableEvents};
+pub use draft::{RequestEnd, RequestRecorder};
+pub use event::{Event, EventBatch, EventKind, EventLog, EventPage, EventSubject, MOST_EVENTS, TableEvents};
 pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Metric, Samples};
 pub use request::{BetterRead, FilterTrace, Injected, ItemAction, LoggedBody, ObservedScan, Request, Touch};
@@ -24,8 +24,8 @@ use crate::caller::Caller;
 use crate::capacity::units::Units;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 use crate::value::Name;
-use counts::Account;
-use draft::Closed;
+use counts::AccountCounts;
+use draft::RecordedRequest;
 use minutes::Minutes;
 
 /// Requests that are remembered at most.
@@ -72,7 +72,7 @@ pub struct Journal {
 
 #[derive(Debug, Default)]
 struct JournalState {
-    accounts: BTreeMap<(Name, Name), Account>,
+    accounts: BTreeMap<(Name, Name), AccountCounts>,
     counters: usize,
     minutes: Minutes,
     requests: VecDeque<Arc<Request>>,
@@ -157,7 +157,7 @@ impl Journal {
     }
 
     /// Takes in a request that is done.
-    pub fn close(&self, draft: Draft, end: End) {
+    pub fn close(&self, draft: RequestRecorder, end: RequestEnd) {
         let mut closed = draft.close(end);
         let caused = closed.events.take();
         let owner = closed.owner.clone();
@@ -168,7 +168,7 @@ impl Journal {
     }
 
     /// Enters a request that is done into the counters and the log.
-    fn enter(&self, closed: Closed) -> Arc<Request> {
+    fn enter(&self, closed: RecordedRequest) -> Arc<Request> {
         let mut book = self.book.lock();
         let JournalState {
             accounts,
@@ -223,7 +223,7 @@ impl Journal {
         let book = self.book.lock();
         book.accounts
             .get(&owned_by(owner))
-            .map(Account::spent)
+            .map(AccountCounts::spent)
             .unwrap_or_default()
     }
 
@@ -242,7 +242,7 @@ impl Journal {
     pub fn metrics(&self, owner: &Caller) -> Vec<Metric> {
         let book = self.book.lock();
         let account = book.accounts.get(&owned_by(owner));
-        account.map(Account::metrics).unwrap_or_default()
+        account.map(AccountCounts::metrics).unwrap_or_default()
     }
 
     /// The counters of an owner by the minute, oldest first.
@@ -317,7 +317,7 @@ mod tests {
     }
 
     fn put(journal: &Journal, table: &str, key: &str) {
-        let mut draft = Draft::new(caller(), caller(), "PutItem", Moment::START);
+        let mut draft = RequestRecorder::new(caller(), caller(), "PutItem", Moment::START);
         let key: Map = [("pk".into(), AttributeValue::string(key))].into_iter().collect();
         draft.touch(Touch {
             key,
@@ -325,7 +325,7 @@ mod tests {
             ..Touch::new(ItemAction::Put, table.into())
         });
         draft.spend_write(&table.into(), None, Units::whole(1));
-        journal.close(draft, End::OK);
+        journal.close(draft, RequestEnd::OK);
     }
 
     #[test]

@@ -19,10 +19,10 @@ const INSIDE: usize = 30;
 /// assert_eq!(&*bytes, b"abc");
 /// ```
 #[derive(Clone)]
-pub struct KeyBytes(Form);
+pub struct KeyBytes(Storage);
 
 #[derive(Clone)]
-enum Form {
+enum Storage {
     Inside { length: u8, bytes: [u8; INSIDE] },
     Outside(Vec<u8>),
 }
@@ -31,7 +31,7 @@ impl KeyBytes {
     /// No bytes.
     #[inline]
     pub const fn new() -> KeyBytes {
-        KeyBytes(Form::Inside {
+        KeyBytes(Storage::Inside {
             length: 0,
             bytes: [0; INSIDE],
         })
@@ -54,7 +54,7 @@ impl KeyBytes {
     /// Appends bytes.
     #[inline]
     pub fn extend_from_slice(&mut self, more: &[u8]) {
-        if let Form::Inside { length, bytes } = &mut self.0 {
+        if let Storage::Inside { length, bytes } = &mut self.0 {
             let start = usize::from(*length);
             let end = start + more.len();
             if let Some(room) = bytes.get_mut(start..end) {
@@ -74,8 +74,8 @@ impl KeyBytes {
     #[cold]
     fn extend_outside(&mut self, more: &[u8]) {
         match &mut self.0 {
-            Form::Outside(bytes) => bytes.extend_from_slice(more),
-            Form::Inside { .. } => self.0 = Form::Outside([&**self, more].concat()),
+            Storage::Outside(bytes) => bytes.extend_from_slice(more),
+            Storage::Inside { .. } => self.0 = Storage::Outside([&**self, more].concat()),
         }
     }
 }
@@ -93,8 +93,8 @@ impl Deref for KeyBytes {
     #[inline]
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Form::Inside { length, bytes } => &bytes[..usize::from(*length).min(INSIDE)],
-            Form::Outside(bytes) => bytes,
+            Storage::Inside { length, bytes } => &bytes[..usize::from(*length).min(INSIDE)],
+            Storage::Outside(bytes) => bytes,
         }
     }
 }
@@ -103,8 +103,8 @@ impl DerefMut for KeyBytes {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         match &mut self.0 {
-            Form::Inside { length, bytes } => &mut bytes[..usize::from(*length).min(INSIDE)],
-            Form::Outside(bytes) => bytes,
+            Storage::Inside { length, bytes } => &mut bytes[..usize::from(*length).min(INSIDE)],
+            Storage::Outside(bytes) => bytes,
         }
     }
 }
@@ -135,8 +135,8 @@ impl Ord for KeyBytes {
     #[inline]
     fn cmp(&self, other: &KeyBytes) -> Ordering {
         let (
-            Form::Inside { length, bytes },
-            Form::Inside {
+            Storage::Inside { length, bytes },
+            Storage::Inside {
                 length: other_length,
                 bytes: other,
             },

@@ -8,7 +8,7 @@ use crate::value::Text;
 
 /// What a `ResourceArn` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resource<'r> {
+pub struct ArnResource<'r> {
     /// The whole ARN.
     pub arn: &'r str,
     region: &'r str,
@@ -20,7 +20,7 @@ pub struct Resource<'r> {
 }
 
 /// The form of a `ResourceArn`: a table's or a stream's.
-pub fn resource(arn: Option<&Text>) -> Result<Resource<'_>, ApiError> {
+pub fn resource(arn: Option<&Text>) -> Result<ArnResource<'_>, ApiError> {
     let Some(arn) = arn.map(Text::as_str).filter(|arn| !arn.is_empty()) else {
         return Err(ApiError::validation("Invalid TableArn"));
     };
@@ -41,7 +41,7 @@ pub fn resource(arn: Option<&Text>) -> Result<Resource<'_>, ApiError> {
         });
     match named {
         Some((table, stream)) if check::is_name(table) && !stream.is_some_and(|label| label.contains('/')) => {
-            Ok(Resource {
+            Ok(ArnResource {
                 arn,
                 region,
                 account,
@@ -75,7 +75,7 @@ pub fn table(arn: &str) -> Result<(), ApiError> {
 /// How the sentence begins was captured, not how it goes on.
 const VALID_FORM: &str = "Valid ARN format is arn:<partition>:dynamodb:<region>:<account-id>:table/<table-name>";
 
-impl Resource<'_> {
+impl ArnResource<'_> {
     /// Whether it is of another region than the caller's. Where all regions share one set of tables, a table keeps the
     /// region and the account it was made in.
     pub fn is_elsewhere(&self, context: &Context<'_>) -> bool {

@@ -53,7 +53,7 @@ pub mod words {
 
 /// How much of its cost an answer tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
+pub enum CapacityReport {
     /// Nothing.
     None,
     /// The sum.
@@ -63,42 +63,42 @@ pub enum Report {
 }
 
 /// `ReturnConsumedCapacity`.
-pub fn return_consumed_capacity(faults: &mut Violations, word: Option<&Text>) -> Report {
+pub fn return_consumed_capacity(violations: &mut Violations, word: Option<&Text>) -> CapacityReport {
     match word.map(Text::as_str) {
-        None | Some("NONE") => Report::None,
-        Some("TOTAL") => Report::Total,
-        Some("INDEXES") => Report::Indexes,
+        None | Some("NONE") => CapacityReport::None,
+        Some("TOTAL") => CapacityReport::Total,
+        Some("INDEXES") => CapacityReport::Indexes,
         Some(other) => {
-            faults.value(
+            violations.value(
                 other,
                 "returnConsumedCapacity",
                 constraint::one_of(words::RETURN_CONSUMED_CAPACITY),
             );
-            Report::None
+            CapacityReport::None
         }
     }
 }
 
 /// `ReturnItemCollectionMetrics`: whether sizes are wanted.
-pub fn return_item_collection_metrics(faults: &mut Violations, word: Option<&Text>) -> bool {
+pub fn return_item_collection_metrics(violations: &mut Violations, word: Option<&Text>) -> bool {
     match word.map(Text::as_str) {
         None | Some("NONE") => false,
         Some("SIZE") => true,
         Some(other) => {
             let set = constraint::one_of(words::RETURN_ITEM_COLLECTION_METRICS);
-            faults.value(other, "returnItemCollectionMetrics", set);
+            violations.value(other, "returnItemCollectionMetrics", set);
             false
         }
     }
 }
 
-impl Report {
+impl CapacityReport {
     /// The word in the request, if it is not the one that applies when there is none.
     pub fn name(self) -> Option<&'static str> {
         match self {
-            Report::None => None,
-            Report::Total => Some("TOTAL"),
-            Report::Indexes => Some("INDEXES"),
+            CapacityReport::None => None,
+            CapacityReport::Total => Some("TOTAL"),
+            CapacityReport::Indexes => Some("INDEXES"),
         }
     }
 }
@@ -159,62 +159,62 @@ pub fn unknown_return_values() -> String {
 }
 
 /// `ReturnValuesOnConditionCheckFailure`: whether the item is wanted.
-pub fn return_values_on_failure(faults: &mut Violations, word: Option<&Text>, path: &str) -> bool {
+pub fn return_values_on_failure(violations: &mut Violations, word: Option<&Text>, path: &str) -> bool {
     match word.map(Text::as_str) {
         None | Some("NONE") => false,
         Some("ALL_OLD") => true,
         Some(other) => {
-            faults.value(other, path, constraint::one_of(words::RETURN_VALUES_ON_FAILURE));
+            violations.value(other, path, constraint::one_of(words::RETURN_VALUES_ON_FAILURE));
             false
         }
     }
 }
 
 /// A table's name that is there and not empty: its length and characters, unless it is an ARN.
-pub fn name(faults: &mut Violations, name: &str, path: &str) {
+pub fn name(violations: &mut Violations, name: &str, path: &str) {
     if name.starts_with("arn:") {
         return;
     }
-    plain_name(faults, name, path);
+    plain_name(violations, name, path);
 }
 
 /// A name that cannot be an ARN: its length and characters.
-pub fn plain_name(faults: &mut Violations, name: &str, path: &str) {
-    faults.name(name, path);
+pub fn plain_name(violations: &mut Violations, name: &str, path: &str) {
+    violations.name(name, path);
 }
 
 /// `TableName` of a data-plane operation in the moved layer. An empty one is a fault that stands alone.
-pub fn table_name(faults: &mut Violations, table: Option<&Text>) -> Result<(), ApiError> {
+pub fn table_name(violations: &mut Violations, table: Option<&Text>) -> Result<(), ApiError> {
     match table.map(Text::as_str) {
-        None => faults.missing("tableName"),
+        None => violations.missing("tableName"),
         Some("") => return Err(empty_table_name()),
-        Some(table) => name(faults, table, "tableName"),
+        Some(table) => name(violations, table, "tableName"),
     }
     Ok(())
 }
 
 /// A table's name in the layer that echoes the value.
-pub fn echoed_table_name(faults: &mut Violations, table: Option<&Text>, path: &str) {
+pub fn echoed_table_name(violations: &mut Violations, table: Option<&Text>, path: &str) {
     match table.map(Text::as_str) {
-        None => faults.missing(path),
-        Some("") => faults.value("", path, constraint::min_length(1)),
-        Some(table) => name(faults, table, path),
+        None => violations.missing(path),
+        Some("") => violations.value("", path, constraint::min_length(1)),
+        Some(table) => name(violations, table, path),
     }
 }
 
 /// `ConditionalOperator` in the layer that echoes the value.
-pub fn echoed_conditional_operator(faults: &mut Violations, word: Option<&Text>) {
+pub fn echoed_conditional_operator(violations: &mut Violations, word: Option<&Text>) {
     if let Some(word) = word.filter(|word| !matches!(word.as_str(), "AND" | "OR")) {
         let set = constraint::one_of(words::CONDITIONAL_OPERATOR_OLDER);
-        faults.value(word, "conditionalOperator", set);
+        violations.value(word, "conditionalOperator", set);
     }
 }
 
 /// The fault of an empty `TableName` in the moved layer.
 pub fn empty_table_name() -> ApiError {
-    let mut faults = Violations::new();
-    faults.silent_value("TableName", constraint::min_length(1));
-    faults.finish().err().unwrap_or_else(ApiError::internal)
+    let mut violations = Violations::new();
+    violations.silent_value("TableName", constraint::min_length(1));
+    violations.finish().err().unwrap_or_else(ApiError::internal)
 }
 
 /// `TableName` of a control-plane operation that names an existing table.
@@ -230,39 +230,39 @@ pub fn control_table_name(table: Option<&Text>) -> Result<&str, ApiError> {
             "TableName must be at least 3 characters long and at most 255 characters long",
         ));
     }
-    let mut faults = Violations::new();
-    name(&mut faults, table, "tableName");
-    faults.finish()?;
+    let mut violations = Violations::new();
+    name(&mut violations, table, "tableName");
+    violations.finish()?;
     Ok(table)
 }
 
 /// `AttributesToGet`: it may be left out, and not be empty. The bound of its names is the model's.
-pub fn attributes_to_get(faults: &mut Violations, names: Option<&[Name]>, path: &str) {
+pub fn attributes_to_get(violations: &mut Violations, names: Option<&[Name]>, path: &str) {
     let Some(names) = names else { return };
     if names.is_empty() {
-        faults.value("[]", path, constraint::min_length(1));
+        violations.value("[]", path, constraint::min_length(1));
     }
     if names.iter().any(|name| name.len() > limits::ATTRIBUTE_NAME_SIZE) {
         let most = constraint::max_length(limits::ATTRIBUTE_NAME_SIZE);
         let constraint = format!("Member must satisfy constraint: [{most}]");
-        faults.value(dump::names(names), path, constraint);
+        violations.value(dump::names(names), path, constraint);
     }
 }
 
 /// A number with bounds, in the moved layer.
-pub fn range(faults: &mut Violations, value: Option<i64>, path: &str, least: i64, most: i64) {
+pub fn range(violations: &mut Violations, value: Option<i64>, path: &str, least: i64, most: i64) {
     match value {
-        Some(value) if value < least => faults.silent_value(path, constraint::min_value(least)),
-        Some(value) if value > most => faults.silent_value(path, constraint::max_value(most)),
+        Some(value) if value < least => violations.silent_value(path, constraint::min_value(least)),
+        Some(value) if value > most => violations.silent_value(path, constraint::max_value(most)),
         _ => {}
     }
 }
 
 /// A number with bounds, in the layer that echoes the value.
-pub fn echoed_range(faults: &mut Violations, value: Option<i64>, path: &str, least: i64, most: i64) {
+pub fn echoed_range(violations: &mut Violations, value: Option<i64>, path: &str, least: i64, most: i64) {
     match value {
-        Some(value) if value < least => faults.value(value, path, constraint::min_value(least)),
-        Some(value) if value > most => faults.value(value, path, constraint::max_value(most)),
+        Some(value) if value < least => violations.value(value, path, constraint::min_value(least)),
+        Some(value) if value > most => violations.value(value, path, constraint::max_value(most)),
         _ => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::error::ApiError;
-use crate::execute::{self, Refusal, Verdicts};
+use crate::execute::{self, RefusalScope, Verdicts};
 use crate::expression::Cache;
 use crate::plan::Access;
 use crate::wire::decode::Decode;
@@ -20,7 +20,7 @@ pub trait Stages {
     type Outcome;
 
     /// What becomes of the entries of a request when one of them is refused.
-    const REFUSAL: Refusal = Refusal::Request;
+    const REFUSAL: RefusalScope = RefusalScope::Request;
 
     /// Makes every check that needs the request alone.
     fn check<'r>(request: &'r mut Self::Request, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError>;

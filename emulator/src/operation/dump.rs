@@ -56,10 +56,10 @@ pub fn statements(statements: &[BatchStatement], of_batch: bool) -> String {
 struct Dump(String);
 
 /// Prints one member of a structure.
-type Print<'p> = &'p dyn Fn(&mut Dump) -> fmt::Result;
+type MemberPrinter<'p> = &'p dyn Fn(&mut Dump) -> fmt::Result;
 
 /// The members that all actions of TransactWriteItems have after their item or key.
-struct Common<'r> {
+struct CommonMembers<'r> {
     table: Option<&'r Text>,
     condition: Option<&'r Text>,
     substitutions: &'r Substitutions,
@@ -127,7 +127,7 @@ impl Dump {
     }
 
     /// `Class(member=…, member=…)`.
-    fn structure(&mut self, class: &str, members: &[(&str, Print<'_>)]) -> fmt::Result {
+    fn structure(&mut self, class: &str, members: &[(&str, MemberPrinter<'_>)]) -> fmt::Result {
         self.write_str(class)?;
         for (at, (name, print)) in members.iter().enumerate() {
             write!(self, "{}{name}=", if at > 0 { ", " } else { "(" })?;
@@ -167,7 +167,7 @@ impl Dump {
             &[
                 ("conditionCheck", &|dump| {
                     dump.optional(action.condition_check.as_ref(), |dump, check| {
-                        let common = Common {
+                        let common = CommonMembers {
                             table: check.table_name.as_ref(),
                             condition: check.condition_expression.as_ref(),
                             substitutions: &check.substitutions,
@@ -182,7 +182,7 @@ impl Dump {
                 }),
                 ("put", &|dump| {
                     dump.optional(action.put.as_ref(), |dump, put| {
-                        let common = Common {
+                        let common = CommonMembers {
                             table: put.table_name.as_ref(),
                             condition: put.condition_expression.as_ref(),
                             substitutions: &put.substitutions,
@@ -199,7 +199,7 @@ impl Dump {
                 }),
                 ("delete", &|dump| {
                     dump.optional(action.delete.as_ref(), |dump, delete| {
-                        let common = Common {
+                        let common = CommonMembers {
                             table: delete.table_name.as_ref(),
                             condition: delete.condition_expression.as_ref(),
                             substitutions: &delete.substitutions,
@@ -214,13 +214,13 @@ impl Dump {
                 }),
                 ("update", &|dump| {
                     dump.optional(action.update.as_ref(), |dump, update| {
-                        let common = Common {
+                        let common = CommonMembers {
                             table: update.table_name.as_ref(),
                             condition: update.condition_expression.as_ref(),
                             substitutions: &update.substitutions,
                             on_failure: update.return_values_on_condition_check_failure.as_ref(),
                         };
-                        let own: [(&str, Print<'_>); 2] = [
+                        let own: [(&str, MemberPrinter<'_>); 2] = [
                             ("key", &|dump| dump.attributes(update.key.as_ref())),
                             ("updateExpression", &|dump| dump.text(update.update_expression.as_ref())),
                         ];
@@ -232,7 +232,7 @@ impl Dump {
     }
 
     /// An action of TransactWriteItems: its own members, then the common ones.
-    fn action(&mut self, class: &str, own: &[(&str, Print<'_>)], common: &Common<'_>) -> fmt::Result {
+    fn action(&mut self, class: &str, own: &[(&str, MemberPrinter<'_>)], common: &CommonMembers<'_>) -> fmt::Result {
         let mut members = own.to_vec();
         let table = |dump: &mut Dump| dump.text(common.table);
         let condition = |dump: &mut Dump| dump.text(common.condition);

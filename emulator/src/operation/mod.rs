@@ -25,7 +25,7 @@ pub use control::{Allowed, ControlRequest, answer as control_answer};
 
 use crate::context::Context;
 use crate::error::ApiError;
-use crate::wire::control::Refusal;
+use crate::wire::control::ControlError;
 use crate::wire::encode::Writer;
 use crate::wire::envelope::Service;
 
@@ -167,7 +167,7 @@ pub struct Control {
     /// The body of a request for it.
     pub takes: Takes,
     /// Carries it out: appends the answer's body.
-    pub run: fn(&ControlRequest<'_>, &mut Writer) -> Result<(), Refusal>,
+    pub run: fn(&ControlRequest<'_>, &mut Writer) -> Result<(), ControlError>,
 }
 
 /// The body that a control takes.

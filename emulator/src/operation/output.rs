@@ -1,6 +1,6 @@
 //! Parts of answers that several operations share, and checks on lists and maps of tables.
 
-use super::check::{self, Report};
+use super::check::{self, CapacityReport};
 use crate::capacity::units::Units;
 use crate::capacity::{Consumed, Direction};
 use crate::error::{Violations, constraint};
@@ -17,20 +17,20 @@ pub fn is_table_name(name: &str) -> bool {
 }
 
 /// A list that must have one element and may have `most`.
-pub fn list_length(faults: &mut Violations, length: usize, path: &str, most: usize) {
+pub fn list_length(violations: &mut Violations, length: usize, path: &str, most: usize) {
     if length == 0 {
-        faults.silent_value(path, constraint::min_length(1));
+        violations.silent_value(path, constraint::min_length(1));
     } else if length > most {
-        faults.silent_value(path, constraint::max_length(most));
+        violations.silent_value(path, constraint::max_length(most));
     }
 }
 
 /// `ConsumedCapacity` of an operation on one table.
-pub fn consumed_capacity(out: &mut Writer, consumed: &Consumed, report: Report) {
+pub fn consumed_capacity(out: &mut Writer, consumed: &Consumed, report: CapacityReport) {
     let mut object = Object::open(out);
     object.string("TableName", &consumed.table_name);
     units(&mut object, consumed.total(), consumed.direction);
-    if report == Report::Indexes {
+    if report == CapacityReport::Indexes {
         let mut table = object.object("Table");
         units(&mut table, consumed.table, consumed.direction);
         table.close();
@@ -75,7 +75,11 @@ fn units(object: &mut Object<'_>, units: Units, direction: Option<Direction>) {
 }
 
 /// `ConsumedCapacity` of an operation on several tables: a list.
-pub fn consumed_capacities<'c>(answer: &mut Object<'_>, consumed: impl Iterator<Item = &'c Consumed>, report: Report) {
+pub fn consumed_capacities<'c>(
+    answer: &mut Object<'_>,
+    consumed: impl Iterator<Item = &'c Consumed>,
+    report: CapacityReport,
+) {
     let mut list = answer.list("ConsumedCapacity");
     for each in consumed {
         consumed_capacity(list.element(), each, report);

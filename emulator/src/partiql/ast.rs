@@ -27,7 +27,7 @@ pub(super) enum Binary {
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     Null,
     Missing,
     Bool(bool),
@@ -79,21 +79,21 @@ pub(super) enum Kind {
 /// An expression and the token that it is named by in errors.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub token: Token,
 }
 
-impl Kind {
+impl NodeKind {
     /// An operator or a function as errors spell it.
     pub(super) fn spelling(&self) -> Option<&str> {
         Some(match self {
-            Kind::Signed(sign, _) => sign.name(),
-            Kind::Not(_) => "not",
-            Kind::Between { .. } => "between",
-            Kind::In { .. } => "in",
-            Kind::Is { .. } => "is",
-            Kind::Call { name, .. } | Kind::Foreign(name) => name,
-            Kind::Binary(binary, ..) => match binary {
+            NodeKind::Signed(sign, _) => sign.name(),
+            NodeKind::Not(_) => "not",
+            NodeKind::Between { .. } => "between",
+            NodeKind::In { .. } => "in",
+            NodeKind::Is { .. } => "is",
+            NodeKind::Call { name, .. } | NodeKind::Foreign(name) => name,
+            NodeKind::Binary(binary, ..) => match binary {
                 Binary::Or => "or",
                 Binary::And => "and",
                 Binary::Multiply => "*",
@@ -107,7 +107,7 @@ impl Kind {
 
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     /// `.name`.
     Name(Name),
     /// `[expression]`.
@@ -123,7 +123,7 @@ pub(super) enum Step {
 pub(super) struct Tree {
     pub nodes: Vec<Node>,
     pub lists: Vec<Id>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<PathStep>,
     /// How many question marks there are.
     pub parameters: u32,
 }
@@ -145,11 +145,11 @@ impl Tree {
         &self.lists[span.start as usize..span.end as usize]
     }
 
-    pub(super) fn steps(&self, span: Span) -> &[Step] {
+    pub(super) fn steps(&self, span: Span) -> &[PathStep] {
         &self.steps[span.start as usize..span.end as usize]
     }
 
-    pub(super) fn add(&mut self, kind: Kind, token: Token) -> Id {
+    pub(super) fn add(&mut self, kind: NodeKind, token: Token) -> Id {
         self.nodes.push(Node { kind, token });
         (self.nodes.len() - 1) as Id
     }

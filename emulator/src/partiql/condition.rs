@@ -1,12 +1,12 @@
 //! WHERE clauses, and the right sides of SET, into drafts. Expressions are lowered in the order in which they stand in
 //! the tree, where each comes after what it is made of, so this needs no recursion.
 
-use super::ast::{Binary, Id, Kind, Node, Span};
-use super::error::{self, fault, fault_at};
+use super::ast::{Binary, Id, Node, NodeKind, Span};
+use super::error::{self, statement_error, statement_error_at};
 use super::lexer::{self, Token};
 use super::lower::Lowering;
 use crate::error::ApiError;
-use crate::expression::{Draft, Logic, Operator, Term};
+use crate::expression::{ExpressionBuilder, Logic, Operator, Term};
 use crate::value::{AttributeValue, Type};
 
 /// What an expression has become.
@@ -18,18 +18,18 @@ enum Lowered {
 
 /// Where an expression stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Setting {
+enum ExpressionRole {
     Condition,
     Update,
 }
 
-impl Setting {
+impl ExpressionRole {
     fn unsupported(self, operator: &str) -> ApiError {
         let expression = match self {
-            Setting::Condition => "Condition",
-            Setting::Update => "Update",
+            ExpressionRole::Condition => "Condition",
+            ExpressionRole::Update => "Update",
         };
-        fault(format!(
+        statement_error(format!(
             "Unsupported operator in {expression} Expression. Operator: {operator}"
         ))
     }
@@ -37,40 +37,48 @@ impl Setting {
 
 struct Expressions<'l, 's> {
     lowering: &'l mut Lowering<'s>,
-    draft: &'l mut Draft,
-    setting: Setting,
+    draft: &'l mut ExpressionBuilder,
+    setting: ExpressionRole,
     /// What the expressions up to the current one have become; those that stand elsewhere are nothing.
     lowered: Vec<Option<Lowered>>,
 }
 
 impl Lowering<'_> {
     /// Lowers the condition of a WHERE clause.
-    pub(super) fn condition(&mut self, draft: &mut Draft, root: Id) -> Result<Logic, ApiError> {
-        match self.expressions(draft, root, Setting::Condition)? {
+    pub(super) fn condition(&mut self, draft: &mut ExpressionBuilder, root: Id) -> Result<Logic, ApiError> {
+        match self.expressions(draft, root, ExpressionRole::Condition)? {
             Lowered::Logic(logic) => Ok(logic),
-            Lowered::Term(_) => Err(fault(
+            Lowered::Term(_) => Err(statement_error(
                 "WHERE clause must contain an expression that resolves to a boolean",
             )),
         }
     }
 
     /// Lowers the right side of an assignment.
-    pub(super) fn right_side(&mut self, draft: &mut Draft, root: Id) -> Result<Term, ApiError> {
+    pub(super) fn right_side(&mut self, draft: &mut ExpressionBuilder, root: Id) -> Result<Term, ApiError> {
         let kind = &self.tree.node(root).kind;
         match kind {
-            Kind::Is { .. } => return Err(fault("IS operator is not supported in update expressions")),
-            Kind::Not(_) | Kind::Between { .. } | Kind::In { .. } | Kind::Binary(Binary::And | Binary::Or, ..) => {
-                return Err(Setting::Update.unsupported(kind.spelling().unwrap_or_default()));
+            NodeKind::Is { .. } => return Err(statement_error("IS operator is not supported in update expressions")),
+            NodeKind::Not(_)
+            | NodeKind::Between { .. }
+            | NodeKind::In { .. }
+            | NodeKind::Binary(Binary::And | Binary::Or, ..) => {
+                return Err(ExpressionRole::Update.unsupported(kind.spelling().unwrap_or_default()));
             }
             _ => {}
         }
-        match self.expressions(draft, root, Setting::Update)? {
+        match self.expressions(draft, root, ExpressionRole::Update)? {
             Lowered::Term(term) => Ok(term),
-            Lowered::Logic(_) => Err(Setting::Update.unsupported("=")),
+            Lowered::Logic(_) => Err(ExpressionRole::Update.unsupported("=")),
         }
     }
 
-    fn expressions(&mut self, draft: &mut Draft, root: Id, setting: Setting) -> Result<Lowered, ApiError> {
+    fn expressions(
+        &mut self,
+        draft: &mut ExpressionBuilder,
+        root: Id,
+        setting: ExpressionRole,
+    ) -> Result<Lowered, ApiError> {
         let mut wanted = vec![false; root as usize + 1];
         self.mark(root, &mut wanted);
         let mut expressions = Expressions {
@@ -92,19 +100,19 @@ impl Lowering<'_> {
         while let Some(id) = todo.pop() {
             wanted[id as usize] = true;
             match &self.tree.node(id).kind {
-                Kind::Binary(_, left, right) => todo.extend([*left, *right]),
-                Kind::Signed(_, inner) | Kind::Not(inner) => todo.push(*inner),
-                Kind::Between {
+                NodeKind::Binary(_, left, right) => todo.extend([*left, *right]),
+                NodeKind::Signed(_, inner) | NodeKind::Not(inner) => todo.push(*inner),
+                NodeKind::Between {
                     value, lower, upper, ..
                 } => todo.extend([*value, *lower, *upper]),
-                Kind::In { value, list, .. } => {
+                NodeKind::In { value, list, .. } => {
                     todo.push(*value);
                     if let Some(members) = self.members(*list) {
                         todo.extend(self.tree.list(members));
                     }
                 }
-                Kind::Is { value, .. } => todo.push(*value),
-                Kind::Call { arguments, .. } => todo.extend(self.tree.list(*arguments)),
+                NodeKind::Is { value, .. } => todo.push(*value),
+                NodeKind::Call { arguments, .. } => todo.extend(self.tree.list(*arguments)),
                 _ => {}
             }
         }
@@ -113,7 +121,7 @@ impl Lowering<'_> {
     /// The members of what IN looks into.
     fn members(&self, list: Id) -> Option<Span> {
         match self.tree.node(list).kind {
-            Kind::List(members) | Kind::Bag(members) => Some(members).filter(|span| span.start < span.end),
+            NodeKind::List(members) | NodeKind::Bag(members) => Some(members).filter(|span| span.start < span.end),
             _ => None,
         }
     }
@@ -132,16 +140,18 @@ impl<'s> Expressions<'_, 's> {
     fn lower(&mut self, id: Id) -> Result<Lowered, ApiError> {
         let node = self.node(id);
         match &node.kind {
-            Kind::Variable(_) | Kind::Path { .. } => self.lowering.path(self.draft, id).map(Lowered::Term),
-            Kind::Signed(sign, _) if self.setting == Setting::Update => Err(error::operand_count(sign.name(), 1)),
-            Kind::Signed(sign, _) => Err(self.setting.unsupported(sign.name())),
-            Kind::Not(inner) => match self.get(*inner)? {
+            NodeKind::Variable(_) | NodeKind::Path { .. } => self.lowering.path(self.draft, id).map(Lowered::Term),
+            NodeKind::Signed(sign, _) if self.setting == ExpressionRole::Update => {
+                Err(error::operand_count(sign.name(), 1))
+            }
+            NodeKind::Signed(sign, _) => Err(self.setting.unsupported(sign.name())),
+            NodeKind::Not(inner) => match self.get(*inner)? {
                 Lowered::Logic(inner) => Ok(Lowered::Logic(self.draft.not(inner))),
                 Lowered::Term(_) if self.is_call(*inner) => Err(error::operand_type("NOT", Type::N.name())),
-                Lowered::Term(_) => Err(fault("The argument to NOT must be a Type or Expression")),
+                Lowered::Term(_) => Err(statement_error("The argument to NOT must be a Type or Expression")),
             },
-            Kind::Binary(binary, left, right) => self.binary(*binary, *left, *right),
-            Kind::Between {
+            NodeKind::Binary(binary, left, right) => self.binary(*binary, *left, *right),
+            NodeKind::Between {
                 negated,
                 value,
                 lower,
@@ -154,10 +164,10 @@ impl<'s> Expressions<'_, 's> {
                 ];
                 Ok(self.test(*negated, Operator::Between, &operands))
             }
-            Kind::In { negated, value, list } => self.within(*negated, *value, *list),
-            Kind::Is { negated, value, kind } => self.is(*negated, *value, kind, node.token),
-            Kind::Call { name, arguments } => self.call(name, *arguments, node.token),
-            Kind::Foreign(word) => Err(error::unsupported_token(word, self.lowering.place(node.token))),
+            NodeKind::In { negated, value, list } => self.within(*negated, *value, *list),
+            NodeKind::Is { negated, value, kind } => self.is(*negated, *value, kind, node.token),
+            NodeKind::Call { name, arguments } => self.call(name, *arguments, node.token),
+            NodeKind::Foreign(word) => Err(error::unsupported_token(word, self.lowering.place(node.token))),
             _ => {
                 let value = self.lowering.constant(id)?;
                 Ok(Lowered::Term(self.lowering.value(self.draft, value)))
@@ -167,7 +177,7 @@ impl<'s> Expressions<'_, 's> {
 
     /// Whether an expression is a call: one that is no condition has a number for its result.
     fn is_call(&self, id: Id) -> bool {
-        matches!(self.node(id).kind, Kind::Call { .. })
+        matches!(self.node(id).kind, NodeKind::Call { .. })
     }
 
     fn test(&mut self, negated: bool, operator: Operator, operands: &[Term]) -> Lowered {
@@ -197,15 +207,15 @@ impl<'s> Expressions<'_, 's> {
             lexer::Operator::Le => Operator::Le,
             lexer::Operator::Gt => Operator::Gt,
             lexer::Operator::Ge => Operator::Ge,
-            lexer::Operator::Plus if self.setting == Setting::Update => Operator::Plus,
-            lexer::Operator::Minus if self.setting == Setting::Update => Operator::Minus,
+            lexer::Operator::Plus if self.setting == ExpressionRole::Update => Operator::Plus,
+            lexer::Operator::Minus if self.setting == ExpressionRole::Update => Operator::Minus,
             _ => return Err(self.setting.unsupported(operator.name())),
         };
         if matches!(comparison, Operator::Plus | Operator::Minus) {
             let operands = [self.term(left, operator.name())?, self.term(right, operator.name())?];
             return Ok(Lowered::Term(self.draft.result(comparison, &operands)));
         }
-        if self.setting == Setting::Update {
+        if self.setting == ExpressionRole::Update {
             return Err(self.setting.unsupported(operator.name()));
         }
         match (self.get(left)?, self.get(right)?) {
@@ -221,7 +231,7 @@ impl<'s> Expressions<'_, 's> {
         let (Lowered::Logic(first), Lowered::Logic(second)) = (self.get(left)?, self.get(right)?) else {
             let bare = |id: Id| matches!(self.get(id), Ok(Lowered::Term(_))) && !self.is_call(id);
             if bare(left) || bare(right) {
-                return Err(fault("The arguments to AND/OR must be Expressions"));
+                return Err(statement_error("The arguments to AND/OR must be Expressions"));
             }
             return Err(error::operand_type(if and { "AND" } else { "OR" }, Type::N.name()));
         };
@@ -278,7 +288,7 @@ impl<'s> Expressions<'_, 's> {
             "STRUCT" | "TUPLE" => Some("M"),
             "LIST" => Some("L"),
             other => {
-                return Err(fault_at(
+                return Err(statement_error_at(
                     format_args!(
                         "Unsupported data type for IS operator: {other}. Supported data types are [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST]"
                     ),
@@ -286,9 +296,9 @@ impl<'s> Expressions<'_, 's> {
                 ));
             }
         };
-        let simple = !matches!(self.node(value).kind, Kind::Call { .. });
+        let simple = !matches!(self.node(value).kind, NodeKind::Call { .. });
         let (true, Lowered::Term(term)) = (simple, self.get(value)?) else {
-            return Err(fault(
+            return Err(statement_error(
                 "The left hand side argument to IS must be a Variable Reference, Literal, or Path",
             ));
         };
@@ -305,12 +315,12 @@ impl<'s> Expressions<'_, 's> {
         }
         let function =
             Operator::function(name).ok_or_else(|| error::unknown_function(name, self.lowering.place(token)))?;
-        if function.is_of_updates() != (self.setting == Setting::Update) {
+        if function.is_of_updates() != (self.setting == ExpressionRole::Update) {
             let expression = match self.setting {
-                Setting::Condition => "a condition",
-                Setting::Update => "an update",
+                ExpressionRole::Condition => "a condition",
+                ExpressionRole::Update => "an update",
             };
-            return Err(fault(format!(
+            return Err(statement_error(format!(
                 "The function is not allowed in {expression} expression; function: {}",
                 function.name()
             )));

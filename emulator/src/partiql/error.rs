@@ -14,20 +14,20 @@ pub(super) fn not_well_formed(detail: impl Display) -> ApiError {
 
 /// Where a token stands in its statement, as texts end with it: line, column and length, in characters, from 1.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SourcePosition {
     line: usize,
     column: usize,
     length: usize,
 }
 
-impl Place {
-    pub(super) fn of(statement: &str, token: Token) -> Place {
+impl SourcePosition {
+    pub(super) fn of(statement: &str, token: Token) -> SourcePosition {
         let before = statement.get(..token.start as usize).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let text = statement
             .get(token.start as usize..token.end as usize)
             .unwrap_or_default();
-        Place {
+        SourcePosition {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             length: text.chars().count(),
@@ -35,79 +35,79 @@ impl Place {
     }
 }
 
-impl Display for Place {
+impl Display for SourcePosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "at {}:{}:{}", self.line, self.column, self.length)
     }
 }
 
-/// A fault without a place.
-pub(super) fn fault(text: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
+/// A statement_error without a place.
+pub(super) fn statement_error(text: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
     ApiError::validation(text)
 }
 
-/// A fault with its place.
-pub(super) fn fault_at(text: impl Display, place: Place) -> ApiError {
+/// A statement_error with its place.
+pub(super) fn statement_error_at(text: impl Display, place: SourcePosition) -> ApiError {
     ApiError::validation(format!("{text} {place}"))
 }
 
 pub(super) fn aliasing() -> ApiError {
-    fault("Aliasing is not supported")
+    statement_error("Aliasing is not supported")
 }
 
 pub(super) fn unsupported_clause(clause: &str) -> ApiError {
-    fault(format!("Unsupported clause: {clause}"))
+    statement_error(format!("Unsupported clause: {clause}"))
 }
 
 pub(super) fn unsupported_operation(operation: &str) -> ApiError {
-    fault(format!("Unsupported operation: {operation}"))
+    statement_error(format!("Unsupported operation: {operation}"))
 }
 
-pub(super) fn unsupported_token(word: &str, place: Place) -> ApiError {
-    fault_at(format_args!("Unsupported token in expression: {word}"), place)
+pub(super) fn unsupported_token(word: &str, place: SourcePosition) -> ApiError {
+    statement_error_at(format_args!("Unsupported token in expression: {word}"), place)
 }
 
-pub(super) fn unknown_function(name: &str, place: Place) -> ApiError {
-    fault_at(format_args!("Unrecognized function: {name}"), place)
+pub(super) fn unknown_function(name: &str, place: SourcePosition) -> ApiError {
+    statement_error_at(format_args!("Unrecognized function: {name}"), place)
 }
 
 pub(super) fn in_operator() -> ApiError {
-    fault(
+    statement_error(
         "IN operator must have a left hand argument of type Variable Reference and right hand argument of type Seq with at least one member",
     )
 }
 
 pub(super) fn missing_value() -> ApiError {
-    fault("MISSING must be compared using IS operator")
+    statement_error("MISSING must be compared using IS operator")
 }
 
 pub(super) fn bag_type() -> &'static str {
     "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
 }
 
-pub(super) fn list_index(index: &str, place: Place) -> ApiError {
-    fault_at(
+pub(super) fn list_index(index: &str, place: SourcePosition) -> ApiError {
+    statement_error_at(
         format_args!("List index is not within the allowable range; index: [{index}]"),
         place,
     )
 }
 
-pub(super) fn path_component(place: Place) -> ApiError {
-    fault_at("Unexpected path component", place)
+pub(super) fn path_component(place: SourcePosition) -> ApiError {
+    statement_error_at("Unexpected path component", place)
 }
 
 pub(super) fn empty_component() -> ApiError {
-    fault("Path component cannot be an empty string")
+    statement_error("Path component cannot be an empty string")
 }
 
 pub(super) fn operand_count(function: &str, count: usize) -> ApiError {
-    fault(format!(
+    statement_error(format!(
         "Incorrect number of operands for operator or function; operator or function: {function}, number of operands: {count}"
     ))
 }
 
 pub(super) fn operand_type(operator: &str, kind: &str) -> ApiError {
-    fault(format!(
+    statement_error(format!(
         "Incorrect operand type for operator or function; operator or function: {operator}, operand type: {kind}"
     ))
 }
@@ -116,53 +116,53 @@ pub(super) fn operand_type(operator: &str, kind: &str) -> ApiError {
 impl ApiError {
     /// Fewer parameters than question marks.
     pub(super) fn parameter_count() -> ApiError {
-        fault("Number of parameters in request and statement don't match.")
+        statement_error("Number of parameters in request and statement don't match.")
     }
 
     /// EXISTS, or what is taken for it, anywhere but in a transaction that writes.
     pub fn exists_misplaced() -> ApiError {
-        fault("EXISTS can only be used in ExecuteTransaction write requests.")
+        statement_error("EXISTS can only be used in ExecuteTransaction write requests.")
     }
 
     /// A key that is compared with a value of another type.
     pub fn statement_key_type(name: &Name) -> ApiError {
-        fault(format!(
+        statement_error(format!(
             "Key attribute's data type should match its data type in table's schema: Key {name}"
         ))
     }
 
     /// A key that is compared with a value that no key can have.
     pub fn statement_key_value(name: &Name, kind: &str) -> ApiError {
-        fault(format!(
+        statement_error(format!(
             "Key value must be of type S, N, or B. Key name: {name}, Key type: {kind}"
         ))
     }
 
     /// An item to be inserted without one of its keys.
     pub fn statement_key_missing(name: &Name) -> ApiError {
-        fault(format!("Key attribute should be present in the item: Key {name}"))
+        statement_error(format!("Key attribute should be present in the item: Key {name}"))
     }
 
     /// A write that does not say which item it is about.
     pub fn mandatory_equality() -> ApiError {
-        fault("Where clause does not contain a mandatory equality on all key attributes")
+        statement_error("Where clause does not contain a mandatory equality on all key attributes")
     }
 
     /// A write about several items.
     pub(super) fn several_values_of_key(name: &Name) -> ApiError {
-        fault(format!(
+        statement_error(format!(
             "Multiple conditions on same key {name}. Only single item Update/Insert/Delete are supported"
         ))
     }
 
     /// Branches of a WHERE clause that would read an item twice.
     pub(super) fn overlapping_conditions() -> ApiError {
-        fault("Overlapping conditions with range keys are not supported in where clause")
+        statement_error("Overlapping conditions with range keys are not supported in where clause")
     }
 
     /// A WHERE clause that stands for more reads than one request may make.
     pub(super) fn too_many_reads() -> ApiError {
-        fault("Too many decomposed read operations for a given query.")
+        statement_error("Too many decomposed read operations for a given query.")
     }
 
     /// An INSERT of an item that is there.
@@ -172,11 +172,11 @@ impl ApiError {
 
     /// A token that no statement was given.
     pub fn next_token_invalid() -> ApiError {
-        fault("Invalid NextToken")
+        statement_error("Invalid NextToken")
     }
 
     /// A token that another statement was given.
     pub fn next_token_foreign() -> ApiError {
-        fault("NextToken does not match request")
+        statement_error("NextToken does not match request")
     }
 }

@@ -6,7 +6,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::error::ApiError;
-use crate::expression::{Condition, KeyOperator, Part};
+use crate::expression::{Condition, ConditionPart, KeyOperator};
 use crate::key;
 use crate::limits;
 use crate::schema::{KeyAttribute, KeySchema};
@@ -76,35 +76,41 @@ impl<'r> Branches<'_, 'r> {
     /// Whether a part holds only for known partition keys.
     fn fixes_hash(&self, part: u32) -> bool {
         match self.condition.part(part) {
-            Part::And(left, right) => self.fixes_hash(left) || self.fixes_hash(right),
-            Part::Or(left, right) => self.fixes_hash(left) && self.fixes_hash(right),
-            Part::Clause(clause) => self.is_hash(&clause.name) && matches!(clause.operator, KeyOperator::Eq(_)),
-            Part::Member(name, _) => self.is_hash(&name),
-            Part::Not(_) | Part::Test => false,
+            ConditionPart::And(left, right) => self.fixes_hash(left) || self.fixes_hash(right),
+            ConditionPart::Or(left, right) => self.fixes_hash(left) && self.fixes_hash(right),
+            ConditionPart::Clause(clause) => {
+                self.is_hash(&clause.name) && matches!(clause.operator, KeyOperator::Eq(_))
+            }
+            ConditionPart::Member(name, _) => self.is_hash(&name),
+            ConditionPart::Not(_) | ConditionPart::Test => false,
         }
     }
 
     /// Whether a part says anything about keys that chooses what is read.
     fn concerns_keys(&self, part: u32) -> bool {
         match self.condition.part(part) {
-            Part::And(left, right) | Part::Or(left, right) => self.concerns_keys(left) || self.concerns_keys(right),
-            Part::Clause(clause) => {
+            ConditionPart::And(left, right) | ConditionPart::Or(left, right) => {
+                self.concerns_keys(left) || self.concerns_keys(right)
+            }
+            ConditionPart::Clause(clause) => {
                 self.is_range(&clause.name)
                     || (self.is_hash(&clause.name) && matches!(clause.operator, KeyOperator::Eq(_)))
             }
-            Part::Member(name, _) => self.is_hash(&name) || self.is_range(&name),
-            Part::Not(_) | Part::Test => self.denies_range(part),
+            ConditionPart::Member(name, _) => self.is_hash(&name) || self.is_range(&name),
+            ConditionPart::Not(_) | ConditionPart::Test => self.denies_range(part),
         }
     }
 
     /// Whether a part is about the sort key, in a way that chooses nothing: `NOT sk = 1`, `sk <> 1`.
     fn denies_range(&self, part: u32) -> bool {
         match self.condition.part(part) {
-            Part::And(left, right) | Part::Or(left, right) => self.denies_range(left) || self.denies_range(right),
-            Part::Not(inner) => self.denies_range(inner),
-            Part::Clause(clause) => self.is_range(&clause.name),
-            Part::Member(name, _) => self.is_range(&name),
-            Part::Test => self.condition.paths_of(part).any(|path| self.is_range(path.name())),
+            ConditionPart::And(left, right) | ConditionPart::Or(left, right) => {
+                self.denies_range(left) || self.denies_range(right)
+            }
+            ConditionPart::Not(inner) => self.denies_range(inner),
+            ConditionPart::Clause(clause) => self.is_range(&clause.name),
+            ConditionPart::Member(name, _) => self.is_range(&name),
+            ConditionPart::Test => self.condition.paths_of(part).any(|path| self.is_range(path.name())),
         }
     }
 
@@ -114,34 +120,38 @@ impl<'r> Branches<'_, 'r> {
             ..Branch::default()
         };
         match self.condition.part(part) {
-            Part::And(left, right) => {
+            ConditionPart::And(left, right) => {
                 let (left, right) = (self.expand(left)?, self.expand(right)?);
                 let pairs = left.iter().flat_map(|left| right.iter().map(|right| left.and(right)));
                 bounded(pairs)
             }
-            Part::Or(left, right) if self.concerns_keys(left) || self.concerns_keys(right) => {
+            ConditionPart::Or(left, right) if self.concerns_keys(left) || self.concerns_keys(right) => {
                 let (left, right) = (self.expand(left)?, self.expand(right)?);
                 bounded(left.into_iter().chain(right))
             }
-            Part::Clause(clause) if self.is_range(&clause.name) => Ok(vec![Branch {
+            ConditionPart::Clause(clause) if self.is_range(&clause.name) => Ok(vec![Branch {
                 range: smallvec![clause.operator],
                 ..Branch::default()
             }]),
-            Part::Clause(clause) if self.is_hash(&clause.name) => Ok(vec![match clause.operator {
+            ConditionPart::Clause(clause) if self.is_hash(&clause.name) => Ok(vec![match clause.operator {
                 KeyOperator::Eq(value) => Branch {
                     hash: Some(value),
                     ..Branch::default()
                 },
                 _ => filter(),
             }]),
-            Part::Member(name, values) if self.is_hash(&name) => bounded(values.into_iter().map(|value| Branch {
-                hash: Some(value),
-                ..Branch::default()
-            })),
-            Part::Member(name, values) if self.is_range(&name) => bounded(values.into_iter().map(|value| Branch {
-                range: smallvec![KeyOperator::Eq(value)],
-                ..Branch::default()
-            })),
+            ConditionPart::Member(name, values) if self.is_hash(&name) => {
+                bounded(values.into_iter().map(|value| Branch {
+                    hash: Some(value),
+                    ..Branch::default()
+                }))
+            }
+            ConditionPart::Member(name, values) if self.is_range(&name) => {
+                bounded(values.into_iter().map(|value| Branch {
+                    range: smallvec![KeyOperator::Eq(value)],
+                    ..Branch::default()
+                }))
+            }
             _ => Ok(vec![Branch {
                 negated: self.denies_range(part),
                 ..filter()
@@ -199,8 +209,8 @@ pub fn written_key(schema: &KeySchema, condition: Option<&Condition<'_>>) -> Res
     let mut todo: Vec<u32> = condition.map(Condition::root).into_iter().collect();
     while let (Some(part), Some(condition)) = (todo.pop(), condition) {
         match condition.part(part) {
-            Part::And(left, right) => todo.extend([right, left]),
-            Part::Clause(clause) if schema.contains(&clause.name) => match clause.operator {
+            ConditionPart::And(left, right) => todo.extend([right, left]),
+            ConditionPart::Clause(clause) if schema.contains(&clause.name) => match clause.operator {
                 KeyOperator::Eq(value) => match found.iter().find(|(name, _)| *name == clause.name) {
                     Some((_, other)) if *other != value => return Err(ApiError::several_values_of_key(&clause.name)),
                     Some(_) => {}

@@ -6,7 +6,7 @@ use crate::error::ApiError;
 /// A piece of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Where it begins and ends, in bytes.
     pub start: u32,
     pub end: u32,
@@ -21,7 +21,7 @@ impl Token {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A bare name.
     Identifier,
     /// A name in double quotes.
@@ -187,20 +187,20 @@ pub(super) fn tokens(statement: &str) -> Result<Vec<Token>, ApiError> {
     loop {
         let token = lexer.next().ok_or_else(|| not_well_formed(""))?;
         if let Some(last) = tokens.last_mut()
-            && let (Kind::Keyword(_), Kind::Keyword(_)) = (last.kind, token.kind)
+            && let (TokenKind::Keyword(_), TokenKind::Keyword(_)) = (last.kind, token.kind)
         {
             let same = |token: Token, word: &str| token.text(statement).eq_ignore_ascii_case(word);
             let pair = PAIRS
                 .iter()
                 .find(|(first, second, _)| same(*last, first) && same(token, second));
             if let Some((_, _, keyword)) = pair {
-                last.kind = Kind::Keyword(*keyword);
+                last.kind = TokenKind::Keyword(*keyword);
                 last.end = token.end;
                 continue;
             }
         }
         tokens.push(token);
-        if token.kind == Kind::End {
+        if token.kind == TokenKind::End {
             return Ok(tokens);
         }
     }
@@ -238,7 +238,7 @@ impl Lexer<'_> {
         self.skip_blanks()?;
         let start = self.at;
         let kind = if start == self.statement.len() {
-            Kind::End
+            TokenKind::End
         } else {
             self.kind()?
         };
@@ -249,39 +249,39 @@ impl Lexer<'_> {
         })
     }
 
-    fn kind(&mut self) -> Option<Kind> {
+    fn kind(&mut self) -> Option<TokenKind> {
         let (kind, length) = match (self.peek(0), self.peek(1)) {
-            (b'\'', _) => return self.quoted(b'\'', Kind::String),
-            (b'"', _) => return self.quoted(b'"', Kind::Quoted),
+            (b'\'', _) => return self.quoted(b'\'', TokenKind::String),
+            (b'"', _) => return self.quoted(b'"', TokenKind::Quoted),
             (b'`', _) => return self.ion(),
             (b'0'..=b'9', _) | (b'.', b'0'..=b'9') => return self.number(),
             (b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$', _) => return Some(self.word()),
-            (b'<', b'<') => (Kind::OpenBag, 2),
-            (b'>', b'>') => (Kind::CloseBag, 2),
-            (b'<', b'>') | (b'!', b'=') => (Kind::Operator(Operator::Ne), 2),
-            (b'<', b'=') => (Kind::Operator(Operator::Le), 2),
-            (b'>', b'=') => (Kind::Operator(Operator::Ge), 2),
-            (b'|', b'|') => (Kind::Operator(Operator::Concat), 2),
-            (b'<', _) => (Kind::Operator(Operator::Lt), 1),
-            (b'>', _) => (Kind::Operator(Operator::Gt), 1),
-            (b'=', _) => (Kind::Operator(Operator::Eq), 1),
-            (b'+', _) => (Kind::Operator(Operator::Plus), 1),
-            (b'-', _) => (Kind::Operator(Operator::Minus), 1),
-            (b'/', _) => (Kind::Operator(Operator::Slash), 1),
-            (b'%', _) => (Kind::Operator(Operator::Percent), 1),
-            (b'@', _) => (Kind::Operator(Operator::At), 1),
-            (b'*', _) => (Kind::Star, 1),
-            (b'.', _) => (Kind::Dot, 1),
-            (b',', _) => (Kind::Comma, 1),
-            (b':', _) => (Kind::Colon, 1),
-            (b';', _) => (Kind::Semicolon, 1),
-            (b'?', _) => (Kind::Parameter, 1),
-            (b'(', _) => (Kind::OpenParenthesis, 1),
-            (b')', _) => (Kind::CloseParenthesis, 1),
-            (b'[', _) => (Kind::OpenBracket, 1),
-            (b']', _) => (Kind::CloseBracket, 1),
-            (b'{', _) => (Kind::OpenBrace, 1),
-            (b'}', _) => (Kind::CloseBrace, 1),
+            (b'<', b'<') => (TokenKind::OpenBag, 2),
+            (b'>', b'>') => (TokenKind::CloseBag, 2),
+            (b'<', b'>') | (b'!', b'=') => (TokenKind::Operator(Operator::Ne), 2),
+            (b'<', b'=') => (TokenKind::Operator(Operator::Le), 2),
+            (b'>', b'=') => (TokenKind::Operator(Operator::Ge), 2),
+            (b'|', b'|') => (TokenKind::Operator(Operator::Concat), 2),
+            (b'<', _) => (TokenKind::Operator(Operator::Lt), 1),
+            (b'>', _) => (TokenKind::Operator(Operator::Gt), 1),
+            (b'=', _) => (TokenKind::Operator(Operator::Eq), 1),
+            (b'+', _) => (TokenKind::Operator(Operator::Plus), 1),
+            (b'-', _) => (TokenKind::Operator(Operator::Minus), 1),
+            (b'/', _) => (TokenKind::Operator(Operator::Slash), 1),
+            (b'%', _) => (TokenKind::Operator(Operator::Percent), 1),
+            (b'@', _) => (TokenKind::Operator(Operator::At), 1),
+            (b'*', _) => (TokenKind::Star, 1),
+            (b'.', _) => (TokenKind::Dot, 1),
+            (b',', _) => (TokenKind::Comma, 1),
+            (b':', _) => (TokenKind::Colon, 1),
+            (b';', _) => (TokenKind::Semicolon, 1),
+            (b'?', _) => (TokenKind::Parameter, 1),
+            (b'(', _) => (TokenKind::OpenParenthesis, 1),
+            (b')', _) => (TokenKind::CloseParenthesis, 1),
+            (b'[', _) => (TokenKind::OpenBracket, 1),
+            (b']', _) => (TokenKind::CloseBracket, 1),
+            (b'{', _) => (TokenKind::OpenBrace, 1),
+            (b'}', _) => (TokenKind::CloseBrace, 1),
             _ => return None,
         };
         self.at += length;
@@ -289,7 +289,7 @@ impl Lexer<'_> {
     }
 
     /// A text in quotes, in which the quote stands doubled.
-    fn quoted(&mut self, quote: u8, kind: Kind) -> Option<Kind> {
+    fn quoted(&mut self, quote: u8, kind: TokenKind) -> Option<TokenKind> {
         self.at += 1;
         loop {
             let rest = &self.statement.as_bytes()[self.at..];
@@ -301,10 +301,10 @@ impl Lexer<'_> {
         }
     }
 
-    fn ion(&mut self) -> Option<Kind> {
+    fn ion(&mut self) -> Option<TokenKind> {
         self.at += 1;
         self.at += self.statement[self.at..].find('`')? + 1;
-        Some(Kind::Ion)
+        Some(TokenKind::Ion)
     }
 
     fn digits(&mut self) -> usize {
@@ -316,7 +316,7 @@ impl Lexer<'_> {
     }
 
     /// A number. Its exponent must fit 32 bits, and nothing of a word may follow.
-    fn number(&mut self) -> Option<Kind> {
+    fn number(&mut self) -> Option<TokenKind> {
         self.digits();
         if self.peek(0) == b'.' {
             self.at += 1;
@@ -334,10 +334,10 @@ impl Lexer<'_> {
             self.statement[start..self.at].parse::<i32>().ok()?;
         }
         let word = self.peek(0);
-        (!word.is_ascii_alphabetic() && word != b'_' && word != b'$').then_some(Kind::Number)
+        (!word.is_ascii_alphabetic() && word != b'_' && word != b'$').then_some(TokenKind::Number)
     }
 
-    fn word(&mut self) -> Kind {
+    fn word(&mut self) -> TokenKind {
         let start = self.at;
         while matches!(self.peek(0), b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'$') {
             self.at += 1;
@@ -345,9 +345,9 @@ impl Lexer<'_> {
         let word = &self.statement[start..self.at];
         // No keyword is longer than this.
         if word.len() > 20 {
-            return Kind::Identifier;
+            return TokenKind::Identifier;
         }
-        keyword(&word.to_ascii_lowercase()).map_or(Kind::Identifier, Kind::Keyword)
+        keyword(&word.to_ascii_lowercase()).map_or(TokenKind::Identifier, TokenKind::Keyword)
     }
 }
 
@@ -363,7 +363,7 @@ mod tests {
         }
     }
 
-    fn kinds(statement: &str) -> Option<Vec<Kind>> {
+    fn kinds(statement: &str) -> Option<Vec<TokenKind>> {
         tokens(statement)
             .ok()
             .map(|tokens| tokens.into_iter().map(|token| token.kind).collect())
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn tokens_are_told_apart() {
-        use Kind::*;
+        use TokenKind::*;
         for (statement, expect) in [
             ("", &[End][..]),
             ("a_1$ /* c */ -- d", &[Identifier, End]),

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::ast::{Id, Kind, Span};
-use super::error::{self, fault, fault_at};
+use super::ast::{Id, NodeKind, Span};
+use super::error::{self, statement_error, statement_error_at};
 use super::lower::Lowering;
 use crate::error::ApiError;
 use crate::limits;
@@ -15,7 +15,7 @@ const ROOT: &str = "root";
 impl Lowering<'_> {
     /// The value of a literal or of a parameter.
     pub(super) fn constant(&mut self, id: Id) -> Result<AttributeValue, ApiError> {
-        if let Kind::Parameter(at) = self.tree.node(id).kind {
+        if let NodeKind::Parameter(at) = self.tree.node(id).kind {
             return self.parameter(at);
         }
         self.literal(id, &mut ROOT.to_owned(), 0)
@@ -35,36 +35,38 @@ impl Lowering<'_> {
         }
         let unsupported = |what: &str| {
             let text = format!("Unsupported data type: {what} under key {path}");
-            Err(fault_at(text, self.place(node.token)))
+            Err(statement_error_at(text, self.place(node.token)))
         };
         match &node.kind {
-            Kind::Null => Ok(AttributeValue::Null),
-            Kind::Bool(flag) => Ok(AttributeValue::Bool(*flag)),
-            Kind::String(text) => Ok(AttributeValue::S(text.clone())),
-            Kind::Number(text) => number(text, path).map(AttributeValue::N),
-            Kind::Missing => Err(error::missing_value()),
-            Kind::Ion(kind) => {
+            NodeKind::Null => Ok(AttributeValue::Null),
+            NodeKind::Bool(flag) => Ok(AttributeValue::Bool(*flag)),
+            NodeKind::String(text) => Ok(AttributeValue::S(text.clone())),
+            NodeKind::Number(text) => number(text, path).map(AttributeValue::N),
+            NodeKind::Missing => Err(error::missing_value()),
+            NodeKind::Ion(kind) => {
                 let text = format!("Ion Literals are not supported: {kind} under key {path}");
-                Err(fault_at(text, self.place(node.token)))
+                Err(statement_error_at(text, self.place(node.token)))
             }
-            Kind::Parameter(_) => unsupported("Parameter"),
-            Kind::Variable(name) if depth == 0 => unsupported(name),
-            Kind::Variable(_) => unsupported("VariableReference"),
-            Kind::Path { .. } => unsupported("Path"),
-            Kind::Bag(members) => self.bag(id, *members),
-            Kind::List(span) | Kind::Struct(span) if depth >= limits::NESTING && self.tree.list(*span).is_empty() => {
+            NodeKind::Parameter(_) => unsupported("Parameter"),
+            NodeKind::Variable(name) if depth == 0 => unsupported(name),
+            NodeKind::Variable(_) => unsupported("VariableReference"),
+            NodeKind::Path { .. } => unsupported("Path"),
+            NodeKind::Bag(members) => self.bag(id, *members),
+            NodeKind::List(span) | NodeKind::Struct(span)
+                if depth >= limits::NESTING && self.tree.list(*span).is_empty() =>
+            {
                 Err(too_deep(path))
             }
-            Kind::List(elements) => self.list(*elements, path, depth + 1),
-            Kind::Struct(members) => self.structure(*members, path, depth + 1),
-            Kind::Call { .. }
-            | Kind::Foreign(_)
-            | Kind::Signed(..)
-            | Kind::Not(_)
-            | Kind::Binary(..)
-            | Kind::Between { .. }
-            | Kind::In { .. }
-            | Kind::Is { .. } => unsupported(node.kind.spelling().filter(|_| depth == 0).unwrap_or("NAry")),
+            NodeKind::List(elements) => self.list(*elements, path, depth + 1),
+            NodeKind::Struct(members) => self.structure(*members, path, depth + 1),
+            NodeKind::Call { .. }
+            | NodeKind::Foreign(_)
+            | NodeKind::Signed(..)
+            | NodeKind::Not(_)
+            | NodeKind::Binary(..)
+            | NodeKind::Between { .. }
+            | NodeKind::In { .. }
+            | NodeKind::Is { .. } => unsupported(node.kind.spelling().filter(|_| depth == 0).unwrap_or("NAry")),
         }
     }
 
@@ -98,22 +100,22 @@ impl Lowering<'_> {
     fn key(&self, key: Id, path: &str) -> Result<Text, ApiError> {
         let node = self.tree.node(key);
         let kind = match &node.kind {
-            Kind::String(name) if name.is_empty() => return Err(error::empty_component()),
-            Kind::String(name) => return Ok(name.clone()),
-            Kind::Variable(_) => "VariableReference",
-            Kind::Parameter(_) => "Parameter",
-            Kind::Path { .. } => "Path",
-            Kind::List(_) | Kind::Bag(_) => "Seq",
-            Kind::Struct(_) => "Struct",
-            Kind::Number(text) if text.contains(['.', 'e', 'E']) => "DECIMAL",
-            Kind::Number(_) => "INT",
-            Kind::Null => "NULL",
-            Kind::Bool(_) => "BOOL",
-            Kind::Ion(_) => "Literal",
-            Kind::Missing => "LiteralMissing",
+            NodeKind::String(name) if name.is_empty() => return Err(error::empty_component()),
+            NodeKind::String(name) => return Ok(name.clone()),
+            NodeKind::Variable(_) => "VariableReference",
+            NodeKind::Parameter(_) => "Parameter",
+            NodeKind::Path { .. } => "Path",
+            NodeKind::List(_) | NodeKind::Bag(_) => "Seq",
+            NodeKind::Struct(_) => "Struct",
+            NodeKind::Number(text) if text.contains(['.', 'e', 'E']) => "DECIMAL",
+            NodeKind::Number(_) => "INT",
+            NodeKind::Null => "NULL",
+            NodeKind::Bool(_) => "BOOL",
+            NodeKind::Ion(_) => "Literal",
+            NodeKind::Missing => "LiteralMissing",
             _ => "NAry",
         };
-        Err(fault_at(
+        Err(statement_error_at(
             format_args!("Tuple keys must be of type String. Actual type: {kind} under {path}"),
             self.place(node.token),
         ))
@@ -123,7 +125,7 @@ impl Lowering<'_> {
         if map.insert(name.clone(), value).is_none() {
             return Ok(());
         }
-        Err(fault_at(
+        Err(statement_error_at(
             format_args!("Duplicate keys in tuple. Key: {name} under {path}"),
             self.place(self.tree.node(key).token),
         ))
@@ -132,8 +134,8 @@ impl Lowering<'_> {
     /// The item of an INSERT. Each of its values is a root of its own, and may be a parameter.
     pub(super) fn item(&mut self, value: Id) -> Result<Map, ApiError> {
         let node = self.tree.node(value);
-        let Kind::Struct(members) = node.kind else {
-            return Err(fault_at(
+        let NodeKind::Struct(members) = node.kind else {
+            return Err(statement_error_at(
                 "Unsupported format in item expression. Please use struct format {...} to express item values for insert statement.",
                 self.place(node.token),
             ));
@@ -144,7 +146,7 @@ impl Lowering<'_> {
             let name = self.key(key, ROOT)?;
             let value = self.constant(value)?;
             if value.depth() > limits::NESTING {
-                return Err(fault(ApiError::NESTING_STORED));
+                return Err(statement_error(ApiError::NESTING_STORED));
             }
             self.put(&mut item, key, &name, value, ROOT)?;
         }
@@ -160,22 +162,22 @@ impl Lowering<'_> {
         for member in members {
             let node = self.tree.node(*member);
             match &node.kind {
-                Kind::String(text) => texts.push(text.clone()),
-                Kind::Number(text) => {
+                NodeKind::String(text) => texts.push(text.clone()),
+                NodeKind::Number(text) => {
                     written.push(text);
                     numbers.push(number(text, ROOT)?);
                 }
-                _ => return Err(fault_at(error::bag_type(), self.place(node.token))),
+                _ => return Err(statement_error_at(error::bag_type(), self.place(node.token))),
             }
         }
         if members.is_empty() {
-            return Err(fault_at(
+            return Err(statement_error_at(
                 "Empty bags are not supported",
                 self.place(self.tree.node(bag).token),
             ));
         }
         if !texts.is_empty() && !numbers.is_empty() {
-            return Err(fault(error::bag_type()));
+            return Err(statement_error(error::bag_type()));
         }
         if numbers.is_empty() {
             let shown = texts.join(", ");
@@ -192,7 +194,7 @@ impl Lowering<'_> {
 }
 
 fn too_deep(path: &str) -> ApiError {
-    fault(format!("{} under {path}", ApiError::NESTING_STORED))
+    statement_error(format!("{} under {path}", ApiError::NESTING_STORED))
 }
 
 /// A number, whose faults name where it stands.
@@ -202,6 +204,6 @@ fn number(text: &str, path: &str) -> Result<Number, ApiError> {
             NumberError::OverflowBeyondInt => NumberError::Overflow,
             other => other,
         };
-        fault(format!("{} under {path}", ApiError::number_text(error, text, false)))
+        statement_error(format!("{} under {path}", ApiError::number_text(error, text, false)))
     })
 }

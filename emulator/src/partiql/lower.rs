@@ -1,10 +1,10 @@
 //! What lowers the expressions of a statement: its parameters and constants, its paths and what it is about.
 
-use super::ast::{Id, Kind, Step, Tree};
-use super::error::{self, Place, fault, fault_at};
+use super::ast::{Id, NodeKind, PathStep, Tree};
+use super::error::{self, SourcePosition, statement_error, statement_error_at};
 use super::lexer::Token;
 use crate::error::ApiError;
-use crate::expression::{Draft, PathElement, Term};
+use crate::expression::{ExpressionBuilder, PathElement, Term};
 use crate::value::{AttributeValue, Name};
 
 /// A statement that is being lowered.
@@ -19,7 +19,7 @@ pub(super) struct Lowering<'s> {
 
 /// One element of a path, owned.
 #[derive(PartialEq)]
-pub(super) enum Element {
+pub(super) enum OwnedPathElement {
     Name(Name),
     Index(usize),
 }
@@ -34,25 +34,25 @@ impl<'s> Lowering<'s> {
         }
     }
 
-    pub(super) fn place(&self, token: Token) -> Place {
-        Place::of(self.statement, token)
+    pub(super) fn place(&self, token: Token) -> SourcePosition {
+        SourcePosition::of(self.statement, token)
     }
 
     /// A constant as an operand.
-    pub(super) fn value(&mut self, draft: &mut Draft, value: AttributeValue) -> Term {
+    pub(super) fn value(&mut self, draft: &mut ExpressionBuilder, value: AttributeValue) -> Term {
         self.values.push(value);
         draft.value((self.values.len() - 1) as u32)
     }
 
     /// The elements of a document path, or what is wrong about it.
-    pub(super) fn elements(&self, id: Id) -> Result<Vec<Element>, ApiError> {
+    pub(super) fn elements(&self, id: Id) -> Result<Vec<OwnedPathElement>, ApiError> {
         let node = self.tree.node(id);
         let (base, steps) = match &node.kind {
-            Kind::Variable(_) => (id, &[][..]),
-            Kind::Path { base, steps } => (*base, self.tree.steps(*steps)),
+            NodeKind::Variable(_) => (id, &[][..]),
+            NodeKind::Path { base, steps } => (*base, self.tree.steps(*steps)),
             _ => return Err(error::path_component(self.place(node.token))),
         };
-        let Kind::Variable(name) = &self.tree.node(base).kind else {
+        let NodeKind::Variable(name) = &self.tree.node(base).kind else {
             return Err(error::path_component(self.place(node.token)));
         };
         let mut elements = vec![named(name)?];
@@ -62,23 +62,23 @@ impl<'s> Lowering<'s> {
         Ok(elements)
     }
 
-    fn element(&self, step: &Step) -> Result<Element, ApiError> {
+    fn element(&self, step: &PathStep) -> Result<OwnedPathElement, ApiError> {
         let index = match step {
-            Step::Name(name) => return named(name),
-            Step::Wildcard(token) => {
+            PathStep::Name(name) => return named(name),
+            PathStep::Wildcard(token) => {
                 let text = "Wildcard path component like a[*].b are not supported";
-                return Err(fault_at(text, self.place(*token)));
+                return Err(statement_error_at(text, self.place(*token)));
             }
-            Step::Unpivot(token) => {
+            PathStep::Unpivot(token) => {
                 let text = "Unpivot path component like a.*.b are not supported";
-                return Err(fault_at(text, self.place(*token)));
+                return Err(statement_error_at(text, self.place(*token)));
             }
-            Step::Index(index) => self.tree.node(*index),
+            PathStep::Index(index) => self.tree.node(*index),
         };
         let place = self.place(index.token);
         match &index.kind {
-            Kind::String(name) | Kind::Variable(name) => named(name),
-            Kind::Number(text)
+            NodeKind::String(name) | NodeKind::Variable(name) => named(name),
+            NodeKind::Number(text)
                 if text
                     .strip_prefix('-')
                     .unwrap_or(text)
@@ -86,7 +86,7 @@ impl<'s> Lowering<'s> {
                     .all(|byte| byte.is_ascii_digit()) =>
             {
                 match text.parse::<i32>().map(usize::try_from) {
-                    Ok(Ok(index)) => Ok(Element::Index(index)),
+                    Ok(Ok(index)) => Ok(OwnedPathElement::Index(index)),
                     _ => Err(error::list_index(text, place)),
                 }
             }
@@ -95,9 +95,9 @@ impl<'s> Lowering<'s> {
     }
 
     /// A document path as an operand.
-    pub(super) fn path(&self, draft: &mut Draft, id: Id) -> Result<Term, ApiError> {
+    pub(super) fn path(&self, draft: &mut ExpressionBuilder, id: Id) -> Result<Term, ApiError> {
         let elements = self.elements(id)?;
-        let elements: Vec<PathElement<'_>> = elements.iter().map(Element::borrowed).collect();
+        let elements: Vec<PathElement<'_>> = elements.iter().map(OwnedPathElement::borrowed).collect();
         Ok(draft.path(&elements))
     }
 
@@ -105,25 +105,27 @@ impl<'s> Lowering<'s> {
     pub(super) fn target(&self, id: Id) -> Result<(Name, Option<Name>), ApiError> {
         let node = self.tree.node(id);
         let (base, steps) = match &node.kind {
-            Kind::Variable(_) => (id, &[][..]),
-            Kind::Path { base, steps } => (*base, self.tree.steps(*steps)),
-            _ => return Err(fault("Unexpected from source")),
+            NodeKind::Variable(_) => (id, &[][..]),
+            NodeKind::Path { base, steps } => (*base, self.tree.steps(*steps)),
+            _ => return Err(statement_error("Unexpected from source")),
         };
-        let Kind::Variable(table) = &self.tree.node(base).kind else {
-            return Err(fault("Unexpected from source"));
+        let NodeKind::Variable(table) = &self.tree.node(base).kind else {
+            return Err(statement_error("Unexpected from source"));
         };
         let mut index = None;
         for (at, step) in steps.iter().enumerate() {
             let name = match step {
-                Step::Name(name) => name,
-                Step::Index(index) => match &self.tree.node(*index).kind {
-                    Kind::String(name) | Kind::Variable(name) => name,
-                    _ => return Err(fault("Invalid list expression in source.")),
+                PathStep::Name(name) => name,
+                PathStep::Index(index) => match &self.tree.node(*index).kind {
+                    NodeKind::String(name) | NodeKind::Variable(name) => name,
+                    _ => return Err(statement_error("Invalid list expression in source.")),
                 },
-                Step::Wildcard(_) | Step::Unpivot(_) => return Err(fault("Unexpected from source")),
+                PathStep::Wildcard(_) | PathStep::Unpivot(_) => return Err(statement_error("Unexpected from source")),
             };
             if at > 0 {
-                return Err(fault("A path may contain at most 2 components in the FROM clause"));
+                return Err(statement_error(
+                    "A path may contain at most 2 components in the FROM clause",
+                ));
             }
             index = Some(name.clone());
         }
@@ -135,20 +137,20 @@ impl<'s> Lowering<'s> {
     }
 }
 
-impl Element {
+impl OwnedPathElement {
     fn borrowed(&self) -> PathElement<'_> {
         match self {
-            Element::Name(name) => PathElement::Name(name),
-            Element::Index(index) => PathElement::Index(*index),
+            OwnedPathElement::Name(name) => PathElement::Name(name),
+            OwnedPathElement::Index(index) => PathElement::Index(*index),
         }
     }
 }
 
-fn named(name: &Name) -> Result<Element, ApiError> {
+fn named(name: &Name) -> Result<OwnedPathElement, ApiError> {
     if name.is_empty() {
         return Err(error::empty_component());
     }
-    Ok(Element::Name(name.clone()))
+    Ok(OwnedPathElement::Name(name.clone()))
 }
 
 /// A name that no table can have, unless it is an ARN.
@@ -157,7 +159,7 @@ fn check_table_name(name: &str) -> Result<(), ApiError> {
     if name.starts_with("arn:") || ((3..=255).contains(&name.len()) && name.bytes().all(plain)) {
         return Ok(());
     }
-    Err(fault(
+    Err(statement_error(
         "Table name should be within the length [3, 255] and only contain 'a-z', 'A-Z', '0-9', '-', '_', '.'.",
     ))
 }

@@ -5,9 +5,9 @@
 
 mod expression;
 
-use super::ast::{Assignment, Id, Kind as NodeKind, Returning, Select, Statement, Step, Tree};
-use super::error::{self, Place, fault, fault_at, not_well_formed};
-use super::lexer::{self, Keyword, Kind, Operator, Token};
+use super::ast::{Assignment, Id, NodeKind, PathStep, Returning, Select, Statement, Tree};
+use super::error::{self, SourcePosition, not_well_formed, statement_error, statement_error_at};
+use super::lexer::{self, Keyword, Operator, Token, TokenKind};
 use crate::error::ApiError;
 use crate::value::Name;
 
@@ -46,7 +46,7 @@ impl Parser<'_> {
         self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }
 
-    fn head(&self) -> Kind {
+    fn head(&self) -> TokenKind {
         self.peek(0).kind
     }
 
@@ -56,14 +56,14 @@ impl Parser<'_> {
         token
     }
 
-    fn take(&mut self, kind: Kind) -> bool {
+    fn take(&mut self, kind: TokenKind) -> bool {
         let there = self.head() == kind;
         self.at += usize::from(there);
         there
     }
 
     fn takes(&mut self, keyword: Keyword) -> bool {
-        self.take(Kind::Keyword(keyword))
+        self.take(TokenKind::Keyword(keyword))
     }
 
     fn expect_keyword(&mut self, keyword: Keyword, name: &str) -> Parse<()> {
@@ -73,8 +73,8 @@ impl Parser<'_> {
         Err(not_well_formed(format_args!("Expected {name} keyword")))
     }
 
-    fn place(&self, token: Token) -> Place {
-        Place::of(self.text, token)
+    fn place(&self, token: Token) -> SourcePosition {
+        SourcePosition::of(self.text, token)
     }
 
     fn refuse(&mut self, refusal: ApiError) {
@@ -82,9 +82,9 @@ impl Parser<'_> {
     }
 
     fn finish(&mut self) -> Parse<()> {
-        let ended = self.take(Kind::Semicolon);
+        let ended = self.take(TokenKind::Semicolon);
         match self.head() {
-            Kind::End => Ok(()),
+            TokenKind::End => Ok(()),
             _ if ended => Err(not_well_formed(
                 "Unexpected token after semicolon. (Only one query is allowed.)",
             )),
@@ -93,7 +93,7 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Parse<Statement> {
-        let Kind::Keyword(keyword) = self.head() else {
+        let TokenKind::Keyword(keyword) = self.head() else {
             return self.bare_expression();
         };
         match keyword {
@@ -102,12 +102,12 @@ impl Parser<'_> {
                 self.select().map(Statement::Select)
             }
             Keyword::Exists
-                if self.peek(1).kind == Kind::OpenParenthesis
-                    && self.peek(2).kind == Kind::Keyword(Keyword::Select) =>
+                if self.peek(1).kind == TokenKind::OpenParenthesis
+                    && self.peek(2).kind == TokenKind::Keyword(Keyword::Select) =>
             {
                 self.at += 3;
                 let select = self.select()?;
-                self.close(Kind::CloseParenthesis, "RIGHT_PAREN")?;
+                self.close(TokenKind::CloseParenthesis, "RIGHT_PAREN")?;
                 Ok(Statement::Exists(select))
             }
             Keyword::InsertInto => self.insert(),
@@ -115,12 +115,14 @@ impl Parser<'_> {
             Keyword::Delete => self.delete(),
             Keyword::From => self.update_from(),
             Keyword::Create | Keyword::Drop => self.definition(keyword),
-            Keyword::Pivot => Err(fault("Select projection doesn't support value or pivot keywords")),
+            Keyword::Pivot => Err(statement_error(
+                "Select projection doesn't support value or pivot keywords",
+            )),
             _ => self.bare_expression(),
         }
     }
 
-    fn close(&mut self, kind: Kind, name: &str) -> Parse<()> {
+    fn close(&mut self, kind: TokenKind, name: &str) -> Parse<()> {
         if self.take(kind) {
             return Ok(());
         }
@@ -156,15 +158,17 @@ impl Parser<'_> {
         let first = self.peek(0);
         if self.takes(Keyword::Distinct) {
             let word = first.text(self.text).to_ascii_uppercase();
-            self.refuse(fault(format!("Unsupported token in expression: {word}")));
+            self.refuse(statement_error(format!("Unsupported token in expression: {word}")));
         } else {
             self.takes(Keyword::All);
         }
         if self.takes(Keyword::Value) {
             self.expression()?;
-            self.refuse(fault("Select projection doesn't support value or pivot keywords"));
+            self.refuse(statement_error(
+                "Select projection doesn't support value or pivot keywords",
+            ));
         }
-        let columns = if self.refusal.is_some() && self.head() == Kind::Keyword(Keyword::From) {
+        let columns = if self.refusal.is_some() && self.head() == TokenKind::Keyword(Keyword::From) {
             Vec::new()
         } else {
             self.columns()?
@@ -190,11 +194,11 @@ impl Parser<'_> {
         let mut all = false;
         loop {
             match self.head() {
-                Kind::Star => {
+                TokenKind::Star => {
                     self.advance();
                     all = true;
                 }
-                Kind::Keyword(Keyword::From) => {
+                TokenKind::Keyword(Keyword::From) => {
                     return Err(not_well_formed(
                         "Expected identifier or an expression but found unexpected keyword 'from' in a select list.",
                     ));
@@ -204,7 +208,7 @@ impl Parser<'_> {
                     self.alias()?;
                 }
             }
-            if !self.take(Kind::Comma) {
+            if !self.take(TokenKind::Comma) {
                 break;
             }
         }
@@ -219,14 +223,14 @@ impl Parser<'_> {
     /// Another name for a column or a table, which DynamoDB does not take.
     fn alias(&mut self) -> Parse<()> {
         let named = self.takes(Keyword::As);
-        if matches!(self.head(), Kind::Identifier | Kind::Quoted) {
+        if matches!(self.head(), TokenKind::Identifier | TokenKind::Quoted) {
             self.advance();
             self.refuse(error::aliasing());
         } else if named {
             return Err(not_well_formed("Expected identifier for alias"));
         }
         while self.takes(Keyword::At) || self.takes(Keyword::By) {
-            if !matches!(self.head(), Kind::Identifier | Kind::Quoted) {
+            if !matches!(self.head(), TokenKind::Identifier | TokenKind::Quoted) {
                 return Err(not_well_formed("Expected identifier for alias"));
             }
             self.advance();
@@ -241,7 +245,7 @@ impl Parser<'_> {
         self.alias()?;
         loop {
             let mut joins = 0;
-            while let Kind::Keyword(
+            while let TokenKind::Keyword(
                 Keyword::Inner | Keyword::Left | Keyword::Right | Keyword::Full | Keyword::Outer | Keyword::Cross,
             ) = self.head()
             {
@@ -256,13 +260,15 @@ impl Parser<'_> {
                 }
             } else if joins > 0 {
                 return Err(not_well_formed("Expected JOIN keyword"));
-            } else if self.take(Kind::Comma) {
+            } else if self.take(TokenKind::Comma) {
                 self.expression()?;
                 self.alias()?;
             } else {
                 return Ok(from);
             }
-            self.refuse(fault("Only select from a single table or index is supported."));
+            self.refuse(statement_error(
+                "Only select from a single table or index is supported.",
+            ));
         }
     }
 
@@ -286,7 +292,7 @@ impl Parser<'_> {
                 self.takes(Keyword::Asc);
             }
             order.push((key, descending));
-            if !self.take(Kind::Comma) {
+            if !self.take(TokenKind::Comma) {
                 return Ok(order);
             }
         }
@@ -299,7 +305,7 @@ impl Parser<'_> {
             loop {
                 self.expression()?;
                 self.alias()?;
-                if !self.take(Kind::Comma) {
+                if !self.take(TokenKind::Comma) {
                     break;
                 }
             }
@@ -309,7 +315,7 @@ impl Parser<'_> {
             if self.takes(keyword) {
                 let id = self.expression()?;
                 let place = self.place(self.tree.node(id).token);
-                self.refuse(fault_at(format_args!("Unsupported clause: {name}"), place));
+                self.refuse(statement_error_at(format_args!("Unsupported clause: {name}"), place));
             }
         }
         Ok(())
@@ -321,11 +327,11 @@ impl Parser<'_> {
         if !self.takes(Keyword::Value) {
             if self.takes(Keyword::Values) {
                 loop {
-                    if self.head() != Kind::OpenParenthesis {
+                    if self.head() != TokenKind::OpenParenthesis {
                         return Err(not_well_formed("Expected LEFT_PAREN for row value constructor"));
                     }
                     self.expression()?;
-                    if !self.take(Kind::Comma) {
+                    if !self.take(TokenKind::Comma) {
                         break;
                     }
                 }
@@ -342,7 +348,7 @@ impl Parser<'_> {
         }
         self.on_conflict()?;
         if self.returning()?.is_some() {
-            self.refuse(fault("RETURNING is not supported in INSERT"));
+            self.refuse(statement_error("RETURNING is not supported in INSERT"));
         }
         Ok(Statement::Insert { target, value })
     }
@@ -399,11 +405,11 @@ impl Parser<'_> {
             if self.takes(Keyword::Set) {
                 loop {
                     let path = self.simple_path()?;
-                    if !self.take(Kind::Operator(Operator::Eq)) {
+                    if !self.take(TokenKind::Operator(Operator::Eq)) {
                         return Err(not_well_formed("Expected assignment for SET"));
                     }
                     assignments.push(Assignment::Set(path, self.expression()?));
-                    if !self.take(Kind::Comma) {
+                    if !self.take(TokenKind::Comma) {
                         break;
                     }
                 }
@@ -440,10 +446,10 @@ impl Parser<'_> {
         let mut found = None;
         loop {
             let returning = match self.head() {
-                Kind::Keyword(Keyword::AllOld) => Returning::AllOld,
-                Kind::Keyword(Keyword::AllNew) => Returning::AllNew,
-                Kind::Keyword(Keyword::ModifiedOld) => Returning::ModifiedOld,
-                Kind::Keyword(Keyword::ModifiedNew) => Returning::ModifiedNew,
+                TokenKind::Keyword(Keyword::AllOld) => Returning::AllOld,
+                TokenKind::Keyword(Keyword::AllNew) => Returning::AllNew,
+                TokenKind::Keyword(Keyword::ModifiedOld) => Returning::ModifiedOld,
+                TokenKind::Keyword(Keyword::ModifiedNew) => Returning::ModifiedNew,
                 _ => {
                     return Err(not_well_formed(
                         "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element.",
@@ -451,18 +457,18 @@ impl Parser<'_> {
                 }
             };
             self.advance();
-            if !self.take(Kind::Star) {
+            if !self.take(TokenKind::Star) {
                 self.expression()?;
-                self.refuse(fault(
+                self.refuse(statement_error(
                     "Expected '*' after ( MODIFIED | ALL ) ( NEW | OLD ) in RETURNING clause",
                 ));
             }
             if found.replace(returning).is_some() {
-                self.refuse(fault(
+                self.refuse(statement_error(
                     "Invalid syntax with multiple returning elements in RETURNING clause",
                 ));
             }
-            if !self.take(Kind::Comma) {
+            if !self.take(TokenKind::Comma) {
                 return Ok(found);
             }
         }
@@ -471,26 +477,26 @@ impl Parser<'_> {
     /// A path of names and literals: what can be written to.
     fn simple_path(&mut self) -> Parse<Id> {
         let token = self.advance();
-        if !matches!(token.kind, Kind::Identifier | Kind::Quoted) {
+        if !matches!(token.kind, TokenKind::Identifier | TokenKind::Quoted) {
             return Err(not_well_formed("Expected identifier for simple path"));
         }
         let name = self.name_of(token);
         let base = self.tree.add(NodeKind::Variable(name), token);
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<PathStep> = Vec::new();
         loop {
-            if self.take(Kind::Dot) {
+            if self.take(TokenKind::Dot) {
                 let token = self.advance();
                 steps.push(match token.kind {
-                    Kind::Identifier | Kind::Quoted => Step::Name(self.name_of(token)),
-                    Kind::Star => return Err(not_well_formed("Invalid path dot component for simple path")),
+                    TokenKind::Identifier | TokenKind::Quoted => PathStep::Name(self.name_of(token)),
+                    TokenKind::Star => return Err(not_well_formed("Invalid path dot component for simple path")),
                     _ => return Err(not_well_formed("Invalid path dot component")),
                 });
-            } else if self.take(Kind::OpenBracket) {
-                if self.head() == Kind::Star {
+            } else if self.take(TokenKind::OpenBracket) {
+                if self.head() == TokenKind::Star {
                     return Err(not_well_formed("Invalid path component for simple path"));
                 }
                 let index = self.expression()?;
-                self.close(Kind::CloseBracket, "RIGHT_BRACKET")?;
+                self.close(TokenKind::CloseBracket, "RIGHT_BRACKET")?;
                 if !matches!(
                     self.tree.node(index).kind,
                     NodeKind::Number(_)
@@ -503,7 +509,7 @@ impl Parser<'_> {
                 ) {
                     return Err(not_well_formed("Invalid path component for simple path"));
                 }
-                steps.push(Step::Index(index));
+                steps.push(PathStep::Index(index));
             } else {
                 break;
             }
@@ -514,7 +520,7 @@ impl Parser<'_> {
     /// The text of a name: of one in quotes what stands inside.
     fn name_of(&self, token: Token) -> Name {
         let text = token.text(self.text);
-        if token.kind == Kind::Quoted {
+        if token.kind == TokenKind::Quoted {
             unquoted(text, "\"")
         } else {
             Name::new(text)

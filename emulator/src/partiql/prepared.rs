@@ -1,11 +1,11 @@
 //! A statement with its parameters: all that can be known and checked before any table is looked at.
 
-use super::ast::{self, Assignment, Id, Kind, Returning, Statement as Written};
-use super::error::{fault, fault_at};
-use super::lower::{Element, Lowering};
+use super::ast::{self, Assignment, Id, NodeKind, Returning, Statement as Written};
+use super::error::{statement_error, statement_error_at};
+use super::lower::{Lowering, OwnedPathElement};
 use super::parser;
 use crate::error::ApiError;
-use crate::expression::{Clause, Condition, Draft, Drafted, Names, Projection, Update};
+use crate::expression::{BuiltExpression, Clause, Condition, ExpressionBuilder, Names, Projection, Update};
 use crate::value::{AttributeValue, Item, Map, Name, SentItem};
 
 /// A statement, parsed and lowered.
@@ -34,19 +34,19 @@ pub struct Prepared {
 #[derive(Debug)]
 enum Body {
     Select {
-        columns: Option<(Drafted, Vec<Name>)>,
-        condition: Option<Drafted>,
+        columns: Option<(BuiltExpression, Vec<Name>)>,
+        condition: Option<BuiltExpression>,
         order: Vec<(Name, bool)>,
         exists: bool,
     },
     Insert(SentItem),
     Update {
-        update: Drafted,
-        condition: Option<Drafted>,
+        update: BuiltExpression,
+        condition: Option<BuiltExpression>,
         returning: Option<Returning>,
     },
     Delete {
-        condition: Option<Drafted>,
+        condition: Option<BuiltExpression>,
         returning: Option<Returning>,
     },
 }
@@ -191,8 +191,9 @@ impl Prepared {
     /// Binds the statement's expressions to its values, with every check that needs no table.
     pub fn bind(&self) -> Result<Statement<'_>, ApiError> {
         let values = &self.values;
-        let bound =
-            |condition: &Option<Drafted>| condition.as_ref().map(|drafted| drafted.condition(values)).transpose();
+        let bound = |condition: &Option<BuiltExpression>| {
+            condition.as_ref().map(|drafted| drafted.condition(values)).transpose()
+        };
         Ok(match &self.body {
             Body::Select {
                 columns,
@@ -234,9 +235,9 @@ impl Prepared {
 }
 
 impl Lowering<'_> {
-    fn filter(&mut self, condition: Option<Id>) -> Result<Option<Drafted>, ApiError> {
+    fn filter(&mut self, condition: Option<Id>) -> Result<Option<BuiltExpression>, ApiError> {
         let Some(root) = condition else { return Ok(None) };
-        let mut draft = Draft::condition();
+        let mut draft = ExpressionBuilder::condition();
         let logic = self.condition(&mut draft, root)?;
         Ok(Some(draft.finish_condition(logic, self.values.len())))
     }
@@ -257,18 +258,22 @@ impl Lowering<'_> {
         })
     }
 
-    fn columns(&self, ids: &[Id]) -> Result<(Drafted, Vec<Name>), ApiError> {
-        let mut draft = Draft::projection();
+    fn columns(&self, ids: &[Id]) -> Result<(BuiltExpression, Vec<Name>), ApiError> {
+        let mut draft = ExpressionBuilder::projection();
         let mut names: Vec<Name> = Vec::with_capacity(ids.len());
         for id in ids {
-            if let Kind::Path { steps, .. } = &self.tree.node(*id).kind
-                && let Some(ast::Step::Unpivot(_)) = self.tree.steps(*steps).last()
+            if let NodeKind::Path { steps, .. } = &self.tree.node(*id).kind
+                && let Some(ast::PathStep::Unpivot(_)) = self.tree.steps(*steps).last()
             {
-                return Err(fault("Changing item's hierarchy while reading isn't supported"));
+                return Err(statement_error(
+                    "Changing item's hierarchy while reading isn't supported",
+                ));
             }
             let name = label(&self.elements(*id)?);
             if names.contains(&name) {
-                return Err(fault(format!("Duplicate identifiers in select clause: {name}")));
+                return Err(statement_error(format!(
+                    "Duplicate identifiers in select clause: {name}"
+                )));
             }
             names.push(name);
             let path = self.path(&mut draft, *id)?;
@@ -282,20 +287,20 @@ impl Lowering<'_> {
             return Ok(Vec::new());
         }
         if select.condition.is_none() {
-            return Err(fault(
+            return Err(statement_error(
                 "Must have WHERE clause in the statement when using ORDER BY clause.",
             ));
         }
         let keys = select.order.iter().map(|(id, descending)| {
             let node = self.tree.node(*id);
             let kind = match &node.kind {
-                Kind::Variable(name) => return Ok((name.clone(), *descending)),
-                Kind::Path { .. } => "PATH",
-                Kind::Number(text) | Kind::String(text) => text,
-                Kind::Parameter(_) => "PARAMETER",
+                NodeKind::Variable(name) => return Ok((name.clone(), *descending)),
+                NodeKind::Path { .. } => "PATH",
+                NodeKind::Number(text) | NodeKind::String(text) => text,
+                NodeKind::Parameter(_) => "PARAMETER",
                 other => other.spelling().unwrap_or("EXPRESSION"),
             };
-            Err(fault_at(
+            Err(statement_error_at(
                 format_args!("Argument to ORDER BY must be of type VariableReference. Type: {kind}"),
                 self.place(node.token),
             ))
@@ -306,7 +311,7 @@ impl Lowering<'_> {
     /// A statement that writes names a table, not an index.
     fn no_index(&self, target: Id) -> Result<(), ApiError> {
         match self.target(target)? {
-            (_, Some(_)) => Err(fault("This operation is not supported on an index")),
+            (_, Some(_)) => Err(statement_error("This operation is not supported on an index")),
             _ => Ok(()),
         }
     }
@@ -314,7 +319,7 @@ impl Lowering<'_> {
     fn insert(&mut self, target: Id, value: Id) -> Result<Body, ApiError> {
         if let (_, Some(_)) = self.target(target)? {
             let place = self.place(self.tree.node(target).token);
-            return Err(fault_at(
+            return Err(statement_error_at(
                 "FROM clause may only contain a single table name in data manipulation statements",
                 place,
             ));
@@ -328,7 +333,7 @@ impl Lowering<'_> {
         condition: Option<Id>,
         returning: Option<Returning>,
     ) -> Result<Body, ApiError> {
-        let mut draft = Draft::update();
+        let mut draft = ExpressionBuilder::update();
         for assignment in assignments {
             match *assignment {
                 Assignment::Remove(path) => {
@@ -358,7 +363,7 @@ impl Lowering<'_> {
     /// `set_add(path, set)` and `set_delete(path, set)`, which change the path that they are assigned to.
     fn set_function(&mut self, path: Id, value: Id) -> Result<Option<(Clause, AttributeValue)>, ApiError> {
         let node = self.tree.node(value);
-        let Kind::Call { name, arguments } = &node.kind else {
+        let NodeKind::Call { name, arguments } = &node.kind else {
             return Ok(None);
         };
         let name = name.to_ascii_uppercase();
@@ -369,7 +374,10 @@ impl Lowering<'_> {
         };
         let place = self.place(node.token);
         let &[first, second] = self.tree.list(*arguments) else {
-            return Err(fault_at(format_args!("{name} must have exactly two arguments"), place));
+            return Err(statement_error_at(
+                format_args!("{name} must have exactly two arguments"),
+                place,
+            ));
         };
         let target = self.elements(path)?;
         let same = self
@@ -377,15 +385,15 @@ impl Lowering<'_> {
             .is_ok_and(|elements| elements.iter().eq(target.iter()));
         if !same {
             let text = format!("The first argument to {name} must equal the assignment value");
-            return Err(fault_at(text, place));
+            return Err(statement_error_at(text, place));
         }
-        let constant = matches!(self.tree.node(second).kind, Kind::Bag(_) | Kind::Parameter(_));
+        let constant = matches!(self.tree.node(second).kind, NodeKind::Bag(_) | NodeKind::Parameter(_));
         let set = if constant { Some(self.constant(second)?) } else { None };
         match set {
             Some(set @ (AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_))) => {
                 Ok(Some((clause, set)))
             }
-            _ => Err(fault_at(
+            _ => Err(statement_error_at(
                 format_args!("The second argument to {name} must be a value with type SET"),
                 self.place(self.tree.node(first).token),
             )),
@@ -394,7 +402,7 @@ impl Lowering<'_> {
 
     fn delete(&mut self, condition: Option<Id>, returning: Option<Returning>) -> Result<Body, ApiError> {
         if let Some(other) = returning.filter(|returning| *returning != Returning::AllOld) {
-            return Err(fault(format!(
+            return Err(statement_error(format!(
                 "Invalid returning clause: RETURNING {} *. Only RETURNING ALL OLD * is allowed in DELETE statements.",
                 other.name()
             )));
@@ -405,14 +413,14 @@ impl Lowering<'_> {
 }
 
 /// The name of a column: its last name, with the positions after it.
-fn label(elements: &[Element]) -> Name {
+fn label(elements: &[OwnedPathElement]) -> Name {
     let last = elements
         .iter()
-        .rposition(|element| matches!(element, Element::Name(_)))
+        .rposition(|element| matches!(element, OwnedPathElement::Name(_)))
         .unwrap_or(0);
     let parts = elements[last..].iter().map(|element| match element {
-        Element::Name(name) => name.to_string(),
-        Element::Index(index) => format!("[{index}]"),
+        OwnedPathElement::Name(name) => name.to_string(),
+        OwnedPathElement::Index(index) => format!("[{index}]"),
     });
     Name::from(parts.collect::<String>())
 }

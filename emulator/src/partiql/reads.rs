@@ -3,7 +3,7 @@
 use super::keys::{self, Branch};
 use super::prepared::Select;
 use crate::error::ApiError;
-use crate::expression::{Condition, KeyClause, KeyCondition, KeyOperator, Part};
+use crate::expression::{Condition, ConditionPart, KeyClause, KeyCondition, KeyOperator};
 use crate::key::{self, KeyBytes};
 use crate::plan;
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema};
@@ -137,9 +137,9 @@ fn check_filters(
         let mut todo: Vec<u32> = branch.filters.to_vec();
         while let Some(part) = todo.pop() {
             match condition.part(part) {
-                Part::And(left, right) | Part::Or(left, right) => todo.extend([right, left]),
-                Part::Not(inner) => todo.push(inner),
-                Part::Clause(_) | Part::Member(..) | Part::Test => {
+                ConditionPart::And(left, right) | ConditionPart::Or(left, right) => todo.extend([right, left]),
+                ConditionPart::Not(inner) => todo.push(inner),
+                ConditionPart::Clause(_) | ConditionPart::Member(..) | ConditionPart::Test => {
                     for path in condition.paths_of(part) {
                         if index.projects(path.name(), &definition.key) {
                             continue;
@@ -164,10 +164,10 @@ fn check_filters(
     Err(ApiError::filter_not_projected(&index.name, &missing))
 }
 
-type Partition<'r> = (&'r AttributeValue, Vec<KeyRange>);
+type PartitionRanges<'r> = (&'r AttributeValue, Vec<KeyRange>);
 
 /// The ranges of each partition key, in the order of the keys.
-fn partitions<'r>(schema: &KeySchema, branches: &[Branch<'r>]) -> Result<Vec<Partition<'r>>, ApiError> {
+fn partitions<'r>(schema: &KeySchema, branches: &[Branch<'r>]) -> Result<Vec<PartitionRanges<'r>>, ApiError> {
     let mut sorted: Vec<(KeyBytes, &AttributeValue, &Branch<'r>)> = branches
         .iter()
         .filter(|branch| !branch.contradicts)

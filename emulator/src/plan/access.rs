@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Action, Get, PageRange, PageRead, Select, Target, VectorSearch, Write};
+use super::{Get, PageRange, PageRead, Select, Target, VectorSearch, Write, WriteAction};
 use crate::access::{AccessRequest, PartitionKeyValues};
 use crate::context::Context;
 use crate::expression::{Condition, Names, Projection};
@@ -82,7 +82,7 @@ pub struct ControlAccess<'a> {
     /// The table that fault rules know the request by; empty if it names none.
     pub table: &'a str,
     /// The resource that policies are evaluated for.
-    pub resource: Resource<'a>,
+    pub resource: ControlResource<'a>,
     /// IAM actions on the resource that the call needs beside its own.
     pub also: &'static [&'static str],
     /// The table that those are on; the resource itself if empty.
@@ -120,7 +120,7 @@ impl RequestTags<'_> {
 
 /// A resource of the control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource<'a> {
+pub enum ControlResource<'a> {
     /// None: policies say `*`.
     Any,
     /// A table by its name.
@@ -204,20 +204,20 @@ impl<'a> ItemAccess<'a, '_> {
         if self.statement {
             return match self.request {
                 ItemRequest::Write(write) => match write.action {
-                    Action::Put(_) | Action::Insert(_) => "PartiQLInsert",
-                    Action::Update { .. } => "PartiQLUpdate",
-                    Action::Delete => "PartiQLDelete",
-                    Action::Check => "PartiQLSelect",
+                    WriteAction::Put(_) | WriteAction::Insert(_) => "PartiQLInsert",
+                    WriteAction::Update { .. } => "PartiQLUpdate",
+                    WriteAction::Delete => "PartiQLDelete",
+                    WriteAction::Check => "PartiQLSelect",
                 },
                 _ => "PartiQLSelect",
             };
         }
         match (operation, self.request) {
             ("TransactWriteItems", ItemRequest::Write(write)) => match write.action {
-                Action::Put(_) | Action::Insert(_) => "PutItem",
-                Action::Update { .. } => "UpdateItem",
-                Action::Delete => "DeleteItem",
-                Action::Check => "ConditionCheckItem",
+                WriteAction::Put(_) | WriteAction::Insert(_) => "PutItem",
+                WriteAction::Update { .. } => "UpdateItem",
+                WriteAction::Delete => "DeleteItem",
+                WriteAction::Check => "ConditionCheckItem",
             },
             ("TransactGetItems" | "TransactWriteItems", _) => "GetItem",
             _ => operation,
@@ -295,7 +295,7 @@ impl<'a> ItemAccess<'a, '_> {
                         .flat_map(Condition::paths)
                         .map(|path| path.name()),
                 );
-                if let Action::Update {
+                if let WriteAction::Update {
                     update: Some(update), ..
                 } = &write.action
                 {
@@ -339,7 +339,7 @@ fn key_text(value: &AttributeValue) -> Option<Text> {
 }
 
 impl<'a> ControlAccess<'a> {
-    fn of(table: &'a str, resource: Resource<'a>) -> ControlAccess<'a> {
+    fn of(table: &'a str, resource: ControlResource<'a>) -> ControlAccess<'a> {
         ControlAccess {
             table,
             resource,
@@ -351,7 +351,7 @@ impl<'a> ControlAccess<'a> {
 
     /// A call about a table that there is, which may be another account's.
     pub fn target(target: &'a Target) -> ControlAccess<'a> {
-        ControlAccess::of(&target.table.name, Resource::Arn(&target.table.arn))
+        ControlAccess::of(&target.table.name, ControlResource::Arn(&target.table.arn))
     }
 
     /// Names the table that the added actions are on.
@@ -374,22 +374,22 @@ impl<'a> ControlAccess<'a> {
 
     /// A call about a table.
     pub fn table(name: &'a str) -> ControlAccess<'a> {
-        ControlAccess::of(name, Resource::Table(name))
+        ControlAccess::of(name, ControlResource::Table(name))
     }
 
     /// A call about no resource.
     pub fn any() -> ControlAccess<'a> {
-        ControlAccess::of("", Resource::Any)
+        ControlAccess::of("", ControlResource::Any)
     }
 
     /// A call about something else than a table.
     pub fn arn(arn: &'a str) -> ControlAccess<'a> {
-        ControlAccess::of("", Resource::Arn(arn))
+        ControlAccess::of("", ControlResource::Arn(arn))
     }
 
     /// A call about a global table of version 2017.11.29.
     pub fn global_table(name: &'a str) -> ControlAccess<'a> {
-        ControlAccess::of(name, Resource::GlobalTable(name))
+        ControlAccess::of(name, ControlResource::GlobalTable(name))
     }
 
     /// Names the table that fault rules know the call by.
@@ -401,10 +401,10 @@ impl<'a> ControlAccess<'a> {
     /// What policies are evaluated for.
     pub fn request(&self, context: &Context<'_>) -> AccessRequest<'a> {
         let resource: Cow<'a, str> = match self.resource {
-            Resource::Any => Cow::Borrowed("*"),
-            Resource::Table(name) => Cow::Owned(context.table_arn(name)),
-            Resource::Arn(arn) => Cow::Borrowed(arn),
-            Resource::GlobalTable(name) => {
+            ControlResource::Any => Cow::Borrowed("*"),
+            ControlResource::Table(name) => Cow::Owned(context.table_arn(name)),
+            ControlResource::Arn(arn) => Cow::Borrowed(arn),
+            ControlResource::GlobalTable(name) => {
                 Cow::Owned(format!("arn:aws:dynamodb::{}:global-table/{name}", context.account))
             }
         };

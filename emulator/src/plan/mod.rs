@@ -5,17 +5,17 @@ mod read;
 mod target;
 mod write;
 
-pub use access::{Access, ControlAccess, ItemAccess, ItemRequest, RequestTags, Resource};
-pub use read::{Get, PageRange, PageRead, Select, Source, VectorSearch, get, transact_get};
+pub use access::{Access, ControlAccess, ControlResource, ItemAccess, ItemRequest, RequestTags};
+pub use read::{Get, PageRange, PageRead, ReadSource, Select, VectorSearch, get, transact_get};
 pub use target::Target;
-pub use write::{Action, Write, WriteCondition, check_item_size, insert, keyed, put};
+pub use write::{Write, WriteAction, WriteCondition, check_item_size, insert, keyed, put};
 
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::expression::{KeyCondition, KeyOperator, Projection};
 use crate::key::{self, Key, KeyBytes};
 use crate::schema::{Definition, Index, KeyAttribute, KeySchema, VectorIndex};
-use crate::storage::{KeyRange, Stage};
+use crate::storage::{KeyRange, TableStage};
 use crate::value::{AttributeValue, Map};
 
 /// The name in a `TableName`, which may be an ARN.
@@ -53,7 +53,7 @@ pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Ta
 /// The table of a request on what hangs on it. One that has just been made is not known there yet.
 pub fn sub_resource(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
     let target = table_in_any_state(context, name_or_arn)?;
-    if target.table.stage(&target.shape, context.now) == Stage::Unknown {
+    if target.table.stage(&target.shape, context.now) == TableStage::Unknown {
         return Err(ApiError::table_not_found_named(&target.table.name));
     }
     Ok(target)
@@ -109,9 +109,9 @@ pub fn source<'t>(
     context: &Context<'_>,
     target: &'t Target,
     index: Option<&str>,
-) -> Result<(Source, Option<&'t Index>), ApiError> {
+) -> Result<(ReadSource, Option<&'t Index>), ApiError> {
     let Some(name) = index else {
-        return Ok((Source::Table, None));
+        return Ok((ReadSource::Table, None));
     };
     if target.definition().vector_index(name).is_some() {
         return Err(ApiError::not_on_vector_index(context.operation));
@@ -127,9 +127,9 @@ pub fn source<'t>(
     }
     Ok((
         if index.local {
-            Source::Local(at)
+            ReadSource::Local(at)
         } else {
-            Source::Global(at)
+            ReadSource::Global(at)
         },
         Some(index),
     ))

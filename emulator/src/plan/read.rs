@@ -61,7 +61,7 @@ pub fn transact_get<'r>(target: Target, key: impl Into<Cow<'r, Map>>) -> Result<
 
 /// Where a page is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ReadSource {
     /// The table.
     Table,
     /// One of its local indexes.
@@ -85,7 +85,7 @@ pub struct PageRead<'r> {
     /// The table.
     pub target: Target,
     /// Where it is read.
-    pub source: Source,
+    pub source: ReadSource,
     /// The keys, in the order in which their ranges are read. Only a statement has several.
     pub ranges: SmallVec<[PageRange<'r>; 1]>,
     /// How many of the key's attributes the key condition restricts.
@@ -130,7 +130,9 @@ impl PageRead<'_> {
 
     /// Whether a local index is asked for what it does not project, so that the items are fetched from the table.
     pub fn fetches(&self) -> bool {
-        let Source::Local(_) = self.source else { return false };
+        let ReadSource::Local(_) = self.source else {
+            return false;
+        };
         let Some(index) = self.index().filter(|index| index.projection != IndexProjection::All) else {
             return false;
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::schema::{Definition, Index};
 use crate::storage::{Shape, Table};
 
-use super::Source;
+use super::ReadSource;
 use crate::value::{AttributeValue, Map, Name};
 
 /// A table and its shape at the time of planning.
@@ -40,11 +40,11 @@ impl Target {
     }
 
     /// The index that is read, if one is.
-    pub fn index_of(&self, source: Source) -> Option<&Index> {
+    pub fn index_of(&self, source: ReadSource) -> Option<&Index> {
         match source {
-            Source::Table => None,
-            Source::Local(at) => self.definition().locals.get(at),
-            Source::Global(at) => self.definition().globals.get(at),
+            ReadSource::Table => None,
+            ReadSource::Local(at) => self.definition().locals.get(at),
+            ReadSource::Global(at) => self.definition().globals.get(at),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::schema::{Definition, Index};
 use crate::value::{AttributeValue, Item, Map, SentItem};
 
 /// What a write does to its item.
-pub enum Action<'r> {
+pub enum WriteAction<'r> {
     /// Replaces it.
     Put(Item),
     /// Creates it, unless it exists.
@@ -40,7 +40,7 @@ pub struct Write<'r> {
     /// The attributes that the request names the item by: its key, or the whole item of a put.
     pub attributes: Cow<'r, Map>,
     /// What is done.
-    pub action: Action<'r>,
+    pub action: WriteAction<'r>,
     /// On which condition.
     pub condition: Option<Condition<'r>>,
     /// Whether a failed condition returns the item (`ReturnValuesOnConditionCheckFailure: ALL_OLD`).
@@ -67,7 +67,7 @@ pub struct WriteCondition<'r> {
 
 /// Plans a put: the item's keys, for the table and its indexes.
 pub fn put<'r>(target: Target, sent: &'r SentItem, guard: WriteCondition<'r>) -> Result<Write<'r>, ApiError> {
-    whole(target, sent, Action::Put(sent.item.clone()), guard)
+    whole(target, sent, WriteAction::Put(sent.item.clone()), guard)
 }
 
 /// Plans a put of an item that may not exist yet.
@@ -75,7 +75,7 @@ pub fn insert(target: Target, sent: &SentItem) -> Result<Write<'_>, ApiError> {
     whole(
         target,
         sent,
-        Action::Insert(sent.item.clone()),
+        WriteAction::Insert(sent.item.clone()),
         WriteCondition::default(),
     )
 }
@@ -84,7 +84,7 @@ pub fn insert(target: Target, sent: &SentItem) -> Result<Write<'_>, ApiError> {
 fn whole<'r>(
     target: Target,
     sent: &'r SentItem,
-    action: Action<'r>,
+    action: WriteAction<'r>,
     guard: WriteCondition<'r>,
 ) -> Result<Write<'r>, ApiError> {
     let definition = target.definition();
@@ -105,13 +105,13 @@ fn whole<'r>(
 pub fn keyed<'r>(
     target: Target,
     key: impl Into<Cow<'r, Map>>,
-    action: Action<'r>,
+    action: WriteAction<'r>,
     guard: WriteCondition<'r>,
 ) -> Result<Write<'r>, ApiError> {
     let attributes = key.into();
     let definition = target.definition();
     let key = Key::of_key(&definition.key, &attributes)?;
-    if let Action::Update {
+    if let WriteAction::Update {
         update: Some(update), ..
     } = &action
     {

@@ -9,7 +9,7 @@ pub struct Validated<T> {
     /// What is kept.
     pub kept: T,
     /// What is wrong, as far as the model tells.
-    pub faults: Violations,
+    pub violations: Violations,
 }
 
 requests! {

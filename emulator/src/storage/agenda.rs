@@ -17,11 +17,11 @@ const LOOKS_AT_ALL: u64 = 240;
 pub struct Agenda {
     touched: Mutex<Vec<Scope>>,
     all: AtomicBool,
-    looks: Mutex<Looks>,
+    looks: Mutex<ScopeSchedule>,
 }
 
 #[derive(Debug, Default)]
-struct Looks {
+struct ScopeSchedule {
     count: u64,
     /// For how many looks more a scope is looked at each time.
     active: BTreeMap<Scope, u32>,
@@ -46,7 +46,7 @@ impl Agenda {
     pub fn clear(&self) {
         let mut looks = self.looks.lock();
         self.touched.lock().clear();
-        *looks = Looks::default();
+        *looks = ScopeSchedule::default();
     }
 
     /// Looks at every scope that may have something due by `now`: `look` does it and says when something is due there next,
@@ -89,7 +89,7 @@ impl Agenda {
     }
 }
 
-impl Looks {
+impl ScopeSchedule {
     /// Lets a scope be looked at, now and for so many looks together.
     fn wake(&mut self, scope: Scope, looks: u32) {
         if let Some(due) = self.quiet.remove(&scope) {

@@ -14,18 +14,18 @@ const LINGERS: Duration = Duration::from_mins(5);
 
 /// Everything that hangs on a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attached {
+pub struct Attachments {
     /// Kinesis destinations, one a stream, in the order in which they came.
     pub destinations: Vec<Destination>,
     /// Contributor Insights, of the table and of its global indexes.
     pub insights: Vec<Insights>,
     /// Resource policies, of the table and of its streams.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<AttachedResourcePolicy>,
     /// The tags of the table's streams, by label. The table's own are in its definition.
     pub stream_tags: BTreeMap<Text, Vec<(String, String)>>,
 }
 
-impl Attached {
+impl Attachments {
     /// The Kinesis destination of this stream, if it still shows.
     pub fn destination(&self, stream_arn: &str, now: Moment) -> Option<&Destination> {
         self.shown_destinations(now).find(|each| each.stream_arn == stream_arn)
@@ -60,12 +60,12 @@ impl Attached {
     }
 
     /// The policy of the table, or of the stream with this label.
-    pub fn policy(&self, stream: Option<&str>) -> Option<&Policy> {
+    pub fn policy(&self, stream: Option<&str>) -> Option<&AttachedResourcePolicy> {
         self.policies.iter().find(|each| each.stream.as_deref() == stream)
     }
 
     /// Puts a policy in the place of that of the same resource.
-    pub fn set_policy(&mut self, policy: Policy) {
+    pub fn set_policy(&mut self, policy: AttachedResourcePolicy) {
         self.policies.retain(|each| each.stream != policy.stream);
         self.policies.push(policy);
     }
@@ -188,7 +188,7 @@ pub type Revision = (Arc<str>, i64);
 
 /// A resource policy. It stays as a mark of its last change when its document is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct AttachedResourcePolicy {
     /// The label of the stream, if it is one's.
     pub stream: Option<Text>,
     /// The document as it is to be.
@@ -201,7 +201,7 @@ pub struct Policy {
     pub until: Moment,
 }
 
-impl Policy {
+impl AttachedResourcePolicy {
     /// The document that shows.
     pub fn shown(&self, now: Moment) -> Option<&Revision> {
         if now < self.until {

@@ -18,27 +18,27 @@ use crate::value::{Item, Name};
 const SLICE: usize = 64;
 
 /// An index that is being filled: what it holds, to be told from a later one of its name.
-enum Filled {
+enum BackfilledIndex {
     Global(Arc<super::GlobalIndex>),
     Vector(Arc<super::VectorEntries>),
 }
 
-impl Filled {
-    fn of(shape: &Shape, name: &str) -> Option<Filled> {
+impl BackfilledIndex {
+    fn of(shape: &Shape, name: &str) -> Option<BackfilledIndex> {
         let definition = &shape.definition;
         let global = definition.globals.iter().position(|index| index.name == name);
         if let Some(entries) = global.and_then(|at| shape.indexes.get(at)) {
-            return Some(Filled::Global(Arc::clone(entries)));
+            return Some(BackfilledIndex::Global(Arc::clone(entries)));
         }
         let vector = definition.vectors.iter().position(|index| index.name == name);
         let entries = vector.and_then(|at| shape.vectors.get(at))?;
-        Some(Filled::Vector(Arc::clone(entries)))
+        Some(BackfilledIndex::Vector(Arc::clone(entries)))
     }
 
     /// Adds the entries of some items, and returns what writing them costs; `None` if the index has been removed.
     fn add(&self, shape: &Shape, items: &[(&Key, &Item)]) -> Option<Units> {
         match self {
-            Filled::Global(entries) => {
+            BackfilledIndex::Global(entries) => {
                 let at = shape.indexes.iter().position(|there| Arc::ptr_eq(there, entries))?;
                 let index = shape.definition.globals.get(at)?;
                 let mut cost = Units::default();
@@ -49,7 +49,7 @@ impl Filled {
                 }));
                 Some(cost)
             }
-            Filled::Vector(entries) => {
+            BackfilledIndex::Vector(entries) => {
                 let at = shape.vectors.iter().position(|there| Arc::ptr_eq(there, entries))?;
                 let index = shape.definition.vectors.get(at)?;
                 entries.fill(
@@ -68,7 +68,7 @@ fn global_entry(index: &Index, shape: &Shape, key: &Key, item: &Item) -> Option<
     Some((entry, index.project(item, &shape.definition.key)))
 }
 
-fn vector_entry(index: &VectorIndex, shape: &Shape, key: &Key, item: &Item) -> Option<(Key, vector::Entry)> {
+fn vector_entry(index: &VectorIndex, shape: &Shape, key: &Key, item: &Item) -> Option<(Key, vector::VectorEntry)> {
     vector::entry(index, item, &shape.definition.key, key)
 }
 
@@ -77,7 +77,7 @@ impl Table {
     /// is removed meanwhile.
     pub fn backfill(&self, name: &Name) -> Units {
         let mut cost = Units::default();
-        let Some(filled) = Filled::of(&self.shape(), name) else {
+        let Some(filled) = BackfilledIndex::of(&self.shape(), name) else {
             return cost;
         };
         for partition in self.partitions() {

@@ -5,7 +5,7 @@ use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
 use super::catalog::Scope;
-use super::census::Count;
+use super::census::ItemCount;
 use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog};
 use super::snapshot::Snapshot;
 use super::table::Table;
@@ -56,7 +56,7 @@ pub struct BackupRecord {
     /// When the table was created.
     pub table_created: Moment,
     /// How much the table's descriptions said was in it.
-    pub count: Count,
+    pub count: ItemCount,
 }
 
 impl BackupRecord {
@@ -123,21 +123,21 @@ impl Backup {
 }
 
 /// The place of a backup in the order of time: the id at the end of its ARN, then the ARN.
-pub(super) type Place = (String, String);
+pub(super) type BackupOrder = (String, String);
 
-fn place(arn: &str) -> Place {
+fn place(arn: &str) -> BackupOrder {
     let id = arn.rsplit('/').next().unwrap_or_default();
     (id.to_owned(), arn.to_owned())
 }
 
-pub(super) type ByPlace = BTreeMap<Place, Arc<Backup>>;
+pub(super) type BackupsByTime = BTreeMap<BackupOrder, Arc<Backup>>;
 
 /// The backups of an account in a region.
 #[derive(Debug)]
 pub struct Backups {
     scope: Scope,
     log: RegionLog,
-    by_place: RwLock<ByPlace>,
+    by_place: RwLock<BackupsByTime>,
 }
 
 impl Backups {
@@ -203,7 +203,7 @@ impl Backups {
     }
 
     /// Locks all of them, so that none comes or goes.
-    pub(super) fn lock(&self) -> RwLockReadGuard<'_, ByPlace> {
+    pub(super) fn lock(&self) -> RwLockReadGuard<'_, BackupsByTime> {
         self.by_place.read()
     }
 
@@ -262,7 +262,7 @@ impl Backups {
     }
 }
 
-fn insert(_: &Committed<'_>, backups: &mut ByPlace, record: BackupRecord, snapshot: Snapshot) -> Arc<Backup> {
+fn insert(_: &Committed<'_>, backups: &mut BackupsByTime, record: BackupRecord, snapshot: Snapshot) -> Arc<Backup> {
     let backup = Arc::new(Backup {
         record,
         snapshot: snapshot.without_past(),
@@ -272,6 +272,6 @@ fn insert(_: &Committed<'_>, backups: &mut ByPlace, record: BackupRecord, snapsh
     backup
 }
 
-fn delete(_: &Committed<'_>, backups: &mut ByPlace, arn: &str) {
+fn delete(_: &Committed<'_>, backups: &mut BackupsByTime, arn: &str) {
     backups.remove(&place(arn));
 }

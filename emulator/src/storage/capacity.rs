@@ -1,6 +1,6 @@
 //! A table's capacity behind its lock: there only while it is enforced, or somebody watches what it is spent on.
 
-use super::job::{Job, Work};
+use super::job::{Job, JobKind};
 use super::table::Shape;
 use crate::capacity::Ledger;
 use crate::clock::Moment;
@@ -71,10 +71,10 @@ impl TableCapacity {
 /// way are done.
 fn holds_from(shape: &Shape, index: Option<&str>, now: Moment) -> Moment {
     let concerns = |job: &&Job| match &job.work {
-        Work::Billing => true,
-        Work::Throughput { .. } => index.is_none(),
-        Work::Warm { index: of, .. } => of.as_deref() == index,
-        Work::UpdateIndex { index: of, .. } => index.is_some_and(|index| of == index),
+        JobKind::Billing => true,
+        JobKind::Throughput { .. } => index.is_none(),
+        JobKind::Warm { index: of, .. } => of.as_deref() == index,
+        JobKind::UpdateIndex { index: of, .. } => index.is_some_and(|index| of == index),
         _ => false,
     };
     let ends = shape.running(now).filter(concerns).map(|job| job.until);

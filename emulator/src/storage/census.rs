@@ -8,20 +8,20 @@ use crate::sync::Mutex;
 use crate::value::Name;
 
 /// How many items there are, and their sizes together.
-pub type Count = (usize, usize);
+pub type ItemCount = (usize, usize);
 
 /// What was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// The table's items.
-    pub table: Count,
+    pub table: ItemCount,
     /// The entries of its indexes.
-    indexes: Vec<(Name, Count)>,
+    indexes: Vec<(Name, ItemCount)>,
 }
 
 impl Census {
     /// The entries of an index; none if it was not there yet.
-    pub fn index(&self, name: &str) -> Count {
+    pub fn index(&self, name: &str) -> ItemCount {
         let mut indexes = self.indexes.iter();
         let found = indexes.find(|(index, _)| index == name);
         found.map(|(_, count)| *count).unwrap_or_default()

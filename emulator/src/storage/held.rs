@@ -8,15 +8,15 @@ const NOTED: u64 = 2;
 
 /// A count of bytes, and whether its limit has been reached.
 #[derive(Debug)]
-pub struct Held {
+pub struct ByteBudget {
     bytes: Counter,
     limit: Counter,
 }
 
-impl Held {
+impl ByteBudget {
     /// Nothing is held.
-    pub fn new() -> Held {
-        Held {
+    pub fn new() -> ByteBudget {
+        ByteBudget {
             bytes: Counter::new(0),
             limit: Counter::new(WITHIN),
         }

@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 16 << 20;
 
 /// What a change has replaced under one key.
 #[derive(Clone, Debug)]
-struct Version {
+struct ReplacedItem {
     /// The number of the change, counted from 0.
     change: u64,
     old: Option<Item>,
@@ -29,7 +29,7 @@ struct Version {
 
 /// The versions that changes have replaced in one map: the table's items, or the entries of a local index.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Versions(BTreeMap<Key, VecDeque<Version>>);
+pub(super) struct Versions(BTreeMap<Key, VecDeque<ReplacedItem>>);
 
 impl Versions {
     /// Adds what the newest change replaces.
@@ -38,7 +38,7 @@ impl Versions {
         self.0
             .entry(key.clone())
             .or_default()
-            .push_back(Version { change, old });
+            .push_back(ReplacedItem { change, old });
     }
 
     /// Drops the oldest version under a key.
@@ -51,7 +51,7 @@ impl Versions {
     }
 
     /// The version under a key in a state; `None` if the key has not changed since.
-    fn get(&self, key: &Key, state: u64) -> Option<&Version> {
+    fn get(&self, key: &Key, state: u64) -> Option<&ReplacedItem> {
         version_at(self.0.get(key)?, state)
     }
 
@@ -64,7 +64,7 @@ impl Versions {
 }
 
 /// The version in a state, of versions with the oldest first that have been replaced.
-fn version_at(versions: &VecDeque<Version>, state: u64) -> Option<&Version> {
+fn version_at(versions: &VecDeque<ReplacedItem>, state: u64) -> Option<&ReplacedItem> {
     // The oldest change since then replaced what was there then.
     let first = versions.partition_point(|version| version.change < state);
     versions.get(first)
@@ -192,16 +192,16 @@ impl History {
 
 /// A partition as it was in an earlier state: what is there now, overlaid with what has been replaced since.
 #[derive(Clone, Copy)]
-pub struct Past<'c> {
+pub struct EarlierState<'c> {
     contents: &'c Contents,
     history: &'c History,
     state: u64,
 }
 
-impl<'c> Past<'c> {
+impl<'c> EarlierState<'c> {
     /// The partition in a state that its history had.
-    pub fn new(contents: &'c Contents, history: &'c History, state: u64) -> Past<'c> {
-        Past {
+    pub fn new(contents: &'c Contents, history: &'c History, state: u64) -> EarlierState<'c> {
+        EarlierState {
             contents,
             history,
             state,

@@ -7,14 +7,14 @@ mod queue;
 
 use std::collections::BTreeMap;
 
-pub use queue::{Update, Waiting};
+pub use queue::{IndexUpdate, QueuedUpdate};
 
 use super::commit::Committed;
 use super::delay::Propagation;
 use super::range::{KeyRange, Page, Walk};
 use crate::change::vector;
 use crate::clock::Moment;
-use crate::journal::{EventKind, Subject, TableEvents};
+use crate::journal::{EventKind, EventSubject, TableEvents};
 use crate::key::Key;
 use crate::reclaim::Reclaimer;
 use crate::schema::KeySchema;
@@ -43,13 +43,13 @@ impl IndexEntry for Item {
     }
 }
 
-impl IndexEntry for vector::Entry {
+impl IndexEntry for vector::VectorEntry {
     fn bytes(&self) -> usize {
         self.size()
     }
 
     fn item(&self) -> &Item {
-        vector::Entry::item(self)
+        vector::VectorEntry::item(self)
     }
 }
 
@@ -83,10 +83,10 @@ impl IndexEvents {
         if !arrival.delayed {
             return;
         }
-        let Update { remove, insert } = &arrival.update;
+        let IndexUpdate { remove, insert } = &arrival.update;
         let removed = remove.as_ref().and_then(|key| entries.map.get(key));
         let entry = insert.as_ref().map(|(_, entry)| entry).or(removed);
-        let subject = Subject {
+        let subject = EventSubject {
             action: if insert.is_some() { "put" } else { "delete" },
             key: entry.map_or_else(Map::new, |entry| {
                 let is_key = |name: &str| self.key.contains(name) || self.own.iter().any(|own| own == name);
@@ -149,7 +149,7 @@ pub struct IndexState<E> {
     /// Its entries, unless all changes have arrived: then they are derived from the items.
     pub entries: Option<Vec<(Key, E)>>,
     /// The changes on their way to it.
-    pub waiting: Vec<Waiting<E>>,
+    pub waiting: Vec<QueuedUpdate<E>>,
     /// How often each item was delayed, by its hash.
     pub delays: BTreeMap<u64, u64>,
 }
@@ -157,7 +157,7 @@ pub struct IndexState<E> {
 /// A global index.
 pub type GlobalIndex = QueuedIndex<Item>;
 /// What a vector index holds.
-pub type VectorEntries = QueuedIndex<vector::Entry>;
+pub type VectorEntries = QueuedIndex<vector::VectorEntry>;
 
 #[derive(Debug)]
 struct Entries<E: IndexEntry> {
@@ -196,7 +196,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
     pub fn fill(&self, entries: impl Iterator<Item = (Key, E)>) {
         let mut there = self.entries.write();
         for insert in entries {
-            there.apply(Update {
+            there.apply(IndexUpdate {
                 remove: None,
                 insert: Some(insert),
             });
@@ -205,7 +205,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
 
     /// Puts a change of the item under `key` in the queue. It happened at the first moment and is applied at the second, which
     /// is later for what was due and is noticed late. The caller holds the lock of the item's partition.
-    pub fn push(&self, key: &Key, moments: (Moment, Moment), propagation: &Propagation<'_>, update: Update<E>) {
+    pub fn push(&self, key: &Key, moments: (Moment, Moment), propagation: &Propagation<'_>, update: IndexUpdate<E>) {
         let mut queue = self.queue.lock();
         queue.push(key, moments, propagation, update);
         self.waiting.store(queue.len(), Ordering::Release);
@@ -283,7 +283,7 @@ impl<E: IndexEntry> QueuedIndex<E> {
     pub fn changes(&self, most: usize) -> Vec<QueuedChange<E>> {
         let queue = self.queue.lock();
         let entries = self.entries.read();
-        let change = |(due, update): (Moment, &Update<E>)| QueuedChange {
+        let change = |(due, update): (Moment, &IndexUpdate<E>)| QueuedChange {
             due,
             remove: update.remove.as_ref().and_then(|key| entries.map.get(key)).cloned(),
             insert: update.insert.as_ref().map(|(_, entry)| entry.clone()),
@@ -381,7 +381,7 @@ impl GlobalIndex {
 impl VectorEntries {
     /// The entries of a range of keys that have arrived by `now`, as they are at one moment: clones of what is shared, so
     /// that the lock is not held while they are measured.
-    pub fn within(&self, range: &KeyRange, now: Moment) -> Vec<vector::Entry> {
+    pub fn within(&self, range: &KeyRange, now: Moment) -> Vec<vector::VectorEntry> {
         self.arrived(now, |map| clones(map, range))
     }
 
@@ -391,12 +391,12 @@ impl VectorEntries {
         range: &KeyRange,
         now: Moment,
         is_due: impl FnOnce() -> bool,
-    ) -> Option<Vec<vector::Entry>> {
+    ) -> Option<Vec<vector::VectorEntry>> {
         self.settled(now, is_due, |map| clones(map, range))
     }
 }
 
-fn clones(map: &BTreeMap<Key, vector::Entry>, range: &KeyRange) -> Vec<vector::Entry> {
+fn clones(map: &BTreeMap<Key, vector::VectorEntry>, range: &KeyRange) -> Vec<vector::VectorEntry> {
     if range.is_empty() {
         return Vec::new();
     }
@@ -405,7 +405,7 @@ fn clones(map: &BTreeMap<Key, vector::Entry>, range: &KeyRange) -> Vec<vector::E
 }
 
 impl<E: IndexEntry> Entries<E> {
-    fn apply(&mut self, update: Update<E>) {
+    fn apply(&mut self, update: IndexUpdate<E>) {
         let gone = update.remove.and_then(|key| self.map.remove(&key));
         self.bytes -= gone.map_or(0, |entry| entry.bytes());
         if let Some((key, entry)) = update.insert {

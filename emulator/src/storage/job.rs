@@ -10,14 +10,14 @@ use crate::value::Name;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// What is changed.
-    pub work: Work,
+    pub work: JobKind,
     /// When it is done.
     pub until: Moment,
 }
 
 /// What a job changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum JobKind {
     /// The table's provisioned throughput.
     Throughput {
         /// The units before.
@@ -104,15 +104,15 @@ impl Job {
 
     /// Whether it makes an index that is still being filled.
     pub fn is_filling(&self) -> bool {
-        matches!(self.work, Work::CreateIndex { .. }) && self.until == Moment::NEVER
+        matches!(self.work, JobKind::CreateIndex { .. }) && self.until == Moment::NEVER
     }
 
     /// The index that is not `ACTIVE` meanwhile, if one is not.
     pub fn index(&self) -> Option<&Name> {
         match &self.work {
-            Work::CreateIndex { index, .. } | Work::UpdateIndex { index, .. } => Some(index),
-            Work::DeleteIndex { index, .. } => Some(&index.name),
-            Work::DeleteVectorIndex { index, .. } => Some(&index.name),
+            JobKind::CreateIndex { index, .. } | JobKind::UpdateIndex { index, .. } => Some(index),
+            JobKind::DeleteIndex { index, .. } => Some(&index.name),
+            JobKind::DeleteVectorIndex { index, .. } => Some(&index.name),
             _ => None,
         }
     }
@@ -120,7 +120,7 @@ impl Job {
     /// The index that it makes, if it makes one, and when that is ready at the earliest.
     pub fn creates(&self) -> Option<(&Name, Moment)> {
         match &self.work {
-            Work::CreateIndex { index, earliest, .. } => Some((index, *earliest)),
+            JobKind::CreateIndex { index, earliest, .. } => Some((index, *earliest)),
             _ => None,
         }
     }
@@ -128,22 +128,25 @@ impl Job {
     /// The index that it deletes, if it deletes one.
     pub fn removes(&self) -> Option<&Name> {
         match &self.work {
-            Work::DeleteIndex { index, .. } => Some(&index.name),
-            Work::DeleteVectorIndex { index, .. } => Some(&index.name),
+            JobKind::DeleteIndex { index, .. } => Some(&index.name),
+            JobKind::DeleteVectorIndex { index, .. } => Some(&index.name),
             _ => None,
         }
     }
 
     /// Whether it changes what the table is paid for.
     pub fn is_throughput(&self) -> bool {
-        matches!(self.work, Work::Throughput { .. } | Work::Billing)
+        matches!(self.work, JobKind::Throughput { .. } | JobKind::Billing)
     }
 
     /// Whether the whole table is `UPDATING` meanwhile.
     pub fn holds_table(&self, now: Moment) -> bool {
         match &self.work {
-            Work::CreateIndex { allocated, .. } => *allocated > now,
-            Work::Encryption { .. } | Work::Warm { .. } | Work::UpdateIndex { .. } | Work::ClearLimits { .. } => false,
+            JobKind::CreateIndex { allocated, .. } => *allocated > now,
+            JobKind::Encryption { .. }
+            | JobKind::Warm { .. }
+            | JobKind::UpdateIndex { .. }
+            | JobKind::ClearLimits { .. } => false,
             _ => true,
         }
     }
@@ -151,7 +154,7 @@ impl Job {
 
 /// When what may change only so often was changed last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recent {
+pub struct RecentChanges {
     /// The whole table: when its deletion was asked for.
     pub deletion: Option<Moment>,
     /// The tags.

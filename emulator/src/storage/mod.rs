@@ -29,35 +29,37 @@ mod table;
 mod tokens;
 mod transfers;
 
-pub use attached::{Attached, Destination, Insights, Phase, Policy, Revision};
+pub use attached::{AttachedResourcePolicy, Attachments, Destination, Insights, Phase, Revision};
 pub use backup::{Backup, BackupKind, BackupRecord, Backups};
 pub use capacity::TableCapacity;
 pub use catalog::{Catalog, Region, Scope, Streams, Tables, TablesGuard};
-pub use census::{Census, Count};
+pub use census::{Census, ItemCount};
 pub use commit::{
     AppendError, Checkpoint, Commit, CommitLog, CommitSink, Committed, DecodeError, EncodedCommit, InvalidSnapshot,
     Mutation, Origin, RegionLog, Replay, ReplayError, RestoreError, StateSnapshot, TableId,
 };
 pub use defaults::Defaults;
 pub use delay::Propagation;
-pub use history::{History, Past};
+pub use history::{EarlierState, History};
 pub use index::{
-    GlobalIndex, IndexEntry, IndexQueue, IndexState, QueuedChange, QueuedIndex, Update, VectorEntries, Waiting,
+    GlobalIndex, IndexEntry, IndexQueue, IndexState, IndexUpdate, QueuedChange, QueuedIndex, QueuedUpdate,
+    VectorEntries,
 };
 pub use items::Items;
-pub use job::{Job, Recent, Work};
-pub use partition::{Contents, Due, Expiry, Partition, PendingTransaction};
+pub use job::{Job, JobKind, RecentChanges};
+pub use partition::{Contents, DueWork, Expiry, Partition, PendingTransaction};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
-pub use recovery::{ItemChange, Recovery, RecoveryLog, RecoveryLogs, Version};
+pub use recovery::{ItemChange, PriorItem, Recovery, RecoveryLog, RecoveryLogs};
 pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Witness};
-pub use settings::{Stage, TableSettings, TableStream};
+pub use settings::{TableSettings, TableStage, TableStream};
 pub use snapshot::{Restored, Snapshot};
 pub use stream::{
-    Event, LineageState, Position, Reader, Record, Sequence, Shard, ShardView, Slice, Stream, StreamEnd,
-    StreamSettings, StreamState, StreamStatus, Unreadable,
+    LineageState, Position, Record, RecordKind, Sequence, Shard, ShardPage, ShardReadError, ShardReader, ShardView,
+    Stream, StreamEnd, StreamSettings, StreamState, StreamStatus,
 };
 pub use table::{Host, PARTITIONS, SavedIndex, Shape, Table, TableIdentity};
-pub use tokens::{Known, MOST_TOKENS, Token, Tokens};
+pub use tokens::{ClientToken, MOST_TOKENS, TokenStatus, Tokens};
 pub use transfers::{
-    Counts, IndexBytes, Progress, StartOutcome, Transfer, TransferKind, TransferRecord, TransferRequest, Transfers,
+    IndexBytes, Progress, StartOutcome, Transfer, TransferCounts, TransferKind, TransferRecord, TransferRequest,
+    Transfers,
 };

@@ -5,11 +5,11 @@ use std::ops::Bound;
 
 use super::commit::Committed;
 use super::history::History;
-use super::index::Update;
+use super::index::IndexUpdate;
 use super::items::Items;
 use super::range::{KeyRange, Page, PageLimit};
 use super::recovery::RecoveryLog;
-use super::snapshot::Part;
+use super::snapshot::PartitionSnapshot;
 use super::table::Shape;
 use crate::change::Change;
 use crate::clock::Moment;
@@ -89,7 +89,7 @@ pub enum PendingTransaction {
 
 /// What falls due in a partition.
 #[derive(Debug)]
-pub enum Due {
+pub enum DueWork {
     /// A transaction is carried out on an item.
     PendingTransaction(Moment, Key, PendingTransaction),
     /// Time to live deletes an item.
@@ -216,8 +216,8 @@ impl Contents {
     }
 
     /// The items as they are now, with what was here before, if that is kept.
-    pub fn part(&self, log: Option<RecoveryLog>) -> Part {
-        Part {
+    pub fn part(&self, log: Option<RecoveryLog>) -> PartitionSnapshot {
+        PartitionSnapshot {
             items: self.items.clone(),
             bytes: self.bytes,
             log,
@@ -284,17 +284,17 @@ impl Contents {
     }
 
     /// Takes out the first transaction that is due by `now`, though deletions are that are due before it.
-    pub fn take_landing(&mut self, now: Moment) -> Option<Due> {
+    pub fn take_landing(&mut self, now: Moment) -> Option<DueWork> {
         self.landings.first().filter(|(lands, _)| *lands <= now)?;
         let (lands, key) = self.landings.pop_first()?;
         let mark = self.marks.remove(&key)?;
         self.due.extend(mark.expired);
-        Some(Due::PendingTransaction(lands, key, mark.then))
+        Some(DueWork::PendingTransaction(lands, key, mark.then))
     }
 
     /// Takes out the first of what is due by `now`. A deletion of an item that a transaction holds waits until the
     /// transaction is carried out, and happens then if the item is still there as it was.
-    pub fn take_due(&mut self, now: Moment) -> Option<Due> {
+    pub fn take_due(&mut self, now: Moment) -> Option<DueWork> {
         loop {
             let next = self.next_due();
             if next > now || next == Moment::NEVER {
@@ -306,7 +306,7 @@ impl Contents {
             let expiry = self.due.pop_first()?;
             match self.marks.get_mut(&expiry.key) {
                 Some(mark) => mark.expired = Some(expiry),
-                None => return Some(Due::Expiry(expiry)),
+                None => return Some(DueWork::Expiry(expiry)),
             }
         }
     }
@@ -350,7 +350,7 @@ impl Contents {
             let Some(index) = shape.indexes.get(arm.index) else {
                 continue;
             };
-            let update = Update {
+            let update = IndexUpdate {
                 remove: arm.remove.clone(),
                 insert: arm.insert.clone(),
             };
@@ -360,7 +360,7 @@ impl Contents {
             let Some(index) = shape.vectors.get(arm.index) else {
                 continue;
             };
-            let update = Update {
+            let update = IndexUpdate {
                 remove: arm.remove.clone(),
                 insert: arm.insert.clone(),
             };

@@ -276,9 +276,9 @@ impl Page {
         let current = map.within(range);
         let changed = versions.range(range, state);
         if forward {
-            self.fill(Overlaid::new(current, changed, Ordering::is_lt), limit);
+            self.fill(OverlaidItems::new(current, changed, Ordering::is_lt), limit);
         } else {
-            self.fill(Overlaid::new(current.rev(), changed.rev(), Ordering::is_gt), limit);
+            self.fill(OverlaidItems::new(current.rev(), changed.rev(), Ordering::is_gt), limit);
         }
     }
 
@@ -293,16 +293,16 @@ impl Page {
 }
 
 /// The items of an ordered walk, some of them replaced by what stood there earlier, or hidden.
-struct Overlaid<C: Iterator, V: Iterator> {
+struct OverlaidItems<C: Iterator, V: Iterator> {
     current: Peekable<C>,
     changed: Peekable<V>,
     /// Whether a key of the first, compared with one of the second, comes first.
     first: fn(Ordering) -> bool,
 }
 
-impl<C: Iterator, V: Iterator> Overlaid<C, V> {
-    fn new(current: C, changed: V, first: fn(Ordering) -> bool) -> Overlaid<C, V> {
-        Overlaid {
+impl<C: Iterator, V: Iterator> OverlaidItems<C, V> {
+    fn new(current: C, changed: V, first: fn(Ordering) -> bool) -> OverlaidItems<C, V> {
+        OverlaidItems {
             current: current.peekable(),
             changed: changed.peekable(),
             first,
@@ -310,7 +310,7 @@ impl<C: Iterator, V: Iterator> Overlaid<C, V> {
     }
 }
 
-impl<'a, C, V> Iterator for Overlaid<C, V>
+impl<'a, C, V> Iterator for OverlaidItems<C, V>
 where
     C: Iterator<Item = (&'a Key, &'a Item)>,
     V: Iterator<Item = (&'a Key, Option<&'a Item>)>,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::commit::Committed;
-use super::held::Held;
+use super::held::ByteBudget;
 use super::items::Items;
 use super::table::place_of;
 use crate::change::Change;
@@ -49,7 +49,7 @@ fn before(now: Moment, seconds: u64) -> Moment {
 
 /// An item before a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct PriorItem {
     /// When it was changed.
     pub at: Moment,
     /// Its key.
@@ -61,7 +61,7 @@ pub struct Version {
 /// The bytes that a version takes in memory, as if it shared the item with nobody.
 fn held(key: &Key, old: Option<&Item>) -> u64 {
     let item = old.map_or(0, |old| old.json().len());
-    (size_of::<Version>() + key.bytes.len() + item) as u64
+    (size_of::<PriorItem>() + key.bytes.len() + item) as u64
 }
 
 /// What happened to an item between two moments.
@@ -77,16 +77,16 @@ pub struct ItemChange {
 
 /// Versions, oldest first, and the bytes that they take.
 #[derive(Clone, Debug, Default)]
-struct Chunk {
-    versions: Vec<Version>,
+struct RecoveryChunk {
+    versions: Vec<PriorItem>,
     held: u64,
 }
 
 /// The changes of a partition, oldest first. Clones share all but the last of them.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveryLog {
-    sealed: VecDeque<Arc<Chunk>>,
-    open: Chunk,
+    sealed: VecDeque<Arc<RecoveryChunk>>,
+    open: RecoveryChunk,
     latest: Option<Moment>,
     held: u64,
 }
@@ -98,7 +98,7 @@ impl RecoveryLog {
         let at = self.latest.map_or(now, |latest| latest.max(now));
         self.latest = Some(at);
         let held = held(&change.key, change.old.as_ref());
-        self.open.versions.push(Version {
+        self.open.versions.push(PriorItem {
             at,
             key: change.key.clone(),
             old: change.old.clone(),
@@ -109,14 +109,14 @@ impl RecoveryLog {
             return;
         }
         self.sealed.push_back(Arc::new(std::mem::take(&mut self.open)));
-        let is_old = |chunk: &mut Arc<Chunk>| chunk.versions.last().is_none_or(|last| last.at < earliest);
+        let is_old = |chunk: &mut Arc<RecoveryChunk>| chunk.versions.last().is_none_or(|last| last.at < earliest);
         while let Some(chunk) = self.sealed.pop_front_if(is_old) {
             self.held -= chunk.held;
         }
     }
 
     /// Adds a version that a checkpoint has.
-    fn restore(&mut self, version: Version) {
+    fn restore(&mut self, version: PriorItem) {
         let held = held(&version.key, version.old.as_ref());
         self.latest = Some(version.at);
         self.open.versions.push(version);
@@ -140,7 +140,7 @@ impl RecoveryLog {
             return chunk.versions.last().map(|version| version.at);
         }
         let half = self.open.versions.len().div_ceil(2);
-        let dropped: Vec<Version> = self.open.versions.drain(..half).collect();
+        let dropped: Vec<PriorItem> = self.open.versions.drain(..half).collect();
         let held = dropped
             .iter()
             .map(|version| held(&version.key, version.old.as_ref()))
@@ -151,7 +151,7 @@ impl RecoveryLog {
     }
 
     /// All versions, newest first.
-    fn back(&self) -> impl Iterator<Item = &Version> {
+    fn back(&self) -> impl Iterator<Item = &PriorItem> {
         let sealed = self.sealed.iter().rev().flat_map(|chunk| chunk.versions.iter().rev());
         self.open.versions.iter().rev().chain(sealed)
     }
@@ -205,7 +205,7 @@ impl RecoveryLog {
 pub struct RecoveryLogs {
     /// Writers hold the lock of the item's partition; these are leaves below it.
     partitions: Vec<Mutex<RecoveryLog>>,
-    held: Held,
+    held: ByteBudget,
     /// When the newest of the changes happened that were dropped for want of room, in microseconds.
     dropped: AtomicI64,
     reclaimer: Reclaimer,
@@ -216,7 +216,7 @@ impl RecoveryLogs {
     pub fn new(partitions: usize, reclaimer: Reclaimer) -> RecoveryLogs {
         RecoveryLogs {
             partitions: (0..partitions).map(|_| Mutex::default()).collect(),
-            held: Held::new(),
+            held: ByteBudget::new(),
             dropped: AtomicI64::new(Moment::FIRST.micros()),
             reclaimer,
         }
@@ -263,15 +263,15 @@ impl RecoveryLogs {
     }
 
     /// The bytes that the logs take.
-    pub fn held(&self) -> &Held {
+    pub fn held(&self) -> &ByteBudget {
         &self.held
     }
 
     /// All changes that are kept, oldest first, partition by partition.
-    pub(super) fn save(&self) -> Vec<Version> {
+    pub(super) fn save(&self) -> Vec<PriorItem> {
         let logs = self.partitions.iter().map(|log| log.lock().clone());
         logs.flat_map(|log| {
-            let mut versions: Vec<Version> = log.back().cloned().collect();
+            let mut versions: Vec<PriorItem> = log.back().cloned().collect();
             versions.reverse();
             versions
         })
@@ -279,7 +279,7 @@ impl RecoveryLogs {
     }
 
     /// Adds changes that were saved.
-    pub(super) fn restore(&self, _: &Committed<'_>, versions: Vec<Version>, dropped: Moment) {
+    pub(super) fn restore(&self, _: &Committed<'_>, versions: Vec<PriorItem>, dropped: Moment) {
         self.dropped.fetch_max(dropped.micros(), Ordering::Relaxed);
         for version in versions {
             let log = &self.partitions[place_of(version.key.token, self.partitions.len())];

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attached::Attached;
+use super::attached::Attachments;
 use super::delay::Propagation;
-use super::job::{Job, Recent, Work};
+use super::job::{Job, JobKind, RecentChanges};
 use super::recovery::Recovery;
 use super::snapshot::Restored;
 use super::stream::{StreamEnd, label_of};
@@ -67,18 +67,18 @@ pub struct TableSettings {
     /// Changes in progress. Those that are done are dropped when the next one begins.
     pub jobs: Vec<Job>,
     /// When settings with a cooldown were last changed.
-    pub recent: Recent,
+    pub recent: RecentChanges,
     /// How far back the table can be restored, while point-in-time recovery is on.
     pub recovery: Option<Recovery>,
     /// The source of the table, if it was restored.
     pub restored: Option<Arc<Restored>>,
     /// Kinesis destinations, Contributor Insights, resource policies and the tags of streams.
-    pub attached: Arc<Attached>,
+    pub attached: Arc<Attachments>,
 }
 
 /// How far a table is in its life, as the interfaces beside the table's own know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum TableStage {
     /// It has just been made, and they do not know of it (measured: the first 1 to 5 s).
     Unknown,
     /// It is being made.
@@ -173,13 +173,13 @@ impl TableSettings {
     /// Whether an index is still being made, and cannot be read.
     pub fn is_creating(&self, index: &str, now: Moment) -> bool {
         self.running(now)
-            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, .. } if made == index))
+            .any(|job| matches!(&job.work, JobKind::CreateIndex { index: made, .. } if made == index))
     }
 
     /// Whether the service is still looking for room for an index.
     pub fn is_allocating(&self, index: &str, now: Moment) -> bool {
         self.running(now)
-            .any(|job| matches!(&job.work, Work::CreateIndex { index: made, allocated, .. } if made == index && *allocated > now))
+            .any(|job| matches!(&job.work, JobKind::CreateIndex { index: made, allocated, .. } if made == index && *allocated > now))
     }
 
     /// Whether the table is still being made of a backup or of another table's past.

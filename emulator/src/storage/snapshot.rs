@@ -11,7 +11,7 @@ use crate::key::Key;
 
 /// A partition as it was at one moment.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct PartitionSnapshot {
     /// Its items.
     pub items: Items,
     /// Their sizes together.
@@ -26,7 +26,7 @@ pub struct Snapshot {
     /// The shape.
     pub shape: Arc<Shape>,
     /// The partitions, in order.
-    pub partitions: Vec<Part>,
+    pub partitions: Vec<PartitionSnapshot>,
 }
 
 impl Snapshot {
@@ -57,7 +57,7 @@ impl Snapshot {
     /// The items as they were at `moment`, with what happened in it, partition by partition. The caller knows that this
     /// lies within what is kept.
     pub fn items_at(&self, moment: Moment) -> Vec<Items> {
-        let lay_back = |part: &Part| {
+        let lay_back = |part: &PartitionSnapshot| {
             let mut items = part.items.clone();
             if let Some(log) = &part.log {
                 log.lay_back(&mut items, |at| at > moment);
@@ -69,7 +69,7 @@ impl Snapshot {
 
     /// What became of the items that were changed from `from` on and before `to`, partition by partition.
     pub fn changes(&self, from: Moment, to: Moment) -> Vec<BTreeMap<Key, ItemChange>> {
-        let changes = |part: &Part| match &part.log {
+        let changes = |part: &PartitionSnapshot| match &part.log {
             Some(log) => log.between(&part.items, from, to),
             None => BTreeMap::new(),
         };

@@ -8,14 +8,14 @@ use super::capacity::TableCapacity;
 use super::catalog::{Scope, Streams};
 use super::census::Censuses;
 use super::commit::{AppendError, Committed, Mutation, Origin, RegionLog, TableId};
-use super::history::Past;
+use super::history::EarlierState;
 use super::index::{GlobalIndex, IndexEvents, IndexQueue, IndexState, VectorEntries};
-use super::job::Work;
+use super::job::JobKind;
 use super::partition::{Contents, Partition, PendingTransaction};
 use super::range::{Page, Walk};
 use super::recovery::{Recovery, RecoveryLogs};
 use super::replica::{self, GroupState, Replication};
-use super::settings::{Stage, TableSettings, TableStream};
+use super::settings::{TableSettings, TableStage, TableStream};
 use super::snapshot::Snapshot;
 use super::stream::{Stream, StreamSettings};
 use crate::change::{Cause, Change, vector};
@@ -50,7 +50,7 @@ pub struct Shape {
     /// The vector indexes' contents, in the definition's order.
     pub vectors: Vec<Arc<VectorEntries>>,
     /// The contents of the indexes that are being deleted, by name.
-    pub(super) leaving: Vec<(Name, Leaving)>,
+    pub(super) leaving: Vec<(Name, DeletingIndex)>,
     /// The stream that takes the records of changes, while there is one.
     pub stream: Option<Arc<Stream>>,
     /// The latest stream there was, open or closed.
@@ -61,19 +61,19 @@ pub struct Shape {
 
 /// The contents of an index that is being deleted.
 #[derive(Debug, Clone)]
-pub(super) enum Leaving {
+pub(super) enum DeletingIndex {
     /// Of a global index.
     Global(Arc<GlobalIndex>),
     /// Of a vector index.
     Vector(Arc<VectorEntries>),
 }
 
-impl Leaving {
+impl DeletingIndex {
     /// How many entries there are, and their sizes together.
     pub(super) fn count(&self) -> (usize, usize) {
         match self {
-            Leaving::Global(contents) => contents.count(),
-            Leaving::Vector(contents) => contents.count(),
+            DeletingIndex::Global(contents) => contents.count(),
+            DeletingIndex::Vector(contents) => contents.count(),
         }
     }
 }
@@ -168,18 +168,18 @@ impl Shape {
     }
 
     /// The contents of the index that a job deletes.
-    fn leaves(&self, work: &Work) -> Option<Leaving> {
+    fn leaves(&self, work: &JobKind) -> Option<DeletingIndex> {
         let definition = &self.settings.definition;
         let (name, there) = match work {
-            Work::DeleteIndex { index, .. } => {
+            JobKind::DeleteIndex { index, .. } => {
                 let at = definition.globals.iter().position(|there| there.name == index.name);
                 let there = at.and_then(|at| self.indexes.get(at));
-                (&index.name, there.map(|there| Leaving::Global(Arc::clone(there))))
+                (&index.name, there.map(|there| DeletingIndex::Global(Arc::clone(there))))
             }
-            Work::DeleteVectorIndex { index, .. } => {
+            JobKind::DeleteVectorIndex { index, .. } => {
                 let at = definition.vectors.iter().position(|there| there.name == index.name);
                 let there = at.and_then(|at| self.vectors.get(at));
-                (&index.name, there.map(|there| Leaving::Vector(Arc::clone(there))))
+                (&index.name, there.map(|there| DeletingIndex::Vector(Arc::clone(there))))
             }
             _ => return None,
         };
@@ -266,7 +266,7 @@ pub enum SavedIndex {
     /// A global index.
     Global(IndexState<Item>),
     /// A vector index.
-    Vector(IndexState<vector::Entry>),
+    Vector(IndexState<vector::VectorEntry>),
 }
 
 /// What the tables of an engine share.
@@ -387,16 +387,16 @@ impl Table {
     }
 
     /// How far it is in its life.
-    pub fn stage(&self, shape: &TableSettings, now: Moment) -> Stage {
+    pub fn stage(&self, shape: &TableSettings, now: Moment) -> TableStage {
         let known = self.created.plus(shape.active_at.since(self.created) / 3);
         if shape.is_deleting() {
-            Stage::Deleting
+            TableStage::Deleting
         } else if now >= shape.active_at {
-            Stage::Standing
+            TableStage::Standing
         } else if now >= known {
-            Stage::Creating
+            TableStage::Creating
         } else {
-            Stage::Unknown
+            TableStage::Unknown
         }
     }
 
@@ -684,7 +684,7 @@ impl Table {
         let mut read = |at: usize| {
             let (contents, state) = look(at);
             if let (Some(state), Some(history)) = (state, contents.history()) {
-                let past = Past::new(&contents, history, state);
+                let past = EarlierState::new(&contents, history, state);
                 past.page(local, range, forward, limit, &mut page);
                 fetch.inspect(|schema| past.fetch_bases(schema, &mut page));
             } else {

@@ -18,7 +18,7 @@ const FORGOTTEN_AT_ONCE: usize = 16;
 
 /// What is known about a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum TokenStatus {
     /// Nothing: the request is new, and the token is taken for it.
     New,
     /// Its request still runs.
@@ -47,7 +47,7 @@ fn digest(scope: &Scope, token: &str) -> Digest {
 
 /// A client token that a request has used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct ClientToken {
     /// A hash of the token and of who sent it.
     pub digest: (u64, u64),
     /// A hash of what it was sent with.
@@ -56,10 +56,10 @@ pub struct Token {
     pub done: Moment,
 }
 
-impl Token {
+impl ClientToken {
     /// A token of a request that is done at `done`.
-    pub fn new(scope: &Scope, token: &str, fingerprint: u64, done: Moment) -> Token {
-        Token {
+    pub fn new(scope: &Scope, token: &str, fingerprint: u64, done: Moment) -> ClientToken {
+        ClientToken {
             digest: digest(scope, token),
             fingerprint,
             done,
@@ -68,13 +68,13 @@ impl Token {
 }
 
 #[derive(Debug)]
-struct Record {
+struct TokenRecord {
     fingerprint: u64,
     /// When the request is done; `None` while that is not known.
     done: Option<Moment>,
 }
 
-impl Record {
+impl TokenRecord {
     fn is_over(&self, now: Moment) -> bool {
         self.done.is_some_and(|done| expires(done) <= now)
     }
@@ -95,7 +95,7 @@ fn expires(done: Moment) -> Moment {
 /// ```
 #[derive(Debug)]
 pub struct Tokens {
-    remembered: Mutex<Remembered>,
+    remembered: Mutex<TokenRecords>,
     most: usize,
 }
 
@@ -106,8 +106,8 @@ impl Default for Tokens {
 }
 
 #[derive(Debug, Default)]
-struct Remembered {
-    records: BTreeMap<Digest, Record>,
+struct TokenRecords {
+    records: BTreeMap<Digest, TokenRecord>,
     /// Done tokens, oldest first.
     order: BTreeSet<(Moment, Digest)>,
 }
@@ -115,7 +115,7 @@ struct Remembered {
 impl Tokens {
     fn of_at_most(most: usize) -> Tokens {
         Tokens {
-            remembered: Mutex::new(Remembered::default()),
+            remembered: Mutex::new(TokenRecords::default()),
             most,
         }
     }
@@ -126,7 +126,7 @@ impl Tokens {
     }
 
     /// Looks a token up, and takes it if it is new.
-    pub fn begin(&self, scope: &Scope, token: &str, fingerprint: u64, now: Moment) -> Known {
+    pub fn begin(&self, scope: &Scope, token: &str, fingerprint: u64, now: Moment) -> TokenStatus {
         let digest = digest(scope, token);
         let mut remembered = self.remembered.lock();
         remembered.forget(now);
@@ -137,19 +137,19 @@ impl Tokens {
                 remembered.records.remove(&digest);
                 done.map(|done| remembered.order.remove(&(done, digest)));
             }
-            Some(record) if record.fingerprint != fingerprint => return Known::Mismatch,
-            Some(Record { done: Some(done), .. }) if *done <= now => return Known::Done,
-            Some(_) => return Known::Running,
+            Some(record) if record.fingerprint != fingerprint => return TokenStatus::Mismatch,
+            Some(TokenRecord { done: Some(done), .. }) if *done <= now => return TokenStatus::Done,
+            Some(_) => return TokenStatus::Running,
         }
         if remembered.records.len() >= self.most {
-            return Known::Full;
+            return TokenStatus::Full;
         }
-        let record = Record {
+        let record = TokenRecord {
             fingerprint,
             done: None,
         };
         remembered.records.insert(digest, record);
-        Known::New
+        TokenStatus::New
     }
 
     /// The request of a token is done at `now`, which may be a moment to come, or has failed, and then the token is free again.
@@ -165,24 +165,24 @@ impl Tokens {
     }
 
     /// Keeps a token of a request that is done, as the commit of that request says.
-    pub(super) fn keep(&self, _: &Committed<'_>, token: Token) {
+    pub(super) fn keep(&self, _: &Committed<'_>, token: ClientToken) {
         let mut remembered = self.remembered.lock();
-        let record = Record {
+        let record = TokenRecord {
             fingerprint: token.fingerprint,
             done: Some(token.done),
         };
-        if let Some(Record { done: Some(before), .. }) = remembered.records.insert(token.digest, record) {
+        if let Some(TokenRecord { done: Some(before), .. }) = remembered.records.insert(token.digest, record) {
             remembered.order.remove(&(before, token.digest));
         }
         remembered.order.insert((token.done, token.digest));
     }
 
     /// The tokens of requests that are done, of those that have not expired by `now`.
-    pub(super) fn done(&self, now: Moment) -> Vec<Token> {
+    pub(super) fn done(&self, now: Moment) -> Vec<ClientToken> {
         let remembered = self.remembered.lock();
         let done = remembered.records.iter().filter_map(|(digest, record)| {
             let done = record.done.filter(|done| now < expires(*done))?;
-            Some(Token {
+            Some(ClientToken {
                 digest: *digest,
                 fingerprint: record.fingerprint,
                 done,
@@ -199,7 +199,7 @@ impl Tokens {
     }
 }
 
-impl Remembered {
+impl TokenRecords {
     /// Forgets some of the tokens that have expired, oldest first.
     fn forget(&mut self, now: Moment) {
         for _ in 0..FORGOTTEN_AT_ONCE {
@@ -234,24 +234,24 @@ mod tests {
         let tokens = Tokens::default();
         let (here, there, token) = (scope("here"), scope("there"), "t");
         let begin = |scope, fingerprint, seconds| tokens.begin(scope, token, fingerprint, after(seconds));
-        assert_eq!(begin(&here, 1, 0.0), Known::New);
-        assert_eq!(begin(&here, 1, 0.0), Known::Running);
-        assert_eq!(begin(&here, 2, 0.0), Known::Mismatch);
-        assert_eq!(begin(&there, 2, 0.0), Known::New);
+        assert_eq!(begin(&here, 1, 0.0), TokenStatus::New);
+        assert_eq!(begin(&here, 1, 0.0), TokenStatus::Running);
+        assert_eq!(begin(&here, 2, 0.0), TokenStatus::Mismatch);
+        assert_eq!(begin(&there, 2, 0.0), TokenStatus::New);
         // It is done at a moment to come.
         tokens.end(&here, token, true, after(5.0));
-        assert_eq!(begin(&here, 1, 4.9), Known::Running);
-        assert_eq!(begin(&here, 1, 5.0), Known::Done);
-        assert_eq!(begin(&here, 2, 5.0), Known::Mismatch);
+        assert_eq!(begin(&here, 1, 4.9), TokenStatus::Running);
+        assert_eq!(begin(&here, 1, 5.0), TokenStatus::Done);
+        assert_eq!(begin(&here, 2, 5.0), TokenStatus::Mismatch);
         // It is remembered for ten minutes.
-        assert_eq!(begin(&here, 1, 604.9), Known::Done);
-        assert_eq!(begin(&here, 2, 605.0), Known::New);
+        assert_eq!(begin(&here, 1, 604.9), TokenStatus::Done);
+        assert_eq!(begin(&here, 2, 605.0), TokenStatus::New);
         // One that has failed is free again, and one that runs is not forgotten.
         tokens.end(&here, token, false, after(605.0));
-        assert_eq!(begin(&here, 3, 605.0), Known::New);
-        assert_eq!(begin(&there, 2, 9999.0), Known::Running);
+        assert_eq!(begin(&here, 3, 605.0), TokenStatus::New);
+        assert_eq!(begin(&there, 2, 9999.0), TokenStatus::Running);
         tokens.clear();
-        assert_eq!(begin(&there, 5, 9999.0), Known::New);
+        assert_eq!(begin(&there, 5, 9999.0), TokenStatus::New);
     }
 
     #[test]
@@ -260,13 +260,13 @@ mod tests {
         let here = scope("here");
         let begin = |number: usize, seconds| tokens.begin(&here, &number.to_string(), 1, after(seconds));
         for number in 0..120_000 {
-            assert_eq!(begin(number, 0.0), Known::New);
+            assert_eq!(begin(number, 0.0), TokenStatus::New);
             tokens.end(&here, &number.to_string(), true, after(0.0));
         }
-        assert_eq!(begin(0, 599.9), Known::Done);
+        assert_eq!(begin(0, 599.9), TokenStatus::Done);
         // They expire together, and a request forgets only some of them; each is new again all the same.
-        assert_eq!(begin(119_999, 600.0), Known::New);
-        assert_eq!(begin(0, 600.0), Known::New);
+        assert_eq!(begin(119_999, 600.0), TokenStatus::New);
+        assert_eq!(begin(0, 600.0), TokenStatus::New);
     }
 
     #[test]
@@ -276,16 +276,16 @@ mod tests {
         let begin = |number: usize, seconds| tokens.begin(&here, &number.to_string(), 1, after(seconds));
         let end = |number: usize, seconds| tokens.end(&here, &number.to_string(), true, after(seconds));
         for number in 0..100 {
-            assert_eq!(begin(number, 0.0), Known::New);
+            assert_eq!(begin(number, 0.0), TokenStatus::New);
         }
-        assert_eq!(begin(100, 0.0), Known::Full);
+        assert_eq!(begin(100, 0.0), TokenStatus::Full);
         (0..100).for_each(|number| end(number, f64::from(u8::try_from(number).unwrap())));
-        assert_eq!(begin(100, 599.0), Known::Full);
-        assert_eq!(begin(0, 599.0), Known::Done);
+        assert_eq!(begin(100, 599.0), TokenStatus::Full);
+        assert_eq!(begin(0, 599.0), TokenStatus::Done);
         // What has expired makes room, in the order of time.
-        assert_eq!(begin(100, 600.0), Known::New);
-        assert_eq!(begin(1, 600.0), Known::Done);
-        assert_eq!(begin(101, 600.0), Known::Full);
-        assert_eq!(begin(101, 700.0), Known::New);
+        assert_eq!(begin(100, 600.0), TokenStatus::New);
+        assert_eq!(begin(1, 600.0), TokenStatus::Done);
+        assert_eq!(begin(101, 600.0), TokenStatus::Full);
+        assert_eq!(begin(101, 700.0), TokenStatus::New);
     }
 }

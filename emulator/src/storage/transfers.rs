@@ -52,7 +52,7 @@ pub type IndexBytes = BTreeMap<Name, u64>;
 
 /// Bytes and records that were counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct TransferCounts {
     /// Records that were read, or items that were exported.
     pub processed: u64,
     /// Items that were written.
@@ -79,7 +79,7 @@ pub struct Progress {
     /// Why it has failed, if it has.
     pub failure: Option<Failure>,
     /// What was counted.
-    pub counts: Counts,
+    pub counts: TransferCounts,
     /// When somebody asked for its end, if that was before it was done.
     pub cancelled: Option<Moment>,
 }
@@ -89,7 +89,7 @@ impl Progress {
     pub const BEGUN: Progress = Progress {
         end: Moment::NEVER,
         failure: None,
-        counts: Counts {
+        counts: TransferCounts {
             processed: 0,
             written: 0,
             failed: 0,
@@ -162,7 +162,7 @@ impl Transfer {
         &self,
         (now, end): (Moment, Moment),
         failure: Option<Failure>,
-        counts: Counts,
+        counts: TransferCounts,
         table_id: Option<&str>,
     ) -> Result<(), AppendError> {
         self.change(now, table_id, |progress| {
@@ -222,21 +222,21 @@ pub enum StartOutcome {
 }
 
 /// The place of something in the order of time: kind, the id at the end of its ARN, its ARN.
-pub(super) type Place = (TransferKind, String, String);
+pub(super) type TransferOrder = (TransferKind, String, String);
 
-fn place(kind: TransferKind, arn: &str) -> Place {
+fn place(kind: TransferKind, arn: &str) -> TransferOrder {
     let id = arn.rsplit('/').next().unwrap_or_default();
     (kind, id.to_owned(), arn.to_owned())
 }
 
-pub(super) type ByPlace = BTreeMap<Place, Arc<Transfer>>;
+pub(super) type TransfersByTime = BTreeMap<TransferOrder, Arc<Transfer>>;
 
 /// The exports, imports and bulk operations of an account in a region.
 #[derive(Debug)]
 pub struct Transfers {
     scope: Scope,
     log: RegionLog,
-    by_place: RwLock<ByPlace>,
+    by_place: RwLock<TransfersByTime>,
 }
 
 impl Transfers {
@@ -285,7 +285,7 @@ impl Transfers {
     fn insert(
         &self,
         _: &Committed<'_>,
-        transfers: &mut ByPlace,
+        transfers: &mut TransfersByTime,
         record: TransferRecord,
         (table_id, progress): (String, Progress),
     ) -> Arc<Transfer> {
@@ -312,7 +312,7 @@ impl Transfers {
     }
 
     /// Locks all of them, so that none comes or goes.
-    pub(super) fn lock(&self) -> RwLockReadGuard<'_, ByPlace> {
+    pub(super) fn lock(&self) -> RwLockReadGuard<'_, TransfersByTime> {
         self.by_place.read()
     }
 

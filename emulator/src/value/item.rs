@@ -7,7 +7,7 @@ use std::fmt;
 use smallvec::SmallVec;
 use triomphe::ThinArc;
 
-use super::json::{self, Entries};
+use super::json::{self, JsonAttributes};
 use super::{AttributeValue, Map, Name};
 use crate::size;
 
@@ -44,8 +44,8 @@ impl Item {
         ))
     }
 
-    fn entries(&self) -> Entries<'_> {
-        Entries::new(self.json())
+    fn entries(&self) -> JsonAttributes<'_> {
+        JsonAttributes::new(self.json())
     }
 
     /// The attributes, all of them decoded.
@@ -61,9 +61,9 @@ impl Item {
 
     /// The attributes with these names, which are sorted, with where they are. Those whose names are `read`, by position,
     /// are decoded; the others are null.
-    pub fn pick_places<'n>(&self, names: &'n [&'n str], read: impl Fn(usize) -> bool) -> Picked<'n> {
+    pub fn pick_places<'n>(&self, names: &'n [&'n str], read: impl Fn(usize) -> bool) -> PartialItem<'n> {
         if names.is_empty() {
-            return Picked::default();
+            return PartialItem::default();
         }
         let mut picked = Vec::with_capacity(names.len());
         let mut places = SmallVec::with_capacity(names.len());
@@ -93,7 +93,7 @@ impl Item {
         }
         let end = self.json().len();
         places.resize(names.len(), (end, end));
-        Picked {
+        PartialItem {
             names,
             places,
             attributes: Map(picked),
@@ -127,7 +127,7 @@ impl Item {
 
     /// This item with attributes set or removed (`None`), which are sorted by name and are among those that were picked of
     /// it and decoded. All others are copied as they are.
-    pub fn replace(&self, picked: &Picked<'_>, changes: &[(&str, Option<Cow<'_, AttributeValue>>)]) -> Item {
+    pub fn replace(&self, picked: &PartialItem<'_>, changes: &[(&str, Option<Cow<'_, AttributeValue>>)]) -> Item {
         let json = self.json();
         let (mut size, mut room) = (self.size(), json.len() + 1);
         let mut picks = picked.names.iter().zip(&picked.places);
@@ -197,7 +197,7 @@ fn push_kept(out: &mut Vec<u8>, json: &[u8], start: usize, end: usize) {
 
 /// Attributes that were picked of an item.
 #[derive(Clone, Debug, Default)]
-pub struct Picked<'n> {
+pub struct PartialItem<'n> {
     /// The attributes; null stands for those that are not decoded.
     pub attributes: Map,
     /// The names that were asked for.

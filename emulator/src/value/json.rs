@@ -142,7 +142,7 @@ fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// An attribute in an item's JSON.
 #[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
+pub(super) struct JsonAttribute<'a> {
     /// Where it begins, with its name, and where it ends.
     pub start: usize,
     pub end: usize,
@@ -152,7 +152,7 @@ pub(super) struct Entry<'a> {
     value: &'a [u8],
 }
 
-impl Entry<'_> {
+impl JsonAttribute<'_> {
     /// Whether this is the attribute's name.
     #[inline]
     pub fn is(&self, name: &str) -> bool {
@@ -188,23 +188,23 @@ impl Entry<'_> {
 
 /// The attributes of an item's JSON, in the order of their names.
 #[derive(Clone)]
-pub(super) struct Entries<'a> {
+pub(super) struct JsonAttributes<'a> {
     json: &'a [u8],
     /// Where the bracket or comma before the next attribute is.
     at: usize,
 }
 
-impl<'a> Entries<'a> {
-    pub fn new(json: &'a [u8]) -> Entries<'a> {
-        Entries { json, at: 0 }
+impl<'a> JsonAttributes<'a> {
+    pub fn new(json: &'a [u8]) -> JsonAttributes<'a> {
+        JsonAttributes { json, at: 0 }
     }
 }
 
-impl<'a> Iterator for Entries<'a> {
-    type Item = Entry<'a>;
+impl<'a> Iterator for JsonAttributes<'a> {
+    type Item = JsonAttribute<'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<Entry<'a>> {
+    fn next(&mut self) -> Option<JsonAttribute<'a>> {
         let start = self.at + 1;
         if self.json.get(start) != Some(&b'"') {
             return None;
@@ -213,7 +213,7 @@ impl<'a> Iterator for Entries<'a> {
         let value = name_end + 2;
         let end = end_of_value(self.json, value);
         self.at = end;
-        Some(Entry {
+        Some(JsonAttribute {
             start,
             end,
             name: &self.json[start + 1..name_end],

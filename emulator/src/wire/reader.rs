@@ -366,7 +366,7 @@ impl<'a> Reader<'a> {
 
     /// Passes over the next value, however deep it is.
     pub fn skip(&mut self) -> Result<(), SyntaxError> {
-        let mut open = Open::default();
+        let mut open = OpenContainers::default();
         loop {
             let entered = match self.peek()? {
                 Token::String => {
@@ -394,7 +394,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Leaves what ends here and goes to the next value inside what is still open; `false` if nothing is.
-    fn next_inside(&mut self, open: &mut Open, mut first: bool) -> Result<bool, SyntaxError> {
+    fn next_inside(&mut self, open: &mut OpenContainers, mut first: bool) -> Result<bool, SyntaxError> {
         while let Some(object) = open.innermost() {
             let more = if object {
                 self.skip_name(first)?
@@ -442,13 +442,13 @@ impl<'a> Reader<'a> {
 
 /// The lists and objects around the reader while it skips, a bit each: set for an object.
 #[derive(Default)]
-struct Open {
+struct OpenContainers {
     full: Vec<u64>,
     last: u64,
     count: u32,
 }
 
-impl Open {
+impl OpenContainers {
     fn push(&mut self, object: bool) {
         if self.count == 64 {
             self.full.push(self.last);

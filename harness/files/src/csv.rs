@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 use csv::{ReaderBuilder, StringRecord};
 use dynatwin_engine::limits;
 use dynatwin_engine::schema::ScalarType;
-use dynatwin_engine::transfer::Source;
+use dynatwin_engine::transfer::ImportSource;
 use dynatwin_engine::value::Name;
 use dynatwin_engine::wire::encode::Writer;
 use dynatwin_engine::wire::object::Object;
@@ -16,7 +16,7 @@ use crate::json;
 use crate::source::{Reading, TOO_LONG};
 
 /// Reads the records of an object, each at most as long as a request may be. Reading ends at a longer one.
-pub fn read(from: impl BufRead, source: &Source, reading: &mut Reading<'_>) -> io::Result<()> {
+pub fn read(from: impl BufRead, source: &ImportSource, reading: &mut Reading<'_>) -> io::Result<()> {
     let taken = Cell::new(0);
     let mut reader = ReaderBuilder::new()
         .delimiter(u8::try_from(source.delimiter).unwrap_or(b','))
@@ -70,7 +70,7 @@ impl<R: BufRead> Read for Metered<'_, R> {
 }
 
 /// Converts a line to DynamoDB JSON.
-fn item(row: &StringRecord, names: &[Name], source: &Source) -> Vec<u8> {
+fn item(row: &StringRecord, names: &[Name], source: &ImportSource) -> Vec<u8> {
     let mut writer = Writer::new();
     let mut record = Object::open(&mut writer);
     let mut item = record.object("Item");

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dynatwin_engine::transfer::{Export, Failure, Format, Line, Span, folder, manifest_key};
+use dynatwin_engine::transfer::{Export, ExportRange, Failure, Format, Line, folder, manifest_key};
 use dynatwin_engine::wire::encode::Writer;
 use dynatwin_engine::wire::object::Object;
 use flate2::Compression;
@@ -23,8 +23,8 @@ pub fn write(bucket: &Bucket, export: &Export) -> Result<(), Failure> {
     bucket.put(&format!("{own}/_started"), b"")?;
     // The data of all incremental exports with one prefix is in one folder.
     let data = match export.span {
-        Span::Full(_) => format!("{own}/data"),
-        Span::Incremental { .. } => format!("{root}/data"),
+        ExportRange::Full(_) => format!("{own}/data"),
+        ExportRange::Incremental { .. } => format!("{root}/data"),
     };
     let mut files = Vec::new();
     for (at, lines) in export.parts.iter().enumerate() {
@@ -89,7 +89,7 @@ fn checked(bucket: &Bucket, key: &str, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 fn summary(export: &Export, manifest: &str) -> Vec<u8> {
-    let full = matches!(export.span, Span::Full(_));
+    let full = matches!(export.span, ExportRange::Full(_));
     let mut writer = Writer::new();
     let mut summary = Object::open(&mut writer);
     summary.string("version", if full { "2020-06-30" } else { "2023-08-01" });
@@ -99,8 +99,8 @@ fn summary(export: &Export, manifest: &str) -> Vec<u8> {
     summary.string("tableArn", &export.table_arn);
     summary.string("tableId", &export.table_id);
     match export.span {
-        Span::Full(at) => summary.string("exportTime", &at.to_string()),
-        Span::Incremental { from, to, .. } => {
+        ExportRange::Full(at) => summary.string("exportTime", &at.to_string()),
+        ExportRange::Incremental { from, to, .. } => {
             summary.string("exportFromTime", &from.to_string());
             summary.string("exportToTime", &to.to_string());
         }
@@ -113,7 +113,7 @@ fn summary(export: &Export, manifest: &str) -> Vec<u8> {
     summary.integer("billedSizeBytes", export.billed_bytes as i64);
     summary.integer("itemCount", export.count() as i64);
     summary.string("outputFormat", export.format.name());
-    if let Span::Incremental { old_images, .. } = export.span {
+    if let ExportRange::Incremental { old_images, .. } = export.span {
         let view = if old_images { "NEW_AND_OLD_IMAGES" } else { "NEW_IMAGE" };
         summary.string("outputView", view);
         summary.string("exportType", "INCREMENTAL_EXPORT");

@@ -13,18 +13,18 @@ mod source;
 
 use std::path::PathBuf;
 
-use dynatwin_engine::transfer::{Export, Failure, ObjectStore, Record, Report, Source};
+use dynatwin_engine::transfer::{BulkReport, Export, Failure, ImportSource, ObjectStore, Record};
 
 use crate::bucket::Bucket;
 
 /// A folder that contains a folder for each bucket. A bucket exists if its folder does.
 ///
 /// ```
-/// use dynatwin_engine::transfer::{ObjectStore, Source};
+/// use dynatwin_engine::transfer::{ObjectStore, ImportSource};
 /// use dynatwin_files::Buckets;
 ///
 /// let buckets = Buckets::at("/nowhere");
-/// let source = Source { bucket: "data".into(), ..Source::default() };
+/// let source = ImportSource { bucket: "data".into(), ..ImportSource::default() };
 /// assert_eq!(buckets.read(&source, &mut |_| ()).unwrap_err().code, "S3NoSuchBucket");
 /// ```
 #[derive(Clone, Debug)]
@@ -46,11 +46,11 @@ impl ObjectStore for Buckets {
         export::write(&self.bucket(&export.bucket)?, export)
     }
 
-    fn read(&self, source: &Source, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+    fn read(&self, source: &ImportSource, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
         source::read(&self.bucket(&source.bucket)?, source, take)
     }
 
-    fn report(&self, report: &Report) -> Result<(), Failure> {
+    fn report(&self, report: &BulkReport) -> Result<(), Failure> {
         report::write(&self.bucket(&report.bucket)?, report)
     }
 }

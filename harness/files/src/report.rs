@@ -1,14 +1,14 @@
 //! The report of a bulk operation: a JSON line for each record that was not written. The service's layout of these
 //! objects is not known; this one is our own.
 
-use dynatwin_engine::transfer::{Failure, Rejected, Report, folder};
+use dynatwin_engine::transfer::{BulkReport, Failure, Rejected, folder};
 use dynatwin_engine::wire::encode::Writer;
 use dynatwin_engine::wire::object::Object;
 
 use crate::bucket::Bucket;
 
 /// Writes a report.
-pub fn write(bucket: &Bucket, report: &Report) -> Result<(), Failure> {
+pub fn write(bucket: &Bucket, report: &BulkReport) -> Result<(), Failure> {
     let root = folder(report.prefix.as_deref().unwrap_or_default());
     let id = report.arn.rsplit('/').next().unwrap_or_default();
     for (name, records) in [

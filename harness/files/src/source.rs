@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use dynatwin_engine::request::ItemRecord;
-use dynatwin_engine::transfer::{Compression, Failure, Format, Record, Source};
+use dynatwin_engine::transfer::{Compression, Failure, Format, ImportSource, Record};
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
@@ -42,7 +42,7 @@ impl Reading<'_> {
 }
 
 /// Reads all objects with a prefix, and returns the number of their bytes.
-pub fn read(bucket: &Bucket, source: &Source, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
+pub fn read(bucket: &Bucket, source: &ImportSource, take: &mut dyn FnMut(Record)) -> Result<u64, Failure> {
     let mut bytes = 0;
     for object in bucket.objects(&source.prefix)? {
         let mut reading = Reading {
@@ -60,7 +60,7 @@ pub fn read(bucket: &Bucket, source: &Source, take: &mut dyn FnMut(Record)) -> R
     Ok(bytes)
 }
 
-fn read_object(object: &Object, source: &Source, reading: &mut Reading<'_>) -> io::Result<u64> {
+fn read_object(object: &Object, source: &ImportSource, reading: &mut Reading<'_>) -> io::Result<u64> {
     let (file, length) = object.open()?;
     let file = BufReader::new(file);
     match source.compression {
@@ -72,7 +72,7 @@ fn read_object(object: &Object, source: &Source, reading: &mut Reading<'_>) -> i
     Ok(length)
 }
 
-fn records(from: impl BufRead, source: &Source, reading: &mut Reading<'_>) -> io::Result<()> {
+fn records(from: impl BufRead, source: &ImportSource, reading: &mut Reading<'_>) -> io::Result<()> {
     match source.format {
         Format::DynamoDbJson => json::read(from, reading),
         Format::Ion => ion::read(from, reading),

@@ -9,7 +9,7 @@ use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_engine::journal::Spent;
-use dynatwin_engine::wire::control::{self, Json, Refusal};
+use dynatwin_engine::wire::control::{self, ControlError, Json};
 use dynatwin_engine::wire::encode::Writer;
 use dynatwin_engine::wire::object::{List, Object};
 use dynatwin_files::Buckets;
@@ -287,7 +287,7 @@ fn reply(py: Python<'_>, answer: Answer) -> Reply<'_> {
     )
 }
 
-fn refused(refusal: Refusal) -> PyErr {
+fn refused(refusal: ControlError) -> PyErr {
     PyValueError::new_err(refusal.to_string())
 }
 

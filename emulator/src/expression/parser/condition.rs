@@ -2,12 +2,12 @@
 
 use super::super::ast::{Body, Node, Op, Operand, Operator};
 use super::super::error;
-use super::super::lexer::{Keyword, Kind};
+use super::super::lexer::{Keyword, TokenKind};
 use super::Parser;
 
 /// What is open to the left of the condition that is being read.
 #[derive(Clone, Copy)]
-enum Open {
+enum OpenConstruct {
     Parenthesis,
     Not,
     /// A left side, and the jump over the right side.
@@ -25,7 +25,7 @@ enum Open {
 struct Builder {
     nodes: Vec<Node>,
     program: Vec<Op>,
-    open: Vec<Open>,
+    open: Vec<OpenConstruct>,
 }
 
 impl Builder {
@@ -43,9 +43,9 @@ impl Builder {
     fn connect(&mut self, left: u32, is_and: bool) {
         let jump = self.program.len();
         let (op, open) = if is_and {
-            (Op::JumpIfFalse(0), Open::And { left, jump })
+            (Op::JumpIfFalse(0), OpenConstruct::And { left, jump })
         } else {
-            (Op::JumpIfTrue(0), Open::Or { left, jump })
+            (Op::JumpIfTrue(0), OpenConstruct::Or { left, jump })
         };
         self.program.push(op);
         self.open.push(open);
@@ -55,15 +55,15 @@ impl Builder {
     fn reduce(&mut self, mut node: u32, or: bool) -> u32 {
         loop {
             node = match self.open.last().copied() {
-                Some(Open::Not) => {
+                Some(OpenConstruct::Not) => {
                     self.program.push(Op::Not);
                     self.node(Node::Not(node))
                 }
-                Some(Open::And { left, jump }) => {
+                Some(OpenConstruct::And { left, jump }) => {
                     self.program[jump] = Op::JumpIfFalse(self.program.len() as u32);
                     self.node(Node::And(left, node))
                 }
-                Some(Open::Or { left, jump }) if or => {
+                Some(OpenConstruct::Or { left, jump }) if or => {
                     self.program[jump] = Op::JumpIfTrue(self.program.len() as u32);
                     self.node(Node::Or(left, node))
                 }
@@ -94,11 +94,11 @@ impl Parser<'_> {
     fn open_condition(&mut self, builder: &mut Builder) {
         loop {
             match self.current.kind {
-                Kind::Keyword(Keyword::Not) => {
+                TokenKind::Keyword(Keyword::Not) => {
                     self.parsed.operators += 1;
-                    builder.open.push(Open::Not);
+                    builder.open.push(OpenConstruct::Not);
                 }
-                Kind::Open => builder.open.push(Open::Parenthesis),
+                TokenKind::Open => builder.open.push(OpenConstruct::Parenthesis),
                 _ => return,
             }
             self.advance();
@@ -112,7 +112,7 @@ impl Parser<'_> {
         let (operand, mut wrapped) = self.operand()?;
         loop {
             match self.current.kind {
-                Kind::Close if matches!(builder.open.last(), Some(Open::Parenthesis)) => {
+                TokenKind::Close if matches!(builder.open.last(), Some(OpenConstruct::Parenthesis)) => {
                     self.close_parenthesis(builder, &mut wrapped);
                 }
                 kind => {
@@ -148,22 +148,22 @@ impl Parser<'_> {
     ) -> Result<Option<u32>, String> {
         loop {
             let or = match self.current.kind {
-                Kind::Keyword(Keyword::And) => false,
-                Kind::Keyword(Keyword::Or) | Kind::Close | Kind::End => true,
+                TokenKind::Keyword(Keyword::And) => false,
+                TokenKind::Keyword(Keyword::Or) | TokenKind::Close | TokenKind::End => true,
                 _ => return self.syntax_error(),
             };
             let reduced = builder.reduce(node, or);
             wrapped &= reduced == node;
             node = reduced;
             match (self.current.kind, builder.open.last()) {
-                (Kind::Keyword(keyword), _) => {
+                (TokenKind::Keyword(keyword), _) => {
                     self.parsed.operators += 1;
                     builder.connect(node, keyword == Keyword::And);
                     self.advance();
                     return Ok(None);
                 }
-                (Kind::Close, Some(Open::Parenthesis)) => self.close_parenthesis(builder, &mut wrapped),
-                (Kind::End, None) => return Ok(Some(node)),
+                (TokenKind::Close, Some(OpenConstruct::Parenthesis)) => self.close_parenthesis(builder, &mut wrapped),
+                (TokenKind::End, None) => return Ok(Some(node)),
                 _ => return self.syntax_error(),
             }
         }
@@ -177,19 +177,19 @@ impl Parser<'_> {
         match operator {
             Operator::Between => {
                 operands.push(self.right_side()?);
-                self.expect(Kind::Keyword(Keyword::And))?;
+                self.expect(TokenKind::Keyword(Keyword::And))?;
                 operands.push(self.right_side()?);
             }
             Operator::In => {
-                self.expect(Kind::Open)?;
+                self.expect(TokenKind::Open)?;
                 loop {
                     operands.push(self.right_side()?);
-                    if !self.at(Kind::Comma) {
+                    if !self.at(TokenKind::Comma) {
                         break;
                     }
                     self.advance();
                 }
-                self.expect(Kind::Close)?;
+                self.expect(TokenKind::Close)?;
             }
             _ => operands.push(self.right_side()?),
         }
@@ -213,16 +213,16 @@ impl Parser<'_> {
     }
 }
 
-fn comparison(kind: Kind) -> Option<Operator> {
+fn comparison(kind: TokenKind) -> Option<Operator> {
     Some(match kind {
-        Kind::Eq => Operator::Eq,
-        Kind::Ne => Operator::Ne,
-        Kind::Lt => Operator::Lt,
-        Kind::Le => Operator::Le,
-        Kind::Gt => Operator::Gt,
-        Kind::Ge => Operator::Ge,
-        Kind::Keyword(Keyword::Between) => Operator::Between,
-        Kind::Keyword(Keyword::In) => Operator::In,
+        TokenKind::Eq => Operator::Eq,
+        TokenKind::Ne => Operator::Ne,
+        TokenKind::Lt => Operator::Lt,
+        TokenKind::Le => Operator::Le,
+        TokenKind::Gt => Operator::Gt,
+        TokenKind::Ge => Operator::Ge,
+        TokenKind::Keyword(Keyword::Between) => Operator::Between,
+        TokenKind::Keyword(Keyword::In) => Operator::In,
         _ => return None,
     })
 }

@@ -1,7 +1,7 @@
 //! Update expressions: sections of actions.
 
-use super::super::ast::{Action, Body, Clause, Operand, Operator, Span};
-use super::super::lexer::{Keyword, Kind};
+use super::super::ast::{Body, Clause, Operand, Operator, Span, UpdateAction};
+use super::super::lexer::{Keyword, TokenKind};
 use super::Parser;
 
 impl Parser<'_> {
@@ -19,33 +19,33 @@ impl Parser<'_> {
             }
             self.advance();
             self.actions(clause, &mut actions)?;
-            if self.at(Kind::End) {
+            if self.at(TokenKind::End) {
                 return Ok(Body::Update(actions));
             }
         }
     }
 
     /// The actions of a section, up to what cannot belong to it.
-    fn actions(&mut self, clause: Clause, actions: &mut Vec<Action>) -> Result<(), String> {
+    fn actions(&mut self, clause: Clause, actions: &mut Vec<UpdateAction>) -> Result<(), String> {
         loop {
             let start = self.parsed.steps.len();
             let target = self.path()?;
             let value = match clause {
                 Clause::Set => {
-                    self.expect(Kind::Eq)?;
+                    self.expect(TokenKind::Eq)?;
                     Some(self.set_value()?)
                 }
                 Clause::Remove => None,
-                Clause::Add | Clause::Delete if self.at(Kind::Value) => Some(self.value()),
+                Clause::Add | Clause::Delete if self.at(TokenKind::Value) => Some(self.value()),
                 Clause::Add | Clause::Delete => return self.syntax_error(),
             };
-            actions.push(Action {
+            actions.push(UpdateAction {
                 clause,
                 target,
                 value,
                 steps: Span::new(start, self.parsed.steps.len()),
             });
-            if !self.at(Kind::Comma) {
+            if !self.at(TokenKind::Comma) {
                 return Ok(());
             }
             self.advance();
@@ -56,15 +56,15 @@ impl Parser<'_> {
     fn set_value(&mut self) -> Result<Operand, String> {
         let position = self.current.start;
         let mut open = 0;
-        while self.at(Kind::Open) {
+        while self.at(TokenKind::Open) {
             self.advance();
             open += 1;
         }
         let (operand, _) = self.operand()?;
         self.close(&mut open);
         let operator = match self.current.kind {
-            Kind::Plus => Operator::Plus,
-            Kind::Minus => Operator::Minus,
+            TokenKind::Plus => Operator::Plus,
+            TokenKind::Minus => Operator::Minus,
             _ if open == 0 => return Ok(operand),
             _ => return self.syntax_error(),
         };
@@ -83,7 +83,7 @@ impl Parser<'_> {
     /// Closes as many of the open parentheses as are closed here: of two pairs around one thing, one is redundant.
     fn close(&mut self, open: &mut usize) {
         let before = *open;
-        while *open > 0 && self.at(Kind::Close) {
+        while *open > 0 && self.at(TokenKind::Close) {
             self.advance();
             *open -= 1;
         }
@@ -91,12 +91,12 @@ impl Parser<'_> {
     }
 }
 
-fn section(kind: Kind) -> Option<Clause> {
+fn section(kind: TokenKind) -> Option<Clause> {
     Some(match kind {
-        Kind::Keyword(Keyword::Set) => Clause::Set,
-        Kind::Keyword(Keyword::Remove) => Clause::Remove,
-        Kind::Keyword(Keyword::Add) => Clause::Add,
-        Kind::Keyword(Keyword::Delete) => Clause::Delete,
+        TokenKind::Keyword(Keyword::Set) => Clause::Set,
+        TokenKind::Keyword(Keyword::Remove) => Clause::Remove,
+        TokenKind::Keyword(Keyword::Add) => Clause::Add,
+        TokenKind::Keyword(Keyword::Delete) => Clause::Delete,
         _ => return None,
     })
 }

@@ -39,7 +39,7 @@ fn conditions() {
     let item = stored();
     let check = |text: &str, expected: bool| {
         let (cache, substitutions) = (Cache::new(), substitutions(text));
-        let mut scope = Scope::new(&substitutions, &cache).unwrap();
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
         let condition = scope
             .condition(Filter, text)
             .unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -107,7 +107,7 @@ fn equality_is_deep_and_by_value() {
             values: Some(values),
         };
         let cache = Cache::new();
-        let mut scope = Scope::new(&substitutions, &cache).unwrap();
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
         let condition = scope.condition(Filter, &format!("{path} = :x")).unwrap();
         assert_eq!(condition.matches(Some(&item)), expected, "{path} {other}");
     };
@@ -124,7 +124,7 @@ fn equality_is_deep_and_by_value() {
 /// Applies `text` to the stored item, or to none, and gives the new value at `name`.
 fn updated(text: &str, exists: bool) -> Result<Option<Map>, String> {
     let (cache, substitutions) = (Cache::new(), substitutions(text));
-    let mut scope = Scope::new(&substitutions, &cache).unwrap();
+    let mut scope = Bindings::new(&substitutions, &cache).unwrap();
     let update = scope.update(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let stored = stored();
     update
@@ -212,7 +212,7 @@ fn emptied_sets_and_positions_inside_of_lists() {
 fn many_removals_from_a_long_list() {
     let positions: Vec<String> = (0..500).map(|at| format!("l[{}]", at * 2)).collect();
     let (cache, nothing) = (Cache::new(), crate::request::Substitutions::default());
-    let update = Scope::new(&nothing, &cache)
+    let update = Bindings::new(&nothing, &cache)
         .unwrap()
         .update(&format!("REMOVE {}", positions.join(",")))
         .unwrap();
@@ -338,7 +338,7 @@ fn nesting_by_grafting() {
             values: Some(vec![(":d".into(), deep(levels))]),
         };
         let cache = Cache::new();
-        let mut scope = Scope::new(&substitutions, &cache).unwrap();
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
         let new = scope.update(text).unwrap().apply(Some(&stored()), &Map::new());
         assert_eq!(new.err().map(message).as_deref(), expected, "{levels} {text}");
     };
@@ -356,7 +356,7 @@ fn what_is_touched_and_charged() {
     let old = stored();
     let (cache, nothing) = (Cache::new(), crate::request::Substitutions::default());
     let check = |text: &str, expected: Map, charge: usize| {
-        let mut scope = Scope::new(&nothing, &cache).unwrap();
+        let mut scope = Bindings::new(&nothing, &cache).unwrap();
         let update = scope.update(text).unwrap();
         assert_eq!(update.touched(&Item::new(&old)), expected, "{text}");
         assert_eq!(update.charge(&Item::new(&old)), charge, "{text}");
@@ -386,7 +386,7 @@ fn projections() {
     let item_ = stored();
     let check = |text: &str, expected: &Map| {
         let (cache, substitutions) = (Cache::new(), substitutions(text));
-        let mut scope = Scope::new(&substitutions, &cache).unwrap();
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
         assert_eq!(scope.projection(text).unwrap().apply(&item_), *expected, "{text}");
     };
     let nested = |inner: &[(&str, &str)]| Map::from_entries(vec![("deep".into(), AttributeValue::M(item(inner)))]);
@@ -404,7 +404,7 @@ fn projections() {
     );
     check("#dot, ss", &item(&[("ss", "SS|a b")]));
     let (cache, nothing) = (Cache::new(), crate::request::Substitutions::default());
-    let mut scope = Scope::new(&nothing, &cache).unwrap();
+    let mut scope = Bindings::new(&nothing, &cache).unwrap();
     let projection = scope.projection("b.c, a, b.a").unwrap();
     assert_eq!(projection.top_level_names().collect::<Vec<_>>(), ["a", "b"]);
 }

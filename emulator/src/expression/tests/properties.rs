@@ -62,7 +62,7 @@ fn tokens() -> impl Strategy<Value = String> {
 fn run_all(text: &str) {
     let (cache, substitutions) = (Cache::new(), substitutions(text));
     let item = item(&[("a", "'x"), ("b", "L|1 2"), ("pk", "'p")]);
-    let mut scope = Scope::new(&substitutions, &cache).unwrap();
+    let mut scope = Bindings::new(&substitutions, &cache).unwrap();
     if let Ok(condition) = scope.condition(Filter, text) {
         condition.matches(Some(&item));
         condition.matches(None);

@@ -313,7 +313,10 @@ fn clauses_of_key_conditions() {
     let (x, one, two) = (value("'x"), value("1"), value("2"));
     let check = |text: &str, expected: &[(&str, KeyOperator<'_>)]| {
         let (cache, substitutions) = (Cache::new(), super::substitutions(text));
-        let condition = Scope::new(&substitutions, &cache).unwrap().key_condition(text).unwrap();
+        let condition = Bindings::new(&substitutions, &cache)
+            .unwrap()
+            .key_condition(text)
+            .unwrap();
         let clauses: Vec<_> = condition
             .clauses
             .iter()
@@ -358,7 +361,7 @@ fn substitutions() {
             values: Some(values.iter().map(|key| ((*key).into(), value("1"))).collect()),
         };
         let cache = Cache::new();
-        let used = Scope::new(&substitutions, &cache).and_then(|mut scope| {
+        let used = Bindings::new(&substitutions, &cache).and_then(|mut scope| {
             scope.condition(Condition, "#a = :v")?;
             scope.projection("#b")?;
             scope.check_all_used()
@@ -440,7 +443,7 @@ fn as_many_placeholders_as_one_likes() {
             values: None,
         };
         let cache = Cache::new();
-        let mut scope = Scope::new(&substitutions, &cache).unwrap();
+        let mut scope = Bindings::new(&substitutions, &cache).unwrap();
         let projection = scope.projection(&aliases.join(", ")).unwrap();
         assert_eq!(projection.top_level_names().count(), count);
         assert!(scope.check_all_used().is_ok());

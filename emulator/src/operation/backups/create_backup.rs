@@ -26,12 +26,12 @@ impl Stages for Operation {
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let table = check::control_table_name(request.table_name.as_ref())?;
-        let mut faults = Violations::new();
+        let mut violations = Violations::new();
         match request.backup_name.as_deref() {
-            None => faults.missing("backupName"),
-            Some(name) => check::plain_name(&mut faults, name, "backupName"),
+            None => violations.missing("backupName"),
+            Some(name) => check::plain_name(&mut violations, name, "backupName"),
         }
-        faults.finish()?;
+        violations.finish()?;
         let name = request.backup_name.as_ref().ok_or_else(ApiError::internal)?;
         Ok((table, name))
     }

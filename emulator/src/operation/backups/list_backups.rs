@@ -90,14 +90,14 @@ impl Stages for Operation {
 }
 
 fn check_members(request: &ListBackups) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
+    let mut violations = Violations::new();
     if let Some(table) = &request.table_name {
-        check::name(&mut faults, table, "tableName");
+        check::name(&mut violations, table, "tableName");
     }
-    check::echoed_range(&mut faults, request.limit, "limit", 1, MOST);
+    check::echoed_range(&mut violations, request.limit, "limit", 1, MOST);
     if request.exclusive_start_backup_arn.is_some() {
         backups::arn_length(
-            &mut faults,
+            &mut violations,
             request.exclusive_start_backup_arn.as_ref(),
             "exclusiveStartBackupArn",
         );
@@ -105,13 +105,13 @@ fn check_members(request: &ListBackups) -> Result<(), ApiError> {
     if let Some(word) = request.backup_type.as_deref()
         && !["USER", "SYSTEM", "AWS_BACKUP", "ALL"].contains(&word)
     {
-        faults.value(
+        violations.value(
             word,
             "backupType",
             constraint::one_of("[USER, SYSTEM, AWS_BACKUP, ALL]"),
         );
     }
-    faults.finish()?;
+    violations.finish()?;
     let (lower, upper) = (request.time_range_lower_bound, request.time_range_upper_bound);
     if lower.zip(upper).is_some_and(|(lower, upper)| lower > upper) {
         return Err(ApiError::invalid(

@@ -75,20 +75,20 @@ pub fn are_enabled(shape: &Shape, now: Moment) -> bool {
 }
 
 /// The framework's check on an ARN that must be there.
-pub fn arn_length(faults: &mut Violations, arn: Option<&Text>, path: &str) {
+pub fn arn_length(violations: &mut Violations, arn: Option<&Text>, path: &str) {
     match arn.map(|arn| (arn, arn.chars().count())) {
-        None => faults.missing(path),
-        Some((arn, length)) if length < 37 => faults.value(arn, path, constraint::min_length(37)),
-        Some((arn, length)) if length > 1024 => faults.value(arn, path, constraint::max_length(1024)),
+        None => violations.missing(path),
+        Some((arn, length)) if length < 37 => violations.value(arn, path, constraint::min_length(37)),
+        Some((arn, length)) if length > 1024 => violations.value(arn, path, constraint::max_length(1024)),
         Some(_) => {}
     }
 }
 
 /// The ARN of a request that names one backup, if it can be one of the caller's.
 pub fn arn<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<&'r str, ApiError> {
-    let mut faults = Violations::new();
-    arn_length(&mut faults, arn, "backupArn");
-    faults.finish()?;
+    let mut violations = Violations::new();
+    arn_length(&mut violations, arn, "backupArn");
+    violations.finish()?;
     let arn = arn.map(Text::as_str).unwrap_or_default();
     if !arn.starts_with("arn:") {
         return Err(ApiError::validation("Invalid Backup ARN"));

@@ -9,7 +9,7 @@ use crate::error::{ApiError, Violations};
 use crate::limits;
 use crate::operation::check;
 use crate::operation::one_of;
-use crate::operation::tables::create_table::quota::Of;
+use crate::operation::tables::create_table::quota::ThroughputOwner;
 use crate::operation::tables::create_table::{self, Extras, definition, shape, vector};
 use crate::operation::tables::description::{self, TableView};
 use crate::request::{
@@ -32,25 +32,29 @@ pub const ACTIONS: &[&str] = &[
 ];
 
 /// The framework's checks on what both restores take.
-pub fn check_members(faults: &mut Violations, target: Option<&Text>, overrides: &Overrides) {
+pub fn check_members(violations: &mut Violations, target: Option<&Text>, overrides: &Overrides) {
     match target {
-        None => faults.missing("targetTableName"),
-        Some(name) => check::plain_name(faults, name, "targetTableName"),
+        None => violations.missing("targetTableName"),
+        Some(name) => check::plain_name(violations, name, "targetTableName"),
     }
-    shape::billing_mode(faults, overrides.billing_mode.as_ref(), "billingModeOverride");
+    shape::billing_mode(violations, overrides.billing_mode.as_ref(), "billingModeOverride");
     let units = overrides.provisioned_throughput.as_ref();
-    shape::throughput(faults, units, "provisionedThroughputOverride");
+    shape::throughput(violations, units, "provisionedThroughputOverride");
     for (indexes, path, most) in [
         (&overrides.global_secondary_indexes, "globalSecondaryIndexOverride", 8),
         (&overrides.local_secondary_indexes, "localSecondaryIndexOverride", 2),
     ] {
         for (at, each) in indexes.iter().flatten().enumerate() {
-            shape::index(faults, each, &format!("{path}.{}.member", at + 1), most);
+            shape::index(violations, each, &format!("{path}.{}.member", at + 1), most);
         }
     }
-    shape::encryption(faults, overrides.sse_specification.as_ref(), "sSESpecificationOverride");
+    shape::encryption(
+        violations,
+        overrides.sse_specification.as_ref(),
+        "sSESpecificationOverride",
+    );
     for (at, each) in overrides.vector_indexes.iter().flatten().enumerate() {
-        vector::shape(faults, each, &format!("vectorIndexOverride.{}.member", at + 1));
+        vector::shape(violations, each, &format!("vectorIndexOverride.{}.member", at + 1));
     }
 }
 
@@ -89,7 +93,7 @@ pub fn definition(context: &Context<'_>, source: &Definition, overrides: &Overri
     definition::check_names(&globals, &locals, &vectors)?;
     let on_demand = match &overrides.on_demand_throughput {
         None => source.on_demand.filter(|_| billing == BillingMode::PayPerRequest),
-        asked => definition::on_demand(asked.as_ref(), billing, &Of::Table)?,
+        asked => definition::on_demand(asked.as_ref(), billing, &ThroughputOwner::Table)?,
     };
     let encryption = match &overrides.sse_specification {
         None => source.encryption.clone(),

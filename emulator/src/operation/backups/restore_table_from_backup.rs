@@ -31,10 +31,10 @@ impl Stages for Operation {
     type Outcome = RestoredTable;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
-        let mut faults = Violations::new();
-        restore::check_members(&mut faults, request.target_table_name.as_ref(), &request.overrides);
-        backups::arn_length(&mut faults, request.backup_arn.as_ref(), "backupArn");
-        faults.finish()?;
+        let mut violations = Violations::new();
+        restore::check_members(&mut violations, request.target_table_name.as_ref(), &request.overrides);
+        backups::arn_length(&mut violations, request.backup_arn.as_ref(), "backupArn");
+        violations.finish()?;
         Ok(request)
     }
 

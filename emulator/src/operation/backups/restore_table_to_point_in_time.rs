@@ -25,18 +25,18 @@ impl Stages for Operation {
     type Outcome = RestoredTable;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
-        let mut faults = Violations::new();
+        let mut violations = Violations::new();
         let arn = request.source_table_arn.as_ref();
-        streams::length(&mut faults, arn, "sourceTableArn", 1, 1024);
-        faults.finish()?;
+        streams::length(&mut violations, arn, "sourceTableArn", 1, 1024);
+        violations.finish()?;
         Ok(request)
     }
 
     fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
         let source = source(context, checked)?;
-        let mut faults = Violations::new();
-        restore::check_members(&mut faults, checked.target_table_name.as_ref(), &checked.overrides);
-        faults.finish()?;
+        let mut violations = Violations::new();
+        restore::check_members(&mut violations, checked.target_table_name.as_ref(), &checked.overrides);
+        violations.finish()?;
         check_moment(checked)?;
         Ok((backups::table(context, source)?, checked))
     }
@@ -82,9 +82,9 @@ fn source<'r>(context: &Context<'_>, request: &'r RestoreTableToPointInTime) -> 
         )),
         (None, None) => Err(ApiError::table_name_required()),
         (None, Some(name)) => {
-            let mut faults = Violations::new();
-            check::plain_name(&mut faults, name, "sourceTableName");
-            faults.finish().map(|()| name.as_str())
+            let mut violations = Violations::new();
+            check::plain_name(&mut violations, name, "sourceTableName");
+            violations.finish().map(|()| name.as_str())
         }
         (Some(arn), None) => {
             let Some(place) = arn::table_arn(arn) else {

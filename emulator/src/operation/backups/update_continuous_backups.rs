@@ -73,19 +73,19 @@ impl Stages for Operation {
 /// Whether recovery is wanted, and how many days are kept, if that is said.
 fn specification(request: &UpdateContinuousBackups) -> Result<(bool, Option<u32>), ApiError> {
     const PATH: &str = "pointInTimeRecoverySpecification";
-    let mut faults = Violations::new();
+    let mut violations = Violations::new();
     let specification = request.specification.clone().unwrap_or_default();
     let days = specification.recovery_period_in_days;
     if request.specification.is_none() {
-        faults.missing(PATH);
+        violations.missing(PATH);
     } else {
         let most = i64::from(limits::RECOVERY_DAYS);
-        check::echoed_range(&mut faults, days, &format!("{PATH}.recoveryPeriodInDays"), 1, most);
+        check::echoed_range(&mut violations, days, &format!("{PATH}.recoveryPeriodInDays"), 1, most);
         if specification.enabled.is_none() {
-            faults.missing(format_args!("{PATH}.pointInTimeRecoveryEnabled"));
+            violations.missing(format_args!("{PATH}.pointInTimeRecoveryEnabled"));
         }
     }
-    faults.finish()?;
+    violations.finish()?;
     let enabled = specification.enabled.unwrap_or(false);
     if !enabled && days.is_some() {
         return Err(ApiError::invalid_request(

@@ -2,15 +2,15 @@
 
 use super::ControlRequest;
 use crate::access::{
-    AccessRequest, Directory, Evaluation, Explanation, Identity, KeyValue, Keys, Origin, SessionRequest,
-    StatementReport,
+    AccessRequest, ConditionKeys, Directory, Evaluation, Explanation, Identity, KeyValue, RequestOrigin,
+    SessionRequest, StatementReport,
 };
 use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::execute::facts;
 use crate::operation;
-use crate::wire::control::{ControlResult, Json, Members, Refusal, shortened};
+use crate::wire::control::{ControlError, ControlResult, Json, Members, shortened};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 use crate::wire::policy::Node;
@@ -65,7 +65,7 @@ fn write_warnings(directory: &Directory, object: &mut Object<'_>) {
 
 /// Replaces the configuration.
 pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
-    let directory = Directory::read(&asked.body.to_text(), asked.twin.clock.now()).map_err(Refusal::malformed)?;
+    let directory = Directory::read(&asked.body.to_text(), asked.twin.clock.now()).map_err(ControlError::malformed)?;
     asked.twin.state.access().configure(Some(directory));
     show(asked, writer)
 }
@@ -83,9 +83,9 @@ pub fn add_session(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlRe
         members.text(name)?;
     }
     let node = Node::parse(&asked.body.to_text(), MOST_DEPTH);
-    let node = node.ok_or_else(|| Refusal::malformed("session is an object without nulls."))?;
+    let node = node.ok_or_else(|| ControlError::malformed("session is an object without nulls."))?;
     let added = asked.twin.state.access().add_session(&node, asked.twin.clock.now());
-    let (id, expires) = added.map_err(Refusal::malformed)?;
+    let (id, expires) = added.map_err(ControlError::malformed)?;
     let mut object = Object::open(writer);
     object.string("accessKeyId", &id);
     object.string("expires", &expires.to_string());
@@ -129,7 +129,7 @@ pub fn explain(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
         (Some(name), None) => of_request(asked, identity, region, name, members.get("request"))?,
         (None, Some(action)) => vec![of_action(asked, &identity, &members, (region, action), now)?],
         _ => {
-            return Err(Refusal::malformed(
+            return Err(ControlError::malformed(
                 "explain takes operation and request, or action and resource.",
             ));
         }
@@ -155,12 +155,12 @@ pub fn explain(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
 fn identity(asked: &ControlRequest<'_>, members: &Members<'_>, now: Moment) -> ControlResult<Identity> {
     let access = asked.twin.state.access();
     if !access.is_configured() {
-        return Err(Refusal::malformed(
+        return Err(ControlError::malformed(
             "Access control is not configured: everything is allowed.",
         ));
     }
     let owned = |name| members.text(name).map(|text| text.map(str::to_owned));
-    let origin = Origin {
+    let origin = RequestOrigin {
         source_ip: owned("sourceIp")?,
         endpoint: owned("vpcEndpoint")?,
         secure_transport: members.flag("secureTransport")?,
@@ -171,15 +171,15 @@ fn identity(asked: &ControlRequest<'_>, members: &Members<'_>, now: Moment) -> C
             let session = session(members.get("session"))?;
             access
                 .identity_of(arn, &session, origin, now)
-                .map_err(Refusal::malformed)
+                .map_err(ControlError::malformed)
         }
         (None, Some(id)) => {
             let credential = access.credential(id);
-            let credential =
-                credential.ok_or_else(|| Refusal::malformed(format!("There is no access key {}.", shortened(id))))?;
+            let credential = credential
+                .ok_or_else(|| ControlError::malformed(format!("There is no access key {}.", shortened(id))))?;
             Ok(Identity::new(access.directory(), &credential, origin))
         }
-        _ => Err(Refusal::malformed("explain takes principal or accessKeyId.")),
+        _ => Err(ControlError::malformed("explain takes principal or accessKeyId.")),
     }
 }
 
@@ -203,7 +203,7 @@ fn session(json: Option<&Json>) -> ControlResult<SessionRequest> {
 /// Texts by name.
 fn texts(what: &str, json: Option<&Json>) -> ControlResult<Vec<(String, String)>> {
     let Some(json) = json else { return Ok(Vec::new()) };
-    let wrong = || Refusal::malformed(format!("{what} is an object of texts."));
+    let wrong = || ControlError::malformed(format!("{what} is an object of texts."));
     let Json::Object(members) = json else {
         return Err(wrong());
     };
@@ -223,7 +223,7 @@ fn of_request(
 ) -> ControlResult<Vec<Explanation>> {
     let operation = operation::of_name(name);
     let operation =
-        operation.ok_or_else(|| Refusal::malformed(format!("There is no operation {}.", shortened(name))))?;
+        operation.ok_or_else(|| ControlError::malformed(format!("There is no operation {}.", shortened(name))))?;
     let body = body.map_or_else(|| "{}".to_owned(), Json::to_text);
     let caller = Caller {
         access_key: identity.account().into(),
@@ -237,7 +237,7 @@ fn of_request(
     let answer = (operation.run)(&context, body.as_bytes(), &mut Writer::new());
     let explanations = context.take_explanations();
     match answer {
-        Err(error) if explanations.is_empty() => Err(Refusal::malformed(format!(
+        Err(error) if explanations.is_empty() => Err(ControlError::malformed(format!(
             "The request does not reach authorization: {}",
             error.message().unwrap_or("it is refused before.")
         ))),
@@ -255,7 +255,7 @@ fn of_action(
 ) -> ControlResult<Explanation> {
     let known = crate::access::actions().find(|known| known == action);
     if known.is_none() {
-        return Err(Refusal::malformed(format!(
+        return Err(ControlError::malformed(format!(
             "{} is not an action of DynamoDB.",
             shortened(action)
         )));
@@ -278,9 +278,9 @@ fn of_action(
 }
 
 /// Condition keys: a text, or a list of texts of a key that is multivalued.
-fn keys(json: Option<&Json>) -> ControlResult<Keys> {
-    let mut keys = Keys::default();
-    let wrong = || Refusal::malformed("keys is an object of texts and lists of texts.");
+fn keys(json: Option<&Json>) -> ControlResult<ConditionKeys> {
+    let mut keys = ConditionKeys::default();
+    let wrong = || ControlError::malformed("keys is an object of texts and lists of texts.");
     let Some(json) = json else { return Ok(keys) };
     let Json::Object(members) = json else {
         return Err(wrong());

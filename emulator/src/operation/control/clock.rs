@@ -2,7 +2,7 @@
 
 use super::ControlRequest;
 use crate::clock::Moment;
-use crate::wire::control::{ControlResult, Members, Refusal, moment, seconds, write_number};
+use crate::wire::control::{ControlError, ControlResult, Members, moment, seconds, write_number};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -19,14 +19,14 @@ pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let members = Members::of("clock", &asked.body, &["now"])?;
     let Some(text) = members.text("now")? else {
-        return Err(Refusal::malformed(
+        return Err(ControlError::malformed(
             "clock.now is the moment to go to, like 2026-01-01T00:00:00Z.",
         ));
     };
     let to = moment(text)?;
     if !asked.twin.set_clock(to) {
         let now = asked.twin.clock.now();
-        return Err(Refusal::malformed(format!(
+        return Err(ControlError::malformed(format!(
             "Time never goes back: it is {now}, which is after {to}."
         )));
     }
@@ -37,11 +37,13 @@ pub fn set(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()>
 pub fn advance(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let members = Members::of("advance", &asked.body, &["seconds"])?;
     let Some(by) = members.number("seconds")? else {
-        return Err(Refusal::malformed("advance.seconds is how far to go."));
+        return Err(ControlError::malformed("advance.seconds is how far to go."));
     };
     let by = seconds("advance.seconds", by)?;
     if asked.twin.clock.now().plus(by) > LAST {
-        return Err(Refusal::malformed(format!("The clock goes no further than {LAST}.")));
+        return Err(ControlError::malformed(format!(
+            "The clock goes no further than {LAST}."
+        )));
     }
     asked.twin.advance(by);
     show(asked, writer)

@@ -2,7 +2,7 @@
 
 use super::ControlRequest;
 use crate::limits;
-use crate::wire::control::{ControlResult, Refusal, read_conditions, shortened, write_conditions};
+use crate::wire::control::{ControlError, ControlResult, read_conditions, shortened, write_conditions};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -43,10 +43,10 @@ pub fn set_table(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResu
     let fits = (3..=255).contains(&table.len()) && table.bytes().all(is_of_a_name);
     if !fits {
         let table = shortened(table);
-        return Err(Refusal::malformed(format!("No table can be called \"{table}\".")));
+        return Err(ControlError::malformed(format!("No table can be called \"{table}\".")));
     }
     if state.count_own_conditions() >= limits::OWN_CONDITIONS {
-        return Err(Refusal::malformed(format!(
+        return Err(ControlError::malformed(format!(
             "{} tables have conditions of their own, which is as many as can have.",
             limits::OWN_CONDITIONS
         )));

@@ -3,10 +3,10 @@
 use super::ControlRequest;
 use super::items::read_cursor;
 use crate::execute::ItemsQuery;
-use crate::expression::{ExpressionKind, Outcome, Outline, OutlineNode, OutlinePart, Scope};
+use crate::expression::{Bindings, ExpressionKind, Outcome, Outline, OutlineNode, OutlinePart};
 use crate::request::{Query, Substitutions};
 use crate::value::AttributeValue;
-use crate::wire::control::{ControlResult, Refusal, shortened};
+use crate::wire::control::{ControlError, ControlResult, shortened};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -43,7 +43,7 @@ pub fn explain(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult
     let mut object = Object::open(writer);
     object.string("kind", kind.name());
     object.string("expression", text);
-    let mut scope = match Scope::new(&substitutions, asked.twin.state.expressions()) {
+    let mut scope = match Bindings::new(&substitutions, asked.twin.state.expressions()) {
         Ok(scope) => scope,
         Err(error) => {
             object.string("error", error.message().unwrap_or_default());
@@ -84,7 +84,7 @@ fn kind(named: Option<&str>) -> ControlResult<ExpressionKind> {
     let found = KINDS.into_iter().find(|kind| Some(kind.name()) == named);
     found.ok_or_else(|| {
         let names = KINDS.map(ExpressionKind::name).join(", ");
-        Refusal::malformed(format!("kind is one of {names}."))
+        ControlError::malformed(format!("kind is one of {names}."))
     })
 }
 
@@ -98,7 +98,7 @@ fn substitutions(names: Option<&str>, values: Option<&str>) -> ControlResult<Sub
     let body = format!("{{{}}}", members.into_iter().flatten().collect::<Vec<_>>().join(","));
     let refused = |message: Option<&str>| {
         let message = shortened(message.unwrap_or("they are not valid JSON"));
-        Refusal::malformed(format!("names and values cannot be read: {message}"))
+        ControlError::malformed(format!("names and values cannot be read: {message}"))
     };
     let decoded = Query::decode(body.as_bytes()).map_err(|error| refused(error.message()))?;
     Ok(decoded.substitutions)

@@ -3,7 +3,7 @@
 use super::ControlRequest;
 use crate::fault::{Rule, RuleId, RuleReport};
 use crate::limits;
-use crate::wire::control::{ControlResult, Refusal, read_outage, read_rule, shortened, write_report};
+use crate::wire::control::{ControlError, ControlResult, read_outage, read_rule, shortened, write_report};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -46,9 +46,9 @@ pub fn start_outage(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlR
 fn install(asked: &ControlRequest<'_>, rules: Vec<Rule>) -> ControlResult<Vec<RuleReport>> {
     let faults = asked.twin.state.faults();
     let added = faults.add_all(rules, limits::FAULT_RULES, asked.twin.clock.now());
-    let ids = added.map_err(|error| Refusal::malformed(error.to_string()))?;
-    let ids =
-        ids.ok_or_else(|| Refusal::malformed(format!("There can be at most {} fault rules.", limits::FAULT_RULES)))?;
+    let ids = added.map_err(|error| ControlError::malformed(error.to_string()))?;
+    let ids = ids
+        .ok_or_else(|| ControlError::malformed(format!("There can be at most {} fault rules.", limits::FAULT_RULES)))?;
     let mut reports = faults.report();
     reports.retain(|report| ids.contains(&report.id));
     Ok(reports)
@@ -81,6 +81,6 @@ fn id(asked: &ControlRequest<'_>) -> ControlResult<RuleId> {
     id.map_err(|_| no_rule(asked))
 }
 
-fn no_rule(asked: &ControlRequest<'_>) -> Refusal {
-    Refusal::not_found(format!("There is no rule {}.", shortened(asked.part(1))))
+fn no_rule(asked: &ControlRequest<'_>) -> ControlError {
+    ControlError::not_found(format!("There is no rule {}.", shortened(asked.part(1))))
 }

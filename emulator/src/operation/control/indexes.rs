@@ -1,8 +1,8 @@
 //! Global indexes: paused, resumed, and given a lag of their own.
 
 use super::ControlRequest;
-use crate::execute::IndexState;
-use crate::wire::control::{ControlResult, Json, Refusal, read_lag, write_lag};
+use crate::execute::IndexStatus;
+use crate::wire::control::{ControlError, ControlResult, Json, read_lag, write_lag};
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
 
@@ -34,7 +34,7 @@ pub fn resume(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<
 /// Gives an index a lag of its own.
 pub fn set_lag(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     if asked.body == Json::Null {
-        return Err(Refusal::malformed(
+        return Err(ControlError::malformed(
             "lag takes a number of seconds, or { typical, longest }; DELETE lets the index follow its table again.",
         ));
     }
@@ -56,12 +56,12 @@ fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let indexes = asked.twin.indexes(&caller, table)?;
     let found = indexes.iter().find(|index| index.name == asked.part(3));
     // Somebody else may have removed it meanwhile.
-    let gone = || Refusal::not_found(format!("Table {table} has no global index {}.", asked.part(3)));
+    let gone = || ControlError::not_found(format!("Table {table} has no global index {}.", asked.part(3)));
     write(found.ok_or_else(gone)?, writer);
     Ok(())
 }
 
-fn write(index: &IndexState, writer: &mut Writer) {
+fn write(index: &IndexStatus, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.string("index", &index.name);
     object.boolean("paused", index.paused);

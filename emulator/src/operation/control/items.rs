@@ -1,10 +1,10 @@
 //! What tables hold and what they have still to do, looked at without being metered.
 
 use super::ControlRequest;
-use crate::execute::{ItemsQuery, Pending, Place, Waiting, WaitingItem};
+use crate::execute::{ItemsQuery, KeyPlacement, Pending, PendingWork, WaitingItem};
 use crate::key::{Key, KeyBytes};
 use crate::request::GetItem;
-use crate::wire::control::{ControlResult, Refusal, shortened};
+use crate::wire::control::{ControlError, ControlResult, shortened};
 use crate::wire::decode::Decode;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -50,15 +50,15 @@ pub fn list(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 pub fn place(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let query = asked.query(&["key"])?;
     let (caller, table) = asked.table()?;
-    let missing = || Refusal::malformed("key is an item's key in DynamoDB JSON, like {\"pk\":{\"S\":\"a\"}}.");
+    let missing = || ControlError::malformed("key is an item's key in DynamoDB JSON, like {\"pk\":{\"S\":\"a\"}}.");
     let key = query.text("key").ok_or_else(missing)?;
     let body = format!("{{\"Key\":{key}}}");
     let decoded = GetItem::decode(body.as_bytes()).map_err(|error| {
         let message = error.message().unwrap_or("it is not valid JSON");
-        Refusal::malformed(format!("key cannot be read: {message}"))
+        ControlError::malformed(format!("key cannot be read: {message}"))
     })?;
     let place = asked.twin.place(&caller, table, &decoded.key.ok_or_else(missing)?)?;
-    let place = place.ok_or_else(|| Refusal::malformed("The key does not fit the key schema of the table."))?;
+    let place = place.ok_or_else(|| ControlError::malformed("The key does not fit the key schema of the table."))?;
     let mut object = Object::open(writer);
     write_place(place, &mut object);
     object.close();
@@ -119,7 +119,7 @@ fn write_pending(asked: &ControlRequest<'_>, pending: &Pending, writer: &mut Wri
     object.close();
 }
 
-fn write_waiting(waiting: &Waiting, object: &mut Object<'_>) {
+fn write_waiting(waiting: &PendingWork, object: &mut Object<'_>) {
     object.integer("count", waiting.count as i64);
     if let Some(next) = waiting.next {
         object.string("next", &next.to_string());
@@ -143,7 +143,7 @@ fn write_waiting_item(item: &WaitingItem, mut object: Object<'_>) {
     object.close();
 }
 
-fn write_place(place: Place, object: &mut Object<'_>) {
+fn write_place(place: KeyPlacement, object: &mut Object<'_>) {
     object.string("token", &hex(place.token));
     object.integer("partition", place.partition as i64);
 }
@@ -173,7 +173,7 @@ pub(super) fn read_cursor(text: &str) -> ControlResult<Key> {
     };
     read().ok_or_else(|| {
         let text = shortened(text);
-        Refusal::malformed(format!("after is the next of a page before, and not \"{text}\"."))
+        ControlError::malformed(format!("after is the next of a page before, and not \"{text}\"."))
     })
 }
 

@@ -22,7 +22,7 @@ use super::{CONTROLS, Control, Takes};
 use crate::caller::Caller;
 use crate::execute::{Controls, NotFound};
 use crate::journal::Request;
-use crate::wire::control::{ControlResult, Json, Query, Refusal, shortened};
+use crate::wire::control::{ControlError, ControlResult, Json, Query, shortened};
 use crate::wire::encode::Writer;
 use crate::wire::envelope::{ControlBody, ControlCall, EVENT_STREAM, NOT_JSON, OCTET_STREAM};
 
@@ -58,9 +58,9 @@ pub struct ControlRequest<'a> {
     bytes: &'a [u8],
 }
 
-impl From<NotFound> for Refusal {
-    fn from(error: NotFound) -> Refusal {
-        Refusal::not_found(error.to_string())
+impl From<NotFound> for ControlError {
+    fn from(error: NotFound) -> ControlError {
+        ControlError::not_found(error.to_string())
     }
 }
 
@@ -73,14 +73,14 @@ pub fn answer(
     allowed: Allowed,
 ) -> ControlResult<(Vec<u8>, Option<&'static str>)> {
     if call.foreign {
-        return Err(Refusal::forbidden(
+        return Err(ControlError::forbidden(
             "Controls answer no page of another origin: ask from outside of a browser, or from a page of this host.",
         ));
     }
     let parts: Vec<Cow<'_, str>> = call.parts().collect();
     let control = find(call, &parts)?;
     if control.changes() && allowed == Allowed::Looking {
-        return Err(Refusal::forbidden(
+        return Err(ControlError::forbidden(
             "This twin was started with --no-control: it can be looked at, and not changed.",
         ));
     }
@@ -110,13 +110,13 @@ fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> ControlResult<&'stati
     }
     let path = shortened(call.path);
     if here.is_empty() {
-        return Err(Refusal::not_found(format!(
+        return Err(ControlError::not_found(format!(
             "There is no control at {path}: /_dynatwin/openapi.json lists them."
         )));
     }
     let methods: Vec<&str> = here.iter().map(|control| control.method).collect();
     let methods = methods.join(", ");
-    Err(Refusal::not_allowed(
+    Err(ControlError::not_allowed(
         &methods,
         format!("{path} takes {methods}, and not {}.", shortened(call.method)),
     ))
@@ -124,15 +124,15 @@ fn find(call: &ControlCall<'_>, parts: &[Cow<'_, str>]) -> ControlResult<&'stati
 
 /// The body, if it is one that the control takes: JSON, and bytes.
 fn body_of<'a>(control: &Control, call: &'a ControlCall<'_>) -> ControlResult<(Json, &'a [u8])> {
-    let body = call.body.as_ref().map_err(Refusal::clone)?;
-    let refusal = |problem: &str| Refusal::malformed(format!("{} {} {problem}.", control.method, control.path));
+    let body = call.body.as_ref().map_err(ControlError::clone)?;
+    let refusal = |problem: &str| ControlError::malformed(format!("{} {} {problem}.", control.method, control.path));
     match (control.takes, body) {
         (Takes::Bytes, ControlBody::Bytes(bytes)) => Ok((Json::Null, bytes)),
         (Takes::Bytes, ControlBody::Json(json)) if json.is_empty() => Err(refusal("takes a body, and there is none")),
-        (Takes::Bytes, ControlBody::Json(_)) => Err(Refusal::not_json(format!(
+        (Takes::Bytes, ControlBody::Json(_)) => Err(ControlError::not_json(format!(
             "Send it with the header content-type: {OCTET_STREAM}."
         ))),
-        (_, ControlBody::Bytes(_)) => Err(Refusal::not_json(NOT_JSON)),
+        (_, ControlBody::Bytes(_)) => Err(ControlError::not_json(NOT_JSON)),
         (Takes::Json, ControlBody::Json(json)) if json.is_empty() => Err(refusal("takes a body, and there is none")),
         (Takes::Json, ControlBody::Json(json)) => Ok((Json::read(json)?, &[])),
         (_, ControlBody::Json(json)) => {
@@ -205,13 +205,13 @@ impl ControlRequest<'_> {
         let hint = "say whose by the credentials of an Authorization header";
         match (owners.next(), owners.next()) {
             (Some(owner), None) => Ok((owner, table)),
-            (None, _) => Err(Refusal::not_found(format!(
+            (None, _) => Err(ControlError::not_found(format!(
                 "Nobody has a table {table_name}; if it is yet to be made, {hint}."
             ))),
             (Some(one), Some(other)) => {
                 let of = |caller: Caller| format!("{} in {}", caller.access_key, caller.region);
                 let (one, other) = (of(one), of(other));
-                Err(Refusal::malformed(format!(
+                Err(ControlError::malformed(format!(
                     "{one} and {other} have a table {table_name}: {hint}."
                 )))
             }
@@ -226,7 +226,7 @@ impl ControlRequest<'_> {
         let found = found.filter(|request| self.sees(&request.caller));
         found.ok_or_else(|| {
             let number = shortened(number);
-            Refusal::not_found(format!("Request {number} is not in the log."))
+            ControlError::not_found(format!("Request {number} is not in the log."))
         })
     }
 

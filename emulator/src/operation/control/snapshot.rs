@@ -3,7 +3,7 @@
 use super::{ControlRequest, overview};
 use crate::limits;
 use crate::storage::{RestoreError, StateSnapshot};
-use crate::wire::control::{ControlResult, Refusal};
+use crate::wire::control::{ControlError, ControlResult};
 use crate::wire::encode::Writer;
 
 /// The snapshot of the present state.
@@ -11,7 +11,7 @@ pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
     let bytes = asked.twin.snapshot().to_bytes_within(limits::SNAPSHOT);
     let bytes = bytes.ok_or_else(|| {
         let most = limits::SNAPSHOT;
-        Refusal::too_large(format!("The snapshot has more than {most} bytes."))
+        ControlError::too_large(format!("The snapshot has more than {most} bytes."))
     })?;
     *writer = Writer::from(bytes);
     Ok(())
@@ -20,10 +20,10 @@ pub fn show(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()
 /// Replaces the state by that of a snapshot.
 pub fn restore(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
     let snapshot = StateSnapshot::from_bytes(asked.bytes);
-    let snapshot = snapshot.map_err(|error| Refusal::malformed(format!("The body is {error}.")))?;
+    let snapshot = snapshot.map_err(|error| ControlError::malformed(format!("The body is {error}.")))?;
     asked.twin.restore(&snapshot).map_err(|error| match error {
-        RestoreError::Inconsistent(error) => Refusal::malformed(format!("The snapshot is inconsistent: {error}.")),
-        RestoreError::Refused(error) => Refusal::unavailable(format!("The snapshot was not restored: {error}.")),
+        RestoreError::Inconsistent(error) => ControlError::malformed(format!("The snapshot is inconsistent: {error}.")),
+        RestoreError::Refused(error) => ControlError::unavailable(format!("The snapshot was not restored: {error}.")),
     })?;
     overview::show(asked, writer)
 }

@@ -24,12 +24,12 @@ impl Stages for Operation {
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let request = &request.0;
-        let mut faults = Violations::new();
-        legacy::check_name(&mut faults, request.global_table_name.as_ref());
+        let mut violations = Violations::new();
+        legacy::check_name(&mut violations, request.global_table_name.as_ref());
         if request.replication_group.is_none() {
-            faults.missing("replicationGroup");
+            violations.missing("replicationGroup");
         }
-        faults.finish()?;
+        violations.finish()?;
         Ok(check::text(request.global_table_name.as_ref()))
     }
 

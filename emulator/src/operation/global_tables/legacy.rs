@@ -6,9 +6,9 @@ use crate::operation::check;
 use crate::value::Text;
 
 /// `GlobalTableName`, checked with what else is wrong.
-pub fn check_name(faults: &mut Violations, name: Option<&Text>) {
+pub fn check_name(violations: &mut Violations, name: Option<&Text>) {
     match name {
-        None => faults.missing("globalTableName"),
-        Some(name) => check::plain_name(faults, name, "globalTableName"),
+        None => violations.missing("globalTableName"),
+        Some(name) => check::plain_name(violations, name, "globalTableName"),
     }
 }

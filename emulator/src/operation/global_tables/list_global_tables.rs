@@ -21,14 +21,14 @@ impl Stages for Operation {
     type Outcome = ();
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
-        let mut faults = Violations::new();
+        let mut violations = Violations::new();
         if let Some(start) = &request.exclusive_start_global_table_name {
-            check::plain_name(&mut faults, start, "exclusiveStartGlobalTableName");
+            check::plain_name(&mut violations, start, "exclusiveStartGlobalTableName");
         }
         if let Some(limit) = request.limit.filter(|limit| *limit < 1) {
-            faults.value(limit, "limit", constraint::min_value(1));
+            violations.value(limit, "limit", constraint::min_value(1));
         }
-        faults.finish()
+        violations.finish()
     }
 
     fn plan<'r>(_: &'r Context<'_>, (): Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {

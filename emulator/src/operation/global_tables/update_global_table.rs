@@ -23,19 +23,19 @@ impl Stages for Operation {
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let request = &request.0;
-        let mut faults = Violations::new();
-        legacy::check_name(&mut faults, request.global_table_name.as_ref());
+        let mut violations = Violations::new();
+        legacy::check_name(&mut violations, request.global_table_name.as_ref());
         if request.replica_updates.is_none() {
-            faults.missing("replicaUpdates");
+            violations.missing("replicaUpdates");
         }
         for (at, update) in request.replica_updates.iter().flatten().enumerate() {
             for (action, name) in [(&update.create, "create"), (&update.delete, "delete")] {
                 if action.as_ref().is_some_and(|action| action.region_name.is_none()) {
-                    faults.missing(format_args!("replicaUpdates.{}.member.{name}.regionName", at + 1));
+                    violations.missing(format_args!("replicaUpdates.{}.member.{name}.regionName", at + 1));
                 }
             }
         }
-        faults.finish()?;
+        violations.finish()?;
         if request.replica_updates.as_ref().is_some_and(Vec::is_empty) {
             return Err(ApiError::validation("One or more parameter values were invalid"));
         }

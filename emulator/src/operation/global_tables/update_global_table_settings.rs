@@ -24,21 +24,21 @@ impl Stages for Operation {
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let request = &request.0;
-        let mut faults = Violations::new();
-        legacy::check_name(&mut faults, request.global_table_name.as_ref());
-        shape::billing_mode(&mut faults, request.billing_mode.as_ref(), "globalTableBillingMode");
+        let mut violations = Violations::new();
+        legacy::check_name(&mut violations, request.global_table_name.as_ref());
+        shape::billing_mode(&mut violations, request.billing_mode.as_ref(), "globalTableBillingMode");
         if let Some(units) = request.write_capacity_units.filter(|units| *units < 1) {
             let least = constraint::min_value(1);
-            faults.value(units, "globalTableProvisionedWriteCapacityUnits", least);
+            violations.value(units, "globalTableProvisionedWriteCapacityUnits", least);
         }
         for settings in [
             &request.write_scaling,
             &request.index_settings,
             &request.replica_settings,
         ] {
-            faults.add(settings.as_ref());
+            violations.add(settings.as_ref());
         }
-        faults.finish()?;
+        violations.finish()?;
         Ok(check::text(request.global_table_name.as_ref()))
     }
 

@@ -23,11 +23,11 @@ impl Stages for Operation {
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let name = check::control_table_name(request.table_name.as_ref())?;
-        let mut faults = Violations::new();
+        let mut violations = Violations::new();
         for member in [&request.index_updates, &request.write, &request.replica_updates] {
-            faults.add(member.as_ref());
+            violations.add(member.as_ref());
         }
-        faults.finish()?;
+        violations.finish()?;
         Ok(plan::plain_name(name))
     }
 

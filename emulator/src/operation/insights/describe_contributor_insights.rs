@@ -24,9 +24,9 @@ impl Stages for Operation {
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         check::control_table_name(request.0.table_name.as_ref())?;
-        let mut faults = Violations::new();
-        insights::check_index_name(&mut faults, &request.0);
-        faults.finish()?;
+        let mut violations = Violations::new();
+        insights::check_index_name(&mut violations, &request.0);
+        violations.finish()?;
         Ok(&request.0)
     }
 

@@ -14,7 +14,7 @@ use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::ListContributorInsights;
-use crate::storage::{Stage, Table};
+use crate::storage::{Table, TableStage};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -55,9 +55,9 @@ impl Stages for Operation {
         let name = request.table_name.as_ref();
         let name = name.map(|name| check::control_table_name(Some(name))).transpose()?;
         if let Some(most) = request.max_results.filter(|most| *most > MOST) {
-            let mut faults = Violations::new();
-            faults.value(most, "maxResults", constraint::max_value(MOST));
-            faults.finish()?;
+            let mut violations = Violations::new();
+            violations.value(most, "maxResults", constraint::max_value(MOST));
+            violations.finish()?;
         }
         Ok(Checked {
             name,
@@ -123,7 +123,7 @@ impl Stages for Operation {
 /// A table's entries, the table before its indexes; what is off is left out.
 fn summaries(table: &Table, now: Moment) -> Vec<Summary> {
     let shape = table.shape();
-    if table.stage(&shape, now) == Stage::Unknown {
+    if table.stage(&shape, now) == TableStage::Unknown {
         return Vec::new();
     }
     let indexes = shape.definition.globals.iter().map(|index| Some(&index.name));

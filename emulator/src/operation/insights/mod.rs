@@ -14,9 +14,9 @@ use crate::request::ContributorInsights;
 use crate::schema::{Index, KeySchema};
 
 /// `IndexName`, checked with what else is wrong.
-pub fn check_index_name(faults: &mut Violations, request: &ContributorInsights) {
+pub fn check_index_name(violations: &mut Violations, request: &ContributorInsights) {
     if let Some(index) = &request.index_name {
-        check::plain_name(faults, index, "indexName");
+        check::plain_name(violations, index, "indexName");
     }
 }
 

@@ -13,7 +13,7 @@ use crate::operation::insights::{self, InsightsPlan};
 use crate::plan::{Access, ControlAccess};
 use crate::request::ContributorInsights;
 use crate::schema::KeySchema;
-use crate::storage::{Insights, Stage, TableSettings};
+use crate::storage::{Insights, TableSettings, TableStage};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -113,34 +113,34 @@ impl Stages for Operation {
 
 /// The members by themselves, and whether insights are to be on.
 fn check_members(request: &ContributorInsights) -> Result<bool, ApiError> {
-    let mut faults = Violations::new();
-    insights::check_index_name(&mut faults, request);
+    let mut violations = Violations::new();
+    insights::check_index_name(&mut violations, request);
     let action = request.action.as_deref();
     match action {
-        None => faults.missing("contributorInsightsAction"),
+        None => violations.missing("contributorInsightsAction"),
         Some("ENABLE" | "DISABLE") => {}
         Some(word) => {
             let set = constraint::one_of(words::CONTRIBUTOR_INSIGHTS_ACTION);
-            faults.value(word, "contributorInsightsAction", set);
+            violations.value(word, "contributorInsightsAction", set);
         }
     }
     if let Some(word) = request.mode.as_deref()
         && !matches!(word, "ACCESSED_AND_THROTTLED_KEYS" | "THROTTLED_KEYS")
     {
         let set = constraint::one_of(words::CONTRIBUTOR_INSIGHTS_MODE);
-        faults.value(word, "contributorInsightsMode", set);
+        violations.value(word, "contributorInsightsMode", set);
     }
-    faults.finish()?;
+    violations.finish()?;
     Ok(action == Some("ENABLE"))
 }
 
 fn check_states(
     shape: &TableSettings,
-    stage: Stage,
+    stage: TableStage,
     index: Option<&str>,
     context: &Context<'_>,
 ) -> Result<(), ApiError> {
-    let stands = stage == Stage::Standing || shape.lingers(context.now, check::LINGERS);
+    let stands = stage == TableStage::Standing || shape.lingers(context.now, check::LINGERS);
     let what = if !stands {
         "TableStatus"
     } else if index.is_some_and(|index| shape.is_creating(index, context.now)) {

@@ -3,10 +3,10 @@
 use crate::capacity::Consumed;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Refusal, Verdicts, is_throttle};
+use crate::execute::{self, RefusalScope, Verdicts, is_throttle};
 use crate::expression::{Cache, Projection};
 use crate::limits;
-use crate::operation::check::{self, Report};
+use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::output;
 use crate::operation::queries::reading;
@@ -51,12 +51,12 @@ struct TableGets<'r> {
 pub struct Checked<'r> {
     tables: &'r [TableKeys],
     projections: Vec<Option<Projection<'r>>>,
-    report: Report,
+    report: CapacityReport,
 }
 
 pub struct Plan<'r> {
     tables: Vec<TableGets<'r>>,
-    report: Report,
+    report: CapacityReport,
 }
 
 /// What was read of one table.
@@ -73,7 +73,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = Vec<TableRead>;
 
-    const REFUSAL: Refusal = Refusal::Throttled;
+    const REFUSAL: RefusalScope = RefusalScope::Throttled;
 
     fn check<'r>(request: &'r mut Request, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
@@ -178,7 +178,7 @@ impl Stages for Operation {
             }
         }
         unprocessed.close();
-        if plan.report != Report::None {
+        if plan.report != CapacityReport::None {
             output::consumed_capacities(&mut answer, reads.iter().map(|read| &read.consumed), plan.report);
         }
         answer.close();
@@ -209,36 +209,36 @@ fn encode_unprocessed(unprocessed: &mut Object<'_>, read: &TableGets<'_>, rest: 
     table.close();
 }
 
-fn check_members(Request { members: request, echo }: &Request) -> Result<Report, ApiError> {
+fn check_members(Request { members: request, echo }: &Request) -> Result<CapacityReport, ApiError> {
     // What the moved layer says stands alone.
-    let mut faults = Violations::new();
+    let mut violations = Violations::new();
     if let Some(tables) = &request.request_items {
-        output::list_length(&mut faults, tables.len(), "RequestItems", limits::BATCH_GET_KEYS);
+        output::list_length(&mut violations, tables.len(), "RequestItems", limits::BATCH_GET_KEYS);
         for (name, asked) in tables {
             let path = format!("RequestItems.{name}.member.Keys");
             let length = asked.keys.as_ref().map_or(1, Vec::len);
-            output::list_length(&mut faults, length, &path, limits::BATCH_GET_KEYS);
+            output::list_length(&mut violations, length, &path, limits::BATCH_GET_KEYS);
         }
     }
-    faults.finish()?;
-    let mut faults = Violations::new();
+    violations.finish()?;
+    let mut violations = Violations::new();
     match &request.request_items {
-        None => faults.missing("requestItems"),
+        None => violations.missing("requestItems"),
         Some(tables) => {
             if let Some(echo) = echo {
-                faults.value(echo, "requestItems", output::TABLE_NAME_KEYS);
+                violations.value(echo, "requestItems", output::TABLE_NAME_KEYS);
             }
             for (name, _) in tables.iter().filter(|(_, asked)| asked.keys.is_none()) {
-                faults.missing(format_args!("requestItems.{name}.member.keys"));
+                violations.missing(format_args!("requestItems.{name}.member.keys"));
             }
             for (name, asked) in tables {
                 let path = format!("requestItems.{name}.member.attributesToGet");
-                check::attributes_to_get(&mut faults, asked.attributes_to_get.as_deref(), &path);
+                check::attributes_to_get(&mut violations, asked.attributes_to_get.as_deref(), &path);
             }
         }
     }
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    faults.finish()?;
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+    violations.finish()?;
     let keys = request
         .request_items
         .iter()
@@ -278,7 +278,7 @@ fn check_kinds<'r>(tables: &'r [TableKeys], cache: &'r Cache) -> Result<Vec<Opti
 
 fn check_values(tables: &[TableKeys]) -> Result<(), ApiError> {
     let mut keys = tables.iter().flat_map(|(_, asked)| asked.keys.iter().flatten());
-    keys.find_map(|key| key.fault.clone()).map_or(Ok(()), Err)
+    keys.find_map(|key| key.violation.clone()).map_or(Ok(()), Err)
 }
 
 /// The same key twice is found before any table is looked up: keys are compared as they were sent, and numbers that were

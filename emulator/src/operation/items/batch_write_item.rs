@@ -4,16 +4,16 @@ use crate::capacity::Consumed;
 use crate::change::Change;
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations};
-use crate::execute::{self, Refusal, Verdicts, is_throttle};
+use crate::execute::{self, RefusalScope, Verdicts, is_throttle};
 use crate::expression::Cache;
 use crate::key::Key;
 use crate::limits;
-use crate::operation::check::{self, Report};
+use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::dump;
 use crate::operation::items::single_write;
 use crate::operation::output::{self, Collection};
-use crate::plan::{self, Access, Action, ItemAccess, Target, Write, WriteCondition};
+use crate::plan::{self, Access, ItemAccess, Target, Write, WriteAction, WriteCondition};
 use crate::request::{BatchWriteItem, WriteRequest};
 use crate::schema::ScalarType;
 use crate::value::{Map, SentItem, Text};
@@ -36,7 +36,7 @@ enum ItemWrite<'r> {
 
 pub struct Checked<'r> {
     tables: Vec<TableWrites<'r>>,
-    report: Report,
+    report: CapacityReport,
     metrics: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Plan<'r> {
     targets: Vec<Target>,
     /// The writes, each with the position of its table, and its own among those of the table.
     writes: Vec<(usize, usize, Write<'r>)>,
-    report: Report,
+    report: CapacityReport,
     metrics: bool,
 }
 
@@ -62,7 +62,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = Outcome;
 
-    const REFUSAL: Refusal = Refusal::Throttled;
+    const REFUSAL: RefusalScope = RefusalScope::Throttled;
 
     fn check<'r>(request: &'r mut BatchWriteItem, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
         let (report, metrics) = check_members(request)?;
@@ -148,7 +148,7 @@ impl Stages for Operation {
         let names = plan.targets.iter().map(Target::asked_name);
         let collections: Vec<(Text, Vec<Collection>)> = names.zip(outcome.collections).collect();
         output::batch_collection_metrics(&mut answer, &collections);
-        if plan.report != Report::None {
+        if plan.report != CapacityReport::None {
             output::consumed_capacities(&mut answer, outcome.consumed.iter().flatten(), plan.report);
         }
         answer.close();
@@ -192,34 +192,35 @@ impl ItemWrite<'_> {
 
 /// The framework's checks: those of the model together, then an empty map, then the names of the tables. So an unknown
 /// word hides a bad name, and stands beside a list that is too long (us-east-1, October 2026).
-fn check_members(request: &BatchWriteItem) -> Result<(Report, bool), ApiError> {
-    let mut faults = Violations::new();
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
+fn check_members(request: &BatchWriteItem) -> Result<(CapacityReport, bool), ApiError> {
+    let mut violations = Violations::new();
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+    let metrics =
+        check::return_item_collection_metrics(&mut violations, request.return_item_collection_metrics.as_ref());
     let Some(tables) = &request.request_items else {
-        faults.missing("requestItems");
-        return faults.finish().map(|()| (report, metrics));
+        violations.missing("requestItems");
+        return violations.finish().map(|()| (report, metrics));
     };
     let bad_name = tables.iter().any(|(name, _)| !output::is_table_name(name));
     let bad_count = |writes: usize| !(1..=limits::BATCH_WRITES).contains(&writes);
     if tables.iter().any(|(_, writes)| bad_count(writes.len())) {
-        if bad_name && faults.is_empty() {
-            faults.value(dump::request_items(tables), "requestItems", output::TABLE_NAME_KEYS);
+        if bad_name && violations.is_empty() {
+            violations.value(dump::request_items(tables), "requestItems", output::TABLE_NAME_KEYS);
         }
-        faults.value(dump::request_items(tables), "requestItems", WRITES_OF_A_TABLE);
+        violations.value(dump::request_items(tables), "requestItems", WRITES_OF_A_TABLE);
     }
-    check_writes(&mut faults, tables);
-    faults.finish()?;
+    check_writes(&mut violations, tables);
+    violations.finish()?;
     if tables.is_empty() {
         return Err(ApiError::validation(
             "The requestItems parameter is required for BatchWriteItem",
         ));
     }
-    let mut faults = Violations::new();
+    let mut violations = Violations::new();
     if bad_name {
-        faults.value(dump::request_items(tables), "requestItems", output::TABLE_NAME_KEYS);
+        violations.value(dump::request_items(tables), "requestItems", output::TABLE_NAME_KEYS);
     }
-    faults.finish()?;
+    violations.finish()?;
     if tables.iter().map(|(_, writes)| writes.len()).sum::<usize>() > limits::BATCH_WRITES {
         return Err(ApiError::validation(
             "Too many items requested for the BatchWriteItem call",
@@ -232,15 +233,15 @@ fn check_members(request: &BatchWriteItem) -> Result<(Report, bool), ApiError> {
 const WRITES_OF_A_TABLE: &str = "Map value must satisfy constraint: [Member must have length less than or equal to 25, Member must have length greater than or equal to 1]";
 
 /// Checks that each write has an item or a key.
-fn check_writes(faults: &mut Violations, tables: &[(Text, Vec<WriteRequest>)]) {
+fn check_writes(violations: &mut Violations, tables: &[(Text, Vec<WriteRequest>)]) {
     for (name, writes) in tables {
         for (at, write) in writes.iter().enumerate() {
             let path = format!("requestItems.{name}.member.{}.member", at + 1);
             if write.put_request.as_ref().is_some_and(|put| put.item.is_none()) {
-                faults.missing(format_args!("{path}.putRequest.item"));
+                violations.missing(format_args!("{path}.putRequest.item"));
             }
             if write.delete_request.as_ref().is_some_and(|delete| delete.key.is_none()) {
-                faults.missing(format_args!("{path}.deleteRequest.key"));
+                violations.missing(format_args!("{path}.deleteRequest.key"));
             }
         }
     }
@@ -261,7 +262,7 @@ fn read_write(write: &WriteRequest) -> Result<ItemWrite<'_>, ApiError> {
         // The text is the service's, for both and for neither.
         return Err(ApiError::validation(ApiError::AMBIGUOUS_VALUE));
     }
-    write.faults.attributes.clone().map_or(Ok(()), Err)?;
+    write.violations.attributes.clone().map_or(Ok(()), Err)?;
     if let Some(sent) = write.put_request.as_ref().and_then(|put| put.item.as_ref()) {
         plan::check_item_size(&sent.item)?;
         return Ok(ItemWrite::Put(sent));
@@ -307,6 +308,6 @@ fn check_keys(keys: &mut Vec<(u64, Key)>, target: &Target, writes: &[ItemWrite<'
 fn plan_write(target: Target, write: ItemWrite<'_>) -> Result<Write<'_>, ApiError> {
     match write {
         ItemWrite::Put(sent) => plan::put(target, sent, WriteCondition::default()),
-        ItemWrite::Delete(key) => plan::keyed(target, key, Action::Delete, WriteCondition::default()),
+        ItemWrite::Delete(key) => plan::keyed(target, key, WriteAction::Delete, WriteCondition::default()),
     }
 }

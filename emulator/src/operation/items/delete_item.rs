@@ -4,11 +4,11 @@ use crate::change::Change;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
-use crate::expression::{Cache, Scope};
+use crate::expression::{Bindings, Cache};
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::items::single_write::{self, CheckedWrite, ReturnMembers, WritePlan};
-use crate::plan::{self, Access, Action, WriteCondition};
+use crate::plan::{self, Access, WriteAction, WriteCondition};
 use crate::request::DeleteItem;
 use crate::value::Map;
 use crate::wire::encode::Writer;
@@ -23,10 +23,10 @@ impl Stages for Operation {
 
     fn check<'r>(request: &'r mut DeleteItem, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let request = &*request;
-        let mut faults = Violations::new();
-        check::table_name(&mut faults, request.table_name.as_ref())?;
+        let mut violations = Violations::new();
+        check::table_name(&mut violations, request.table_name.as_ref())?;
         if request.key.is_none() {
-            faults.missing("key");
+            violations.missing("key");
         }
         let members = ReturnMembers {
             capacity: request.return_consumed_capacity.as_ref(),
@@ -34,8 +34,8 @@ impl Stages for Operation {
             metrics: request.return_item_collection_metrics.as_ref(),
             on_failure: request.return_values_on_condition_check_failure.as_ref(),
         };
-        let mut returns = members.check(&mut faults);
-        faults.finish()?;
+        let mut returns = members.check(&mut violations);
+        violations.finish()?;
         returns.values = single_write::old_or_nothing(request.return_values.as_ref())?;
         single_write::check_kinds(
             request.condition_expression.is_some(),
@@ -43,7 +43,7 @@ impl Stages for Operation {
             request.conditional_operator.is_some(),
             &request.substitutions,
         )?;
-        let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
+        let mut scope = Bindings::new_enveloped(&request.substitutions, cache)?;
         let condition = single_write::condition(&mut scope, request.condition_expression.as_ref())
             .and_then(|condition| scope.check_all_used().map(|()| condition))
             .map_err(ApiError::enveloped)?;
@@ -62,7 +62,7 @@ impl Stages for Operation {
 
     fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<WritePlan<'r>, ApiError> {
         let target = plan::table(context, checked.table)?;
-        let write = plan::keyed(target, checked.action, Action::Delete, checked.condition)?;
+        let write = plan::keyed(target, checked.action, WriteAction::Delete, checked.condition)?;
         Ok(WritePlan {
             write,
             returns: checked.returns,

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
 use crate::expression::{Cache, Projection};
-use crate::operation::check::{self, Report};
+use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::output;
 use crate::operation::queries::reading;
@@ -22,13 +22,13 @@ pub struct Checked<'r> {
     key: &'r Map,
     consistent: bool,
     projection: Option<Projection<'r>>,
-    report: Report,
+    report: CapacityReport,
 }
 
 pub struct Plan<'r> {
     get: Get<'r>,
     projection: Option<Projection<'r>>,
-    report: Report,
+    report: CapacityReport,
 }
 
 impl Stages for Operation {
@@ -42,14 +42,14 @@ impl Stages for Operation {
         if request.table_name.as_deref() == Some("") {
             return Err(check::empty_table_name());
         }
-        let mut faults = Violations::new();
+        let mut violations = Violations::new();
         if request.key.is_none() {
-            faults.missing("key");
+            violations.missing("key");
         }
-        check::table_name(&mut faults, request.table_name.as_ref())?;
-        let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-        check::attributes_to_get(&mut faults, request.attributes_to_get.as_deref(), "attributesToGet");
-        faults.finish()?;
+        check::table_name(&mut violations, request.table_name.as_ref())?;
+        let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+        check::attributes_to_get(&mut violations, request.attributes_to_get.as_deref(), "attributesToGet");
+        violations.finish()?;
         let has_expression = request.projection_expression.is_some();
         check::mixing(
             &[("AttributesToGet", request.attributes_to_get.is_some())],
@@ -99,7 +99,7 @@ impl Stages for Operation {
         if let Some(item) = &item {
             reading::item(&mut answer, "Item", item, plan.projection.as_ref());
         }
-        if plan.report != Report::None {
+        if plan.report != CapacityReport::None {
             let mut consumed = Consumed::new(plan.get.target.asked_name());
             consumed.table = plan.get.units(item.as_ref());
             output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, plan.report);

@@ -4,7 +4,7 @@ use crate::change::Change;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
 use crate::execute::{self, Verdicts};
-use crate::expression::{Cache, Scope};
+use crate::expression::{Bindings, Cache};
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::items::single_write::{self, CheckedWrite, ReturnMembers, WritePlan};
@@ -23,10 +23,10 @@ impl Stages for Operation {
 
     fn check<'r>(request: &'r mut PutItem, cache: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let request = &*request;
-        let mut faults = Violations::new();
-        check::table_name(&mut faults, request.table_name.as_ref())?;
+        let mut violations = Violations::new();
+        check::table_name(&mut violations, request.table_name.as_ref())?;
         if request.item.is_none() {
-            faults.missing("item");
+            violations.missing("item");
         }
         let members = ReturnMembers {
             capacity: request.return_consumed_capacity.as_ref(),
@@ -34,8 +34,8 @@ impl Stages for Operation {
             metrics: request.return_item_collection_metrics.as_ref(),
             on_failure: request.return_values_on_condition_check_failure.as_ref(),
         };
-        let mut returns = members.check(&mut faults);
-        faults.finish()?;
+        let mut returns = members.check(&mut violations);
+        violations.finish()?;
         let Some(sent) = &request.item else {
             return Err(ApiError::internal());
         };
@@ -47,7 +47,7 @@ impl Stages for Operation {
         )?;
         let expected = single_write::expected(request.expected.as_ref(), request.conditional_operator.as_ref())
             .map_err(ApiError::enveloped)?;
-        let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
+        let mut scope = Bindings::new_enveloped(&request.substitutions, cache)?;
         let condition =
             single_write::condition(&mut scope, request.condition_expression.as_ref()).map_err(ApiError::enveloped)?;
         returns.values = single_write::old_or_nothing(request.return_values.as_ref())?;

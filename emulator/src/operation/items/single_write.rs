@@ -2,10 +2,10 @@
 
 use crate::change::Change;
 use crate::error::{ApiError, Violations};
-use crate::expression::{Condition, ExpressionKind, Scope, legacy};
-use crate::operation::check::{self, Report, ReturnValues};
+use crate::expression::{Bindings, Condition, ExpressionKind, legacy};
+use crate::operation::check::{self, CapacityReport, ReturnValues};
 use crate::operation::output::{self, Collection};
-use crate::plan::{Access, Action, ItemAccess, Write, WriteCondition};
+use crate::plan::{Access, ItemAccess, Write, WriteAction, WriteCondition};
 use crate::request::{Expected, Substitutions};
 use crate::value::{Name, Text};
 use crate::wire::encode::Writer;
@@ -15,7 +15,7 @@ use crate::wire::object::Object;
 #[derive(Clone, Copy)]
 pub struct ReturnOptions {
     /// `ReturnConsumedCapacity`.
-    pub report: Report,
+    pub report: CapacityReport,
     /// `ReturnValues`.
     pub values: ReturnValues,
     /// `ReturnItemCollectionMetrics`.
@@ -68,15 +68,15 @@ pub struct ReturnMembers<'r> {
 }
 
 impl ReturnMembers<'_> {
-    /// Checks the words, in the order in which PutItem and DeleteItem name their faults.
-    pub fn check(&self, faults: &mut Violations) -> ReturnOptions {
-        let report = check::return_consumed_capacity(faults, self.capacity);
+    /// Checks the words, in the order in which PutItem and DeleteItem name their violations.
+    pub fn check(&self, violations: &mut Violations) -> ReturnOptions {
+        let report = check::return_consumed_capacity(violations, self.capacity);
         if check::return_values(self.values).is_none() {
-            faults.push(check::unknown_return_values());
+            violations.push(check::unknown_return_values());
         }
-        let metrics = check::return_item_collection_metrics(faults, self.metrics);
+        let metrics = check::return_item_collection_metrics(violations, self.metrics);
         let path = "returnValuesOnConditionCheckFailure";
-        let show_item = check::return_values_on_failure(faults, self.on_failure, path);
+        let show_item = check::return_values_on_failure(violations, self.on_failure, path);
         ReturnOptions {
             report,
             values: ReturnValues::None,
@@ -121,7 +121,7 @@ pub fn expected<'r>(
 }
 
 /// Binds a `ConditionExpression`, if there is one.
-pub fn condition<'r>(scope: &mut Scope<'r>, text: Option<&'r Text>) -> Result<Option<Condition<'r>>, ApiError> {
+pub fn condition<'r>(scope: &mut Bindings<'r>, text: Option<&'r Text>) -> Result<Option<Condition<'r>>, ApiError> {
     text.map(|text| scope.condition(ExpressionKind::Condition, text))
         .transpose()
 }
@@ -131,7 +131,7 @@ pub fn encode(plan: &WritePlan<'_>, change: &Change, out: &mut Writer) {
     let WritePlan { write, returns } = plan;
     let mut answer = Object::open(out);
     attributes(write, returns.values, change, &mut answer);
-    if returns.report != Report::None {
+    if returns.report != CapacityReport::None {
         let consumed = change.consumed(&write.target.asked_name(), 1);
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, returns.report);
     }
@@ -151,7 +151,7 @@ fn attributes(write: &Write<'_>, returns: ReturnValues, change: &Change, answer:
     let Some(item) = side else { return };
     if matches!(returns, ReturnValues::AllOld | ReturnValues::AllNew) {
         answer.item("Attributes", item);
-    } else if let Action::Update {
+    } else if let WriteAction::Update {
         update: Some(update), ..
     } = &write.action
     {
@@ -187,7 +187,7 @@ mod tests {
     use crate::chance;
     use crate::clock::Moment;
     use crate::conditions::Conditions;
-    use crate::context::{Context, State};
+    use crate::context::{Context, EngineState};
     use crate::operation;
     use crate::storage::Scope as Place;
     use crate::wire::envelope::Service;
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn collections_have_the_size_of_what_is_in_them() {
-        let state = State::new(1, Conditions::CALM);
+        let state = EngineState::new(1, Conditions::CALM);
         let place = Place {
             account: "me".into(),
             region: "us-east-1".into(),

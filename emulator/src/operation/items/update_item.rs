@@ -4,11 +4,11 @@ use crate::change::Change;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Verdicts};
-use crate::expression::{Cache, ExpressionKind, Scope, Update, legacy};
+use crate::expression::{Bindings, Cache, ExpressionKind, Update, legacy};
 use crate::operation::check::{self, words};
 use crate::operation::drive::Stages;
 use crate::operation::items::single_write::{self, CheckedWrite, ReturnOptions, WritePlan};
-use crate::plan::{self, Access, Action, WriteCondition};
+use crate::plan::{self, Access, WriteAction, WriteCondition};
 use crate::request::UpdateItem;
 use crate::value::Map;
 use crate::wire::encode::Writer;
@@ -25,7 +25,7 @@ impl Stages for Operation {
         let request = &*request;
         let returns = check_members(request)?;
         check_kinds(request).map_err(ApiError::enveloped)?;
-        let mut scope = Scope::new_enveloped(&request.substitutions, cache)?;
+        let mut scope = Bindings::new_enveloped(&request.substitutions, cache)?;
         let legacy_update = request
             .attribute_updates
             .as_deref()
@@ -60,7 +60,7 @@ impl Stages for Operation {
     fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<WritePlan<'r>, ApiError> {
         let target = plan::table(context, checked.table)?;
         let (update, key) = checked.action;
-        let action = Action::Update { update, charged: true };
+        let action = WriteAction::Update { update, charged: true };
         let write = plan::keyed(target, key, action, checked.condition)?;
         Ok(WritePlan {
             write,
@@ -81,38 +81,39 @@ impl Stages for Operation {
     }
 }
 
-/// Without a key the older layer speaks, all faults at once; with one the newer, one fault at a time.
+/// Without a key the older layer speaks, all violations at once; with one the newer, one fault at a time.
 fn check_members(request: &UpdateItem) -> Result<ReturnOptions, ApiError> {
     let capacity = request.return_consumed_capacity.as_ref();
     let on_failure = request.return_values_on_condition_check_failure.as_ref();
     let failure_path = "returnValuesOnConditionCheckFailure";
     let values = check::return_values(request.return_values.as_ref());
-    let mut faults = Violations::new();
+    let mut violations = Violations::new();
     if request.key.is_none() {
-        check::return_consumed_capacity(&mut faults, capacity);
-        check::echoed_table_name(&mut faults, request.table_name.as_ref(), "tableName");
+        check::return_consumed_capacity(&mut violations, capacity);
+        check::echoed_table_name(&mut violations, request.table_name.as_ref(), "tableName");
         if let (None, Some(word)) = (values, &request.return_values) {
-            faults.value(word, "returnValues", constraint::one_of(words::RETURN_VALUES_OLDER));
+            violations.value(word, "returnValues", constraint::one_of(words::RETURN_VALUES_OLDER));
         }
-        check::echoed_conditional_operator(&mut faults, request.conditional_operator.as_ref());
-        faults.missing("key");
-        faults.finish()?;
+        check::echoed_conditional_operator(&mut violations, request.conditional_operator.as_ref());
+        violations.missing("key");
+        violations.finish()?;
     }
-    let mut faults = Violations::new();
-    check::table_name(&mut faults, request.table_name.as_ref())?;
-    faults.finish()?;
+    let mut violations = Violations::new();
+    check::table_name(&mut violations, request.table_name.as_ref())?;
+    violations.finish()?;
     let Some(values) = values else {
         return Err(ApiError::validation(check::unknown_return_values()).enveloped());
     };
-    let mut faults = Violations::new();
-    let show_item = check::return_values_on_failure(&mut faults, on_failure, failure_path);
-    faults.finish()?;
-    let mut faults = Violations::new();
-    let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
-    faults.finish()?;
-    let mut faults = Violations::new();
-    let report = check::return_consumed_capacity(&mut faults, capacity);
-    faults.finish()?;
+    let mut violations = Violations::new();
+    let show_item = check::return_values_on_failure(&mut violations, on_failure, failure_path);
+    violations.finish()?;
+    let mut violations = Violations::new();
+    let metrics =
+        check::return_item_collection_metrics(&mut violations, request.return_item_collection_metrics.as_ref());
+    violations.finish()?;
+    let mut violations = Violations::new();
+    let report = check::return_consumed_capacity(&mut violations, capacity);
+    violations.finish()?;
     Ok(ReturnOptions {
         report,
         values,

@@ -14,7 +14,7 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::operation::check::{self, words};
 use crate::plan::{self, Target};
 use crate::request::{KinesisConfiguration, KinesisDestination};
-use crate::storage::{Attached, Destination, Stage, Table, TableSettings};
+use crate::storage::{Attachments, Destination, Table, TableSettings, TableStage};
 use crate::value::Text;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -30,11 +30,11 @@ pub fn precision(configuration: Option<&KinesisConfiguration>) -> Option<&'stati
 /// The members of a request by themselves: the table's name and the stream's ARN. `member` is its configuration.
 pub fn check<'r>(request: &'r KinesisDestination, member: &str) -> Result<(&'r str, &'r Text), ApiError> {
     let name = check::control_table_name(request.table_name.as_ref())?;
-    let mut faults = Violations::new();
+    let mut violations = Violations::new();
     match &request.stream_arn {
-        None => faults.missing("streamArn"),
-        Some(arn) if arn.chars().count() < 37 => faults.value(arn, "streamArn", constraint::min_length(37)),
-        Some(arn) if arn.chars().count() > 1024 => faults.value(arn, "streamArn", constraint::max_length(1024)),
+        None => violations.missing("streamArn"),
+        Some(arn) if arn.chars().count() < 37 => violations.value(arn, "streamArn", constraint::min_length(37)),
+        Some(arn) if arn.chars().count() > 1024 => violations.value(arn, "streamArn", constraint::max_length(1024)),
         Some(_) => {}
     }
     let word = request
@@ -43,9 +43,9 @@ pub fn check<'r>(request: &'r KinesisDestination, member: &str) -> Result<(&'r s
         .and_then(|each| each.precision.as_deref());
     if let Some(word) = word.filter(|word| !matches!(*word, "MILLISECOND" | "MICROSECOND")) {
         let path = format!("{member}.approximateCreationDateTimePrecision");
-        faults.value(word, path, constraint::one_of(words::DATE_TIME_PRECISION));
+        violations.value(word, path, constraint::one_of(words::DATE_TIME_PRECISION));
     }
-    faults.finish()?;
+    violations.finish()?;
     let stream_arn = request.stream_arn.as_ref().ok_or_else(ApiError::internal)?;
     Ok((name, stream_arn))
 }
@@ -93,12 +93,12 @@ pub fn change(
 ) -> Result<Destination, ApiError> {
     let mut made = None;
     table.reshape(context.now, |shape| {
-        if table.stage(shape, context.now) == Stage::Deleting {
+        if table.stage(shape, context.now) == TableStage::Deleting {
             // Refused so (measured); what follows the colon is made after the other sentences of its kind.
             return Err(not_in_state("TableStatus must be ACTIVE to perform this operation."));
         }
         let destination = change(table, shape)?;
-        let attached: &mut Attached = Arc::make_mut(&mut shape.attached);
+        let attached: &mut Attachments = Arc::make_mut(&mut shape.attached);
         attached.set_destination(destination.clone(), context.now);
         made = Some(destination);
         Ok(())

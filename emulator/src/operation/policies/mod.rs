@@ -7,14 +7,14 @@ pub(super) mod put_resource_policy;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::access::{self, AccessRequest, Keys, PolicyKind, ResourceFacts};
+use crate::access::{self, AccessRequest, ConditionKeys, PolicyKind, ResourceFacts};
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
 use crate::execute;
-use crate::operation::arn::{self, Resource};
+use crate::operation::arn::{self, ArnResource};
 use crate::plan::{self, ControlAccess, Target};
 use crate::request::ResourcePolicy;
-use crate::storage::{Policy, Revision, Stage, TableSettings};
+use crate::storage::{AttachedResourcePolicy, Revision, TableSettings, TableStage};
 use crate::wire::policy::Document;
 
 /// Measured: a change shows after 1 to 2.7 s.
@@ -27,7 +27,7 @@ const NO_POLICY: &str = "NO_POLICY";
 /// Reads a document: by the service's rules, and by those of the policy language that its texts do not cover.
 pub fn document(text: &str, of_stream: bool) -> Result<Document, ApiError> {
     let document = Document::read(text, of_stream)?;
-    match access::Policy::parse(document.text(), PolicyKind::Resource) {
+    match access::PolicyDocument::parse(document.text(), PolicyKind::Resource) {
         Ok(_) => Ok(document),
         Err(why) => Err(ApiError::invalid(format_args!("Invalid policy document: {why}"))),
     }
@@ -45,7 +45,7 @@ pub fn check_lockout(context: &Context<'_>, arn: &str, document: &str) -> Result
     let request = AccessRequest::new("PutResourcePolicy", arn);
     let place = (context.region, context.now);
     if identity
-        .evaluate(&request, &facts, place, &Keys::default())
+        .evaluate(&request, &facts, place, &ConditionKeys::default())
         .decision
         .is_allowed()
     {
@@ -58,23 +58,27 @@ pub fn check_lockout(context: &Context<'_>, arn: &str, document: &str) -> Result
 }
 
 /// The members of a request by themselves: its resource, of the caller's region and account.
-fn check<'r>(context: &Context<'_>, request: &'r ResourcePolicy, needs_policy: bool) -> Result<Resource<'r>, ApiError> {
-    let mut faults = Violations::new();
+fn check<'r>(
+    context: &Context<'_>,
+    request: &'r ResourcePolicy,
+    needs_policy: bool,
+) -> Result<ArnResource<'r>, ApiError> {
+    let mut violations = Violations::new();
     match &request.resource_arn {
-        None => faults.missing("resourceArn"),
-        Some(arn) if arn.is_empty() => faults.value("", "resourceArn", constraint::min_length(1)),
-        Some(arn) if arn.chars().count() > 1283 => faults.value(arn, "resourceArn", constraint::max_length(1283)),
+        None => violations.missing("resourceArn"),
+        Some(arn) if arn.is_empty() => violations.value("", "resourceArn", constraint::min_length(1)),
+        Some(arn) if arn.chars().count() > 1283 => violations.value(arn, "resourceArn", constraint::max_length(1283)),
         Some(_) => {}
     }
     if needs_policy && request.policy.is_none() {
-        faults.missing("policy");
+        violations.missing("policy");
     }
     match &request.expected_revision_id {
-        Some(id) if id.is_empty() => faults.value("", "expectedRevisionId", constraint::min_length(1)),
-        Some(id) if id.chars().count() > 255 => faults.value(id, "expectedRevisionId", constraint::max_length(255)),
+        Some(id) if id.is_empty() => violations.value("", "expectedRevisionId", constraint::min_length(1)),
+        Some(id) if id.chars().count() > 255 => violations.value(id, "expectedRevisionId", constraint::max_length(255)),
         _ => {}
     }
-    faults.finish()?;
+    violations.finish()?;
     let resource = arn::resource(request.resource_arn.as_ref())?;
     if resource.is_elsewhere(context) {
         return Err(ApiError::invalid(format_args!(
@@ -93,7 +97,7 @@ fn check<'r>(context: &Context<'_>, request: &'r ResourcePolicy, needs_policy: b
 /// A request about the policy of a resource, with the resource's table.
 pub struct PolicyPlan<'r> {
     /// The resource.
-    pub resource: Resource<'r>,
+    pub resource: ArnResource<'r>,
     /// Its table.
     pub target: Target,
     /// The document that is to be its policy.
@@ -144,8 +148,8 @@ pub fn check_stream(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<(), 
 }
 
 /// The policy that a new table is made with.
-pub fn first(context: &Context<'_>, document: &str) -> Policy {
-    Policy {
+pub fn first(context: &Context<'_>, document: &str) -> AttachedResourcePolicy {
+    AttachedResourcePolicy {
         stream: None,
         current: Some(revision(context, document)),
         before: None,
@@ -173,14 +177,14 @@ pub fn change(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<Option<i64
             made = current.map(|(_, id)| id);
             return Ok(());
         }
-        if table.stage(shape, now) == Stage::Deleting {
+        if table.stage(shape, now) == TableStage::Deleting {
             return Err(ApiError::in_use(format_args!("Table is being deleted: {}", table.name)));
         }
         check_turn(shape, last, resource, context)?;
         let until = shape.later(now, "policy", resource.arn, CHANGING);
         let next = document.map(|document| revision(context, document));
         made = Some(now.micros() / 1000);
-        Arc::make_mut(&mut shape.attached).set_policy(Policy {
+        Arc::make_mut(&mut shape.attached).set_policy(AttachedResourcePolicy {
             stream: resource.stream.map(Into::into),
             current: next,
             before: current,
@@ -192,7 +196,11 @@ pub fn change(context: &Context<'_>, plan: &PolicyPlan<'_>) -> Result<Option<i64
     Ok(made)
 }
 
-fn check_expected(expected: Option<&str>, current: Option<&Revision>, resource: &Resource<'_>) -> Result<(), ApiError> {
+fn check_expected(
+    expected: Option<&str>,
+    current: Option<&Revision>,
+    resource: &ArnResource<'_>,
+) -> Result<(), ApiError> {
     let there = current.map(|(_, id)| id.to_string());
     let there = there.as_deref().unwrap_or(NO_POLICY);
     let Some(expected) = expected.filter(|expected| *expected != there) else {
@@ -214,8 +222,8 @@ fn check_expected(expected: Option<&str>, current: Option<&Revision>, resource: 
 /// Changes take their time, and the next one has to wait for longer than that.
 fn check_turn(
     shape: &TableSettings,
-    last: Option<&Policy>,
-    resource: &Resource<'_>,
+    last: Option<&AttachedResourcePolicy>,
+    resource: &ArnResource<'_>,
     context: &Context<'_>,
 ) -> Result<(), ApiError> {
     let Some(last) = last.filter(|_| shape.takes_time()) else {

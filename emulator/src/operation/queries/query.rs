@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, PageResult, Verdicts};
-use crate::expression::{Cache, Condition, ExpressionKind, KeyCondition, Projection, Scope, legacy};
+use crate::expression::{Bindings, Cache, Condition, ExpressionKind, KeyCondition, Projection, legacy};
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::queries::reading::{self, PagePlan};
@@ -19,12 +19,12 @@ pub struct Operation;
 
 pub struct Checked<'r> {
     request: &'r Query,
-    scope: Scope<'r>,
+    scope: Bindings<'r>,
     keys: KeyCondition<'r>,
     filter: Option<Condition<'r>>,
     legacy_projection: Option<Projection<'r>>,
     select: Option<Select>,
-    report: check::Report,
+    report: check::CapacityReport,
 }
 
 impl Stages for Operation {
@@ -38,10 +38,10 @@ impl Stages for Operation {
         let report = check_members(request)?;
         let (legacy_filter, legacy_projection) = check_kinds(request)?;
         // An unknown ConditionalOperator is found before an unknown Select.
-        let mut faults = Violations::new();
-        let select = reading::known_select(&mut faults, request.select.as_ref());
-        faults.finish()?;
-        let mut scope = Scope::new(&request.substitutions, cache)?;
+        let mut violations = Violations::new();
+        let select = reading::known_select(&mut violations, request.select.as_ref());
+        violations.finish()?;
+        let mut scope = Bindings::new(&request.substitutions, cache)?;
         check_not_empty(request)?;
         let filter = match &request.filter_expression {
             Some(text) => Some(scope.condition(ExpressionKind::Filter, text)?),
@@ -136,7 +136,7 @@ impl Stages for Operation {
     }
 }
 
-fn key_condition<'r>(request: &'r Query, scope: &mut Scope<'r>) -> Result<KeyCondition<'r>, ApiError> {
+fn key_condition<'r>(request: &'r Query, scope: &mut Bindings<'r>) -> Result<KeyCondition<'r>, ApiError> {
     match (&request.key_condition_expression, &request.key_conditions) {
         (Some(text), _) => {
             let keys = scope.key_condition_and_shape(text)?;
@@ -156,19 +156,19 @@ fn key_condition<'r>(request: &'r Query, scope: &mut Scope<'r>) -> Result<KeyCon
     }
 }
 
-/// The framework's checks: an empty table name is reported with the faults of numbers, and before those of other words.
-fn check_members(request: &Query) -> Result<check::Report, ApiError> {
-    let mut faults = Violations::new();
-    check::range(&mut faults, request.limit, "Limit", 1, i64::from(i32::MAX));
+/// The framework's checks: an empty table name is reported with the violations of numbers, and before those of other words.
+fn check_members(request: &Query) -> Result<check::CapacityReport, ApiError> {
+    let mut violations = Violations::new();
+    check::range(&mut violations, request.limit, "Limit", 1, i64::from(i32::MAX));
     if request.table_name.as_ref().is_some_and(Text::is_empty) {
-        faults.silent_value("TableName", constraint::min_length(1));
+        violations.silent_value("TableName", constraint::min_length(1));
     }
-    faults.finish()?;
-    let mut faults = Violations::new();
-    check::table_name(&mut faults, request.table_name.as_ref())?;
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    check::attributes_to_get(&mut faults, request.attributes_to_get.as_deref(), "attributesToGet");
-    faults.finish()?;
+    violations.finish()?;
+    let mut violations = Violations::new();
+    check::table_name(&mut violations, request.table_name.as_ref())?;
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+    check::attributes_to_get(&mut violations, request.attributes_to_get.as_deref(), "attributesToGet");
+    violations.finish()?;
     Ok(report)
 }
 
@@ -209,7 +209,7 @@ fn check_not_empty(request: &Query) -> Result<(), ApiError> {
         (&request.projection_expression, ExpressionKind::Projection),
     ] {
         if text.as_deref() == Some("") {
-            return Scope::check_not_empty(kind, "");
+            return Bindings::check_not_empty(kind, "");
         }
     }
     Ok(())

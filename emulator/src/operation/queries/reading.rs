@@ -2,9 +2,9 @@
 
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::PageResult;
-use crate::expression::{Cache, Condition, Path, Projection, Scope, legacy};
+use crate::expression::{Bindings, Cache, Condition, Path, Projection, legacy};
 use crate::key::{self, Key};
-use crate::operation::check::{self, Report, words};
+use crate::operation::check::{self, CapacityReport, words};
 use crate::operation::output;
 use crate::plan::{self, Access, ItemAccess, ItemRequest, PageRead, Select, Target};
 use crate::request::{LegacyCondition, Substitutions};
@@ -44,14 +44,14 @@ pub fn attributes_to_get(names: Option<&[Name]>) -> Result<Option<Projection<'_>
     names.map(legacy::attributes_to_get).transpose()
 }
 
-/// The projection of a request that has no other expression. All of its faults come before the table lookup.
+/// The projection of a request that has no other expression. All of its violations come before the table lookup.
 pub fn projection<'r>(
     substitutions: &'r Substitutions,
     text: Option<&'r Text>,
     cache: &'r Cache,
 ) -> Result<Option<Projection<'r>>, ApiError> {
     let Some(text) = text else { return Ok(None) };
-    let mut scope = Scope::new(substitutions, cache)?;
+    let mut scope = Bindings::new(substitutions, cache)?;
     let projection = scope.projection(text)?;
     scope.check_all_used()?;
     Ok(Some(projection))
@@ -66,7 +66,7 @@ pub fn item(answer: &mut Object<'_>, name: &'static str, item: &Item, projection
 }
 
 /// `Select`, which must be a word it knows.
-pub fn known_select(faults: &mut Violations, word: Option<&Text>) -> Option<Select> {
+pub fn known_select(violations: &mut Violations, word: Option<&Text>) -> Option<Select> {
     Some(match word.map(Text::as_str) {
         None => return None,
         Some("ALL_ATTRIBUTES") => Select::AllAttributes,
@@ -74,7 +74,7 @@ pub fn known_select(faults: &mut Violations, word: Option<&Text>) -> Option<Sele
         Some("SPECIFIC_ATTRIBUTES") => Select::SpecificAttributes,
         Some("COUNT") => Select::Count,
         Some(other) => {
-            faults.value(other, "select", constraint::one_of(words::SELECT));
+            violations.value(other, "select", constraint::one_of(words::SELECT));
             return None;
         }
     })
@@ -170,7 +170,7 @@ pub struct PagePlan<'r> {
     /// The read.
     pub read: PageRead<'r>,
     /// `ReturnConsumedCapacity`.
-    pub report: Report,
+    pub report: CapacityReport,
 }
 
 impl PagePlan<'_> {
@@ -211,7 +211,7 @@ pub fn encode(plan: &PagePlan<'_>, result: &PageResult, out: &mut Writer) {
         let key = key::key_attributes(last, &read.target.definition().key, read.index());
         answer.map("LastEvaluatedKey", &key);
     }
-    if *report != Report::None {
+    if *report != CapacityReport::None {
         let consumed = result.cost.consumed(read, &read.target.asked_name());
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
     }

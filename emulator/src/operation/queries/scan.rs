@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, PageResult, Verdicts};
-use crate::expression::{Cache, Condition, ExpressionKind, Projection, Scope, legacy};
-use crate::operation::check::{self, Report, words};
+use crate::expression::{Bindings, Cache, Condition, ExpressionKind, Projection, legacy};
+use crate::operation::check::{self, CapacityReport, words};
 use crate::operation::drive::Stages;
 use crate::operation::queries::reading::{self, PagePlan};
 use crate::plan::{self, Access, PageRange, PageRead, Select};
@@ -18,12 +18,12 @@ pub struct Operation;
 
 pub struct Checked<'r> {
     request: &'r Scan,
-    scope: Scope<'r>,
+    scope: Bindings<'r>,
     filter: Option<Condition<'r>>,
     legacy_projection: Option<Projection<'r>>,
     segment: Segment,
     select: Option<Select>,
-    report: Report,
+    report: CapacityReport,
 }
 
 impl Stages for Operation {
@@ -36,13 +36,13 @@ impl Stages for Operation {
         let request = &*request;
         let (report, select) = check_members(request)?;
         let (legacy_filter, legacy_projection) = check_kinds(request)?;
-        let mut scope = Scope::new(&request.substitutions, cache)?;
+        let mut scope = Bindings::new(&request.substitutions, cache)?;
         for (text, kind) in [
             (&request.filter_expression, ExpressionKind::Filter),
             (&request.projection_expression, ExpressionKind::Projection),
         ] {
             if text.as_deref() == Some("") {
-                Scope::check_not_empty(kind, "")?;
+                Bindings::check_not_empty(kind, "")?;
             }
         }
         let filter = match &request.filter_expression {
@@ -134,26 +134,26 @@ impl Stages for Operation {
     }
 }
 
-/// The framework's checks, all faults at once: us-east-1 has not moved Scan to the newer layer (October 2026).
-fn check_members(request: &Scan) -> Result<(Report, Option<Select>), ApiError> {
-    let mut faults = Violations::new();
-    let select = reading::known_select(&mut faults, request.select.as_ref());
-    check::echoed_range(&mut faults, request.total_segments, "totalSegments", 1, 1_000_000);
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    check::echoed_table_name(&mut faults, request.table_name.as_ref(), "tableName");
-    check::echoed_conditional_operator(&mut faults, request.conditional_operator.as_ref());
+/// The framework's checks, all violations at once: us-east-1 has not moved Scan to the newer layer (October 2026).
+fn check_members(request: &Scan) -> Result<(CapacityReport, Option<Select>), ApiError> {
+    let mut violations = Violations::new();
+    let select = reading::known_select(&mut violations, request.select.as_ref());
+    check::echoed_range(&mut violations, request.total_segments, "totalSegments", 1, 1_000_000);
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+    check::echoed_table_name(&mut violations, request.table_name.as_ref(), "tableName");
+    check::echoed_conditional_operator(&mut violations, request.conditional_operator.as_ref());
     for (name, condition) in request.scan_filter.iter().flatten() {
         let path = format!("scanFilter.{name}.member.comparisonOperator");
         match condition.comparison_operator.as_deref() {
-            None => faults.missing(path),
+            None => violations.missing(path),
             Some(word) if legacy::is_comparison(word) => {}
-            Some(word) => faults.value(word, path, constraint::one_of(words::COMPARISON_OPERATOR_OLDER)),
+            Some(word) => violations.value(word, path, constraint::one_of(words::COMPARISON_OPERATOR_OLDER)),
         }
     }
-    check::attributes_to_get(&mut faults, request.attributes_to_get.as_deref(), "attributesToGet");
-    check::echoed_range(&mut faults, request.segment, "segment", 0, 999_999);
-    check::echoed_range(&mut faults, request.limit, "limit", 1, i64::from(i32::MAX));
-    faults.finish()?;
+    check::attributes_to_get(&mut violations, request.attributes_to_get.as_deref(), "attributesToGet");
+    check::echoed_range(&mut violations, request.segment, "segment", 0, 999_999);
+    check::echoed_range(&mut violations, request.limit, "limit", 1, i64::from(i32::MAX));
+    violations.finish()?;
     Ok((report, select))
 }
 

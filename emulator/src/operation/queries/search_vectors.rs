@@ -1,14 +1,14 @@
 //! [SearchVectors](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SearchVectors.html).
 
 use crate::capacity::units;
-use crate::change::vector::{self, Entry as VectorEntry};
+use crate::change::vector::{self, VectorEntry};
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::execute::{self, Found, Verdicts};
-use crate::expression::{Cache, ExpressionKind, Projection, Scope, SearchCondition};
+use crate::execute::{self, SearchHit, Verdicts};
+use crate::expression::{Bindings, Cache, ExpressionKind, Projection, SearchCondition};
 use crate::key::{self, Key};
 use crate::limits;
-use crate::operation::check::{self, Report};
+use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::plan::{self, Access, ItemRequest, VectorSearch};
 use crate::request::SearchVectors;
@@ -25,19 +25,19 @@ pub struct Checked<'r> {
     vector: Vec<f32>,
     condition: Option<SearchCondition<'r>>,
     projection: Option<Projection<'r>>,
-    report: Report,
+    report: CapacityReport,
 }
 
 pub struct Plan<'r> {
     search: VectorSearch<'r>,
-    report: Report,
+    report: CapacityReport,
 }
 
 impl Stages for Operation {
     type Request = SearchVectors;
     type Checked<'r> = Checked<'r>;
     type Plan<'r> = Plan<'r>;
-    type Outcome = Vec<Found>;
+    type Outcome = Vec<SearchHit>;
 
     fn check<'r>(request: &'r mut SearchVectors, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
@@ -49,9 +49,9 @@ impl Stages for Operation {
             )
         })?;
         check_kinds(request)?;
-        let mut scope = Scope::new(&request.substitutions, cache)?;
+        let mut scope = Bindings::new(&request.substitutions, cache)?;
         if let Some(text) = &request.projection_expression {
-            Scope::check_not_empty(ExpressionKind::Projection, text)?;
+            Bindings::check_not_empty(ExpressionKind::Projection, text)?;
         }
         let condition = match &request.search_condition_expression {
             Some(text) => Some(scope.search_condition(text)?),
@@ -106,35 +106,35 @@ impl Stages for Operation {
         each(Access::Items(ItemRequest::Search(&plan.search).into()));
     }
 
-    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Verdicts) -> Result<Vec<Found>, ApiError> {
+    fn execute(context: &Context<'_>, plan: &Plan<'_>, _: Verdicts) -> Result<Vec<SearchHit>, ApiError> {
         Ok(execute::search(context, &plan.search))
     }
 
-    fn encode(plan: &Plan<'_>, found: Vec<Found>, out: &mut Writer) {
+    fn encode(plan: &Plan<'_>, found: Vec<SearchHit>, out: &mut Writer) {
         let search = &plan.search;
         write(out, search.index(), &found, search.projection.as_ref(), plan.report);
     }
 }
 
-fn check_members(request: &SearchVectors) -> Result<Report, ApiError> {
-    let mut faults = Violations::new();
-    check::table_name(&mut faults, Some(&request.table_name))?;
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    check_index_name(&mut faults, &request.index_name);
+fn check_members(request: &SearchVectors) -> Result<CapacityReport, ApiError> {
+    let mut violations = Violations::new();
+    check::table_name(&mut violations, Some(&request.table_name))?;
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+    check_index_name(&mut violations, &request.index_name);
     let length = request.search_vector.len();
     if length == 0 {
-        faults.silent_value("SearchVector", constraint::min_length(1));
+        violations.silent_value("SearchVector", constraint::min_length(1));
     }
     if length > limits::VECTOR_DIMENSIONS as usize {
-        faults.silent_value(
+        violations.silent_value(
             "SearchVector",
             constraint::max_length(limits::VECTOR_DIMENSIONS as usize),
         );
     }
     if request.top_k < 1 {
-        faults.silent_value("TopK", constraint::min_value(1));
+        violations.silent_value("TopK", constraint::min_value(1));
     }
-    faults.finish()?;
+    violations.finish()?;
     if request.top_k > limits::SEARCH_RESULTS {
         return Err(ApiError::validation(format!(
             "Provided TopK value '{}' is out of valid range. The value must be between 1 and 100 inclusive",
@@ -144,15 +144,15 @@ fn check_members(request: &SearchVectors) -> Result<Report, ApiError> {
     Ok(report)
 }
 
-fn check_index_name(faults: &mut Violations, name: &str) {
+fn check_index_name(violations: &mut Violations, name: &str) {
     if !check::is_name(name) {
-        faults.silent_value("IndexName", constraint::NAME_PATTERN);
+        violations.silent_value("IndexName", constraint::NAME_PATTERN);
     }
     if name.len() < 3 {
-        faults.silent_value("IndexName", constraint::min_length(3));
+        violations.silent_value("IndexName", constraint::min_length(3));
     }
     if name.len() > 255 {
-        faults.silent_value("IndexName", constraint::max_length(255));
+        violations.silent_value("IndexName", constraint::max_length(255));
     }
 }
 
@@ -165,7 +165,7 @@ fn check_kinds(request: &SearchVectors) -> Result<(), ApiError> {
         return Err(ApiError::values_without_expression(None));
     }
     match request.search_condition_expression.as_deref() {
-        Some(text) => Scope::check_not_empty(ExpressionKind::SearchCondition, text),
+        Some(text) => Bindings::check_not_empty(ExpressionKind::SearchCondition, text),
         None => Ok(()),
     }
 }
@@ -212,7 +212,13 @@ fn range(partition: Option<(&SearchAttribute, &AttributeValue)>) -> KeyRange {
     KeyRange::of_token(token, bytes, upper)
 }
 
-fn write(out: &mut Writer, index: &VectorIndex, found: &[Found], projection: Option<&Projection<'_>>, report: Report) {
+fn write(
+    out: &mut Writer,
+    index: &VectorIndex,
+    found: &[SearchHit],
+    projection: Option<&Projection<'_>>,
+    report: CapacityReport,
+) {
     let mut answer = Object::open(out);
     let mut results = answer.list("SearchResults");
     for each in found {
@@ -230,7 +236,7 @@ fn write(out: &mut Writer, index: &VectorIndex, found: &[Found], projection: Opt
         result.close();
     }
     results.close();
-    if report != Report::None {
+    if report != CapacityReport::None {
         // The service says only that it is at least this and varies: here it is what is searched for and what is found.
         let bytes: usize = found.iter().map(|found| found.entry.size()).sum();
         let mut consumed = answer.object("ConsumedCapacity");

@@ -4,15 +4,15 @@ use crate::capacity::Consumed;
 use crate::capacity::units;
 use crate::context::Context;
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
-use crate::execute::{self, Refusal, Verdicts, cancellation_reason};
+use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
 use crate::expression::Cache;
 use crate::limits;
-use crate::operation::check::{self, Report};
+use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::dump;
 use crate::operation::output;
 use crate::operation::statements::statement;
-use crate::operation::transactions::transaction::Items;
+use crate::operation::transactions::transaction::TransactionItems;
 use crate::partiql::{self, Columns, Prepared, Returning, Statement};
 use crate::plan::{self, Access, Get, ItemAccess, ItemRequest, Target, Write};
 use crate::request::{BatchExecuteStatement, BatchStatement};
@@ -41,22 +41,22 @@ impl Decode for Request {
 pub struct Checked<'r> {
     sent: &'r [BatchStatement],
     prepared: &'r [Result<Prepared, ApiError>],
-    report: Report,
+    report: CapacityReport,
 }
 
 pub struct Plan<'r> {
     entries: Vec<Entry<'r>>,
-    report: Report,
+    report: CapacityReport,
 }
 
 /// A statement that is planned, or its fault.
 struct Entry<'r> {
     /// The table, if the statement got as far as that.
     table: Option<Name>,
-    step: Result<Step<'r>, ApiError>,
+    step: Result<StatementStep<'r>, ApiError>,
 }
 
-enum Step<'r> {
+enum StatementStep<'r> {
     Get(Get<'r>, Option<Columns<'r>>),
     Write {
         write: Write<'r>,
@@ -79,7 +79,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = Vec<Outcome>;
 
-    const REFUSAL: Refusal = Refusal::Entry;
+    const REFUSAL: RefusalScope = RefusalScope::Entry;
 
     fn check<'r>(request: &'r mut Request, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
         let report = check_members(&request.members)?;
@@ -97,7 +97,7 @@ impl Stages for Operation {
 
     fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, ApiError> {
         let mut entries = Vec::with_capacity(checked.sent.len());
-        let mut items = Items::default();
+        let mut items = TransactionItems::default();
         for (sent, prepared) in checked.sent.iter().zip(checked.prepared) {
             let bound = prepared.as_ref().map_err(Clone::clone);
             let bound = bound.and_then(|prepared| Ok((bind(context, prepared)?, prepared)));
@@ -122,8 +122,10 @@ impl Stages for Operation {
     fn access(plan: &Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
         for step in plan.entries.iter().flat_map(|entry| &entry.step) {
             let request = match step {
-                Step::Get(get, columns) => ItemRequest::Get(get, columns.as_ref().map(|columns| &columns.projection)),
-                Step::Write { write, .. } => ItemRequest::Write(write),
+                StatementStep::Get(get, columns) => {
+                    ItemRequest::Get(get, columns.as_ref().map(|columns| &columns.projection))
+                }
+                StatementStep::Write { write, .. } => ItemRequest::Write(write),
             };
             each(Access::Items(ItemAccess {
                 statement: true,
@@ -153,7 +155,7 @@ impl Stages for Operation {
             outcome.encode(entry.table.as_ref(), &mut responses);
         }
         responses.close();
-        if plan.report != Report::None {
+        if plan.report != CapacityReport::None {
             let mut consumed = Vec::new();
             for cost in outcomes.into_iter().filter_map(|outcome| outcome.consumed) {
                 output::merge(&mut consumed, cost);
@@ -164,28 +166,28 @@ impl Stages for Operation {
     }
 }
 
-fn check_members(request: &BatchExecuteStatement) -> Result<Report, ApiError> {
-    let mut faults = Violations::new();
+fn check_members(request: &BatchExecuteStatement) -> Result<CapacityReport, ApiError> {
+    let mut violations = Violations::new();
     match request.statements.as_deref() {
-        None => faults.missing("statements"),
-        Some([]) => faults.value("[]", "statements", constraint::min_length(1)),
+        None => violations.missing("statements"),
+        Some([]) => violations.value("[]", "statements", constraint::min_length(1)),
         Some(statements) if statements.len() > limits::BATCH_STATEMENTS => {
             let most = constraint::max_length(limits::BATCH_STATEMENTS);
-            faults.value(dump::statements(statements, true), "statements", most);
+            violations.value(dump::statements(statements, true), "statements", most);
         }
         Some(statements) => {
             for (at, sent) in statements.iter().enumerate() {
-                statement::check_element(&mut faults, &format!("statements.{}.member.", at + 1), sent);
+                statement::check_element(&mut violations, &format!("statements.{}.member.", at + 1), sent);
             }
         }
     }
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    faults.finish()?;
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+    violations.finish()?;
     Ok(report)
 }
 
 fn prepare(sent: &mut BatchStatement) -> Result<Prepared, ApiError> {
-    sent.faults.attributes.take().map_or(Ok(()), Err)?;
+    sent.violations.attributes.take().map_or(Ok(()), Err)?;
     let parameters = sent.parameters.take().unwrap_or_default();
     let prepared = Prepared::new(sent.statement.as_deref().unwrap_or_default(), parameters)?;
     if prepared.is_exists() {
@@ -222,13 +224,13 @@ fn bind<'r>(context: &Context<'_>, prepared: &'r Prepared) -> Result<Bound<'r>, 
 }
 
 impl<'r> Bound<'r> {
-    fn plan(self, sent: &BatchStatement, prepared: &Prepared) -> Result<Step<'r>, ApiError> {
+    fn plan(self, sent: &BatchStatement, prepared: &Prepared) -> Result<StatementStep<'r>, ApiError> {
         if let Statement::Select(select) = self.statement {
             let mut get = plan::get(self.target, self.key)?;
             get.consistent = sent.consistent_read.unwrap_or(false);
-            return Ok(Step::Get(get, select.columns));
+            return Ok(StatementStep::Get(get, select.columns));
         }
-        Ok(Step::Write {
+        Ok(StatementStep::Write {
             // The item of a failed condition is always asked for: its size is what the failure costs.
             write: statement::write(self.statement, self.target, self.key, true)?,
             returning: prepared.returning(),
@@ -237,11 +239,11 @@ impl<'r> Bound<'r> {
     }
 }
 
-impl Step<'_> {
+impl StatementStep<'_> {
     fn run(&self, context: &Context<'_>, verdict: Result<(), ApiError>) -> Outcome {
         let outcome = verdict.and_then(|()| match self {
-            Step::Get(get, columns) => read(context, get, columns.as_ref()),
-            Step::Write { write, returning, .. } => {
+            StatementStep::Get(get, columns) => read(context, get, columns.as_ref()),
+            StatementStep::Write { write, returning, .. } => {
                 let change = execute::write(context, write)?;
                 Ok(Outcome {
                     item: statement::returned(*returning, write, &change),
@@ -255,7 +257,7 @@ impl Step<'_> {
 
     /// The outcome of a statement that has failed. A failed condition costs as much as the item that is there.
     fn failed(&self, error: ApiError) -> Outcome {
-        let Step::Write { write, show_item, .. } = self else {
+        let StatementStep::Write { write, show_item, .. } = self else {
             return Outcome::of_error(error);
         };
         if error.kind() != ErrorKind::ConditionalCheckFailed {

@@ -8,7 +8,7 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, PageResult, Verdicts};
 use crate::expression::Cache;
 use crate::limits;
-use crate::operation::check::{self, Report};
+use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::output;
 use crate::operation::statements::statement;
@@ -39,7 +39,7 @@ impl Decode for Request {
 
 /// What a statement was asked to do besides what it says.
 struct ResponseOptions {
-    report: Report,
+    report: CapacityReport,
     show_item: bool,
 }
 
@@ -55,7 +55,7 @@ pub enum Plan<'r> {
     Write {
         write: Write<'r>,
         returning: Option<Returning>,
-        report: Report,
+        report: CapacityReport,
     },
 }
 
@@ -157,14 +157,20 @@ fn plan<'r>(context: &'r Context<'_>, checked: Checked<'r>) -> Result<Plan<'r>, 
     })
 }
 
-fn encode_write(write: &Write<'_>, returning: Option<Returning>, change: &Change, report: Report, out: &mut Writer) {
+fn encode_write(
+    write: &Write<'_>,
+    returning: Option<Returning>,
+    change: &Change,
+    report: CapacityReport,
+    out: &mut Writer,
+) {
     let mut answer = Object::open(out);
     let mut items = answer.list("Items");
     if let Some(item) = statement::returned(returning, write, change) {
         items.map(&item);
     }
     items.close();
-    if report != Report::None {
+    if report != CapacityReport::None {
         let consumed = statement::cost(write, change);
         output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, report);
     }
@@ -172,22 +178,22 @@ fn encode_write(write: &Write<'_>, returning: Option<Returning>, change: &Change
 }
 
 fn check_members(request: &ExecuteStatement) -> Result<ResponseOptions, ApiError> {
-    let mut faults = Violations::new();
+    let mut violations = Violations::new();
     let (statement, parameters) = (request.statement.as_ref(), request.parameters.as_ref());
-    statement::check_members(&mut faults, "", statement, parameters);
+    statement::check_members(&mut violations, "", statement, parameters);
     let on_failure = request.return_values_on_condition_check_failure.as_ref();
     let path = "returnValuesOnConditionCheckFailure";
-    let show_item = check::return_values_on_failure(&mut faults, on_failure, path);
+    let show_item = check::return_values_on_failure(&mut violations, on_failure, path);
     if let Some(limit) = request.limit.filter(|limit| *limit < 1) {
-        faults.value(limit, "limit", constraint::min_value(1));
+        violations.value(limit, "limit", constraint::min_value(1));
     }
     if let Some(token) = &request.next_token
         && token.chars().count() > limits::NEXT_TOKEN_LENGTH
     {
         let most = constraint::max_length(limits::NEXT_TOKEN_LENGTH);
-        faults.value(token, "nextToken", most);
+        violations.value(token, "nextToken", most);
     }
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    faults.finish()?;
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+    violations.finish()?;
     Ok(ResponseOptions { report, show_item })
 }

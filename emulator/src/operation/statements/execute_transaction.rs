@@ -3,15 +3,15 @@
 use crate::change::Change;
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind, Violations, constraint};
-use crate::execute::{self, Refusal, Verdicts, cancellation_reason};
+use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
 use crate::expression::Cache;
 use crate::limits;
-use crate::operation::check::{self, Report};
+use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::dump;
 use crate::operation::output;
 use crate::operation::statements::statement;
-use crate::operation::transactions::transaction::{self, Attempt, Items};
+use crate::operation::transactions::transaction::{self, Attempt, TransactionItems};
 use crate::partiql::{self, Columns, Prepared, Statement};
 use crate::plan::{self, Access, Get, ItemAccess, ItemRequest, Target, Write};
 use crate::request::{BatchStatement, ExecuteTransaction};
@@ -21,7 +21,7 @@ use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// A statement that is bound to its table. One without a table cancels the transaction.
-struct Step<'r> {
+struct TransactionStatement<'r> {
     statement: Statement<'r>,
     target: Result<Target, ApiError>,
     key: StepKey,
@@ -53,13 +53,13 @@ pub struct Checked<'r> {
     fingerprint: u64,
     sent: &'r [BatchStatement],
     prepared: &'r [Prepared],
-    report: Report,
+    report: CapacityReport,
 }
 
 pub struct Plan<'r> {
     entries: Entries<'r>,
     attempt: Attempt<'r>,
-    report: Report,
+    report: CapacityReport,
 }
 
 /// What a transaction does.
@@ -83,14 +83,14 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = Outcome;
 
-    const REFUSAL: Refusal = Refusal::Transaction;
+    const REFUSAL: RefusalScope = RefusalScope::Transaction;
 
     fn check<'r>(request: &'r mut Request, _: &'r Cache) -> Result<Checked<'r>, ApiError> {
         let report = check_members(&request.members)?;
         let fingerprint = transaction::fingerprint(&request.members.transact_statements);
         let sent = request.members.transact_statements.get_or_insert_default();
         for statement in &mut *sent {
-            statement.faults.attributes.take().map_or(Ok(()), Err)?;
+            statement.violations.attributes.take().map_or(Ok(()), Err)?;
         }
         request.prepared = prepare(sent)?;
         let prepared = &request.prepared;
@@ -184,7 +184,7 @@ impl Stages for Operation {
             }
         }
         responses.close();
-        if plan.report != Report::None {
+        if plan.report != CapacityReport::None {
             let consumed = match (&plan.entries, &outcome) {
                 (Entries::Writes(writes), Outcome::Written(changes)) => transaction::written(writes, changes),
                 (Entries::Reads(gets, _) | Entries::Repeated(gets), Outcome::Read(items)) => {
@@ -199,7 +199,7 @@ impl Stages for Operation {
 }
 
 /// Plans reads. One that does not fit its table cancels all.
-fn plan_reads(steps: Vec<Step<'_>>) -> Result<Entries<'_>, ApiError> {
+fn plan_reads(steps: Vec<TransactionStatement<'_>>) -> Result<Entries<'_>, ApiError> {
     let mut columns = Vec::with_capacity(steps.len());
     let planned = steps.into_iter().map(|step| {
         columns.push(match step.statement {
@@ -216,24 +216,24 @@ fn plan_reads(steps: Vec<Step<'_>>) -> Result<Entries<'_>, ApiError> {
     Ok(Entries::Reads(planned.into_iter().flatten().collect(), columns))
 }
 
-fn check_members(request: &ExecuteTransaction) -> Result<Report, ApiError> {
-    let mut faults = Violations::new();
-    transaction::check_token(&mut faults, request.client_request_token.as_ref());
+fn check_members(request: &ExecuteTransaction) -> Result<CapacityReport, ApiError> {
+    let mut violations = Violations::new();
+    transaction::check_token(&mut violations, request.client_request_token.as_ref());
     match request.transact_statements.as_deref() {
-        None => faults.missing("transactStatements"),
-        Some([]) => faults.value("[]", "transactStatements", constraint::min_length(1)),
+        None => violations.missing("transactStatements"),
+        Some([]) => violations.value("[]", "transactStatements", constraint::min_length(1)),
         Some(statements) if statements.len() > limits::TRANSACTION_ACTIONS => {
             let most = constraint::max_length(limits::TRANSACTION_ACTIONS);
-            faults.value(dump::statements(statements, false), "transactStatements", most);
+            violations.value(dump::statements(statements, false), "transactStatements", most);
         }
         Some(statements) => {
             for (at, sent) in statements.iter().enumerate() {
-                statement::check_element(&mut faults, &format!("transactStatements.{}.member.", at + 1), sent);
+                statement::check_element(&mut violations, &format!("transactStatements.{}.member.", at + 1), sent);
             }
         }
     }
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    faults.finish()?;
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+    violations.finish()?;
     Ok(report)
 }
 
@@ -275,8 +275,8 @@ fn steps<'r>(
     context: &Context<'_>,
     sent: &[BatchStatement],
     prepared: &'r [Prepared],
-) -> Result<Vec<Step<'r>>, ApiError> {
-    let mut items = Items::default();
+) -> Result<Vec<TransactionStatement<'r>>, ApiError> {
+    let mut items = TransactionItems::default();
     let mut steps = Vec::with_capacity(prepared.len());
     for (at, (prepared, sent)) in prepared.iter().zip(sent).enumerate() {
         let statement = prepared.bind().map_err(|error| named(at, error))?;
@@ -294,7 +294,7 @@ fn steps<'r>(
             return Err(ApiError::duplicate_transaction_item());
         }
         let show_item = sent.return_values_on_condition_check_failure.as_deref() == Some("ALL_OLD");
-        steps.push(Step {
+        steps.push(TransactionStatement {
             statement,
             target,
             key,

@@ -9,31 +9,31 @@ use crate::key;
 use crate::limits;
 use crate::operation::check;
 use crate::partiql::{self, Prepared, Returning, Statement};
-use crate::plan::{self, Action, Target, Write, WriteCondition};
+use crate::plan::{self, Target, Write, WriteAction, WriteCondition};
 use crate::request::BatchStatement;
 use crate::schema::KeySchema;
 use crate::value::{AttributeValue, Map, Text};
 
 /// The framework's checks on a statement and its parameters; `path` is what stands before their names.
 pub fn check_members(
-    faults: &mut Violations,
+    violations: &mut Violations,
     path: &str,
     statement: Option<&Text>,
     parameters: Option<&Vec<AttributeValue>>,
 ) {
     match statement {
-        None => faults.missing(format_args!("{path}statement")),
+        None => violations.missing(format_args!("{path}statement")),
         Some(text) if text.is_empty() => {
-            faults.value("", format_args!("{path}statement"), constraint::min_length(1));
+            violations.value("", format_args!("{path}statement"), constraint::min_length(1));
         }
         Some(text) if text.chars().count() > limits::STATEMENT_LENGTH => {
             let most = constraint::max_length(limits::STATEMENT_LENGTH);
-            faults.value(text, format_args!("{path}statement"), most);
+            violations.value(text, format_args!("{path}statement"), most);
         }
         Some(_) => {}
     }
     if parameters.is_some_and(Vec::is_empty) {
-        faults.value("[]", format_args!("{path}parameters"), constraint::min_length(1));
+        violations.value("[]", format_args!("{path}parameters"), constraint::min_length(1));
     }
 }
 
@@ -110,7 +110,7 @@ pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: 
             plan::insert(target, sent)
         }
         Statement::Update { update, condition, .. } => {
-            let action = Action::Update {
+            let action = WriteAction::Update {
                 update: Some(update),
                 charged: false,
             };
@@ -118,12 +118,12 @@ pub fn write<'r>(statement: Statement<'r>, target: Target, key: Map, show_item: 
             plan::keyed(target, key, action, guard(condition))
         }
         Statement::Delete { condition, .. } => {
-            let mut write = plan::keyed(target, key, Action::Delete, guard(condition))?;
+            let mut write = plan::keyed(target, key, WriteAction::Delete, guard(condition))?;
             write.spare_missing = true;
             Ok(write)
         }
         Statement::Exists(select) | Statement::Select(select) => {
-            plan::keyed(target, key, Action::Check, guard(select.condition))
+            plan::keyed(target, key, WriteAction::Check, guard(select.condition))
         }
     }
 }
@@ -137,7 +137,7 @@ pub fn returned(returning: Option<Returning>, write: &Write<'_>, change: &Change
     };
     let item = item.as_ref()?;
     match &write.action {
-        Action::Update {
+        WriteAction::Update {
             update: Some(update), ..
         } if matches!(returning, Returning::ModifiedOld | Returning::ModifiedNew) => {
             Some(update.touched(item)).filter(|touched| !touched.is_empty())
@@ -152,9 +152,9 @@ pub fn cost(write: &Write<'_>, change: &Change) -> Consumed {
 }
 
 /// The framework's checks on one of several statements.
-pub fn check_element(faults: &mut Violations, path: &str, sent: &BatchStatement) {
-    check_members(faults, path, sent.statement.as_ref(), sent.parameters.as_ref());
+pub fn check_element(violations: &mut Violations, path: &str, sent: &BatchStatement) {
+    check_members(violations, path, sent.statement.as_ref(), sent.parameters.as_ref());
     let on_failure = sent.return_values_on_condition_check_failure.as_ref();
     let path = format!("{path}returnValuesOnConditionCheckFailure");
-    check::return_values_on_failure(faults, on_failure, &path);
+    check::return_values_on_failure(violations, on_failure, &path);
 }

@@ -8,7 +8,7 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Verdicts};
 use crate::expression::Cache;
 use crate::limits;
-use crate::operation::arn::Resource;
+use crate::operation::arn::ArnResource;
 use crate::operation::streams;
 use crate::operation::tables::description;
 use crate::plan::{Access, ControlAccess};
@@ -30,8 +30,8 @@ pub struct Outcome {
 
 impl Stages for Operation {
     type Request = DescribeStream;
-    type Checked<'r> = (Resource<'r>, &'r DescribeStream);
-    type Plan<'r> = (Resource<'r>, &'r DescribeStream);
+    type Checked<'r> = (ArnResource<'r>, &'r DescribeStream);
+    type Plan<'r> = (ArnResource<'r>, &'r DescribeStream);
     type Outcome = Outcome;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
@@ -97,20 +97,20 @@ impl Stages for Operation {
 }
 
 fn check_members(request: &DescribeStream) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
-    streams::stream_arn(&mut faults, request.stream_arn.as_ref());
-    streams::limit(&mut faults, request.limit);
+    let mut violations = Violations::new();
+    streams::stream_arn(&mut violations, request.stream_arn.as_ref());
+    streams::limit(&mut violations, request.limit);
     let start = request.exclusive_start_shard_id.as_ref();
-    streams::shard_id(&mut faults, start, "exclusiveStartShardId");
+    streams::shard_id(&mut violations, start, "exclusiveStartShardId");
     if let Some(filter) = &request.shard_filter {
         match filter.kind.as_deref() {
-            None => faults.missing("shardFilter.type"),
+            None => violations.missing("shardFilter.type"),
             Some(CHILD_SHARDS) => {}
-            Some(word) => faults.value(word, "shardFilter.type", constraint::one_of("[CHILD_SHARDS]")),
+            Some(word) => violations.value(word, "shardFilter.type", constraint::one_of("[CHILD_SHARDS]")),
         }
-        streams::required(&mut faults, filter.shard_id.as_ref(), "shardFilter.shardId", 28, 65);
+        streams::required(&mut violations, filter.shard_id.as_ref(), "shardFilter.shardId", 28, 65);
     }
-    faults.finish()?;
+    violations.finish()?;
     if request.limit.is_some_and(|limit| limit > limits::STREAM_LIST) {
         return Err(ApiError::invalid("Limit cannot be greater than the maximum: 100"));
     }

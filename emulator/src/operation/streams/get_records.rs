@@ -40,10 +40,16 @@ impl Stages for Operation {
     type Outcome = Outcome;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
-        let mut faults = Violations::new();
-        streams::required(&mut faults, request.shard_iterator.as_ref(), "shardIterator", 1, 2048);
-        streams::limit(&mut faults, request.limit);
-        faults.finish()?;
+        let mut violations = Violations::new();
+        streams::required(
+            &mut violations,
+            request.shard_iterator.as_ref(),
+            "shardIterator",
+            1,
+            2048,
+        );
+        streams::limit(&mut violations, request.limit);
+        violations.finish()?;
         let most = request.limit.unwrap_or(limits::STREAM_RECORDS);
         if most > limits::STREAM_RECORDS {
             return Err(ApiError::invalid("Limit should be less than or equal to 1000"));

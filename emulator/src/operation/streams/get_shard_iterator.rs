@@ -5,13 +5,13 @@ use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
 use crate::execute::{self, Verdicts};
 use crate::expression::Cache;
-use crate::operation::arn::Resource;
+use crate::operation::arn::ArnResource;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::streams::{self, ShardIterator};
 use crate::plan::{Access, ControlAccess};
 use crate::request::GetShardIterator;
-use crate::storage::{Position, Sequence, Unreadable};
+use crate::storage::{Position, Sequence, ShardReadError};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -21,7 +21,7 @@ const TYPES: &str = "[TRIM_HORIZON, LATEST, AT_SEQUENCE_NUMBER, AFTER_SEQUENCE_N
 pub struct Operation;
 
 pub struct Plan<'r> {
-    stream: Resource<'r>,
+    stream: ArnResource<'r>,
     shard: &'r str,
     /// Where the iterator is to stand; `None` if that is at a number that no shard has.
     position: Option<Position>,
@@ -58,10 +58,10 @@ impl Stages for Operation {
         let stream = streams::find(context, plan.stream.arn)?;
         execute::settle_stream(context, &stream);
         let place = stream.place_of_shard(plan.shard, context.now);
-        let place = place.ok_or_else(|| streams::unreadable(Unreadable::NoShard))?;
+        let place = place.ok_or_else(|| streams::unreadable(ShardReadError::NoShard))?;
         let position = plan
             .position
-            .ok_or_else(|| streams::unreadable(Unreadable::NotOfShard))?;
+            .ok_or_else(|| streams::unreadable(ShardReadError::NotOfShard))?;
         let from = stream.position(place, plan.shard, position, context.now);
         Ok(ShardIterator {
             stream: stream.arn.as_str().into(),
@@ -80,16 +80,22 @@ impl Stages for Operation {
 }
 
 fn check_members(request: &GetShardIterator) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
-    streams::stream_arn(&mut faults, request.stream_arn.as_ref());
-    streams::required(&mut faults, request.shard_id.as_ref(), "shardId", 28, 65);
+    let mut violations = Violations::new();
+    streams::stream_arn(&mut violations, request.stream_arn.as_ref());
+    streams::required(&mut violations, request.shard_id.as_ref(), "shardId", 28, 65);
     match request.shard_iterator_type.as_deref() {
-        None => faults.missing("shardIteratorType"),
+        None => violations.missing("shardIteratorType"),
         Some("TRIM_HORIZON" | "LATEST" | "AT_SEQUENCE_NUMBER" | "AFTER_SEQUENCE_NUMBER" | "AT_TIMESTAMP") => {}
-        Some(word) => faults.value(word, "shardIteratorType", constraint::one_of(TYPES)),
+        Some(word) => violations.value(word, "shardIteratorType", constraint::one_of(TYPES)),
     }
-    streams::length(&mut faults, request.sequence_number.as_ref(), "sequenceNumber", 21, 40);
-    faults.finish()
+    streams::length(
+        &mut violations,
+        request.sequence_number.as_ref(),
+        "sequenceNumber",
+        21,
+        40,
+    );
+    violations.finish()
 }
 
 /// Where the iterator is to stand; `None` if that is at a number that no shard has.

@@ -71,17 +71,17 @@ impl Stages for Operation {
 }
 
 fn check_members(request: &ListStreams) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
+    let mut violations = Violations::new();
     if let Some(table) = &request.table_name {
         if table.starts_with("arn:") {
-            faults.value(table, "tableName", constraint::NAME_PATTERN);
+            violations.value(table, "tableName", constraint::NAME_PATTERN);
         }
-        check::name(&mut faults, table, "tableName");
+        check::name(&mut violations, table, "tableName");
     }
-    streams::limit(&mut faults, request.limit);
+    streams::limit(&mut violations, request.limit);
     let start = request.exclusive_start_stream_arn.as_ref();
-    streams::length(&mut faults, start, "exclusiveStartStreamArn", 37, 1024);
-    faults.finish()?;
+    streams::length(&mut violations, start, "exclusiveStartStreamArn", 37, 1024);
+    violations.finish()?;
     if request.limit.is_some_and(|limit| limit > limits::STREAM_LIST) {
         return Err(ApiError::invalid(
             "Limit cannot be greater than the maximum allowed size: 100",

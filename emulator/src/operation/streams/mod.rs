@@ -14,47 +14,47 @@ use crate::chance::StableHash;
 use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
-use crate::operation::arn::{self, Resource};
-use crate::storage::{Sequence, Stream, Unreadable};
+use crate::operation::arn::{self, ArnResource};
+use crate::storage::{Sequence, ShardReadError, Stream};
 use crate::value::Text;
 
 /// The framework's check of a text's length.
-pub fn length(faults: &mut Violations, text: Option<&Text>, path: &str, least: usize, most: usize) {
+pub fn length(violations: &mut Violations, text: Option<&Text>, path: &str, least: usize, most: usize) {
     let Some(text) = text else { return };
     match text.chars().count() {
-        count if count < least => faults.value(text, path, constraint::min_length(least)),
-        count if count > most => faults.value(text, path, constraint::max_length(most)),
+        count if count < least => violations.value(text, path, constraint::min_length(least)),
+        count if count > most => violations.value(text, path, constraint::max_length(most)),
         _ => {}
     }
 }
 
 /// The same for one that has to be there.
-pub fn required(faults: &mut Violations, text: Option<&Text>, path: &str, least: usize, most: usize) {
+pub fn required(violations: &mut Violations, text: Option<&Text>, path: &str, least: usize, most: usize) {
     match text {
-        None => faults.missing(path),
-        text => length(faults, text, path, least, most),
+        None => violations.missing(path),
+        text => length(violations, text, path, least, most),
     }
 }
 
 /// `StreamArn`.
-pub fn stream_arn(faults: &mut Violations, arn: Option<&Text>) {
-    required(faults, arn, "streamArn", 37, 1024);
+pub fn stream_arn(violations: &mut Violations, arn: Option<&Text>) {
+    required(violations, arn, "streamArn", 37, 1024);
 }
 
 /// `ShardId` and its like.
-pub fn shard_id(faults: &mut Violations, shard: Option<&Text>, path: &str) {
-    length(faults, shard, path, 28, 65);
+pub fn shard_id(violations: &mut Violations, shard: Option<&Text>, path: &str) {
+    length(violations, shard, path, 28, 65);
 }
 
 /// `Limit`; what is too large is not the framework's to say.
-pub fn limit(faults: &mut Violations, limit: Option<i64>) {
+pub fn limit(violations: &mut Violations, limit: Option<i64>) {
     if let Some(limit) = limit.filter(|limit| *limit < 1) {
-        faults.value(limit, "limit", constraint::min_value(1));
+        violations.value(limit, "limit", constraint::min_value(1));
     }
 }
 
 /// What the ARN of a stream names.
-pub fn parse(arn: &Text) -> Result<Resource<'_>, ApiError> {
+pub fn parse(arn: &Text) -> Result<ArnResource<'_>, ApiError> {
     let resource = arn::resource(Some(arn)).ok();
     let resource = resource.filter(|resource| resource.stream.is_some());
     resource.ok_or_else(|| ApiError::validation("Invalid StreamArn"))
@@ -69,13 +69,13 @@ pub fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Stream>, ApiError> {
 }
 
 /// What the service says of a shard that cannot be read.
-pub fn unreadable(why: Unreadable) -> ApiError {
+pub fn unreadable(why: ShardReadError) -> ApiError {
     match why {
-        Unreadable::NoShard => ApiError::shard_not_found(),
-        Unreadable::NotOfShard => ApiError::validation("Invalid SequenceNumber for the shard"),
-        Unreadable::Trimmed => ApiError::trimmed(),
+        ShardReadError::NoShard => ApiError::shard_not_found(),
+        ShardReadError::NotOfShard => ApiError::validation("Invalid SequenceNumber for the shard"),
+        ShardReadError::Trimmed => ApiError::trimmed(),
         // Seen of GetRecords in 2018 (aws-sdk-java-v2, issue 470); AWS's own reader library expects this exception.
-        Unreadable::Busy => ApiError::rate_exceeded(),
+        ShardReadError::Busy => ApiError::rate_exceeded(),
     }
 }
 

@@ -24,7 +24,7 @@ use crate::operation::tables::description::{self, TableView};
 use crate::plan::{Access, ControlAccess, RequestTags};
 use crate::request::CreateTable;
 use crate::schema::{Definition, StreamView};
-use crate::storage::{Attached, Recent, Region, Restored, Table, TableIdentity, TableSettings, TableStream};
+use crate::storage::{Attachments, RecentChanges, Region, Restored, Table, TableIdentity, TableSettings, TableStream};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::policy::Document;
@@ -102,9 +102,9 @@ impl Stages for Operation {
         let first = |document: &Document| policies::first(context, document.text());
         let extras = Extras {
             stream: definition::stream(plan.request)?,
-            attached: Attached {
+            attached: Attachments {
                 policies: plan.policy.iter().map(first).collect(),
-                ..Attached::default()
+                ..Attachments::default()
             },
             ..Extras::default()
         };
@@ -147,7 +147,7 @@ const RESTORE_TAKES: f64 = 20.0;
 #[derive(Default)]
 pub(in crate::operation) struct Extras {
     stream: Option<StreamView>,
-    attached: Attached,
+    attached: Attachments,
     restored: Option<Restored>,
     /// Whether it is a replica of a table of the same name in another region.
     replica: bool,
@@ -240,7 +240,7 @@ pub(super) fn plan_table(
         active_at,
         deleted_at: fails_at,
         jobs: Vec::new(),
-        recent: Recent::default(),
+        recent: RecentChanges::default(),
         recovery: None,
         restored: restored.map(Arc::new),
         attached: Arc::new(extras.attached),

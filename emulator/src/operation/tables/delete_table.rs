@@ -16,7 +16,7 @@ use crate::operation::tables::description::{self, TableView};
 use crate::operation::tags;
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::TableOnly;
-use crate::storage::{BackupKind, Shape, TableSettings, Work};
+use crate::storage::{BackupKind, JobKind, Shape, TableSettings};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 
@@ -100,14 +100,14 @@ fn check_jobs(shape: &TableSettings, name: &Name, now: Moment) -> Result<(), Api
             "Cannot delete table while indexes are being created, updated, or deleted.",
         ));
     }
-    if shape.running(now).any(|job| matches!(job.work, Work::Stream { .. })) {
+    if shape.running(now).any(|job| matches!(job.work, JobKind::Stream { .. })) {
         return Err(ApiError::in_use(
             "Cannot delete table while stream is being enabled/disabled.",
         ));
     }
     let mut others = shape
         .running(now)
-        .filter(|job| !matches!(job.work, Work::ClearLimits { .. }));
+        .filter(|job| !matches!(job.work, JobKind::ClearLimits { .. }));
     if others.next().is_some() {
         return Err(ApiError::in_use(format_args!(
             "Table: {name} is in the process of being updated."
@@ -121,11 +121,11 @@ mod tests {
     use super::*;
     use crate::caller::Caller;
     use crate::conditions::{Conditions, Lag};
-    use crate::context::State;
+    use crate::context::EngineState;
     use crate::error::ErrorKind;
     use crate::execute::Verdicts;
     use crate::operation;
-    use crate::plan::Action;
+    use crate::plan::WriteAction;
     use crate::plan::WriteCondition;
     use crate::storage::Scope;
     use crate::value::{AttributeValue, Map, SentItem};
@@ -139,7 +139,7 @@ mod tests {
         slow.table_status = Lag::Fixed(Duration::from_secs(10));
         // The deleted table is gone at once, or is there for a while.
         for conditions in [Conditions::CALM, slow] {
-            let state = State::new(1, conditions);
+            let state = EngineState::new(1, conditions);
             let scope = Scope {
                 account: "me".into(),
                 region: "us-east-1".into(),
@@ -171,7 +171,7 @@ mod tests {
             send(100, "DeleteTable", r#"{"TableName": "deleted"}"#);
             let put = |target: &plan::Target| plan::put(target.clone(), &item, WriteCondition::default());
             let keyed = |action| plan::keyed(deleted.clone(), &key, action, WriteCondition::default());
-            for write in [put(&deleted), keyed(Action::Delete)] {
+            for write in [put(&deleted), keyed(WriteAction::Delete)] {
                 let alone = execute::write(&context, &write.unwrap()).unwrap_err();
                 assert_eq!(alone.kind(), ErrorKind::ResourceNotFound);
             }
@@ -179,7 +179,7 @@ mod tests {
                 vec![put(&deleted)],
                 vec![put(&kept), put(&deleted)],
                 vec![put(&deleted), put(&kept)],
-                vec![put(&kept), keyed(Action::Check)],
+                vec![put(&kept), keyed(WriteAction::Check)],
             ] {
                 let together = execute::transact_write(&context, &writes, Verdicts::default()).unwrap_err();
                 assert_eq!(together.kind(), ErrorKind::ResourceNotFound);

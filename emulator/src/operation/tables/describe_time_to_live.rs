@@ -8,7 +8,7 @@ use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::TableOnly;
-use crate::storage::Stage;
+use crate::storage::TableStage;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -34,9 +34,9 @@ impl Stages for Operation {
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
         let state = match plan.table.stage(&plan.shape, context.now) {
-            Stage::Standing => return Ok(()),
-            Stage::Deleting => "DELETING",
-            Stage::Unknown | Stage::Creating => "CREATING",
+            TableStage::Standing => return Ok(()),
+            TableStage::Deleting => "DELETING",
+            TableStage::Unknown | TableStage::Creating => "CREATING",
         };
         Err(ApiError::validation(format!(
             "Cannot describe time to live while table is in {state} state: Current table state is {state}"

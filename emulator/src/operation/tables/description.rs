@@ -6,7 +6,7 @@ use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
     VectorIndex, initial_warm,
 };
-use crate::storage::{Census, GroupState, Job, Replica, Restored, Shape, Table, Work};
+use crate::storage::{Census, GroupState, Job, JobKind, Replica, Restored, Shape, Table};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -43,14 +43,14 @@ impl TableView {
 
     /// Whether a change of the table class shows in the global indexes.
     fn flashes(self, shape: &Shape) -> bool {
-        let changes = |job: &Job| matches!(job.work, Work::Class { flashes, .. } if self.moment() < flashes);
+        let changes = |job: &Job| matches!(job.work, JobKind::Class { flashes, .. } if self.moment() < flashes);
         shape.jobs.iter().any(changes)
     }
 
     /// Whether a change on its way holds the whole table.
     fn holds_table(self, job: &Job) -> bool {
         // A step that takes no time has begun when its call answers.
-        let starts = matches!((self, &job.work), (TableView::Updated(now), Work::CreateIndex { allocated, .. }) if *allocated == now);
+        let starts = matches!((self, &job.work), (TableView::Updated(now), JobKind::CreateIndex { allocated, .. }) if *allocated == now);
         self.shows(job) && (starts || job.holds_table(self.moment()))
     }
 }
@@ -201,7 +201,7 @@ fn stream(object: &mut Object<'_>, shape: &Shape) {
 fn table_class(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) {
     let now = (definition.class, definition.class_changed);
     let was = jobs.iter().find_map(|job| match &job.work {
-        Work::Class { was, .. } => Some(*was),
+        JobKind::Class { was, .. } => Some(*was),
         _ => None,
     });
     let (Some(class), changed) = was.unwrap_or(now) else {
@@ -218,8 +218,8 @@ fn table_class(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job]) 
 fn encryption(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job], now: Moment) {
     let there = definition.encryption.as_ref().map(|each| &each.key_arn);
     let changing = jobs.iter().find_map(|job| match &job.work {
-        Work::Encryption { key_arn, shows } if now <= *shows => Some(key_arn),
-        Work::Encryption { key_arn, .. } => there.or(Some(key_arn)),
+        JobKind::Encryption { key_arn, shows } if now <= *shows => Some(key_arn),
+        JobKind::Encryption { key_arn, .. } => there.or(Some(key_arn)),
         _ => None,
     });
     let changing = changing.map(|key_arn| ("UPDATING", key_arn));
@@ -245,7 +245,7 @@ fn encrypted(object: &mut Object<'_>, status: &str, key_arn: &str) {
 
 fn table_throughput(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job], now: Moment) {
     let old = jobs.iter().find_map(|job| match &job.work {
-        Work::Throughput { was, decreases } => Some((*was, *decreases)),
+        JobKind::Throughput { was, decreases } => Some((*was, *decreases)),
         _ => None,
     });
     throughput(object, definition.throughput, &definition.adjustments, old, now);
@@ -280,7 +280,7 @@ fn billing(object: &mut Object<'_>, definition: &Definition, jobs: &[&Job], stat
     };
     let mut summary = object.object("BillingModeSummary");
     summary.string("BillingMode", definition.billing.name());
-    if status != "CREATING" && !jobs.iter().any(|job| matches!(job.work, Work::Billing)) {
+    if status != "CREATING" && !jobs.iter().any(|job| matches!(job.work, JobKind::Billing)) {
         summary.timestamp("LastUpdateToPayPerRequestDateTime", since);
     }
     summary.close();
@@ -373,7 +373,7 @@ fn vector_indexes(
         all.push((index, jobs().find(|job| job.index() == Some(&index.name))));
     }
     for job in jobs() {
-        if let Work::DeleteVectorIndex { at, index, .. } = &job.work {
+        if let JobKind::DeleteVectorIndex { at, index, .. } = &job.work {
             all.insert((*at).min(all.len()), (index, Some(job)));
         }
     }
@@ -386,8 +386,8 @@ fn vector_indexes(
         index_frame(&mut list, table, names, census.index(&index.name), |element| {
             vector_index(element, index);
             let (status, filling) = match job.map(|job| &job.work) {
-                Some(Work::CreateIndex { .. }) => ("CREATING", job.map(|job| !look.holds_table(job))),
-                Some(Work::DeleteVectorIndex { .. }) => ("DELETING", None),
+                Some(JobKind::CreateIndex { .. }) => ("CREATING", job.map(|job| !look.holds_table(job))),
+                Some(JobKind::DeleteVectorIndex { .. }) => ("DELETING", None),
                 _ if settled => ("ACTIVE", None),
                 _ => ("CREATING", None),
             };
@@ -442,7 +442,7 @@ fn global_indexes(
         all.push((index, jobs.find(|job| job.index() == Some(&index.name))));
     }
     for job in shape.jobs.iter().filter(|job| look.shows(job)) {
-        if let Work::DeleteIndex { at, index, .. } = &job.work {
+        if let JobKind::DeleteIndex { at, index, .. } = &job.work {
             all.insert((*at).min(all.len()), (index, Some(job)));
         }
     }
@@ -471,13 +471,13 @@ fn global_index(
     let mut old = None;
     let mut status = if settled { "ACTIVE" } else { "CREATING" };
     match job.map(|job| &job.work) {
-        Some(Work::CreateIndex { .. }) => {
+        Some(JobKind::CreateIndex { .. }) => {
             status = "CREATING";
             let filling = !job.is_some_and(|job| look.holds_table(job));
             element.boolean("Backfilling", filling);
         }
-        Some(Work::DeleteIndex { .. }) => status = "DELETING",
-        Some(Work::UpdateIndex { was, decreases, .. }) => {
+        Some(JobKind::DeleteIndex { .. }) => status = "DELETING",
+        Some(JobKind::UpdateIndex { was, decreases, .. }) => {
             status = "UPDATING";
             old = Some((*was, *decreases));
         }
@@ -509,7 +509,7 @@ pub(in crate::operation) fn on_demand(object: &mut Object<'_>, limits: Option<&O
 fn shown_limits(definition: &Definition, jobs: &[&Job]) -> Option<OnDemandThroughput> {
     let mut shown = definition.on_demand;
     for job in jobs {
-        if let Work::ClearLimits { read, write } = job.work {
+        if let JobKind::ClearLimits { read, write } = job.work {
             let limits = shown.get_or_insert_default();
             limits.max_read = limits.max_read.or(read.then_some(-1));
             limits.max_write = limits.max_write.or(write.then_some(-1));
@@ -522,7 +522,7 @@ fn shown_limits(definition: &Definition, jobs: &[&Job]) -> Option<OnDemandThroug
 fn old_warm(jobs: &[Job], of: Option<&Name>, look: TableView) -> Option<Throughput> {
     let mut shown = jobs.iter().filter(|job| look.shows(job));
     shown.find_map(|job| match &job.work {
-        Work::Warm { index, was } if index.as_ref() == of => Some(*was),
+        JobKind::Warm { index, was } if index.as_ref() == of => Some(*was),
         _ => None,
     })
 }

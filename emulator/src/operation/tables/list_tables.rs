@@ -25,12 +25,12 @@ impl Stages for Operation {
     type Outcome = (Vec<Name>, bool);
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
-        let mut faults = Violations::new();
+        let mut violations = Violations::new();
         if let Some(start) = &request.exclusive_start_table_name {
-            check::plain_name(&mut faults, start, "exclusiveStartTableName");
+            check::plain_name(&mut violations, start, "exclusiveStartTableName");
         }
-        check::echoed_range(&mut faults, request.limit, "limit", 1, MOST);
-        faults.finish()?;
+        check::echoed_range(&mut violations, request.limit, "limit", 1, MOST);
+        violations.finish()?;
         Ok(request)
     }
 

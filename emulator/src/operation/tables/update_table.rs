@@ -26,7 +26,7 @@ use crate::operation::tables::description::{self, TableView};
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::UpdateTable;
 use crate::schema::Definition;
-use crate::storage::{GroupState, Job, Shape, Table, TableSettings, Work};
+use crate::storage::{GroupState, Job, JobKind, Shape, Table, TableSettings};
 use crate::wire::encode::Writer;
 
 pub struct Operation;
@@ -154,12 +154,12 @@ impl TableUpdate<'_> {
         self.shape.later(self.context.now, what, &self.table.name, times)
     }
 
-    fn begin(&mut self, work: Work, until: Moment) {
+    fn begin(&mut self, work: JobKind, until: Moment) {
         self.shape.jobs.push(Job { work, until });
     }
 
     /// The indexes that are being made or removed, by what is asked of their jobs.
-    fn indexes_in(&self, matches: impl Fn(&Work) -> bool) -> Option<String> {
+    fn indexes_in(&self, matches: impl Fn(&JobKind) -> bool) -> Option<String> {
         let jobs = self.shape.jobs.iter().filter(|job| matches(&job.work));
         let names: Vec<&str> = jobs.filter_map(Job::index).map(CompactString::as_str).collect();
         (!names.is_empty()).then(|| names.join(", "))
@@ -168,12 +168,12 @@ impl TableUpdate<'_> {
     /// The indexes for which the service is still looking for room.
     fn allocating(&self) -> Option<String> {
         let now = self.context.now;
-        self.indexes_in(|work| matches!(work, Work::CreateIndex { allocated, .. } if *allocated > now))
+        self.indexes_in(|work| matches!(work, JobKind::CreateIndex { allocated, .. } if *allocated > now))
     }
 
     /// The indexes that are going.
     fn deleting(&self) -> Option<String> {
-        self.indexes_in(|work| matches!(work, Work::DeleteIndex { .. } | Work::DeleteVectorIndex { .. }))
+        self.indexes_in(|work| matches!(work, JobKind::DeleteIndex { .. } | JobKind::DeleteVectorIndex { .. }))
     }
 }
 
@@ -182,13 +182,13 @@ mod tests {
     use super::*;
     use crate::caller::Caller;
     use crate::conditions::Conditions;
-    use crate::context::State;
+    use crate::context::EngineState;
     use crate::error::ErrorKind;
     use crate::execute::Verdicts;
-    use crate::expression::Scope as Expressions;
+    use crate::expression::Bindings as Expressions;
     use crate::key::Key;
     use crate::operation;
-    use crate::plan::Action;
+    use crate::plan::WriteAction;
     use crate::plan::WriteCondition;
     use crate::request::Substitutions;
     use crate::storage::Scope;
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn writes_planned_before_an_index_respect_it() {
-        let state = State::new(1, Conditions::CALM);
+        let state = EngineState::new(1, Conditions::CALM);
         let scope = Scope {
             account: "me".into(),
             region: "us-east-1".into(),
@@ -238,7 +238,7 @@ mod tests {
             .unwrap()
             .update("SET g = :g")
             .unwrap();
-        let action = Action::Update {
+        let action = WriteAction::Update {
             update: Some(update),
             charged: true,
         };

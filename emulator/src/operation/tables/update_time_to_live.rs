@@ -12,7 +12,7 @@ use crate::operation::drive::Stages;
 use crate::operation::tables::account;
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::UpdateTimeToLive;
-use crate::storage::Stage;
+use crate::storage::TableStage;
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -50,11 +50,13 @@ impl Stages for Operation {
         execute::run_due(table, now);
         table.reshape(now, |shape| {
             match table.stage(shape, now) {
-                Stage::Standing => {}
-                Stage::Deleting if shape.lingers(now, check::LINGERS) => {}
+                TableStage::Standing => {}
+                TableStage::Deleting if shape.lingers(now, check::LINGERS) => {}
                 // Here the words have another order than elsewhere (measured).
-                Stage::Creating => return Err(ApiError::in_use(format_args!("Table {} is being created", table.name))),
-                Stage::Unknown | Stage::Deleting => return Err(ApiError::table_not_found_named(&table.name)),
+                TableStage::Creating => {
+                    return Err(ApiError::in_use(format_args!("Table {} is being created", table.name)));
+                }
+                TableStage::Unknown | TableStage::Deleting => return Err(ApiError::table_not_found_named(&table.name)),
             }
             match &shape.time_to_live {
                 Some(current) if current != *attribute => {
@@ -92,25 +94,25 @@ impl Stages for Operation {
 }
 
 fn specification(request: &UpdateTimeToLive) -> Result<(bool, &Name), ApiError> {
-    let mut faults = Violations::new();
+    let mut violations = Violations::new();
     let specification = request.time_to_live_specification.as_ref();
     if specification.is_none() {
-        faults.missing("timeToLiveSpecification");
+        violations.missing("timeToLiveSpecification");
     }
     let enabled = specification.and_then(|each| each.enabled);
     let attribute = specification.and_then(|each| each.attribute_name.as_ref());
     if specification.is_some() {
         let path = "timeToLiveSpecification.attributeName";
         match attribute {
-            None => faults.missing(path),
-            Some(name) if name.is_empty() => faults.value("", path, constraint::min_length(1)),
-            Some(name) if name.len() > 255 => faults.value(name, path, constraint::max_length(255)),
+            None => violations.missing(path),
+            Some(name) if name.is_empty() => violations.value("", path, constraint::min_length(1)),
+            Some(name) if name.len() > 255 => violations.value(name, path, constraint::max_length(255)),
             Some(_) => {}
         }
         if enabled.is_none() {
-            faults.missing("timeToLiveSpecification.enabled");
+            violations.missing("timeToLiveSpecification.enabled");
         }
     }
-    faults.finish()?;
+    violations.finish()?;
     enabled.zip(attribute).ok_or_else(ApiError::internal)
 }

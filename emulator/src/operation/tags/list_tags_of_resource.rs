@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::error::ApiError;
 use crate::execute::Verdicts;
 use crate::expression::Cache;
-use crate::operation::arn::Resource;
+use crate::operation::arn::ArnResource;
 use crate::operation::drive::Stages;
 use crate::operation::tags::{self, Tags};
 use crate::plan::{Access, ControlAccess};
@@ -19,7 +19,7 @@ pub struct Operation;
 impl Stages for Operation {
     type Request = ListTagsOfResource;
     type Checked<'r> = Option<&'r Text>;
-    type Plan<'r> = Resource<'r>;
+    type Plan<'r> = ArnResource<'r>;
     type Outcome = Tags;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {

@@ -13,7 +13,7 @@ use crate::conditions::Lag;
 use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
-use crate::operation::arn::{self, Resource};
+use crate::operation::arn::{self, ArnResource};
 use crate::request::Tag;
 use crate::storage::{Table, TableSettings};
 use crate::value::Text;
@@ -86,7 +86,7 @@ pub fn check_count(tags: &Tags) -> Result<(), ApiError> {
 }
 
 /// The form of a `ResourceArn`: of the caller's region and account.
-pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<Resource<'r>, ApiError> {
+pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<ArnResource<'r>, ApiError> {
     let resource = arn::resource(arn)?;
     let arn = resource.arn;
     if resource.is_elsewhere(context) {
@@ -101,7 +101,7 @@ pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<Reso
 }
 
 /// The table that a resource is or belongs to. One that is being created is there at the very end, without tags.
-pub fn table(context: &Context<'_>, resource: &Resource<'_>) -> Result<Arc<Table>, ApiError> {
+pub fn table(context: &Context<'_>, resource: &ArnResource<'_>) -> Result<Arc<Table>, ApiError> {
     let now = context.now;
     let appears = |shape: &TableSettings| now.plus(APPEARS) >= shape.active_at && !shape.is_restoring(now);
     let there = |shape: &TableSettings| appears(shape) && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::error::ApiError;
 use crate::execute::Verdicts;
 use crate::expression::Cache;
-use crate::operation::arn::Resource;
+use crate::operation::arn::ArnResource;
 use crate::operation::drive::Stages;
 use crate::operation::tags::{self, Tags};
 use crate::plan::{Access, ControlAccess, RequestTags};
@@ -17,7 +17,7 @@ pub struct Operation;
 impl Stages for Operation {
     type Request = TagResource;
     type Checked<'r> = &'r TagResource;
-    type Plan<'r> = (Resource<'r>, Tags);
+    type Plan<'r> = (ArnResource<'r>, Tags);
     type Outcome = ();
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {

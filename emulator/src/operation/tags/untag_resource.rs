@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::error::ApiError;
 use crate::execute::Verdicts;
 use crate::expression::Cache;
-use crate::operation::arn::Resource;
+use crate::operation::arn::ArnResource;
 use crate::operation::drive::Stages;
 use crate::operation::tags;
 use crate::plan::{Access, ControlAccess, RequestTags};
@@ -18,7 +18,7 @@ pub struct Operation;
 impl Stages for Operation {
     type Request = UntagResource;
     type Checked<'r> = &'r UntagResource;
-    type Plan<'r> = (Resource<'r>, &'r [Text]);
+    type Plan<'r> = (ArnResource<'r>, &'r [Text]);
     type Outcome = ();
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {

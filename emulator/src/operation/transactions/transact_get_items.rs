@@ -2,14 +2,14 @@
 
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Refusal, Verdicts, cancellation_reason};
+use crate::execute::{self, RefusalScope, Verdicts, cancellation_reason};
 use crate::expression::{Cache, Projection};
-use crate::operation::check::{self, Report};
+use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::dump;
 use crate::operation::output;
 use crate::operation::queries::reading;
-use crate::operation::transactions::transaction::{self, Items};
+use crate::operation::transactions::transaction::{self, TransactionItems};
 use crate::plan::{self, Access, Get, ItemRequest};
 use crate::request::{TransactGet, TransactGetItems};
 use crate::value::Item;
@@ -21,13 +21,13 @@ pub struct Operation;
 pub struct Checked<'r> {
     gets: Vec<&'r TransactGet>,
     projections: Vec<Option<Projection<'r>>>,
-    report: Report,
+    report: CapacityReport,
 }
 
 pub struct Plan<'r> {
     gets: Vec<Get<'r>>,
     projections: Vec<Option<Projection<'r>>>,
-    report: Report,
+    report: CapacityReport,
 }
 
 impl Stages for Operation {
@@ -36,7 +36,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = Vec<Option<Item>>;
 
-    const REFUSAL: Refusal = Refusal::Transaction;
+    const REFUSAL: RefusalScope = RefusalScope::Transaction;
 
     fn check<'r>(request: &'r mut TransactGetItems, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
@@ -46,7 +46,7 @@ impl Stages for Operation {
         let projections = actions.iter().zip(&gets).map(|(action, get)| {
             check::substitutions_need_expression(&get.substitutions, get.projection_expression.is_some(), None)?;
             let projection = reading::projection(&get.substitutions, get.projection_expression.as_ref(), cache)?;
-            action.faults.attributes.clone().map_or(Ok(projection), Err)
+            action.violations.attributes.clone().map_or(Ok(projection), Err)
         });
         Ok(Checked {
             projections: projections.collect::<Result<_, _>>()?,
@@ -87,7 +87,7 @@ impl Stages for Operation {
             response.close();
         }
         responses.close();
-        if plan.report != Report::None {
+        if plan.report != CapacityReport::None {
             let consumed = transaction::read(&plan.gets, &items);
             output::consumed_capacities(&mut answer, consumed.iter(), plan.report);
         }
@@ -95,34 +95,34 @@ impl Stages for Operation {
     }
 }
 
-fn check_members(request: &TransactGetItems) -> Result<Report, ApiError> {
-    let mut faults = Violations::new();
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
+fn check_members(request: &TransactGetItems) -> Result<CapacityReport, ApiError> {
+    let mut violations = Violations::new();
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
     match request.transact_items.as_deref() {
-        None => faults.missing("transactItems"),
+        None => violations.missing("transactItems"),
         Some(items) => {
-            transaction::check_count(&mut faults, items.len(), || dump::transact_gets(items));
+            transaction::check_count(&mut violations, items.len(), || dump::transact_gets(items));
             for (at, item) in items.iter().enumerate() {
                 let path = format!("transactItems.{}.member.get", at + 1);
                 let Some(get) = &item.get else {
-                    faults.missing(path);
+                    violations.missing(path);
                     continue;
                 };
-                check::echoed_table_name(&mut faults, get.table_name.as_ref(), &format!("{path}.tableName"));
+                check::echoed_table_name(&mut violations, get.table_name.as_ref(), &format!("{path}.tableName"));
                 if get.key.is_none() {
-                    faults.missing(format_args!("{path}.key"));
+                    violations.missing(format_args!("{path}.key"));
                 }
             }
         }
     }
-    faults.finish()?;
+    violations.finish()?;
     Ok(report)
 }
 
 /// The tables, no item twice, and keys that fit: one that does not cancels the transaction.
 fn plan_all<'r>(context: &Context<'_>, asked: &[&'r TransactGet]) -> Result<Vec<Get<'r>>, ApiError> {
     let mut targets = Vec::with_capacity(asked.len());
-    let mut seen = Items::default();
+    let mut seen = TransactionItems::default();
     for get in asked {
         let target = plan::table(context, get.table_name.as_deref().unwrap_or_default())?;
         if !seen.add(&target, check::key(get.key.as_ref())) {

@@ -3,30 +3,30 @@
 use crate::change::Change;
 use crate::context::Context;
 use crate::error::{ApiError, Violations};
-use crate::execute::{self, Refusal, Verdicts};
-use crate::expression::{Cache, Condition, Scope, Update};
+use crate::execute::{self, RefusalScope, Verdicts};
+use crate::expression::{Bindings, Cache, Condition, Update};
 use crate::key;
 use crate::limits;
-use crate::operation::check::{self, Report};
+use crate::operation::check::{self, CapacityReport};
 use crate::operation::drive::Stages;
 use crate::operation::dump;
 use crate::operation::items::single_write;
 use crate::operation::output;
-use crate::operation::transactions::transaction::{self, Attempt, Items};
-use crate::plan::{self, Access, Action, Get, Target, Write, WriteCondition};
+use crate::operation::transactions::transaction::{self, Attempt, TransactionItems};
+use crate::plan::{self, Access, Get, Target, Write, WriteAction, WriteCondition};
 use crate::request::{Substitutions, TransactWriteItem, TransactWriteItems};
 use crate::value::{Item, Map, SentItem, Text};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
 /// An action with its expressions bound, before its table is known.
-struct Step<'r> {
+struct CheckedAction<'r> {
     table: &'r str,
-    kind: Kind<'r>,
+    kind: ActionKind<'r>,
     guard: WriteCondition<'r>,
 }
 
-enum Kind<'r> {
+enum ActionKind<'r> {
     Put(&'r SentItem),
     Update(Option<Update<'r>>, &'r Map),
     Delete(&'r Map),
@@ -45,15 +45,15 @@ pub struct Operation;
 
 pub struct Checked<'r> {
     request: &'r TransactWriteItems,
-    steps: Vec<Step<'r>>,
-    report: Report,
+    steps: Vec<CheckedAction<'r>>,
+    report: CapacityReport,
     metrics: bool,
 }
 
 pub struct Plan<'r> {
     entries: Entries<'r>,
     attempt: Attempt<'r>,
-    report: Report,
+    report: CapacityReport,
     metrics: bool,
 }
 
@@ -76,7 +76,7 @@ impl Stages for Operation {
     type Plan<'r> = Plan<'r>;
     type Outcome = Outcome;
 
-    const REFUSAL: Refusal = Refusal::Transaction;
+    const REFUSAL: RefusalScope = RefusalScope::Transaction;
 
     fn check<'r>(request: &'r mut TransactWriteItems, cache: &'r Cache) -> Result<Checked<'r>, ApiError> {
         let request = &*request;
@@ -151,7 +151,7 @@ impl Stages for Operation {
             _ => Vec::new(),
         };
         let mut answer = Object::open(out);
-        if plan.report != Report::None {
+        if plan.report != CapacityReport::None {
             output::consumed_capacities(&mut answer, consumed.iter(), plan.report);
         }
         output::batch_collection_metrics(&mut answer, &collections);
@@ -159,36 +159,37 @@ impl Stages for Operation {
     }
 }
 
-fn check_members(request: &TransactWriteItems) -> Result<(Report, bool), ApiError> {
-    let mut faults = Violations::new();
-    transaction::check_token(&mut faults, request.client_request_token.as_ref());
-    let report = check::return_consumed_capacity(&mut faults, request.return_consumed_capacity.as_ref());
-    let metrics = check::return_item_collection_metrics(&mut faults, request.return_item_collection_metrics.as_ref());
+fn check_members(request: &TransactWriteItems) -> Result<(CapacityReport, bool), ApiError> {
+    let mut violations = Violations::new();
+    transaction::check_token(&mut violations, request.client_request_token.as_ref());
+    let report = check::return_consumed_capacity(&mut violations, request.return_consumed_capacity.as_ref());
+    let metrics =
+        check::return_item_collection_metrics(&mut violations, request.return_item_collection_metrics.as_ref());
     match request.transact_items.as_deref() {
-        None => faults.missing("transactItems"),
+        None => violations.missing("transactItems"),
         Some(actions) => {
-            transaction::check_count(&mut faults, actions.len(), || dump::transact_writes(actions));
+            transaction::check_count(&mut violations, actions.len(), || dump::transact_writes(actions));
             for (at, action) in actions.iter().enumerate() {
-                check_action(&mut faults, action, &format!("transactItems.{}.member", at + 1));
+                check_action(&mut violations, action, &format!("transactItems.{}.member", at + 1));
             }
         }
     }
-    faults.finish()?;
+    violations.finish()?;
     Ok((report, metrics))
 }
 
 /// The required members of an action, and the bounds of its words.
-fn check_action(faults: &mut Violations, action: &TransactWriteItem, path: &str) {
+fn check_action(violations: &mut Violations, action: &TransactWriteItem, path: &str) {
     let mut required = |kind: &str, table: Option<&Text>, members: &[(&str, bool)], on_failure: Option<&Text>| {
         let path = format!("{path}.{kind}");
-        check::echoed_table_name(faults, table, &format!("{path}.tableName"));
+        check::echoed_table_name(violations, table, &format!("{path}.tableName"));
         for (member, there) in members {
             if !there {
-                faults.missing(format_args!("{path}.{member}"));
+                violations.missing(format_args!("{path}.{member}"));
             }
         }
         let path = format!("{path}.returnValuesOnConditionCheckFailure");
-        check::return_values_on_failure(faults, on_failure, &path);
+        check::return_values_on_failure(violations, on_failure, &path);
     };
     if let Some(check) = &action.condition_check {
         let members = [
@@ -227,7 +228,7 @@ fn check_action(faults: &mut Violations, action: &TransactWriteItem, path: &str)
 }
 
 /// One action: exactly one kind, and its expressions.
-fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step<'r>, ApiError> {
+fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<CheckedAction<'r>, ApiError> {
     let kinds = [
         action.condition_check.is_some(),
         action.put.is_some(),
@@ -248,16 +249,16 @@ fn bind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step<'r>,
         }
     }
     // Expressions are judged before the item or key, and their values before their text.
-    action.faults.substitutions.clone().map_or(Ok(()), Err)?;
+    action.violations.substitutions.clone().map_or(Ok(()), Err)?;
     let step = bind_kind(action, cache)?;
-    action.faults.attributes.clone().map_or(Ok(()), Err)?;
-    if let Kind::Put(item) = step.kind {
+    action.violations.attributes.clone().map_or(Ok(()), Err)?;
+    if let ActionKind::Put(item) = step.kind {
         plan::check_item_size(&item.item)?;
     }
     Ok(step)
 }
 
-fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step<'r>, ApiError> {
+fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<CheckedAction<'r>, ApiError> {
     let key = |key: &'r Option<Map>| check::key(key.as_ref());
     if let Some(put) = &action.put {
         let Some(item) = &put.item else {
@@ -269,7 +270,7 @@ fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step
             substitutions: &put.substitutions,
             on_failure: put.return_values_on_condition_check_failure.as_ref(),
         };
-        return members.bind(cache, None, |_| Kind::Put(item));
+        return members.bind(cache, None, |_| ActionKind::Put(item));
     }
     if let Some(delete) = &action.delete {
         let members = Members {
@@ -278,7 +279,7 @@ fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step
             substitutions: &delete.substitutions,
             on_failure: delete.return_values_on_condition_check_failure.as_ref(),
         };
-        return members.bind(cache, None, |_| Kind::Delete(key(&delete.key)));
+        return members.bind(cache, None, |_| ActionKind::Delete(key(&delete.key)));
     }
     if let Some(update) = &action.update {
         let members = Members {
@@ -287,7 +288,7 @@ fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step
             substitutions: &update.substitutions,
             on_failure: update.return_values_on_condition_check_failure.as_ref(),
         };
-        let kind = |bound: Option<Update<'r>>| Kind::Update(bound, key(&update.key));
+        let kind = |bound: Option<Update<'r>>| ActionKind::Update(bound, key(&update.key));
         return members.bind(cache, update.update_expression.as_ref(), kind);
     }
     let Some(check) = &action.condition_check else {
@@ -299,7 +300,7 @@ fn bind_kind<'r>(action: &'r TransactWriteItem, cache: &'r Cache) -> Result<Step
         substitutions: &check.substitutions,
         on_failure: check.return_values_on_condition_check_failure.as_ref(),
     };
-    members.bind(cache, None, |_| Kind::Check(key(&check.key)))
+    members.bind(cache, None, |_| ActionKind::Check(key(&check.key)))
 }
 
 impl<'r> Members<'r> {
@@ -307,11 +308,11 @@ impl<'r> Members<'r> {
         &self,
         cache: &'r Cache,
         update: Option<&'r Text>,
-        kind: impl FnOnce(Option<Update<'r>>) -> Kind<'r>,
-    ) -> Result<Step<'r>, ApiError> {
+        kind: impl FnOnce(Option<Update<'r>>) -> ActionKind<'r>,
+    ) -> Result<CheckedAction<'r>, ApiError> {
         let has_expression = self.condition.is_some() || update.is_some();
         check::substitutions_need_expression(self.substitutions, has_expression, None)?;
-        let mut scope = Scope::new(self.substitutions, cache)?;
+        let mut scope = Bindings::new(self.substitutions, cache)?;
         let update = update.map(|text| scope.update(text)).transpose()?;
         let condition: Option<Condition<'r>> = single_write::condition(&mut scope, self.condition)?;
         scope.check_all_used()?;
@@ -319,7 +320,7 @@ impl<'r> Members<'r> {
             condition,
             show_item: self.on_failure.is_some_and(|word| word == "ALL_OLD"),
         };
-        Ok(Step {
+        Ok(CheckedAction {
             table: self.table.map(Text::as_str).unwrap_or_default(),
             kind: kind(update),
             guard,
@@ -328,14 +329,14 @@ impl<'r> Members<'r> {
 }
 
 /// The tables, and no item twice: action by action, so that the first fault met wins.
-fn find_targets(context: &Context<'_>, steps: &[Step<'_>]) -> Result<Vec<Target>, ApiError> {
+fn find_targets(context: &Context<'_>, steps: &[CheckedAction<'_>]) -> Result<Vec<Target>, ApiError> {
     let mut targets: Vec<Target> = Vec::with_capacity(steps.len());
-    let mut seen = Items::default();
+    let mut seen = TransactionItems::default();
     for step in steps {
         let target = plan::table(context, step.table)?;
         let attributes = match &step.kind {
-            Kind::Put(sent) => &sent.attributes,
-            Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key,
+            ActionKind::Put(sent) => &sent.attributes,
+            ActionKind::Update(_, key) | ActionKind::Delete(key) | ActionKind::Check(key) => key,
         };
         if !seen.add(&target, attributes) {
             return Err(ApiError::duplicate_transaction_item());
@@ -345,12 +346,12 @@ fn find_targets(context: &Context<'_>, steps: &[Step<'_>]) -> Result<Vec<Target>
     Ok(targets)
 }
 
-/// Empty keys, of tables and indexes, are faults of the whole request, not reasons of a cancellation.
-fn check_empty_keys(step: &Step<'_>, target: &Target) -> Result<(), ApiError> {
+/// Empty keys, of tables and indexes, are violations of the whole request, not reasons of a cancellation.
+fn check_empty_keys(step: &CheckedAction<'_>, target: &Target) -> Result<(), ApiError> {
     let definition = target.definition();
     let attributes = match &step.kind {
-        Kind::Put(sent) => &sent.attributes,
-        Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key,
+        ActionKind::Put(sent) => &sent.attributes,
+        ActionKind::Update(_, key) | ActionKind::Delete(key) | ActionKind::Check(key) => key,
     };
     for attribute in definition.key.attributes() {
         if let Some(kind) = attributes.get(&attribute.name).and_then(key::emptiness) {
@@ -358,14 +359,14 @@ fn check_empty_keys(step: &Step<'_>, target: &Target) -> Result<(), ApiError> {
         }
     }
     match &step.kind {
-        Kind::Put(sent) => definition.indexes().try_for_each(|index| {
+        ActionKind::Put(sent) => definition.indexes().try_for_each(|index| {
             let empty = index.key.attributes().find_map(|attribute| {
                 let kind = sent.attributes.get(&attribute.name).and_then(key::emptiness)?;
                 Some(ApiError::empty_index_key(&attribute.name, kind, &index.name))
             });
             empty.map_or(Ok(()), Err)
         }),
-        Kind::Update(update, _) => {
+        ActionKind::Update(update, _) => {
             let empty = |name: &str| definition.indexes().any(|index| index.key.contains(name));
             let kind = update
                 .iter()
@@ -374,15 +375,15 @@ fn check_empty_keys(step: &Step<'_>, target: &Target) -> Result<(), ApiError> {
                 .find_map(|target| target.constant.and_then(key::emptiness));
             kind.map_or(Ok(()), |kind| Err(ApiError::empty_index_key_update(kind)))
         }
-        Kind::Delete(_) | Kind::Check(_) => Ok(()),
+        ActionKind::Delete(_) | ActionKind::Check(_) => Ok(()),
     }
 }
 
 /// What a transaction carries, items and keys together, is bounded.
-fn check_size(steps: &[Step<'_>]) -> Result<(), ApiError> {
-    let size = |step: &Step<'_>| match &step.kind {
-        Kind::Put(sent) => sent.item.size(),
-        Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => key
+fn check_size(steps: &[CheckedAction<'_>]) -> Result<(), ApiError> {
+    let size = |step: &CheckedAction<'_>| match &step.kind {
+        ActionKind::Put(sent) => sent.item.size(),
+        ActionKind::Update(_, key) | ActionKind::Delete(key) | ActionKind::Check(key) => key
             .iter()
             .map(|(name, value)| crate::size::of_attribute(name, value))
             .sum(),
@@ -396,24 +397,24 @@ fn check_size(steps: &[Step<'_>]) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn plan_step(step: Step<'_>, target: Target) -> Result<Write<'_>, ApiError> {
+fn plan_step(step: CheckedAction<'_>, target: Target) -> Result<Write<'_>, ApiError> {
     let guard = step.guard;
     match step.kind {
-        Kind::Put(sent) => plan::put(target, sent, guard),
-        Kind::Delete(key) => plan::keyed(target, key, Action::Delete, guard),
-        Kind::Check(key) => plan::keyed(target, key, Action::Check, guard),
-        Kind::Update(update, key) => {
-            let action = Action::Update { update, charged: false };
+        ActionKind::Put(sent) => plan::put(target, sent, guard),
+        ActionKind::Delete(key) => plan::keyed(target, key, WriteAction::Delete, guard),
+        ActionKind::Check(key) => plan::keyed(target, key, WriteAction::Check, guard),
+        ActionKind::Update(update, key) => {
+            let action = WriteAction::Update { update, charged: false };
             plan::keyed(target, key, action, guard)
         }
     }
 }
 
 /// The table and key of an action's item.
-fn key_of((step, target): (Step<'_>, Target)) -> (Target, Map) {
+fn key_of((step, target): (CheckedAction<'_>, Target)) -> (Target, Map) {
     let key = match step.kind {
-        Kind::Put(sent) => key::key_attributes(&sent.item, &target.definition().key, None),
-        Kind::Update(_, key) | Kind::Delete(key) | Kind::Check(key) => Map::clone(key),
+        ActionKind::Put(sent) => key::key_attributes(&sent.item, &target.definition().key, None),
+        ActionKind::Update(_, key) | ActionKind::Delete(key) | ActionKind::Check(key) => Map::clone(key),
     };
     (target, key)
 }

@@ -10,28 +10,28 @@ use crate::error::{ApiError, Violations, constraint};
 use crate::key::Key;
 use crate::limits;
 use crate::plan::{self, Get, Target, Write};
-use crate::storage::{Known, MOST_TOKENS};
+use crate::storage::{MOST_TOKENS, TokenStatus};
 use crate::value::{Item, Map, Text};
 
 use crate::operation::output;
 
 /// `ClientRequestToken`.
-pub fn check_token(faults: &mut Violations, token: Option<&Text>) {
+pub fn check_token(violations: &mut Violations, token: Option<&Text>) {
     let Some(token) = token else { return };
     match token.chars().count() {
-        0 => faults.value(token, "clientRequestToken", constraint::min_length(1)),
+        0 => violations.value(token, "clientRequestToken", constraint::min_length(1)),
         1..=36 => {}
-        _ => faults.value(token, "clientRequestToken", constraint::max_length(36)),
+        _ => violations.value(token, "clientRequestToken", constraint::max_length(36)),
     }
 }
 
 /// `TransactItems`: how many there may be. `dump` prints them.
-pub fn check_count(faults: &mut Violations, count: usize, dump: impl FnOnce() -> String) {
+pub fn check_count(violations: &mut Violations, count: usize, dump: impl FnOnce() -> String) {
     if count == 0 {
-        faults.value("[]", "transactItems", constraint::min_length(1));
+        violations.value("[]", "transactItems", constraint::min_length(1));
     } else if count > limits::TRANSACTION_ACTIONS {
         let most = constraint::max_length(limits::TRANSACTION_ACTIONS);
-        faults.value(dump(), "transactItems", most);
+        violations.value(dump(), "transactItems", most);
     }
 }
 
@@ -62,14 +62,14 @@ impl<'r> Attempt<'r> {
         let tokens = context.engine.tokens();
         let fingerprint = fingerprint();
         match tokens.begin(&context.scope, text, fingerprint, context.now) {
-            Known::New => {
+            TokenStatus::New => {
                 context.take_token(text, fingerprint);
                 Ok(attempt(token, false))
             }
-            Known::Done => Ok(attempt(None, true)),
-            Known::Running => Err(ApiError::transaction_in_progress()),
-            Known::Mismatch => Err(ApiError::idempotent_mismatch()),
-            Known::Full => {
+            TokenStatus::Done => Ok(attempt(None, true)),
+            TokenStatus::Running => Err(ApiError::transaction_in_progress()),
+            TokenStatus::Mismatch => Err(ApiError::idempotent_mismatch()),
+            TokenStatus::Full => {
                 context.note(format!(
                     "{}: {MOST_TOKENS} client tokens are remembered, each for ten minutes of the clock. Advance the clock, or reset.",
                     context.operation
@@ -115,9 +115,9 @@ pub fn fingerprint(request: &impl std::fmt::Debug) -> u64 {
 
 /// The items that a request names, each of which it may name once.
 #[derive(Default)]
-pub struct Items(Vec<(u64, Key)>);
+pub struct TransactionItems(Vec<(u64, Key)>);
 
-impl Items {
+impl TransactionItems {
     /// Adds an item by a key or by its attributes; `false` if it is there. What is no key of the table names nothing.
     pub fn add(&mut self, target: &Target, attributes: &Map) -> bool {
         let Some(key) = Key::read(&target.definition().key, attributes) else {

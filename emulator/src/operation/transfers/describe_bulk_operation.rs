@@ -11,7 +11,7 @@ use crate::operation::drive::Stages;
 use crate::operation::transfers;
 use crate::plan::{Access, ControlAccess};
 use crate::request::BulkOperationOnly;
-use crate::storage::{Counts, IndexBytes, Transfer, TransferKind, TransferRequest};
+use crate::storage::{IndexBytes, Transfer, TransferCounts, TransferKind, TransferRequest};
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
@@ -107,7 +107,7 @@ fn outcome(object: &mut Object<'_>, transfer: &Transfer, status: &str) {
     }
 }
 
-fn usage(object: &mut Object<'_>, transfer: &Transfer, counts: &Counts) {
+fn usage(object: &mut Object<'_>, transfer: &Transfer, counts: &TransferCounts) {
     let of_indexes: u64 = counts.global_bytes.values().chain(counts.local_bytes.values()).sum();
     let mut list = object.list("BulkOperationUsage");
     let mut usage = list.object();

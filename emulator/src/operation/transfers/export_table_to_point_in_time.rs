@@ -14,11 +14,11 @@ use crate::operation::drive::Stages;
 use crate::operation::one_of;
 use crate::operation::streams;
 use crate::operation::transfers::describe_export;
-use crate::operation::transfers::{self, Sent, Start, Started};
+use crate::operation::transfers::{self, RequestWithBody, StartedTransfer, TransferStart};
 use crate::plan::{Access, ControlAccess, Target};
 use crate::request::{ExportTableToPointInTime, IncrementalExportSpecification, S3BucketSource};
-use crate::storage::{Counts, Recovery, Snapshot, Transfer, TransferRequest};
-use crate::transfer::{Export, Format, Span};
+use crate::storage::{Recovery, Snapshot, Transfer, TransferCounts, TransferRequest};
+use crate::transfer::{Export, ExportRange, Format};
 use crate::wire::encode::Writer;
 
 pub struct Operation;
@@ -26,14 +26,14 @@ pub struct Operation;
 pub struct Plan<'r> {
     target: Target,
     arn: &'r str,
-    sent: &'r Sent<ExportTableToPointInTime>,
+    sent: &'r RequestWithBody<ExportTableToPointInTime>,
 }
 
 impl Stages for Operation {
-    type Request = Sent<ExportTableToPointInTime>;
-    type Checked<'r> = (&'r str, &'r Sent<ExportTableToPointInTime>);
+    type Request = RequestWithBody<ExportTableToPointInTime>;
+    type Checked<'r> = (&'r str, &'r RequestWithBody<ExportTableToPointInTime>);
     type Plan<'r> = Plan<'r>;
-    type Outcome = Started;
+    type Outcome = StartedTransfer;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let sent = &*request;
@@ -57,7 +57,7 @@ impl Stages for Operation {
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
         let Plan { target, arn, sent } = plan;
-        let Sent { request, body } = sent;
+        let RequestWithBody { request, body } = sent;
         backups::check_table(context, target).map_err(|error| by_arn(error, arn))?;
         execute::run_due(&target.table, context.now);
         let snapshot = target.table.snapshot();
@@ -74,17 +74,17 @@ impl Stages for Operation {
         let about = TransferRequest::Export(request.clone());
         let token = request.client_token.as_ref();
         match transfers::begin(context, place, (about, body), echoed, token)? {
-            Start::Same(transfer) => Ok(Started::before(transfer, context.now)),
-            Start::Conflict => Err(ApiError::export_conflict()),
-            Start::New(transfer) => {
+            TransferStart::Same(transfer) => Ok(StartedTransfer::before(transfer, context.now)),
+            TransferStart::Conflict => Err(ApiError::export_conflict()),
+            TransferStart::New(transfer) => {
                 carry_out(context, &transfer, request, &snapshot, span, &filter)?;
-                Ok(Started::now(transfer, context.now))
+                Ok(StartedTransfer::now(transfer, context.now))
             }
         }
     }
 
     fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
-        let Started { transfer, now, begun } = outcome;
+        let StartedTransfer { transfer, now, begun } = outcome;
         describe_export::describe(out, &transfer, now, begun);
     }
 }
@@ -99,17 +99,17 @@ fn by_arn(error: ApiError, arn: &str) -> ApiError {
 }
 
 fn check_members(request: &ExportTableToPointInTime) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
-    streams::required(&mut faults, request.table_arn.as_ref(), "tableArn", 1, 1024);
+    let mut violations = Violations::new();
+    streams::required(&mut violations, request.table_arn.as_ref(), "tableArn", 1, 1024);
     let place = S3BucketSource {
         s3_bucket: request.s3_bucket.clone(),
         s3_bucket_owner: request.s3_bucket_owner.clone(),
         s3_key_prefix: request.s3_prefix.clone(),
     };
-    transfers::check_place(&mut faults, &place, ["s3Bucket", "s3BucketOwner", "s3Prefix"], true);
-    transfers::check_token(&mut faults, request.client_token.as_ref());
+    transfers::check_place(&mut violations, &place, ["s3Bucket", "s3BucketOwner", "s3Prefix"], true);
+    transfers::check_token(&mut violations, request.client_token.as_ref());
     let key = request.s3_sse_kms_key_id.as_ref();
-    streams::length(&mut faults, key, "s3SseKmsKeyId", 1, 2048);
+    streams::length(&mut violations, key, "s3SseKmsKeyId", 1, 2048);
     let view = request
         .incremental
         .as_ref()
@@ -140,9 +140,9 @@ fn check_members(request: &ExportTableToPointInTime) -> Result<(), ApiError> {
             "[NEW_IMAGE, NEW_AND_OLD_IMAGES]",
         ),
     ] {
-        transfers::check_word(&mut faults, word, path, &words, set);
+        transfers::check_word(&mut violations, word, path, &words, set);
     }
-    faults.finish()?;
+    violations.finish()?;
     if request.s3_sse_kms_key_id.is_some() && one_of(request.s3_sse_algorithm.as_ref()) != Some("KMS") {
         return Err(ApiError::invalid_request(
             "KMS Key Id is not supported for this encryption type",
@@ -157,7 +157,7 @@ fn span(
     request: &ExportTableToPointInTime,
     target: &Target,
     recovery: Recovery,
-) -> Result<Span, ApiError> {
+) -> Result<ExportRange, ApiError> {
     let invalid = || ApiError::invalid_export_time("Export Time is invalid");
     let earliest = recovery.earliest(context.now);
     // Moments are asked for in whole seconds: the one in which recovery was turned on will do.
@@ -172,7 +172,7 @@ fn span(
             ));
         }
         return if at <= context.now && is_kept(at) {
-            Ok(Span::Full(at.max(earliest)))
+            Ok(ExportRange::Full(at.max(earliest)))
         } else {
             Err(invalid())
         };
@@ -182,7 +182,7 @@ fn span(
     if !is_kept(from) {
         return Err(invalid());
     }
-    Ok(Span::Incremental {
+    Ok(ExportRange::Incremental {
         from: from.max(earliest),
         to,
         old_images: one_of(specification.export_view_type.as_ref()) != Some("NEW_IMAGE"),
@@ -233,12 +233,12 @@ fn carry_out(
     transfer: &Transfer,
     request: &ExportTableToPointInTime,
     snapshot: &Snapshot,
-    span: Span,
+    span: ExportRange,
     filter: &lines::Filter<'_>,
 ) -> Result<(), ApiError> {
     let end = transfers::end(context, &transfer.table_name, &transfer.arn);
     if let Some(failure) = context.job_failure() {
-        return Ok(transfer.finish((context.now, end), Some(failure), Counts::default(), None)?);
+        return Ok(transfer.finish((context.now, end), Some(failure), TransferCounts::default(), None)?);
     }
     let owned = |text: Option<&crate::value::Text>| text.map(std::string::ToString::to_string);
     let export = Export {
@@ -265,10 +265,10 @@ fn carry_out(
         ..export
     };
     let written = transfers::object_store(context).and_then(|object_store| object_store.export(&export));
-    let counts = Counts {
+    let counts = TransferCounts {
         processed: export.count() as u64,
         bytes: billed_bytes,
-        ..Counts::default()
+        ..TransferCounts::default()
     };
     Ok(transfer.finish((context.now, end), written.err(), counts, None)?)
 }

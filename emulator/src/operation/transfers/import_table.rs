@@ -15,12 +15,12 @@ use crate::operation::one_of;
 use crate::operation::streams;
 use crate::operation::tables::create_table::{self, Extras, definition, shape};
 use crate::operation::transfers::describe_import;
-use crate::operation::transfers::{self, Sent, Start, Started};
+use crate::operation::transfers::{self, RequestWithBody, StartedTransfer, TransferStart};
 use crate::plan::{self, Access, ControlAccess};
 use crate::request::{CreateTable, CsvOptions, ImportTable, ItemRecord};
 use crate::schema::Definition;
-use crate::storage::{Counts, Table, Transfer, TransferKind, TransferRequest};
-use crate::transfer::{Failure, Format, Record, Source};
+use crate::storage::{Table, Transfer, TransferCounts, TransferKind, TransferRequest};
+use crate::transfer::{Failure, Format, ImportSource, Record};
 use crate::value::{Item, Name, Text};
 use crate::wire::encode::Writer;
 
@@ -32,14 +32,14 @@ pub struct Plan<'r> {
     table: &'r CreateTable,
     name: &'r Name,
     definition: Definition,
-    sent: &'r Sent<ImportTable>,
+    sent: &'r RequestWithBody<ImportTable>,
 }
 
 impl Stages for Operation {
-    type Request = Sent<ImportTable>;
-    type Checked<'r> = (&'r CreateTable, &'r Name, &'r Sent<ImportTable>);
+    type Request = RequestWithBody<ImportTable>;
+    type Checked<'r> = (&'r CreateTable, &'r Name, &'r RequestWithBody<ImportTable>);
     type Plan<'r> = Plan<'r>;
-    type Outcome = Started;
+    type Outcome = StartedTransfer;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let sent = &*request;
@@ -73,7 +73,7 @@ impl Stages for Operation {
             definition,
             sent,
         } = plan;
-        let Sent { request, body } = sent;
+        let RequestWithBody { request, body } = sent;
         let echoed = transfers::echoed(body, &["InputFormatOptions", "TableCreationParameters"]);
         let place = (Name::clone(name), context.table_arn(name), String::new());
         let about = TransferRequest::Import(Box::new(request.clone()));
@@ -82,24 +82,26 @@ impl Stages for Operation {
             && let Some(there) = running(context, token)
         {
             return match &there.about {
-                TransferRequest::Import(other) if **other == *request => Ok(Started::before(there, context.now)),
+                TransferRequest::Import(other) if **other == *request => {
+                    Ok(StartedTransfer::before(there, context.now))
+                }
                 _ => Err(ApiError::import_conflict()),
             };
         }
         check_free(context, name, definition)?;
         let token = request.client_token.as_ref();
         match transfers::begin(context, place, (about, body), echoed, token)? {
-            Start::Same(transfer) => Ok(Started::before(transfer, context.now)),
-            Start::Conflict => Err(ApiError::import_conflict()),
-            Start::New(transfer) => {
+            TransferStart::Same(transfer) => Ok(StartedTransfer::before(transfer, context.now)),
+            TransferStart::Conflict => Err(ApiError::import_conflict()),
+            TransferStart::New(transfer) => {
                 carry_out(context, &transfer, request, table, definition.clone())?;
-                Ok(Started::now(transfer, context.now))
+                Ok(StartedTransfer::now(transfer, context.now))
             }
         }
     }
 
     fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
-        let Started { transfer, now, begun } = outcome;
+        let StartedTransfer { transfer, now, begun } = outcome;
         describe_import::describe(out, &transfer, now, begun);
     }
 }
@@ -116,12 +118,12 @@ fn running(context: &Context<'_>, token: &Text) -> Option<Arc<Transfer>> {
 }
 
 fn check_members(request: &ImportTable) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
-    transfers::check_token(&mut faults, request.client_token.as_ref());
+    let mut violations = Violations::new();
+    transfers::check_token(&mut violations, request.client_token.as_ref());
     match &request.source {
-        None => faults.missing("s3BucketSource"),
+        None => violations.missing("s3BucketSource"),
         Some(source) => transfers::check_place(
-            &mut faults,
+            &mut violations,
             source,
             [
                 "s3BucketSource.s3Bucket",
@@ -132,51 +134,57 @@ fn check_members(request: &ImportTable) -> Result<(), ApiError> {
         ),
     }
     match request.input_format.as_ref() {
-        None => faults.missing("inputFormat"),
+        None => violations.missing("inputFormat"),
         word => {
             let words = ["ION", "CSV", "DYNAMODB_JSON"];
-            transfers::check_word(&mut faults, word, "inputFormat", &words, "[ION, CSV, DYNAMODB_JSON]");
+            transfers::check_word(
+                &mut violations,
+                word,
+                "inputFormat",
+                &words,
+                "[ION, CSV, DYNAMODB_JSON]",
+            );
         }
     }
     transfers::check_compression(
-        &mut faults,
+        &mut violations,
         request.input_compression_type.as_ref(),
         "inputCompressionType",
     );
     if let Some(csv) = csv(request) {
-        check_csv(&mut faults, csv);
+        check_csv(&mut violations, csv);
     }
     match &request.table {
-        None => faults.missing("tableCreationParameters"),
-        Some(table) if table.table_name.is_none() => faults.missing("tableCreationParameters.tableName"),
+        None => violations.missing("tableCreationParameters"),
+        Some(table) if table.table_name.is_none() => violations.missing("tableCreationParameters.tableName"),
         Some(_) => {}
     }
-    faults.finish()
+    violations.finish()
 }
 
 fn csv(request: &ImportTable) -> Option<&CsvOptions> {
     request.input_format_options.as_ref()?.csv.as_ref()
 }
 
-fn check_csv(faults: &mut Violations, csv: &CsvOptions) {
+fn check_csv(violations: &mut Violations, csv: &CsvOptions) {
     const PATH: &str = "inputFormatOptions.csv";
     if let Some(delimiter) = csv.delimiter.as_deref()
         && !matches!(delimiter, "," | ";" | ":" | "|" | "\t" | " ")
     {
-        faults.value(
+        violations.value(
             delimiter,
             format_args!("{PATH}.delimiter"),
             constraint::pattern("[,;:|\\t ]"),
         );
     }
-    streams::length(faults, csv.delimiter.as_ref(), &format!("{PATH}.delimiter"), 1, 1);
+    streams::length(violations, csv.delimiter.as_ref(), &format!("{PATH}.delimiter"), 1, 1);
     let Some(header) = &csv.header_list else { return };
     let path = format!("{PATH}.headerList");
     if header.is_empty() {
-        faults.value("[]", &path, constraint::min_length(1));
+        violations.value("[]", &path, constraint::min_length(1));
     }
     if header.len() > 255 {
-        faults.value(
+        violations.value(
             format_args!("[{}]", header.join(", ")),
             &path,
             constraint::max_length(255),
@@ -189,9 +197,9 @@ fn check_csv(faults: &mut Violations, csv: &CsvOptions) {
             .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b','))
         {
             let pattern = constraint::pattern("[\\x20-\\x21\\x23-\\x2B\\x2D-\\x7E]*");
-            faults.value(name, &path, pattern);
+            violations.value(name, &path, pattern);
         }
-        streams::length(faults, Some(name), &path, 1, 65_536);
+        streams::length(violations, Some(name), &path, 1, 65_536);
     }
 }
 
@@ -235,7 +243,7 @@ fn carry_out(
     definition: Definition,
 ) -> Result<(), ApiError> {
     let end = transfers::end(context, &transfer.table_name, &transfer.arn);
-    let mut counts = Counts::default();
+    let mut counts = TransferCounts::default();
     let imported = import(context, (request, table), definition, end, &mut counts)?;
     let table_id = imported.as_ref().map(|made| made.table.id.as_str()).ok();
     let failure = imported
@@ -256,7 +264,7 @@ fn import(
     (request, table): (&ImportTable, &CreateTable),
     definition: Definition,
     end: Moment,
-    counts: &mut Counts,
+    counts: &mut TransferCounts,
 ) -> Result<Result<Imported, Failure>, ApiError> {
     if let Some(failure) = context.job_failure() {
         return Ok(Err(failure));
@@ -308,11 +316,11 @@ fn check_free_of(there: Option<&Arc<Table>>, now: Moment) -> Result<(), ()> {
     if there.is_none_or(gone) { Ok(()) } else { Err(()) }
 }
 
-fn source(request: &ImportTable, definition: &Definition) -> Source {
+fn source(request: &ImportTable, definition: &Definition) -> ImportSource {
     let place = request.source.clone().unwrap_or_default();
     let options = csv(request).cloned().unwrap_or_default();
     let delimiter = options.delimiter.as_deref().and_then(|text| text.chars().next());
-    Source {
+    ImportSource {
         bucket: place.s3_bucket.unwrap_or_default().to_string(),
         prefix: place.s3_key_prefix.unwrap_or_default().to_string(),
         format: one_of(request.input_format.as_ref())

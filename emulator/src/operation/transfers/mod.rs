@@ -59,7 +59,7 @@ fn not_found(kind: TransferKind, arn: &str) -> ApiError {
 }
 
 /// What a request is about when it is not new.
-pub enum Start {
+pub enum TransferStart {
     /// It is new, and has been noted.
     New(Arc<Transfer>),
     /// It was sent before.
@@ -75,7 +75,7 @@ pub fn begin(
     (about, body): (TransferRequest, &[u8]),
     echoed: Vec<(&'static str, String)>,
     token: Option<&Text>,
-) -> Result<Start, ApiError> {
+) -> Result<TransferStart, ApiError> {
     let kind = about.kind();
     let region = context.engine.catalog().region_or_new(&context.scope);
     let taken = |arn: &str| region.transfers.has(kind, arn);
@@ -107,9 +107,9 @@ pub fn begin(
         }
     };
     Ok(match region.transfers.begin(record, table_id, holds)? {
-        StartOutcome::New(transfer) => Start::New(transfer),
-        StartOutcome::Same(transfer) => Start::Same(transfer),
-        StartOutcome::Other => Start::Conflict,
+        StartOutcome::New(transfer) => TransferStart::New(transfer),
+        StartOutcome::Same(transfer) => TransferStart::Same(transfer),
+        StartOutcome::Other => TransferStart::Conflict,
     })
 }
 
@@ -158,17 +158,17 @@ pub fn failure(object: &mut Object<'_>, failure: Option<&Failure>) {
 }
 
 /// The framework's checks on a bucket, its owner, and what keys begin with.
-pub fn check_place(faults: &mut Violations, place: &S3BucketSource, paths: [&str; 3], needs_bucket: bool) {
+pub fn check_place(violations: &mut Violations, place: &S3BucketSource, paths: [&str; 3], needs_bucket: bool) {
     let [bucket, owner, prefix] = paths;
     match place.s3_bucket.as_deref() {
-        None if needs_bucket => faults.missing(bucket),
+        None if needs_bucket => violations.missing(bucket),
         None => {}
         Some(name) => {
             if name.len() > 255 {
-                faults.value(name, bucket, constraint::max_length(255));
+                violations.value(name, bucket, constraint::max_length(255));
             }
             if !is_bucket(name) {
-                faults.value(
+                violations.value(
                     name,
                     bucket,
                     "Member must satisfy regular expression pattern: ^[a-z0-9A-Z]+[\\.\\-\\w]*[a-z0-9A-Z]+$",
@@ -179,7 +179,7 @@ pub fn check_place(faults: &mut Violations, place: &S3BucketSource, paths: [&str
     if let Some(account) = place.s3_bucket_owner.as_deref()
         && !(account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit()))
     {
-        faults.value(
+        violations.value(
             account,
             owner,
             "Member must satisfy regular expression pattern: [0-9]{12}",
@@ -190,7 +190,7 @@ pub fn check_place(faults: &mut Violations, place: &S3BucketSource, paths: [&str
         .as_deref()
         .filter(|text| text.chars().count() > 1024)
     {
-        faults.value(text, prefix, constraint::max_length(1024));
+        violations.value(text, prefix, constraint::max_length(1024));
     }
 }
 
@@ -204,17 +204,17 @@ fn is_bucket(name: &str) -> bool {
 }
 
 /// The framework's check on a word, printed as one of a set.
-pub fn check_word(faults: &mut Violations, word: Option<&Text>, path: &str, words: &[&str], set: &str) {
+pub fn check_word(violations: &mut Violations, word: Option<&Text>, path: &str, words: &[&str], set: &str) {
     if let Some(word) = one_of(word)
         && !words.contains(&word)
     {
-        faults.value(word, path, constraint::one_of(set));
+        violations.value(word, path, constraint::one_of(set));
     }
 }
 
 /// `InputCompressionType`.
-pub fn check_compression(faults: &mut Violations, word: Option<&Text>, path: &str) {
-    check_word(faults, word, path, &["ZSTD", "NONE", "GZIP"], "[ZSTD, NONE, GZIP]");
+pub fn check_compression(violations: &mut Violations, word: Option<&Text>, path: &str) {
+    check_word(violations, word, path, &["ZSTD", "NONE", "GZIP"], "[ZSTD, NONE, GZIP]");
 }
 
 /// How input is compressed.
@@ -223,9 +223,9 @@ pub fn compression(word: Option<&Text>) -> Compression {
 }
 
 /// `ClientToken`.
-pub fn check_token(faults: &mut Violations, token: Option<&Text>) {
+pub fn check_token(violations: &mut Violations, token: Option<&Text>) {
     if let Some(token) = token.filter(|token| token.is_empty() || token.contains('$')) {
-        faults.value(
+        violations.value(
             token,
             "clientToken",
             "Member must satisfy regular expression pattern: ^[^\\$]+$",
@@ -234,7 +234,7 @@ pub fn check_token(faults: &mut Violations, token: Option<&Text>) {
 }
 
 /// The transfer that a request is about.
-pub struct Started {
+pub struct StartedTransfer {
     /// The transfer.
     pub transfer: Arc<Transfer>,
     /// When it was asked for.
@@ -243,31 +243,31 @@ pub struct Started {
     pub begun: bool,
 }
 
-impl Started {
+impl StartedTransfer {
     /// A transfer that the request has begun.
-    pub fn now(transfer: Arc<Transfer>, now: Moment) -> Started {
+    pub fn now(transfer: Arc<Transfer>, now: Moment) -> StartedTransfer {
         let begun = true;
-        Started { transfer, now, begun }
+        StartedTransfer { transfer, now, begun }
     }
 
     /// A transfer that was begun before.
-    pub fn before(transfer: Arc<Transfer>, now: Moment) -> Started {
+    pub fn before(transfer: Arc<Transfer>, now: Moment) -> StartedTransfer {
         let begun = false;
-        Started { transfer, now, begun }
+        StartedTransfer { transfer, now, begun }
     }
 }
 
 /// A request, with its body as it was sent.
-pub struct Sent<R> {
+pub struct RequestWithBody<R> {
     /// The request.
     pub request: R,
     /// The body.
     pub body: Vec<u8>,
 }
 
-impl<R: Decode> Decode for Sent<R> {
-    fn decode(body: &[u8]) -> Result<Sent<R>, ApiError> {
-        Ok(Sent {
+impl<R: Decode> Decode for RequestWithBody<R> {
+    fn decode(body: &[u8]) -> Result<RequestWithBody<R>, ApiError> {
+        Ok(RequestWithBody {
             request: R::decode(body)?,
             body: body.to_vec(),
         })
@@ -280,9 +280,9 @@ pub fn arn<'r>(
     kind: TransferKind,
     (path, bad): (&str, &'static str),
 ) -> Result<&'r str, ApiError> {
-    let mut faults = Violations::new();
-    crate::operation::backups::arn_length(&mut faults, arn, path);
-    faults.finish()?;
+    let mut violations = Violations::new();
+    crate::operation::backups::arn_length(&mut violations, arn, path);
+    violations.finish()?;
     let arn = arn.map(Text::as_str).unwrap_or_default();
     if arn::sub_resource(arn, resource(kind)).is_none() {
         return Err(ApiError::validation(bad));
@@ -324,11 +324,11 @@ pub struct TransferPage {
 impl Listing<'_> {
     /// Checks what is asked.
     pub fn check(&self) -> Result<(), ApiError> {
-        let mut faults = Violations::new();
-        streams::length(&mut faults, self.table_arn, "tableArn", 1, 1024);
-        check::echoed_range(&mut faults, self.most, self.limit.0, 1, MOST);
-        check_next_token(&mut faults, self.kind, self.next_token);
-        faults.finish()?;
+        let mut violations = Violations::new();
+        streams::length(&mut violations, self.table_arn, "tableArn", 1, 1024);
+        check::echoed_range(&mut violations, self.most, self.limit.0, 1, MOST);
+        check_next_token(&mut violations, self.kind, self.next_token);
+        violations.finish()?;
         if let Some(arn) = self.table_arn
             && arn::table_arn(arn).is_none()
         {
@@ -383,7 +383,7 @@ impl Listing<'_> {
 }
 
 /// The framework's check on a token, which the lists of exports do not have.
-fn check_next_token(faults: &mut Violations, kind: TransferKind, token: Option<&Text>) {
+fn check_next_token(violations: &mut Violations, kind: TransferKind, token: Option<&Text>) {
     let least = match kind {
         TransferKind::Export => return,
         TransferKind::Import => TOKEN_DIGITS,
@@ -392,9 +392,9 @@ fn check_next_token(faults: &mut Violations, kind: TransferKind, token: Option<&
     let Some(token) = token else { return };
     let digits = token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if !digits || token.is_empty() || token.len() % 16 != 0 {
-        faults.value(token, "nextToken", constraint::pattern("([0-9a-f]{16})+"));
+        violations.value(token, "nextToken", constraint::pattern("([0-9a-f]{16})+"));
     }
-    streams::length(faults, Some(token), "nextToken", least, 1024);
+    streams::length(violations, Some(token), "nextToken", least, 1024);
 }
 
 /// Exports of a table are not listed any more when that is gone.

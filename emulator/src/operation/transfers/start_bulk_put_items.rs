@@ -8,28 +8,28 @@ use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::{ApiError, Detail, ErrorKind, Violations, constraint};
 use crate::execute::{self, Verdicts};
-use crate::expression::{Cache, ExpressionKind, Scope};
+use crate::expression::{Bindings, Cache, ExpressionKind};
 use crate::limits;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::one_of;
 use crate::operation::streams;
 use crate::operation::transfers::describe_bulk_operation;
-use crate::operation::transfers::{self, Sent, Start, Started};
+use crate::operation::transfers::{self, RequestWithBody, StartedTransfer, TransferStart};
 use crate::plan::{self, Access, ControlAccess, Target, WriteCondition};
 use crate::request::{InputS3Configuration, ItemRecord, OutputS3Configuration, StartBulkPutItems};
-use crate::storage::{Counts, IndexBytes, Table, Transfer, TransferRequest, Work};
-use crate::transfer::{Failure, Format, Record, Rejected, Report, Source};
+use crate::storage::{IndexBytes, JobKind, Table, Transfer, TransferCounts, TransferRequest};
+use crate::transfer::{BulkReport, Failure, Format, ImportSource, Record, Rejected};
 use crate::value::{Item, Name, SentItem};
 use crate::wire::encode::Writer;
 
 pub struct Operation;
 
 impl Stages for Operation {
-    type Request = Sent<StartBulkPutItems>;
-    type Checked<'r> = (&'r str, &'r Sent<StartBulkPutItems>);
-    type Plan<'r> = (Target, &'r Sent<StartBulkPutItems>);
-    type Outcome = Started;
+    type Request = RequestWithBody<StartBulkPutItems>;
+    type Checked<'r> = (&'r str, &'r RequestWithBody<StartBulkPutItems>);
+    type Plan<'r> = (Target, &'r RequestWithBody<StartBulkPutItems>);
+    type Outcome = StartedTransfer;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         let sent = &*request;
@@ -48,7 +48,7 @@ impl Stages for Operation {
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
-        let (target, Sent { request, body }) = plan;
+        let (target, RequestWithBody { request, body }) = plan;
         check_state(context, target)?;
         let table = &target.table;
         let place = (table.name.clone(), table.arn.clone(), table.id.clone());
@@ -56,74 +56,86 @@ impl Stages for Operation {
         let about = TransferRequest::BulkPut(request.clone());
         let token = request.client_token.as_ref();
         match transfers::begin(context, place, (about, body), echoed, token)? {
-            Start::Same(transfer) => Ok(Started::before(transfer, context.now)),
-            Start::Conflict => Err(ApiError::idempotent_mismatch()),
-            Start::New(transfer) => {
+            TransferStart::Same(transfer) => Ok(StartedTransfer::before(transfer, context.now)),
+            TransferStart::Conflict => Err(ApiError::idempotent_mismatch()),
+            TransferStart::New(transfer) => {
                 carry_out(context, &transfer, request, target)?;
-                Ok(Started::now(transfer, context.now))
+                Ok(StartedTransfer::now(transfer, context.now))
             }
         }
     }
 
     fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
-        let Started { transfer, now, begun } = outcome;
+        let StartedTransfer { transfer, now, begun } = outcome;
         describe_bulk_operation::describe(out, &transfer, now, begun);
     }
 }
 
 fn check_members(request: &StartBulkPutItems) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
-    transfers::check_token(&mut faults, request.client_token.as_ref());
+    let mut violations = Violations::new();
+    transfers::check_token(&mut violations, request.client_token.as_ref());
     match &request.input {
-        None => faults.missing("inputS3Configuration"),
-        Some(input) => check_input(&mut faults, input),
+        None => violations.missing("inputS3Configuration"),
+        Some(input) => check_input(&mut violations, input),
     }
     match &request.output {
-        None => faults.missing("outputS3Configuration"),
-        Some(output) => check_output(&mut faults, output),
+        None => violations.missing("outputS3Configuration"),
+        Some(output) => check_output(&mut violations, output),
     }
     if let Some(units) = request
         .max_write_request_units
         .filter(|units| *units < limits::BULK_WRITE_UNITS)
     {
         let least = constraint::min_value(limits::BULK_WRITE_UNITS);
-        faults.value(units, "maxWriteRequestUnits", least);
+        violations.value(units, "maxWriteRequestUnits", least);
     }
     let tiers = ["STANDARD", "ACCELERATED"];
     let word = request.performance_tier.as_ref();
-    transfers::check_word(&mut faults, word, "performanceTier", &tiers, "[STANDARD, ACCELERATED]");
-    faults.finish()
+    transfers::check_word(
+        &mut violations,
+        word,
+        "performanceTier",
+        &tiers,
+        "[STANDARD, ACCELERATED]",
+    );
+    violations.finish()
 }
 
-fn check_input(faults: &mut Violations, input: &InputS3Configuration) {
+fn check_input(violations: &mut Violations, input: &InputS3Configuration) {
     let paths = [
         "inputS3Configuration.s3Bucket",
         "inputS3Configuration.s3BucketOwner",
         "inputS3Configuration.s3KeyPrefix",
     ];
-    transfers::check_place(faults, &input.source, paths, true);
+    transfers::check_place(violations, &input.source, paths, true);
     let path = "inputS3Configuration.inputFormat";
     match input.input_format.as_ref() {
-        None => faults.missing(path),
-        word => transfers::check_word(faults, word, path, &["DYNAMODB_JSON", "ION"], "[DYNAMODB_JSON, ION]"),
+        None => violations.missing(path),
+        word => transfers::check_word(
+            violations,
+            word,
+            path,
+            &["DYNAMODB_JSON", "ION"],
+            "[DYNAMODB_JSON, ION]",
+        ),
     }
     let path = "inputS3Configuration.inputCompressionType";
-    transfers::check_compression(faults, input.input_compression_type.as_ref(), path);
+    transfers::check_compression(violations, input.input_compression_type.as_ref(), path);
 }
 
-fn check_output(faults: &mut Violations, output: &OutputS3Configuration) {
+fn check_output(violations: &mut Violations, output: &OutputS3Configuration) {
     let paths = [
         "outputS3Configuration.s3Bucket",
         "outputS3Configuration.s3BucketOwner",
         "outputS3Configuration.s3KeyPrefix",
     ];
-    transfers::check_place(faults, &output.place, paths, false);
+    transfers::check_place(violations, &output.place, paths, false);
     let key = output.s3_sse_kms_key_id.as_ref();
-    streams::length(faults, key, "outputS3Configuration.s3SseKmsKeyId", 1, 2048);
+    streams::length(violations, key, "outputS3Configuration.s3SseKmsKeyId", 1, 2048);
     let words = ["AES256", "KMS"];
     let word = output.s3_sse_algorithm.as_ref();
     transfers::check_word(
-        faults,
+        violations,
         word,
         "outputS3Configuration.s3SseAlgorithm",
         &words,
@@ -131,12 +143,18 @@ fn check_output(faults: &mut Violations, output: &OutputS3Configuration) {
     );
     let path = "outputS3Configuration.outputType";
     let Some(types) = &output.output_type else {
-        return faults.missing(path);
+        return violations.missing(path);
     };
     for (at, word) in types.iter().enumerate() {
         let path = format!("{path}.{}.member", at + 1);
         let words = ["ERROR", "CONDITION_CHECK_FAILURE"];
-        transfers::check_word(faults, Some(word), &path, &words, "[ERROR, CONDITION_CHECK_FAILURE]");
+        transfers::check_word(
+            violations,
+            Some(word),
+            &path,
+            &words,
+            "[ERROR, CONDITION_CHECK_FAILURE]",
+        );
     }
 }
 
@@ -154,7 +172,7 @@ fn check_state(context: &Context<'_>, target: &Target) -> Result<(), ApiError> {
     if shape.is_deleting() {
         return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
     }
-    let creates = |work: &Work| matches!(work, Work::CreateIndex { .. });
+    let creates = |work: &JobKind| matches!(work, JobKind::CreateIndex { .. });
     if shape.running(now).any(|job| creates(&job.work)) {
         return Err(ApiError::in_use(format_args!("Table is being updated: {name}")));
     }
@@ -171,7 +189,7 @@ fn carry_out(
     let mut load = BulkLoad {
         context,
         target,
-        counts: Counts::default(),
+        counts: TransferCounts::default(),
         units: 0.0,
         errors: Vec::new(),
         unmet: Vec::new(),
@@ -196,7 +214,7 @@ fn rate(context: &Context<'_>, table: &Table, most: Option<i64>) -> Option<u64> 
 struct BulkLoad<'l> {
     context: &'l Context<'l>,
     target: &'l Target,
-    counts: Counts,
+    counts: TransferCounts,
     /// What the writes would cost one by one.
     units: f64,
     errors: Vec<Rejected>,
@@ -211,19 +229,19 @@ impl BulkLoad<'_> {
         let input = request.input.clone().unwrap_or_default();
         let object_store = transfers::object_store(self.context)?;
         let bucket = input.source.s3_bucket.unwrap_or_default();
-        let source = Source {
+        let source = ImportSource {
             bucket: bucket.to_string(),
             prefix: input.source.s3_key_prefix.unwrap_or_default().to_string(),
             format: one_of(input.input_format.as_ref())
                 .and_then(Format::named)
                 .unwrap_or_default(),
             compression: transfers::compression(input.input_compression_type.as_ref()),
-            ..Source::default()
+            ..ImportSource::default()
         };
         self.counts.bytes = object_store.read(&source, &mut |record| self.take(record))?;
         let output = request.output.clone().unwrap_or_default();
         let wants = |word: &str| output.output_type.iter().flatten().any(|each| each == word);
-        object_store.report(&Report {
+        object_store.report(&BulkReport {
             arn: transfer.arn.clone(),
             bucket: output.place.s3_bucket.clone().unwrap_or(bucket).to_string(),
             prefix: output
@@ -275,7 +293,7 @@ impl BulkLoad<'_> {
     fn write(&self, record: &ItemRecord, sent: Option<&SentItem>) -> Result<Change, ApiError> {
         let sent = sent.ok_or_else(|| ApiError::validation("Item is missing"))?;
         plan::check_item_size(&sent.item)?;
-        let mut scope = Scope::new(&record.substitutions, self.context.engine.expressions())?;
+        let mut scope = Bindings::new(&record.substitutions, self.context.engine.expressions())?;
         let condition = record.condition_expression.as_ref();
         let condition = condition.map(|text| scope.condition(ExpressionKind::Condition, text));
         let condition = condition.transpose()?;

@@ -1,9 +1,9 @@
 //! Expressions, by the precedence of their operators. What is open around the term that is being read stands on a stack
 //! of frames.
 
-use super::super::ast::{Binary, Id, Kind as NodeKind, Span, Step};
+use super::super::ast::{Binary, Id, NodeKind, PathStep, Span};
 use super::super::error::{self, not_well_formed};
-use super::super::lexer::{Keyword, Kind, Operator, Token};
+use super::super::lexer::{Keyword, Operator, Token, TokenKind};
 use super::{Parse, Parser, unquoted};
 use crate::value::Name;
 
@@ -43,7 +43,7 @@ enum Frame {
     /// A path's index.
     Index {
         base: Id,
-        steps: Vec<Step>,
+        steps: Vec<PathStep>,
     },
     Container {
         kind: Container,
@@ -62,12 +62,12 @@ enum Container {
 }
 
 impl Container {
-    fn close(&self) -> (Kind, &'static str) {
+    fn close(&self) -> (TokenKind, &'static str) {
         match self {
-            Container::Group | Container::Call(_) => (Kind::CloseParenthesis, "RIGHT_PAREN"),
-            Container::List => (Kind::CloseBracket, "RIGHT_BRACKET"),
-            Container::Bag => (Kind::CloseBag, "RIGHT_DOUBLE_ANGLE_BRACKET"),
-            Container::Struct => (Kind::CloseBrace, "RIGHT_CURLY"),
+            Container::Group | Container::Call(_) => (TokenKind::CloseParenthesis, "RIGHT_PAREN"),
+            Container::List => (TokenKind::CloseBracket, "RIGHT_BRACKET"),
+            Container::Bag => (TokenKind::CloseBag, "RIGHT_DOUBLE_ANGLE_BRACKET"),
+            Container::Struct => (TokenKind::CloseBrace, "RIGHT_CURLY"),
         }
     }
 }
@@ -107,31 +107,31 @@ impl Parser<'_> {
     fn open(&mut self, frames: &mut Vec<Frame>) -> Parse<Option<Id>> {
         let token = self.advance();
         let kind = match token.kind {
-            Kind::Operator(sign @ (Operator::Plus | Operator::Minus)) => {
+            TokenKind::Operator(sign @ (Operator::Plus | Operator::Minus)) => {
                 frames.push(Frame::Sign { token, sign });
                 return Ok(None);
             }
-            Kind::Operator(Operator::At) => return self.scoped().map(Some),
-            Kind::Operator(_) => return Err(not_well_formed("Unexpected operator")),
-            Kind::OpenParenthesis if self.head() == Kind::CloseParenthesis => {
+            TokenKind::Operator(Operator::At) => return self.scoped().map(Some),
+            TokenKind::Operator(_) => return Err(not_well_formed("Unexpected operator")),
+            TokenKind::OpenParenthesis if self.head() == TokenKind::CloseParenthesis => {
                 return Err(not_well_formed("Expression group cannot be empty"));
             }
-            Kind::OpenParenthesis => return Ok(self.container(frames, Container::Group, token)),
-            Kind::OpenBracket => return Ok(self.container(frames, Container::List, token)),
-            Kind::OpenBag => return Ok(self.container(frames, Container::Bag, token)),
-            Kind::OpenBrace => return Ok(self.container(frames, Container::Struct, token)),
-            Kind::Identifier | Kind::Quoted if self.head() == Kind::OpenParenthesis => {
+            TokenKind::OpenParenthesis => return Ok(self.container(frames, Container::Group, token)),
+            TokenKind::OpenBracket => return Ok(self.container(frames, Container::List, token)),
+            TokenKind::OpenBag => return Ok(self.container(frames, Container::Bag, token)),
+            TokenKind::OpenBrace => return Ok(self.container(frames, Container::Struct, token)),
+            TokenKind::Identifier | TokenKind::Quoted if self.head() == TokenKind::OpenParenthesis => {
                 return Ok(self.call(frames, token));
             }
-            Kind::Identifier | Kind::Quoted => NodeKind::Variable(self.name_of(token)),
-            Kind::String => NodeKind::String(unquoted(token.text(self.text), "'")),
-            Kind::Number => NodeKind::Number(Name::new(token.text(self.text))),
-            Kind::Ion => NodeKind::Ion(ion_type(token.text(self.text))),
-            Kind::Parameter => {
+            TokenKind::Identifier | TokenKind::Quoted => NodeKind::Variable(self.name_of(token)),
+            TokenKind::String => NodeKind::String(unquoted(token.text(self.text), "'")),
+            TokenKind::Number => NodeKind::Number(Name::new(token.text(self.text))),
+            TokenKind::Ion => NodeKind::Ion(ion_type(token.text(self.text))),
+            TokenKind::Parameter => {
                 self.tree.parameters += 1;
                 NodeKind::Parameter(self.tree.parameters - 1)
             }
-            Kind::Keyword(keyword) => return self.keyword(frames, token, keyword),
+            TokenKind::Keyword(keyword) => return self.keyword(frames, token, keyword),
             _ => return Err(not_well_formed("Unexpected term")),
         };
         Ok(Some(self.tree.add(kind, token)))
@@ -147,10 +147,10 @@ impl Parser<'_> {
             Keyword::Missing => NodeKind::Missing,
             Keyword::True => NodeKind::Bool(true),
             Keyword::False => NodeKind::Bool(false),
-            Keyword::Function | Keyword::Exists | Keyword::Aggregate if self.head() == Kind::OpenParenthesis => {
-                if keyword == Keyword::Aggregate && self.peek(1).kind == Kind::Star {
+            Keyword::Function | Keyword::Exists | Keyword::Aggregate if self.head() == TokenKind::OpenParenthesis => {
+                if keyword == Keyword::Aggregate && self.peek(1).kind == TokenKind::Star {
                     self.at += 2;
-                    self.close(Kind::CloseParenthesis, "RIGHT_PAREN")?;
+                    self.close(TokenKind::CloseParenthesis, "RIGHT_PAREN")?;
                     let name = Name::new(token.text(self.text));
                     return Ok(Some(self.tree.add(NodeKind::Foreign(name), token)));
                 }
@@ -160,7 +160,7 @@ impl Parser<'_> {
                 let word = token.text(self.text).to_ascii_uppercase();
                 return Err(error::unsupported_token(&word, self.place(token)));
             }
-            Keyword::Cast if self.head() == Kind::OpenParenthesis => {
+            Keyword::Cast if self.head() == TokenKind::OpenParenthesis => {
                 let place = self.place(self.peek(0));
                 return Err(error::unsupported_token(token.text(self.text), place));
             }
@@ -172,7 +172,7 @@ impl Parser<'_> {
     /// `@name`.
     fn scoped(&mut self) -> Parse<Id> {
         let token = self.advance();
-        if !matches!(token.kind, Kind::Identifier | Kind::Quoted) {
+        if !matches!(token.kind, TokenKind::Identifier | TokenKind::Quoted) {
             return Err(not_well_formed("Identifier must follow @-operator"));
         }
         let name = self.name_of(token);
@@ -208,7 +208,7 @@ impl Parser<'_> {
 
     /// Goes on after a term: its path, the signs before it, and the operators and brackets after it.
     fn after(&mut self, frames: &mut Vec<Frame>, mut term: Id) -> Parse<Next> {
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<PathStep> = Vec::new();
         loop {
             if self.path_goes_on(frames, &mut term, &mut steps)? {
                 return Ok(Next::Term);
@@ -223,19 +223,19 @@ impl Parser<'_> {
             match frames.pop() {
                 None => return Ok(Next::Done(term)),
                 Some(Frame::Index { base, steps: before }) => {
-                    self.close(Kind::CloseBracket, "RIGHT_BRACKET")?;
+                    self.close(TokenKind::CloseBracket, "RIGHT_BRACKET")?;
                     steps = before;
-                    steps.push(Step::Index(term));
+                    steps.push(PathStep::Index(term));
                     term = base;
                 }
                 Some(Frame::Container { kind, token, mut items }) => {
                     items.push(term);
                     if kind == Container::Struct && items.len() % 2 == 1 {
-                        self.close(Kind::Colon, "COLON")?;
+                        self.close(TokenKind::Colon, "COLON")?;
                         frames.push(Frame::Container { kind, token, items });
                         return Ok(Next::Term);
                     }
-                    if self.take(Kind::Comma) {
+                    if self.take(TokenKind::Comma) {
                         frames.push(Frame::Container { kind, token, items });
                         return Ok(Next::Term);
                     }
@@ -255,26 +255,26 @@ impl Parser<'_> {
     }
 
     /// Reads steps of a path; whether an index was opened. What has been read becomes a path when no more comes.
-    fn path_goes_on(&mut self, frames: &mut Vec<Frame>, term: &mut Id, steps: &mut Vec<Step>) -> Parse<bool> {
+    fn path_goes_on(&mut self, frames: &mut Vec<Frame>, term: &mut Id, steps: &mut Vec<PathStep>) -> Parse<bool> {
         loop {
-            if self.take(Kind::Dot) {
+            if self.take(TokenKind::Dot) {
                 let token = self.advance();
                 steps.push(match token.kind {
-                    Kind::Identifier | Kind::Quoted => Step::Name(self.name_of(token)),
-                    Kind::Star => Step::Unpivot(token),
+                    TokenKind::Identifier | TokenKind::Quoted => PathStep::Name(self.name_of(token)),
+                    TokenKind::Star => PathStep::Unpivot(token),
                     _ => return Err(not_well_formed("Invalid path dot component")),
                 });
-            } else if self.head() == Kind::OpenBracket {
+            } else if self.head() == TokenKind::OpenBracket {
                 self.advance();
-                if self.head() != Kind::Star {
+                if self.head() != TokenKind::Star {
                     let base = *term;
                     let steps = std::mem::take(steps);
                     frames.push(Frame::Index { base, steps });
                     return Ok(true);
                 }
                 let token = self.advance();
-                steps.push(Step::Wildcard(token));
-                self.close(Kind::CloseBracket, "RIGHT_BRACKET")?;
+                steps.push(PathStep::Wildcard(token));
+                self.close(TokenKind::CloseBracket, "RIGHT_BRACKET")?;
             } else {
                 *term = self.path(*term, std::mem::take(steps));
                 return Ok(false);
@@ -282,7 +282,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn path(&mut self, base: Id, steps: Vec<Step>) -> Id {
+    pub(super) fn path(&mut self, base: Id, steps: Vec<PathStep>) -> Id {
         if steps.is_empty() {
             return base;
         }
@@ -323,14 +323,14 @@ impl Parser<'_> {
             }
             let Some(precedence) = precedence else { return Ok(false) };
             self.advance();
-            if let Kind::Keyword(Keyword::Is | Keyword::IsNot) = token.kind {
+            if let TokenKind::Keyword(Keyword::Is | Keyword::IsNot) = token.kind {
                 let kind = self.type_name()?;
-                let negated = token.kind == Kind::Keyword(Keyword::IsNot);
+                let negated = token.kind == TokenKind::Keyword(Keyword::IsNot);
                 let value = *term;
                 *term = self.tree.add(NodeKind::Is { negated, value, kind }, token);
                 continue;
             }
-            if self.head() == Kind::End {
+            if self.head() == TokenKind::End {
                 return Err(not_well_formed("Missing right-hand side expression of infix operator"));
             }
             frames.push(infix_frame(token, precedence, *term));
@@ -392,12 +392,12 @@ impl Parser<'_> {
     fn type_name(&mut self) -> Parse<Name> {
         let token = self.advance();
         match token.kind {
-            Kind::Keyword(Keyword::Type | Keyword::Missing | Keyword::Null) => {}
+            TokenKind::Keyword(Keyword::Type | Keyword::Missing | Keyword::Null) => {}
             _ => return Err(not_well_formed("Expected type name")),
         }
-        if self.take(Kind::OpenParenthesis) {
-            while self.take(Kind::Number) || self.take(Kind::Comma) {}
-            self.close(Kind::CloseParenthesis, "RIGHT_PAREN")?;
+        if self.take(TokenKind::OpenParenthesis) {
+            while self.take(TokenKind::Number) || self.take(TokenKind::Comma) {}
+            self.close(TokenKind::CloseParenthesis, "RIGHT_PAREN")?;
         }
         let name = token.text(self.text).to_ascii_uppercase();
         Ok(Name::new(match name.as_str() {
@@ -410,17 +410,17 @@ impl Parser<'_> {
     }
 }
 
-fn precedence(kind: Kind) -> Option<u8> {
+fn precedence(kind: TokenKind) -> Option<u8> {
     match kind {
-        Kind::Star => Some(PRODUCT),
-        Kind::Operator(operator) => match operator {
+        TokenKind::Star => Some(PRODUCT),
+        TokenKind::Operator(operator) => match operator {
             Operator::Slash | Operator::Percent => Some(PRODUCT),
             Operator::Plus | Operator::Minus | Operator::Concat => Some(SUM),
             Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge => Some(COMPARISON),
             Operator::Eq | Operator::Ne => Some(EQUALITY),
             Operator::At => None,
         },
-        Kind::Keyword(keyword) => match keyword {
+        TokenKind::Keyword(keyword) => match keyword {
             Keyword::Or => Some(OR),
             Keyword::And => Some(AND),
             Keyword::Is | Keyword::IsNot | Keyword::In | Keyword::NotIn => Some(EQUALITY),
@@ -434,7 +434,7 @@ fn precedence(kind: Kind) -> Option<u8> {
 fn infix_frame(token: Token, precedence: u8, left: Id) -> Frame {
     let value = left;
     let operator = match token.kind {
-        Kind::Keyword(word @ (Keyword::Between | Keyword::NotBetween)) => {
+        TokenKind::Keyword(word @ (Keyword::Between | Keyword::NotBetween)) => {
             return Frame::Between {
                 negated: word == Keyword::NotBetween,
                 token,
@@ -442,14 +442,14 @@ fn infix_frame(token: Token, precedence: u8, left: Id) -> Frame {
                 lower: None,
             };
         }
-        Kind::Keyword(word @ (Keyword::In | Keyword::NotIn)) => {
+        TokenKind::Keyword(word @ (Keyword::In | Keyword::NotIn)) => {
             let negated = word == Keyword::NotIn;
             return Frame::In { negated, token, value };
         }
-        Kind::Keyword(Keyword::Or) => Binary::Or,
-        Kind::Keyword(Keyword::And) => Binary::And,
-        Kind::Keyword(_) => Binary::Like,
-        Kind::Operator(operator) => Binary::Operator(operator),
+        TokenKind::Keyword(Keyword::Or) => Binary::Or,
+        TokenKind::Keyword(Keyword::And) => Binary::And,
+        TokenKind::Keyword(_) => Binary::Like,
+        TokenKind::Operator(operator) => Binary::Operator(operator),
         _ => Binary::Multiply,
     };
     Frame::Infix {

@@ -4,7 +4,7 @@ use crate::partiql::Prepared;
 use crate::value::AttributeValue;
 
 /// The whole text; `None` if nothing is wrong.
-fn fault(statement: &str) -> Option<String> {
+fn statement_error(statement: &str) -> Option<String> {
     let parameters = vec![AttributeValue::string("p"), AttributeValue::Null];
     let bound = Prepared::new(statement, parameters).and_then(|prepared| prepared.bind().map(drop));
     bound.err().and_then(|error| error.message().map(str::to_owned))
@@ -12,7 +12,7 @@ fn fault(statement: &str) -> Option<String> {
 
 fn check(cases: &[(&str, &str)]) {
     for (statement, expect) in cases {
-        assert_eq!(fault(statement).as_deref(), Some(*expect), "{statement}");
+        assert_eq!(statement_error(statement).as_deref(), Some(*expect), "{statement}");
     }
 }
 
@@ -20,7 +20,7 @@ fn check(cases: &[(&str, &str)]) {
 fn check_syntax(cases: &[(&str, &str)]) {
     for (statement, detail) in cases {
         let expect = format!("Statement wasn't well formed, can't be processed: {detail}");
-        assert_eq!(fault(statement), Some(expect), "{statement}");
+        assert_eq!(statement_error(statement), Some(expect), "{statement}");
     }
 }
 
@@ -28,7 +28,7 @@ fn check_syntax(cases: &[(&str, &str)]) {
 fn check_where(cases: &[(&str, &str)]) {
     for (condition, expect) in cases {
         let statement = format!("SELECT * FROM tab WHERE {condition}");
-        assert_eq!(fault(&statement).as_deref(), Some(*expect), "{condition}");
+        assert_eq!(statement_error(&statement).as_deref(), Some(*expect), "{condition}");
     }
 }
 
@@ -52,7 +52,7 @@ fn nothing_is_wrong() {
         "DELETE FROM tab WHERE pk = 'a' RETURNING ALL OLD *",
         "EXISTS (SELECT * FROM tab WHERE pk = 'a' AND a = 1)",
     ] {
-        assert_eq!(fault(statement), None, "{statement}");
+        assert_eq!(statement_error(statement), None, "{statement}");
     }
 }
 
@@ -429,7 +429,7 @@ fn literals() {
         &format!("Nesting Levels have exceeded supported limits under root{path}"),
     )]);
     let fits = format!("SELECT * FROM tab WHERE a = {}1{}", "[".repeat(31), "]".repeat(31));
-    assert_eq!(fault(&fits), None);
+    assert_eq!(statement_error(&fits), None);
 }
 
 #[test]

@@ -35,11 +35,11 @@ const SLICE: usize = 256;
 pub struct Checkpoint {
     time: Moment,
     sequence: u64,
-    parts: VecDeque<Part>,
+    parts: VecDeque<CheckpointPart>,
 }
 
 #[derive(Debug)]
-enum Part {
+enum CheckpointPart {
     Mutation(Box<Mutation>),
     Items {
         table: TableId,
@@ -56,7 +56,7 @@ impl Checkpoint {
     }
 
     fn push(&mut self, mutation: Mutation) {
-        self.parts.push_back(Part::Mutation(Box::new(mutation)));
+        self.parts.push_back(CheckpointPart::Mutation(Box::new(mutation)));
     }
 
     fn push_table(&mut self, table: &Table, shape: &Shape, contents: &[RwLockReadGuard<'_, Contents>]) {
@@ -91,7 +91,7 @@ impl Checkpoint {
 
     fn push_items(&mut self, table: TableId, items: Items) {
         let after = None;
-        self.parts.push_back(Part::Items { table, items, after });
+        self.parts.push_back(CheckpointPart::Items { table, items, after });
     }
 
     fn push_indexes(&mut self, table: TableId, shape: &Shape) {
@@ -161,14 +161,14 @@ impl Iterator for Checkpoint {
     fn next(&mut self) -> Option<Commit> {
         let mutation = loop {
             match self.parts.pop_front()? {
-                Part::Mutation(mutation) => break *mutation,
-                Part::Items { table, items, after } => {
+                CheckpointPart::Mutation(mutation) => break *mutation,
+                CheckpointPart::Items { table, items, after } => {
                     let from = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
                     let there = items.range((from, Bound::Unbounded)).take(SLICE);
                     let slice: Vec<_> = there.map(|(key, item)| (key.clone(), item.clone())).collect();
                     let Some((last, _)) = slice.last() else { continue };
                     let after = Some(last.clone());
-                    self.parts.push_front(Part::Items { table, items, after });
+                    self.parts.push_front(CheckpointPart::Items { table, items, after });
                     break Mutation::RestoreItems { table, items: slice };
                 }
             }

@@ -156,15 +156,15 @@ type Sink = Option<Arc<dyn CommitSink>>;
 pub struct Committed<'l> {
     /// When it happens.
     pub time: Moment,
-    _turn: Option<Turn<'l>>,
+    _turn: Option<ApplyGuard<'l>>,
 }
 
 /// Held while a commit is applied.
-struct Turn<'l> {
+struct ApplyGuard<'l> {
     _sink: MutexGuard<'l, Sink>,
 }
 
-impl fmt::Debug for Turn<'_> {
+impl fmt::Debug for ApplyGuard<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Turn")
     }
@@ -202,7 +202,7 @@ impl CommitLog {
     pub(super) fn pause(&self, time: Moment) -> Committed<'_> {
         Committed {
             time,
-            _turn: Some(Turn {
+            _turn: Some(ApplyGuard {
                 _sink: self.sink.lock(),
             }),
         }
@@ -247,7 +247,7 @@ impl CommitLog {
         }
         Ok(Committed {
             time,
-            _turn: Some(Turn { _sink: turn }),
+            _turn: Some(ApplyGuard { _sink: turn }),
         })
     }
 }

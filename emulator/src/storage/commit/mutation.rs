@@ -5,8 +5,8 @@ use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::key::Key;
 use crate::storage::{
-    BackupRecord, GroupState, PendingTransaction, Progress, SavedIndex, Scope, StreamState, TableIdentity,
-    TableSettings, Token, TransferKind, TransferRecord, Version,
+    BackupRecord, ClientToken, GroupState, PendingTransaction, PriorItem, Progress, SavedIndex, Scope, StreamState,
+    TableIdentity, TableSettings, TransferKind, TransferRecord,
 };
 use crate::value::{Item, Name};
 
@@ -155,7 +155,7 @@ pub enum Mutation {
     /// A client token was used for a request that is done at a moment.
     UseToken {
         /// The token.
-        token: Token,
+        token: ClientToken,
     },
     /// The conditions of all tables without their own change. The tables' settings change by mutations of their own.
     SetConditions {
@@ -192,7 +192,7 @@ pub enum Mutation {
         /// The table.
         table: TableId,
         /// Earlier versions of items, in the order of their changes.
-        versions: Vec<Version>,
+        versions: Vec<PriorItem>,
         /// The newest change that was dropped for want of room.
         dropped: Moment,
     },

@@ -15,7 +15,7 @@ const KEPT_SLOTS: usize = 1024;
 
 /// What a change does to an index.
 #[derive(Debug)]
-pub struct Update<E> {
+pub struct IndexUpdate<E> {
     /// The entry that it removes.
     pub remove: Option<Key>,
     /// The entry that it inserts or replaces.
@@ -24,22 +24,22 @@ pub struct Update<E> {
 
 /// A change that was due when it was made.
 #[derive(Debug)]
-struct Due<E> {
+struct ArrivedChange<E> {
     /// When it happened, and when it arrived.
     moments: (Moment, Moment),
-    update: Update<E>,
+    update: IndexUpdate<E>,
 }
 
 /// A change that was not due yet when it was made.
 #[derive(Debug)]
 struct Delayed<E> {
     item: u64,
-    update: Update<E>,
+    update: IndexUpdate<E>,
 }
 
 /// A change on its way to an index, as a checkpoint has it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Waiting<E> {
+pub struct QueuedUpdate<E> {
     /// When it arrives, or was due.
     pub arrives: Moment,
     /// The hash of its item, if it was not due yet when it was made.
@@ -58,20 +58,20 @@ pub(super) struct Arrival<E> {
     /// Whether that is later than it was made.
     pub(super) delayed: bool,
     /// What it does.
-    pub(super) update: Update<E>,
+    pub(super) update: IndexUpdate<E>,
 }
 
 /// When a change arrives, and its number among all changes that were delayed.
-type Place = (Moment, u64);
+type ArrivalOrder = (Moment, u64);
 
 /// The changes on their way to an index, in the order in which they arrive.
 #[derive(Debug)]
 pub(super) struct Queue<E> {
     /// Changes that were due when they were made, in that order, with the moment they were due. They precede `delayed`.
-    due: VecDeque<Due<E>>,
-    delayed: BTreeMap<Place, Delayed<E>>,
+    due: VecDeque<ArrivedChange<E>>,
+    delayed: BTreeMap<ArrivalOrder, Delayed<E>>,
     /// The place of the last delayed change of each item, by the item's hash.
-    last: BTreeMap<u64, Place>,
+    last: BTreeMap<u64, ArrivalOrder>,
     delays: Delays,
     /// How many changes have been delayed.
     count: u64,
@@ -99,14 +99,14 @@ impl<E> Queue<E> {
     }
 
     /// All changes on their way, in the order in which they arrive, and how often each item was delayed.
-    pub(super) fn save(&self) -> (Vec<Waiting<E>>, BTreeMap<u64, u64>)
+    pub(super) fn save(&self) -> (Vec<QueuedUpdate<E>>, BTreeMap<u64, u64>)
     where
         E: Clone,
     {
         let due = self.due.iter().map(|due| (due.moments.1, None, &due.update));
         let delayed = self.delayed.iter();
         let delayed = delayed.map(|((arrives, _), delayed)| (*arrives, Some(delayed.item), &delayed.update));
-        let waiting = due.chain(delayed).map(|(arrives, item, update)| Waiting {
+        let waiting = due.chain(delayed).map(|(arrives, item, update)| QueuedUpdate {
             arrives,
             item,
             remove: update.remove.clone(),
@@ -116,16 +116,16 @@ impl<E> Queue<E> {
     }
 
     /// The queue that was saved.
-    pub(super) fn restored(waiting: Vec<Waiting<E>>, delays: BTreeMap<u64, u64>) -> Queue<E> {
+    pub(super) fn restored(waiting: Vec<QueuedUpdate<E>>, delays: BTreeMap<u64, u64>) -> Queue<E> {
         let mut queue = Queue::new();
         queue.delays = Delays(delays);
         for change in waiting {
-            let update = Update {
+            let update = IndexUpdate {
                 remove: change.remove,
                 insert: change.insert,
             };
             let Some(item) = change.item else {
-                queue.due.push_back(Due {
+                queue.due.push_back(ArrivedChange {
                     moments: (change.arrives, change.arrives),
                     update,
                 });
@@ -150,10 +150,10 @@ impl<E> Queue<E> {
         key: &Key,
         (happened, now): (Moment, Moment),
         propagation: &Propagation<'_>,
-        update: Update<E>,
+        update: IndexUpdate<E>,
     ) {
         if propagation.lag.is_none() && self.delayed.is_empty() {
-            self.due.push_back(Due {
+            self.due.push_back(ArrivedChange {
                 moments: (happened, happened),
                 update,
             });
@@ -163,7 +163,7 @@ impl<E> Queue<E> {
         let arrives = happened.plus(self.delays.next(item, propagation));
         let last = self.last.get(&item).map(|(arrives, _)| *arrives);
         if last.is_none() && arrives <= now {
-            self.due.push_back(Due {
+            self.due.push_back(ArrivedChange {
                 moments: (happened, arrives),
                 update,
             });
@@ -188,7 +188,7 @@ impl<E> Queue<E> {
     }
 
     /// The changes in the order in which they arrive, and when each does.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Moment, &Update<E>)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Moment, &IndexUpdate<E>)> {
         let due = self.due.iter().map(|due| (due.moments.1, &due.update));
         let delayed = self.delayed.iter().map(|((due, _), delayed)| (*due, &delayed.update));
         due.chain(delayed)
@@ -250,7 +250,7 @@ mod tests {
             place: "by-g",
             lag,
         };
-        let update = Update {
+        let update = IndexUpdate {
             remove: None,
             insert: Some((key(item), (item, number))),
         };
@@ -321,7 +321,7 @@ mod tests {
                 place: "by-g",
                 lag: fixed,
             };
-            let update = Update {
+            let update = IndexUpdate {
                 remove: Some(key(item)),
                 insert: None::<(Key, (u8, u32))>,
             };

@@ -47,7 +47,7 @@ pub enum Position {
 /// GetRecords except the first. A poll with a new iterator therefore counts as a reader for a second if it reads more than one
 /// page, and not at all if it reads one.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader {
+pub struct ShardReader {
     /// The reader's number; 0 for the first GetRecords of an iterator.
     pub number: u64,
     /// How many may read.
@@ -59,7 +59,7 @@ const READS: Duration = Duration::from_secs(1);
 
 /// What was read of a shard.
 #[derive(Clone, Debug)]
-pub struct Slice {
+pub struct ShardPage {
     /// The records, in order.
     pub records: Vec<Record>,
     /// Where the next reading goes on; `None` if the shard is closed and was read to its end.
@@ -68,7 +68,7 @@ pub struct Slice {
 
 /// Why a shard cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum ShardReadError {
     /// There is none of this id.
     NoShard,
     /// The number is none of its numbers.
@@ -121,7 +121,7 @@ impl Shard {
     }
 
     /// Admits a reader, unless the maximum number of others read at the moment.
-    fn admit(&mut self, reader: Reader, now: Moment) -> Result<(), Unreadable> {
+    fn admit(&mut self, reader: ShardReader, now: Moment) -> Result<(), ShardReadError> {
         if reader.number == 0 {
             return Ok(());
         }
@@ -131,7 +131,7 @@ impl Shard {
             return Ok(());
         }
         if self.readers.len() as u64 >= u64::from(reader.most) {
-            return Err(Unreadable::Busy);
+            return Err(ShardReadError::Busy);
         }
         self.readers.push((reader.number, now));
         Ok(())
@@ -195,16 +195,16 @@ impl Shard {
         last.map_or(self.start, Sequence::next)
     }
 
-    fn check(&self, number: Sequence) -> Result<(), Unreadable> {
+    fn check(&self, number: Sequence) -> Result<(), ShardReadError> {
         let beyond = match self.end {
             Some((end, _)) => number > end,
             None => number >= self.after_last() && number != self.start,
         };
         if number < self.start || beyond {
-            return Err(Unreadable::NotOfShard);
+            return Err(ShardReadError::NotOfShard);
         }
         match self.trimmed {
-            Some(trimmed) if number <= trimmed => Err(Unreadable::Trimmed),
+            Some(trimmed) if number <= trimmed => Err(ShardReadError::Trimmed),
             _ => Ok(()),
         }
     }
@@ -412,18 +412,18 @@ impl Lineage {
         shards.find(|shard| shard.takes(token))?.records.back()
     }
 
-    fn find(&self, id: &str) -> Result<&Shard, Unreadable> {
+    fn find(&self, id: &str) -> Result<&Shard, ShardReadError> {
         self.shards
             .iter()
             .find(|shard| shard.id == id)
-            .ok_or(Unreadable::NoShard)
+            .ok_or(ShardReadError::NoShard)
     }
 
     pub(super) fn has(&self, id: &str) -> bool {
         self.find(id).is_ok()
     }
 
-    pub(super) fn position(&self, id: &str, position: Position, now: Moment) -> Result<Sequence, Unreadable> {
+    pub(super) fn position(&self, id: &str, position: Position, now: Moment) -> Result<Sequence, ShardReadError> {
         let shard = self.find(id)?;
         match position {
             Position::TrimHorizon => Ok(shard.trimmed.map_or(shard.start, Sequence::next)),
@@ -442,14 +442,14 @@ impl Lineage {
         id: &str,
         from: Sequence,
         most: usize,
-        reader: Reader,
+        reader: ShardReader,
         now: Moment,
-    ) -> Result<Slice, Unreadable> {
+    ) -> Result<ShardPage, ShardReadError> {
         let shard = self.shards.iter_mut().find(|shard| shard.id == id);
-        let shard = shard.ok_or(Unreadable::NoShard)?;
+        let shard = shard.ok_or(ShardReadError::NoShard)?;
         shard.admit(reader, now)?;
         if shard.trimmed.is_some_and(|trimmed| from <= trimmed) {
-            return Err(Unreadable::Trimmed);
+            return Err(ShardReadError::Trimmed);
         }
         let readable = shard.readable(now);
         let first = shard.records.partition_point(|record| record.sequence < from);
@@ -464,7 +464,7 @@ impl Lineage {
         }
         let next = records.last().map_or(from, |record| record.sequence.next());
         let ended = shard.end.is_some() && next >= shard.after_last();
-        Ok(Slice {
+        Ok(ShardPage {
             records,
             next: (!ended).then_some(next),
         })

@@ -10,14 +10,14 @@ mod sequence;
 
 use std::time::Duration;
 
-pub use lineage::{LineageState, Position, Reader, Shard, ShardView, Slice, Unreadable};
-pub use record::{Event, Record};
+pub use lineage::{LineageState, Position, Shard, ShardPage, ShardReadError, ShardReader, ShardView};
+pub use record::{Record, RecordKind};
 pub use sequence::Sequence;
 
 use super::catalog::Scope;
 use super::commit::{Committed, Mutation, RegionLog};
 use super::delay::Propagation;
-use super::held::Held;
+use super::held::ByteBudget;
 use crate::chance;
 use crate::change::Change;
 use crate::clock::Moment;
@@ -143,7 +143,7 @@ pub struct Stream {
     seed: u64,
     end: Mutex<Option<StreamEnd>>,
     numbers: Numbers,
-    held: Held,
+    held: ByteBudget,
     /// How many readers there have been.
     readers: AtomicU64,
     scope: Scope,
@@ -176,7 +176,7 @@ impl Stream {
             seed,
             end: Mutex::new(None),
             numbers,
-            held: Held::new(),
+            held: ByteBudget::new(),
             readers: AtomicU64::new(0),
             scope: Scope::default(),
             log: RegionLog::default(),
@@ -207,7 +207,7 @@ impl Stream {
     /// The stream that was saved.
     pub(super) fn restored(_: &Committed<'_>, state: StreamState, scope: Scope, log: RegionLog) -> Stream {
         let lineages: Vec<Lineage> = state.lineages.into_iter().map(Lineage::restored).collect();
-        let held = Held::new();
+        let held = ByteBudget::new();
         held.replace(0, lineages.iter().map(Lineage::held).sum());
         Stream {
             arn: state.arn,
@@ -293,7 +293,7 @@ impl Stream {
     }
 
     /// The bytes that its records take.
-    pub fn held(&self) -> &Held {
+    pub fn held(&self) -> &ByteBudget {
         &self.held
     }
 
@@ -403,9 +403,15 @@ impl Stream {
     }
 
     /// The sequence number from which a reader goes on that begins at `position` of a shard in this place.
-    pub fn position(&self, place: usize, shard: &str, position: Position, now: Moment) -> Result<Sequence, Unreadable> {
+    pub fn position(
+        &self,
+        place: usize,
+        shard: &str,
+        position: Position,
+        now: Moment,
+    ) -> Result<Sequence, ShardReadError> {
         self.rotate_due(now);
-        let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
+        let lineage = self.lineages.get(place).ok_or(ShardReadError::NoShard)?;
         self.locked(lineage, |lineage| {
             lineage.trim(now);
             lineage.position(shard, position, now)
@@ -420,11 +426,11 @@ impl Stream {
         shard: &str,
         from: Sequence,
         most: usize,
-        reader: Reader,
+        reader: ShardReader,
         now: Moment,
-    ) -> Result<Slice, Unreadable> {
+    ) -> Result<ShardPage, ShardReadError> {
         self.rotate_due(now);
-        let lineage = self.lineages.get(place).ok_or(Unreadable::NoShard)?;
+        let lineage = self.lineages.get(place).ok_or(ShardReadError::NoShard)?;
         self.locked(lineage, |lineage| {
             lineage.trim(now);
             lineage.read(shard, from, most, reader, now)

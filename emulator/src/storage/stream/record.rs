@@ -8,7 +8,7 @@ use crate::value::Item;
 
 /// What happened to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum RecordKind {
     /// There was none before.
     Insert,
     /// It is another one now.
@@ -17,22 +17,22 @@ pub enum Event {
     Remove,
 }
 
-impl Event {
+impl RecordKind {
     /// What happened to the item, in one word.
     pub const fn action(self) -> &'static str {
         match self {
-            Event::Insert => "insert",
-            Event::Modify => "modify",
-            Event::Remove => "remove",
+            RecordKind::Insert => "insert",
+            RecordKind::Modify => "modify",
+            RecordKind::Remove => "remove",
         }
     }
 
     /// The name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
-            Event::Insert => "INSERT",
-            Event::Modify => "MODIFY",
-            Event::Remove => "REMOVE",
+            RecordKind::Insert => "INSERT",
+            RecordKind::Modify => "MODIFY",
+            RecordKind::Remove => "REMOVE",
         }
     }
 }
@@ -43,7 +43,7 @@ pub struct Record {
     /// Its number.
     pub sequence: Sequence,
     /// What happened.
-    pub event: Event,
+    pub event: RecordKind,
     /// When it happened: for what time to live has deleted, and a transaction in flight has written, when that was due.
     pub created: Moment,
     /// When it could be read first, which is what its life is counted from. Not before its neighbour in the shard.
@@ -66,9 +66,9 @@ impl Record {
         let (event, whole) = match (&change.old, &change.new) {
             (None, None) => return None,
             (Some(old), Some(new)) if old == new => return None,
-            (Some(_), Some(new)) => (Event::Modify, new),
-            (None, Some(new)) => (Event::Insert, new),
-            (Some(old), None) => (Event::Remove, old),
+            (Some(_), Some(new)) => (RecordKind::Modify, new),
+            (None, Some(new)) => (RecordKind::Insert, new),
+            (Some(old), None) => (RecordKind::Remove, old),
         };
         let old = change.old.clone().filter(|_| view.shows_old());
         let new = change.new.clone().filter(|_| view.shows_new());

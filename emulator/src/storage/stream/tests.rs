@@ -74,7 +74,7 @@ fn delayed(lag: Lag) -> Propagation<'static> {
 }
 
 /// A reader among any number of them.
-const ANY: Reader = Reader {
+const ANY: ShardReader = ShardReader {
     number: 0,
     most: u32::MAX,
 };
@@ -84,8 +84,8 @@ fn put(stream: &Stream, token: u64, v: &str, now: Moment) {
 }
 
 /// The values that a shard tells of, from where a position lies.
-fn values(stream: &Stream, shard: &str, position: Position, now: Moment) -> Result<Vec<String>, Unreadable> {
-    let place = stream.place_of_shard(shard, now).ok_or(Unreadable::NoShard)?;
+fn values(stream: &Stream, shard: &str, position: Position, now: Moment) -> Result<Vec<String>, ShardReadError> {
+    let place = stream.place_of_shard(shard, now).ok_or(ShardReadError::NoShard)?;
     let from = stream.position(place, shard, position, now)?;
     let slice = stream.read(place, shard, from, 1000, ANY, now)?;
     let value = |record: &Record| match record.new.as_ref().and_then(|new| new.get("v")) {
@@ -110,16 +110,41 @@ fn what_a_record_shows() {
     let (old, new, both) = (Some("x"), Some("yy"), StreamView::NewAndOldImages);
     // A key of 3 bytes; items of 5 and 6.
     for (view, old, new, expect) in [
-        (both, None, new, Some((Event::Insert, false, true, 9))),
-        (both, old, new, Some((Event::Modify, true, true, 14))),
-        (both, old, None, Some((Event::Remove, true, false, 8))),
+        (both, None, new, Some((RecordKind::Insert, false, true, 9))),
+        (both, old, new, Some((RecordKind::Modify, true, true, 14))),
+        (both, old, None, Some((RecordKind::Remove, true, false, 8))),
         (both, old, old, None),
         (both, None, None, None),
-        (StreamView::KeysOnly, old, new, Some((Event::Modify, false, false, 3))),
-        (StreamView::NewImage, old, new, Some((Event::Modify, false, true, 9))),
-        (StreamView::NewImage, old, None, Some((Event::Remove, false, false, 3))),
-        (StreamView::OldImage, old, new, Some((Event::Modify, true, false, 8))),
-        (StreamView::OldImage, None, new, Some((Event::Insert, false, false, 3))),
+        (
+            StreamView::KeysOnly,
+            old,
+            new,
+            Some((RecordKind::Modify, false, false, 3)),
+        ),
+        (
+            StreamView::NewImage,
+            old,
+            new,
+            Some((RecordKind::Modify, false, true, 9)),
+        ),
+        (
+            StreamView::NewImage,
+            old,
+            None,
+            Some((RecordKind::Remove, false, false, 3)),
+        ),
+        (
+            StreamView::OldImage,
+            old,
+            new,
+            Some((RecordKind::Modify, true, false, 8)),
+        ),
+        (
+            StreamView::OldImage,
+            None,
+            new,
+            Some((RecordKind::Insert, false, false, 3)),
+        ),
     ] {
         let record = Record::of(&change(0, old, new), view, &schema(), Moment::START);
         let found = record.map(|each| (each.event, each.old.is_some(), each.new.is_some(), each.size()));
@@ -236,24 +261,24 @@ fn what_is_a_day_old_goes() {
     let now = later(25);
     for (position, expect) in [
         (Position::TrimHorizon, Ok(vec!["c"])),
-        (Position::At(a), Err(Unreadable::Trimmed)),
-        (Position::At(b), Err(Unreadable::Trimmed)),
+        (Position::At(a), Err(ShardReadError::Trimmed)),
+        (Position::At(b), Err(ShardReadError::Trimmed)),
         (Position::At(c), Ok(vec!["c"])),
-        (Position::After(b), Err(Unreadable::Trimmed)),
+        (Position::After(b), Err(ShardReadError::Trimmed)),
         (Position::After(c), Ok(vec![])),
         (Position::Latest, Ok(vec![])),
         (Position::AtTime(Moment::START), Ok(vec!["c"])),
         (Position::AtTime(later(2)), Ok(vec!["c"])),
         (Position::AtTime(later(3)), Ok(vec![])),
-        (Position::At(Sequence::of(0)), Err(Unreadable::NotOfShard)),
-        (Position::At(Sequence::of(u64::MAX)), Err(Unreadable::NotOfShard)),
+        (Position::At(Sequence::of(0)), Err(ShardReadError::NotOfShard)),
+        (Position::At(Sequence::of(u64::MAX)), Err(ShardReadError::NotOfShard)),
     ] {
         let expect = expect.map(|values| values.into_iter().map(str::to_owned).collect());
         assert_eq!(values(&stream, &first, position, now), expect, "{position:?}");
     }
     assert_eq!(
         stream.read(place, &first, b, 10, ANY, now).unwrap_err(),
-        Unreadable::Trimmed
+        ShardReadError::Trimmed
     );
     // The shard was closed after four hours, and goes a day later.
     assert!(stream.place_of_shard(&first, later(27)).is_some());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::json::{Json, Members, shortened};
-use super::{ControlResult, Refusal, write_number};
+use super::{ControlError, ControlResult, write_number};
 use crate::clock::Moment;
 use crate::conditions::{Capacity, Conditions, Enforcement, Lag, Latency, Shards, TimeToLive};
 use crate::wire::encode::Writer;
@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);
 pub fn moment(text: &str) -> ControlResult<Moment> {
     Moment::parse(text).ok_or_else(|| {
         let text = shortened(text);
-        Refusal::malformed(format!("\"{text}\" is no moment: write it like 2026-01-01T00:00:00Z."))
+        ControlError::malformed(format!("\"{text}\" is no moment: write it like 2026-01-01T00:00:00Z."))
     })
 }
 
@@ -28,7 +28,7 @@ pub fn seconds(what: &str, told: f64) -> ControlResult<Duration> {
         Duration::try_from_secs_f64(told)
     };
     told_length.map_err(|_| {
-        Refusal::malformed(format!(
+        ControlError::malformed(format!(
             "{what} takes a number of seconds from 0 on, and {told} is none."
         ))
     })
@@ -165,7 +165,7 @@ pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
 fn named(name: &str) -> ControlResult<Conditions> {
     Conditions::named(name).ok_or_else(|| {
         let name = shortened(name);
-        Refusal::malformed(format!(
+        ControlError::malformed(format!(
             "There are no conditions called \"{name}\": there are calm, aws and storm."
         ))
     })
@@ -176,7 +176,7 @@ fn read_limit(name: &str, told: &Json) -> ControlResult<Option<u64>> {
     match (told.text(), told.number()) {
         (Some("unlimited"), _) => Ok(None),
         (_, Some(bytes)) if bytes >= 1.0 && bytes.fract() == 0.0 => Ok(Some(bytes as u64)),
-        _ => Err(Refusal::malformed(format!(
+        _ => Err(ControlError::malformed(format!(
             "{name} is a number of bytes from 1 on, or \"unlimited\"."
         ))),
     }
@@ -195,7 +195,7 @@ fn read_shards(told: &Json) -> ControlResult<Shards> {
     match (told.text(), told.number()) {
         (Some("throughput"), _) => Ok(Shards::ByThroughput),
         (_, Some(count)) if (1.0..=most).contains(&count) && count.fract() == 0.0 => Ok(Shards::Fixed(count as u32)),
-        _ => Err(Refusal::malformed(format!(
+        _ => Err(ControlError::malformed(format!(
             "streamShards is a number of shards from 1 to {most}, or \"throughput\"."
         ))),
     }
@@ -209,7 +209,7 @@ fn read_capacity(told: &Json, current: Capacity) -> ControlResult<Capacity> {
         Some("enforced") => return Ok(Capacity::Enforced(Enforcement::AWS)),
         Some(other) => {
             let other = shortened(other);
-            return Err(Refusal::malformed(format!(
+            return Err(ControlError::malformed(format!(
                 "capacity is \"reported\", \"enforced\" or an object, and not \"{other}\"."
             )));
         }
@@ -337,7 +337,7 @@ pub fn read_lag(what: &str, told: &Json) -> ControlResult<Lag> {
                 },
             })
         }
-        _ => Err(Refusal::malformed(format!(
+        _ => Err(ControlError::malformed(format!(
             "{what} takes a number of seconds, or {{ typical, longest }} with longest not below typical, and p99 between them."
         ))),
     }

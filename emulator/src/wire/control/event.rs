@@ -4,7 +4,7 @@ use super::journal::{write_caller, write_error, write_touch_members};
 use super::write_number;
 use crate::clock::Moment;
 use crate::error::ErrorKind;
-use crate::journal::{Event, EventKind, EventPage, Subject, Touch};
+use crate::journal::{Event, EventKind, EventPage, EventSubject, Touch};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -101,7 +101,7 @@ fn verdict(touch: &Touch) -> &'static str {
     }
 }
 
-fn write_subject(subject: &Subject, object: &mut Object<'_>) {
+fn write_subject(subject: &EventSubject, object: &mut Object<'_>) {
     object.string("action", subject.action);
     object.map("key", &subject.key);
     if let Some(token) = subject.token {

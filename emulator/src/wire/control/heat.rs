@@ -2,7 +2,7 @@
 
 use super::verdict::exceeded_name;
 use super::write_number;
-use crate::capacity::{Counts, Direction, Heat, Level, PartitionHeat, ResourceHeat, ThrottleCounts};
+use crate::capacity::{Direction, Heat, KeyCounts, Level, PartitionHeat, ResourceHeat, ThrottleCounts};
 use crate::fault::Exceeded;
 use crate::wire::object::Object;
 
@@ -69,7 +69,7 @@ fn write_partition(partition: &PartitionHeat, mut object: Object<'_>) {
     object.string("first", &format!("{:016x}", partition.first));
     object.string("last", &format!("{:016x}", partition.last));
     object.integer("bytes", partition.bytes as i64);
-    let write_counts = |counts: &Counts, level: &Level, mut object: Object<'_>| {
+    let write_counts = |counts: &KeyCounts, level: &Level, mut object: Object<'_>| {
         write_number(counts.units.as_f64(), object.member("units"));
         write_level(level, &mut object);
         object.integer("throttles", counts.throttles as i64);

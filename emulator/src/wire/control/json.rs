@@ -1,6 +1,6 @@
 //! What controls are told, as a tree: it is small, and members have to be looked at in another order than they come in.
 
-use super::{ControlResult, Refusal, write_number};
+use super::{ControlError, ControlResult, write_number};
 use crate::wire::encode::Writer;
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
@@ -33,28 +33,28 @@ pub enum Json {
 }
 
 /// Why there is no tree.
-enum Stop {
+enum JsonError {
     Syntax,
     TooDeep,
 }
 
-impl From<SyntaxError> for Stop {
-    fn from(_: SyntaxError) -> Stop {
-        Stop::Syntax
+impl From<SyntaxError> for JsonError {
+    fn from(_: SyntaxError) -> JsonError {
+        JsonError::Syntax
     }
 }
 
 impl Json {
     /// Reads a body.
     pub fn read(body: &[u8]) -> ControlResult<Json> {
-        let mut reader = Reader::new(body).map_err(|_| Refusal::malformed("The body is not UTF-8."))?;
-        let read = value(&mut reader, MOST_DEPTH).and_then(|read| reader.end().map(|()| read).map_err(Stop::from));
+        let mut reader = Reader::new(body).map_err(|_| ControlError::malformed("The body is not UTF-8."))?;
+        let read = value(&mut reader, MOST_DEPTH).and_then(|read| reader.end().map(|()| read).map_err(JsonError::from));
         read.map_err(|stop| match stop {
-            Stop::Syntax => {
+            JsonError::Syntax => {
                 let (line, column) = reader.position();
-                Refusal::malformed(format!("The body is not valid JSON: see line {line}, column {column}."))
+                ControlError::malformed(format!("The body is not valid JSON: see line {line}, column {column}."))
             }
-            Stop::TooDeep => Refusal::malformed(format!("The body is deeper than {MOST_DEPTH} levels.")),
+            JsonError::TooDeep => ControlError::malformed(format!("The body is deeper than {MOST_DEPTH} levels.")),
         })
     }
 
@@ -126,10 +126,10 @@ impl Json {
 }
 
 /// The value that comes next, with so many levels at most.
-fn value(reader: &mut Reader<'_>, depth: usize) -> Result<Json, Stop> {
+fn value(reader: &mut Reader<'_>, depth: usize) -> Result<Json, JsonError> {
     let token = reader.peek()?;
     if depth == 0 && matches!(token, Token::List | Token::Object) {
-        return Err(Stop::TooDeep);
+        return Err(JsonError::TooDeep);
     }
     Ok(match token {
         Token::String => Json::Text(reader.string()?.into_owned()),
@@ -177,13 +177,15 @@ impl<'a> Members<'a> {
     pub fn of(what: &'a str, told: &'a Json, known: &[&str]) -> ControlResult<Members<'a>> {
         let Json::Object(members) = told else {
             let known = known.join(", ");
-            return Err(Refusal::malformed(format!("{what} is an object with some of {known}.")));
+            return Err(ControlError::malformed(format!(
+                "{what} is an object with some of {known}."
+            )));
         };
         match members.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(Members { what, members }),
             Some((name, _)) => {
                 let (name, known) = (shortened(name), known.join(", "));
-                Err(Refusal::malformed(format!(
+                Err(ControlError::malformed(format!(
                     "{what} has no member \"{name}\": there are {known}."
                 )))
             }
@@ -198,7 +200,7 @@ impl<'a> Members<'a> {
 
     fn read<T>(&self, name: &str, read: impl FnOnce(&'a Json) -> Option<T>, kind: &str) -> ControlResult<Option<T>> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let wrong = || Refusal::malformed(format!("{}.{name} is {kind}.", self.what));
+        let wrong = || ControlError::malformed(format!("{}.{name} is {kind}.", self.what));
         read(value).map(Some).ok_or_else(wrong)
     }
 

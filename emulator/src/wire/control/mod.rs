@@ -18,13 +18,13 @@ pub use heat::write_heat;
 pub use journal::{write_datapoint, write_metric, write_request, write_scan};
 pub use json::{Json, Members, shortened};
 pub use query::Query;
-pub use refusal::Refusal;
+pub use refusal::ControlError;
 pub use rule::{read_outage, read_rule, write_report};
 
 use super::encode::Writer;
 
 /// What was understood, or why not.
-pub type ControlResult<T> = Result<T, Refusal>;
+pub type ControlResult<T> = Result<T, ControlError>;
 
 /// The largest number up to which all whole ones are exact.
 const WHOLE: f64 = 9_007_199_254_740_992.0;

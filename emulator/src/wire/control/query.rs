@@ -1,6 +1,6 @@
 //! The parameters of a control's query.
 
-use super::{ControlResult, Refusal, shortened};
+use super::{ControlError, ControlResult, shortened};
 
 /// The parameters of a query that was checked to have no others than these, so that a misspelt one is not ignored.
 ///
@@ -21,7 +21,7 @@ impl<'a> Query<'a> {
     pub fn of(sent: &'a [(String, String)], known: &[&str]) -> ControlResult<Query<'a>> {
         match sent.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(Query(sent)),
-            Some((name, _)) => Err(Refusal::malformed(format!(
+            Some((name, _)) => Err(ControlError::malformed(format!(
                 "There is no parameter \"{}\": there are {}.",
                 shortened(name),
                 known.join(", ")
@@ -38,7 +38,8 @@ impl<'a> Query<'a> {
     /// A whole number.
     pub fn whole(&self, name: &str) -> ControlResult<Option<u64>> {
         let read = |text: &str| {
-            let wrong = |_| Refusal::malformed(format!("{name} is a whole number, and not \"{}\".", shortened(text)));
+            let wrong =
+                |_| ControlError::malformed(format!("{name} is a whole number, and not \"{}\".", shortened(text)));
             text.parse().map_err(wrong)
         };
         self.text(name).map(read).transpose()
@@ -49,7 +50,7 @@ impl<'a> Query<'a> {
         match self.text(name) {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(_) => Err(Refusal::malformed(format!("{name} is true or false."))),
+            Some(_) => Err(ControlError::malformed(format!("{name} is true or false."))),
         }
     }
 
@@ -60,6 +61,6 @@ impl<'a> Query<'a> {
             .map_or(Some(usual), |limit| usize::try_from(limit).ok());
         limit
             .filter(|limit| (1..=most).contains(limit))
-            .ok_or_else(|| Refusal::malformed(format!("limit is from 1 to {most}.")))
+            .ok_or_else(|| ControlError::malformed(format!("limit is from 1 to {most}.")))
     }
 }

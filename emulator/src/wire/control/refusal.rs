@@ -8,21 +8,21 @@ use crate::wire::object::Object;
 /// Why a control was not carried out.
 ///
 /// ```
-/// use dynatwin_engine::wire::control::Refusal;
+/// use dynatwin_engine::wire::control::ControlError;
 ///
-/// let refusal = Refusal::malformed("seconds is a number.");
+/// let refusal = ControlError::malformed("seconds is a number.");
 /// assert_eq!((refusal.status(), refusal.body().as_slice()), (400, &br#"{"error":"seconds is a number."}"#[..]));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ControlError {
     status: u16,
     sentence: String,
     allow: Option<String>,
 }
 
-impl Refusal {
-    fn new(status: u16, sentence: impl Into<String>) -> Refusal {
-        Refusal {
+impl ControlError {
+    fn new(status: u16, sentence: impl Into<String>) -> ControlError {
+        ControlError {
             status,
             sentence: sentence.into(),
             allow: None,
@@ -30,41 +30,41 @@ impl Refusal {
     }
 
     /// What was sent is not what the control takes.
-    pub fn malformed(sentence: impl Into<String>) -> Refusal {
-        Refusal::new(400, sentence)
+    pub fn malformed(sentence: impl Into<String>) -> ControlError {
+        ControlError::new(400, sentence)
     }
 
     /// Who asks may not.
-    pub fn forbidden(sentence: impl Into<String>) -> Refusal {
-        Refusal::new(403, sentence)
+    pub fn forbidden(sentence: impl Into<String>) -> ControlError {
+        ControlError::new(403, sentence)
     }
 
     /// There is no such control, table, index or rule.
-    pub fn not_found(sentence: impl Into<String>) -> Refusal {
-        Refusal::new(404, sentence)
+    pub fn not_found(sentence: impl Into<String>) -> ControlError {
+        ControlError::new(404, sentence)
     }
 
     /// There is something of this name, which is asked for otherwise: by one of `methods`.
-    pub fn not_allowed(methods: &str, sentence: impl Into<String>) -> Refusal {
-        Refusal {
+    pub fn not_allowed(methods: &str, sentence: impl Into<String>) -> ControlError {
+        ControlError {
             allow: Some(methods.to_owned()),
-            ..Refusal::new(405, sentence)
+            ..ControlError::new(405, sentence)
         }
     }
 
     /// It is larger than what a control takes.
-    pub fn too_large(sentence: impl Into<String>) -> Refusal {
-        Refusal::new(413, sentence)
+    pub fn too_large(sentence: impl Into<String>) -> ControlError {
+        ControlError::new(413, sentence)
     }
 
     /// It could not be carried out, and may be later.
-    pub fn unavailable(sentence: impl Into<String>) -> Refusal {
-        Refusal::new(503, sentence)
+    pub fn unavailable(sentence: impl Into<String>) -> ControlError {
+        ControlError::new(503, sentence)
     }
 
     /// It is not said to be JSON.
-    pub fn not_json(sentence: impl Into<String>) -> Refusal {
-        Refusal::new(415, sentence)
+    pub fn not_json(sentence: impl Into<String>) -> ControlError {
+        ControlError::new(415, sentence)
     }
 
     /// The HTTP status.
@@ -87,10 +87,10 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ControlError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.sentence)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ControlError {}

@@ -3,7 +3,7 @@
 use super::conditions::{moment, seconds};
 use super::json::{Json, Members, shortened};
 use super::verdict::{read_verdict, write_verdict};
-use super::{ControlResult, Refusal, write_number};
+use super::{ControlError, ControlResult, write_number};
 use crate::clock::Moment;
 use crate::fault::{KeyMatch, Outage, Rule, RuleReport, Trigger, Verdict, When, Window};
 use crate::limits;
@@ -44,7 +44,7 @@ pub fn read_outage(told: &Json) -> ControlResult<(Outage, Rule)> {
     let name = members.text("outage")?.unwrap_or_default();
     let outage = Outage::named(name).ok_or_else(|| {
         let name = shortened(name);
-        Refusal::malformed(format!(
+        ControlError::malformed(format!(
             "There is no outage called \"{name}\": there are brownout, throttle-storm and az-loss."
         ))
     })?;
@@ -54,7 +54,7 @@ pub fn read_outage(told: &Json) -> ControlResult<(Outage, Rule)> {
 /// A rule with this verdict for what the members say that it matches.
 fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> ControlResult<Rule> {
     let text = |name: &str| match members.text(name)? {
-        Some(text) if text.len() > limits::HASH_KEY_SIZE => Err(Refusal::malformed(format!(
+        Some(text) if text.len() > limits::HASH_KEY_SIZE => Err(ControlError::malformed(format!(
             "{what}.{name} has more than {} bytes.",
             limits::HASH_KEY_SIZE
         ))),
@@ -68,7 +68,9 @@ fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> ControlRes
     rule.region = text("region")?;
     rule.key = match (text("partition")?, text("partitionPrefix")?) {
         (Some(_), Some(_)) => {
-            return Err(Refusal::malformed("A rule has partition or partitionPrefix, not both."));
+            return Err(ControlError::malformed(
+                "A rule has partition or partitionPrefix, not both.",
+            ));
         }
         (Some(text), None) => Some(KeyMatch::Partition(text)),
         (None, text) => text.map(KeyMatch::PartitionPrefix),
@@ -82,7 +84,7 @@ fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> ControlRes
             .transpose()?,
     };
     if rule.window.until.is_some() && rule.window.lasting.is_some() {
-        return Err(Refusal::malformed("A rule has until or for, not both."));
+        return Err(ControlError::malformed("A rule has until or for, not both."));
     }
     Ok(rule)
 }
@@ -178,7 +180,7 @@ fn read_occasion(members: &Members<'_>) -> ControlResult<Trigger> {
         (None, Some(number), None, None) => Ok(Trigger::Nth(number)),
         (None, None, Some(number), None) => Ok(Trigger::EveryNth(number)),
         (None, None, None, Some(share)) => Ok(Trigger::Share(share)),
-        _ => Err(Refusal::malformed(
+        _ => Err(ControlError::malformed(
             "A rule has one of first, nth, everyNth and share, or none of them.",
         )),
     }

@@ -2,7 +2,7 @@
 
 use super::conditions::{read_lag, seconds, write_lag};
 use super::json::{Json, Members, shortened};
-use super::{ControlResult, Refusal, write_number};
+use super::{ControlError, ControlResult, write_number};
 use crate::fault::{Exceeded, JobFault, KmsFault, Verdict};
 use crate::wire::encode::Writer;
 use crate::wire::error::{exception, exception_named};
@@ -66,7 +66,7 @@ fn named<T: Copy>(table: &[(&'static str, T)], name: &str, what: &str) -> Contro
         let known: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
         let (last, others) = known.split_last().unwrap_or((&"", &[]));
         let name = shortened(name);
-        Refusal::malformed(format!("\"{name}\" is no {what}: {} or {last}.", others.join(", ")))
+        ControlError::malformed(format!("\"{name}\" is no {what}: {} or {last}.", others.join(", ")))
     })
 }
 
@@ -82,17 +82,17 @@ pub(super) fn read_verdict(told: &Json) -> ControlResult<Verdict> {
             let found = NAMED.iter().find(|(name, _)| name == word);
             return found.map(|(_, verdict)| *verdict).ok_or_else(|| {
                 let word = shortened(word);
-                Refusal::malformed(format!("\"{word}\" is no verdict: {VERDICTS}"))
+                ControlError::malformed(format!("\"{word}\" is no verdict: {VERDICTS}"))
             });
         }
         Json::Object(_) => {}
-        _ => return Err(Refusal::malformed(format!("A rule needs a verdict: {VERDICTS}"))),
+        _ => return Err(ControlError::malformed(format!("A rule needs a verdict: {VERDICTS}"))),
     }
     let known = ["throttle", "exception", "kms", "wait", "truncate", "failJob"];
     let members = Members::of("verdict", told, &known)?;
     let mut there = known.into_iter().filter(|name| members.get(name).is_some());
     let (Some(name), None) = (there.next(), there.next()) else {
-        return Err(Refusal::malformed(format!("A verdict says one thing: {VERDICTS}")));
+        return Err(ControlError::malformed(format!("A verdict says one thing: {VERDICTS}")));
     };
     let text = || members.text(name).map(Option::unwrap_or_default);
     Ok(match name {
@@ -104,7 +104,7 @@ pub(super) fn read_verdict(told: &Json) -> ControlResult<Verdict> {
         _ => match members.number("truncate")? {
             Some(bytes) if bytes >= 0.0 => Verdict::Truncate(bytes as usize),
             _ => {
-                return Err(Refusal::malformed(
+                return Err(ControlError::malformed(
                     "verdict.truncate takes a number of bytes from 0 on.",
                 ));
             }
@@ -115,7 +115,7 @@ pub(super) fn read_verdict(told: &Json) -> ControlResult<Verdict> {
 fn read_exception(name: &str) -> ControlResult<Verdict> {
     exception_named(name).map(Verdict::Exception).ok_or_else(|| {
         let name = shortened(name);
-        Refusal::malformed(format!("\"{name}\" is no exception of the API."))
+        ControlError::malformed(format!("\"{name}\" is no exception of the API."))
     })
 }
 

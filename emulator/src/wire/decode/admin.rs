@@ -1,8 +1,8 @@
 //! What hangs on a table: Kinesis destinations, Contributor Insights, resource policies, replicas.
 
-use super::fault::ValueLayer;
 use super::shape::{aliases, narrowed, requests, structures};
-use super::{Decode, Decoder, Place, scaling};
+use super::value_errors::ValueLayer;
+use super::{Decode, Decoder, ValuePosition, scaling};
 use crate::error::ApiError;
 use crate::request::{
     ContributorInsights, GlobalTable, KinesisConfiguration, KinesisDestination, LegacyReplicaUpdate,
@@ -61,13 +61,13 @@ structures! {
     KinesisDestination => KinesisDestination, "KinesisStreamingDestinationInput" {
         "TableName" => table_name = Decoder::text,
         "StreamArn" => stream_arn = Decoder::text,
-        "EnableKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<KinesisConfiguration>(Place::Member),
+        "EnableKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<KinesisConfiguration>(ValuePosition::Member),
     }
 
     UpdateDestination => KinesisDestination, "UpdateKinesisStreamingDestinationInput" {
         "TableName" => table_name = Decoder::text,
         "StreamArn" => stream_arn = Decoder::text,
-        "UpdateKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<UpdateKinesisConfiguration>(Place::Member),
+        "UpdateKinesisStreamingConfiguration" => configuration = |decoder| decoder.structure::<UpdateKinesisConfiguration>(ValuePosition::Member),
     }
 
     KinesisConfiguration => KinesisConfiguration, "EnableKinesisStreamingConfiguration" {
@@ -104,10 +104,10 @@ structures! {
     }
 
     ReplicaUpdate => ReplicaUpdate, "ReplicationGroupUpdate" {
-        "Create" => create = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
-        "Update" => update = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
-        "Delete" => delete = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
-        "Disassociate" => disassociate = |decoder| decoder.structure::<ReplicaAction>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
+        "Update" => update = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
+        "Delete" => delete = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
+        "Disassociate" => disassociate = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
     }
 
     UpdateReplicaAutoScaling => UpdateReplicaAutoScaling, "UpdateTableReplicaAutoScalingInput" {
@@ -120,8 +120,8 @@ structures! {
     }
 
     LegacyReplicaUpdate => LegacyReplicaUpdate, "ReplicaUpdate" {
-        "Create" => create = |decoder| decoder.structure::<CreateReplicaAction>(Place::Member),
-        "Delete" => delete = |decoder| decoder.structure::<DeleteReplicaAction>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<CreateReplicaAction>(ValuePosition::Member),
+        "Delete" => delete = |decoder| decoder.structure::<DeleteReplicaAction>(ValuePosition::Member),
     }
 
     GlobalTable => GlobalTable, "GlobalTableInput" {

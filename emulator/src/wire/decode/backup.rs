@@ -2,7 +2,7 @@
 
 use super::shape::{requests, structures};
 use super::table::{LocalSecondaryIndex, NO_VALUES};
-use super::{Decoder, Place};
+use super::{Decoder, ValuePosition};
 use crate::request::{
     BackupOnly, CreateBackup, ListBackups, OnDemandThroughput, PointInTimeRecoverySpecification, ProvisionedThroughput,
     RestoreTableFromBackup, RestoreTableToPointInTime, SecondaryIndex, SseSpecification, UpdateContinuousBackups,
@@ -44,7 +44,7 @@ structures! {
 
     UpdateContinuousBackups => UpdateContinuousBackups, "UpdateContinuousBackupsInput" {
         "TableName" => table_name = Decoder::text,
-        "PointInTimeRecoverySpecification" => specification = |decoder| decoder.structure::<PointInTimeRecoverySpecification>(Place::Member),
+        "PointInTimeRecoverySpecification" => specification = |decoder| decoder.structure::<PointInTimeRecoverySpecification>(ValuePosition::Member),
     }
 
     RestoreTableFromBackup => RestoreTableFromBackup, "RestoreTableFromBackupInput" {
@@ -54,9 +54,9 @@ structures! {
         "GlobalSecondaryIndexOverride" => overrides.global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "LocalSecondaryIndexOverride" => overrides.local_secondary_indexes = Decoder::structure_list::<LocalSecondaryIndex>,
         "VectorIndexOverride" => overrides.vector_indexes = Decoder::structure_list::<VectorIndex>,
-        "ProvisionedThroughputOverride" => overrides.provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
-        "OnDemandThroughputOverride" => overrides.on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
-        "SSESpecificationOverride" => overrides.sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
+        "ProvisionedThroughputOverride" => overrides.provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
+        "OnDemandThroughputOverride" => overrides.on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "SSESpecificationOverride" => overrides.sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
     }
 
     RestoreTableToPointInTime => RestoreTableToPointInTime, "RestoreTableToPointInTimeInput" {
@@ -69,8 +69,8 @@ structures! {
         "GlobalSecondaryIndexOverride" => overrides.global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "LocalSecondaryIndexOverride" => overrides.local_secondary_indexes = Decoder::structure_list::<LocalSecondaryIndex>,
         "VectorIndexOverride" => overrides.vector_indexes = Decoder::structure_list::<VectorIndex>,
-        "ProvisionedThroughputOverride" => overrides.provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
-        "OnDemandThroughputOverride" => overrides.on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
-        "SSESpecificationOverride" => overrides.sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
+        "ProvisionedThroughputOverride" => overrides.provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
+        "OnDemandThroughputOverride" => overrides.on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "SSESpecificationOverride" => overrides.sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
     }
 }

@@ -1,8 +1,8 @@
 //! The operations on one item, and the legacy conditions that they share with Query and Scan.
 
-use super::fault::{Part, Rank, ValueLayer};
 use super::shape::{requests, structures};
-use super::{Decoder, Place, Read};
+use super::value_errors::{RequestPart, ValueErrorRank, ValueLayer};
+use super::{Decoder, Read, ValuePosition};
 use crate::request::{
     AttributeUpdate, DeleteItem, Expected, GetItem, LegacyCondition, NameSubstitutions, PutItem, UpdateItem,
 };
@@ -101,37 +101,37 @@ impl Decoder<'_> {
     pub(super) fn attributes_to_get(&mut self) -> Read<Vec<Name>> {
         let names = self.texts()?;
         if names.iter().any(Name::is_empty) {
-            self.check_attribute_name("", Rank::TopLevelName);
+            self.check_attribute_name("", ValueErrorRank::TopLevelName);
         }
         Ok(names)
     }
 
     fn expected(&mut self) -> Read<Vec<(Name, Expected)>> {
         self.legacy("com.amazonaws.dynamodb.v20120810.ExpectedAttributeValue", |decoder| {
-            decoder.structure::<Expected>(Place::Element)
+            decoder.structure::<Expected>(ValuePosition::Element)
         })
     }
 
     fn attribute_updates(&mut self) -> Read<Vec<(Name, AttributeUpdate)>> {
         self.legacy("com.amazonaws.dynamodb.v20120810.AttributeValueUpdate", |decoder| {
-            decoder.structure::<AttributeUpdate>(Place::Element)
+            decoder.structure::<AttributeUpdate>(ValuePosition::Element)
         })
     }
 
     /// `KeyConditions`, `QueryFilter`, `ScanFilter`.
     pub(super) fn conditions(&mut self) -> Read<Vec<(Name, LegacyCondition)>> {
         self.legacy("com.amazonaws.dynamodb.v20120810.Condition", |decoder| {
-            decoder.structure::<LegacyCondition>(Place::Element)
+            decoder.structure::<LegacyCondition>(ValuePosition::Element)
         })
     }
 
     fn legacy<T: Default>(&mut self, class: &str, value: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<(Name, T)>> {
-        let outer = self.faults.enter(Part::Legacy);
+        let outer = self.value_errors.enter(RequestPart::Legacy);
         let map = self.map(class, value)?;
         for (name, _) in &map {
-            self.check_attribute_name(name, Rank::TopLevelName);
+            self.check_attribute_name(name, ValueErrorRank::TopLevelName);
         }
-        self.faults.enter(outer);
+        self.value_errors.enter(outer);
         Ok(map)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::fmt::Display;
 
-use super::{Decoder, Place, Read};
+use super::{Decoder, Read, ValuePosition};
 use crate::error::{Violations, constraint};
 use crate::request::Validated;
 
 /// What stands somewhere in such a member.
-pub(super) enum Kind {
+pub(super) enum MemberType {
     /// `true` or `false`.
     Flag,
     /// A whole number of 32 bits.
@@ -25,95 +25,106 @@ pub(super) enum Kind {
     /// One of these words.
     Word(&'static [&'static str]),
     /// A list of so many, at least and at most.
-    List(&'static Kind, usize, usize),
+    List(&'static MemberType, usize, usize),
     /// A structure.
-    Structure(&'static Structure),
+    Structure(&'static MemberStructure),
 }
 
 /// A structure: the name of its class, and its members.
-pub(super) struct Structure {
+pub(super) struct MemberStructure {
     pub class: &'static str,
     pub members: &'static [Member],
 }
 
 /// A member: its name, whether it has to be there, and what it is.
-pub(super) struct Member(pub &'static str, pub bool, pub &'static Kind);
+pub(super) struct Member(pub &'static str, pub bool, pub &'static MemberType);
 
 impl Decoder<'_> {
     /// Reads a member and says what is wrong about it, `path` being its own.
-    pub(super) fn judged(&mut self, kind: &'static Kind, path: &str) -> Read<Violations> {
-        let mut faults = Violations::new();
-        self.judge(kind, Place::Member, path, &mut faults)?;
-        Ok(faults)
+    pub(super) fn judged(&mut self, kind: &'static MemberType, path: &str) -> Read<Violations> {
+        let mut violations = Violations::new();
+        self.judge(kind, ValuePosition::Member, path, &mut violations)?;
+        Ok(violations)
     }
 
     /// The same, and then reads it for what is kept of it.
     pub(super) fn judged_and<T>(
         &mut self,
-        kind: &'static Kind,
+        kind: &'static MemberType,
         path: &str,
         read: impl FnOnce(&mut Self) -> Read<T>,
     ) -> Read<Validated<T>> {
         let before = self.reader;
-        let faults = self.judged(kind, path)?;
+        let violations = self.judged(kind, path)?;
         self.reader = before;
         let kept = read(self)?;
-        Ok(Validated { kept, faults })
+        Ok(Validated { kept, violations })
     }
 
-    fn judge(&mut self, kind: &'static Kind, place: Place, path: &str, faults: &mut Violations) -> Read<()> {
+    fn judge(
+        &mut self,
+        kind: &'static MemberType,
+        place: ValuePosition,
+        path: &str,
+        violations: &mut Violations,
+    ) -> Read<()> {
         match kind {
-            Kind::Flag => self.boolean().map(drop),
-            Kind::Integer => self.integer().map(drop),
-            Kind::Double => self.double().map(drop),
-            Kind::Text => self.text().map(drop),
-            Kind::Long(least) => {
+            MemberType::Flag => self.boolean().map(drop),
+            MemberType::Integer => self.integer().map(drop),
+            MemberType::Double => self.double().map(drop),
+            MemberType::Text => self.text().map(drop),
+            MemberType::Long(least) => {
                 let number = self.long()?;
                 if number < *least {
-                    faults.value(number, path, constraint::min_value(*least));
+                    violations.value(number, path, constraint::min_value(*least));
                 }
                 Ok(())
             }
-            Kind::Name => {
-                faults.name(&self.text()?, path);
+            MemberType::Name => {
+                violations.name(&self.text()?, path);
                 Ok(())
             }
-            Kind::Pattern(least, most, pattern, allowed) => {
+            MemberType::Pattern(least, most, pattern, allowed) => {
                 let text = self.text()?;
                 if !text.chars().all(allowed) {
-                    faults.value(&text, path, constraint::pattern(pattern));
+                    violations.value(&text, path, constraint::pattern(pattern));
                 }
-                length(faults, text.chars().count(), (*least, *most), &text, path);
+                length(violations, text.chars().count(), (*least, *most), &text, path);
                 Ok(())
             }
-            Kind::Word(words) => {
+            MemberType::Word(words) => {
                 let text = self.text()?;
                 if !words.contains(&text.as_str()) {
                     let set = format!("[{}]", words.join(", "));
-                    faults.value(text, path, constraint::one_of(&set));
+                    violations.value(text, path, constraint::one_of(&set));
                 }
                 Ok(())
             }
-            Kind::List(element, least, most) => {
+            MemberType::List(element, least, most) => {
                 let mut count = 0;
                 self.list(place, |decoder| {
                     count += 1;
-                    decoder.judge(element, Place::Element, &format!("{path}.{count}.member"), faults)
+                    decoder.judge(
+                        element,
+                        ValuePosition::Element,
+                        &format!("{path}.{count}.member"),
+                        violations,
+                    )
                 })?;
                 let shown = if count == 0 { "[]" } else { "[…]" };
-                length(faults, count, (*least, *most), shown, path);
+                length(violations, count, (*least, *most), shown, path);
                 Ok(())
             }
-            Kind::Structure(structure) => self.judge_members(structure, place, path, faults),
+            MemberType::Structure(structure) => self.judge_members(structure, place, path, violations),
         }
     }
 
     fn judge_members(
         &mut self,
-        structure: &'static Structure,
-        place: Place,
+        structure: &'static MemberStructure,
+        place: ValuePosition,
         path: &str,
-        faults: &mut Violations,
+        violations: &mut Violations,
     ) -> Read<()> {
         self.expect_structure(place, structure.class)?;
         self.reader.enter()?;
@@ -127,24 +138,24 @@ impl Decoder<'_> {
             };
             let kind = structure.members[at].2;
             let path = format!("{path}.{}", lowered(&name));
-            let read = self.optional(|decoder| decoder.judge(kind, Place::Member, &path, faults))?;
+            let read = self.optional(|decoder| decoder.judge(kind, ValuePosition::Member, &path, violations))?;
             there[at] |= read.is_some();
         }
         for (member, there) in structure.members.iter().zip(there) {
             if member.1 && !there {
-                faults.missing(format_args!("{path}.{}", lowered(member.0)));
+                violations.missing(format_args!("{path}.{}", lowered(member.0)));
             }
         }
         Ok(())
     }
 }
 
-fn length(faults: &mut Violations, count: usize, (least, most): (usize, usize), shown: impl Display, path: &str) {
+fn length(violations: &mut Violations, count: usize, (least, most): (usize, usize), shown: impl Display, path: &str) {
     if count < least {
-        faults.value(&shown, path, constraint::min_length(least));
+        violations.value(&shown, path, constraint::min_length(least));
     }
     if count > most {
-        faults.value(shown, path, constraint::max_length(most));
+        violations.value(shown, path, constraint::max_length(most));
     }
 }
 

@@ -1,13 +1,12 @@
 //! Bodies into typed requests, with the service's own serialization errors and its judgement of attribute values.
 //!
 //! A body is read once, front to back. What is no JSON beats everything; then the first member of the wrong type; then
-//! the attribute value that breaks a rule ([`fault`]), which is only known to be the worst that is wrong when the whole
+//! the attribute value that breaks a rule ([`value_errors`]), which is only known to be the worst that is wrong when the whole
 //! body has been read. Members nobody knows are passed over, nulls count as absent, and of members sent twice the last
 //! one counts.
 
 mod admin;
 mod backup;
-pub mod fault;
 mod item;
 mod judged;
 mod query;
@@ -21,6 +20,7 @@ mod table;
 mod transact;
 mod transfer;
 mod value;
+pub mod value_errors;
 
 pub use admin::{
     CreateGlobalTable, DeleteResourcePolicy, DescribeContributorInsights, GetResourcePolicy, GlobalTableOnly,
@@ -32,7 +32,7 @@ use std::borrow::Cow;
 use super::reader::{Reader, SyntaxError, Token, check_syntax};
 use crate::error::{ApiError, ErrorKind};
 use crate::value::Name;
-use fault::{Faults, ValueLayer};
+use value_errors::{ValueErrors, ValueLayer};
 
 /// A request that can be read from a body.
 ///
@@ -57,23 +57,23 @@ pub fn not_json() -> ApiError {
 
 /// Why reading stops before the end.
 #[derive(Debug)]
-enum Stop {
+enum DecodeStop {
     /// What was read so far is no JSON.
     Syntax,
     /// A value is not of the member's type.
     Mismatch(Cow<'static, str>),
 }
 
-impl From<SyntaxError> for Stop {
-    fn from(_: SyntaxError) -> Stop {
-        Stop::Syntax
+impl From<SyntaxError> for DecodeStop {
+    fn from(_: SyntaxError) -> DecodeStop {
+        DecodeStop::Syntax
     }
 }
 
-type Read<T> = Result<T, Stop>;
+type Read<T> = Result<T, DecodeStop>;
 
 /// A structure of the API: its name in the service's texts, and its members.
-trait Shape {
+trait StructureShape {
     /// What it is read into.
     type Into: Default;
     /// The name of the service's class.
@@ -85,7 +85,7 @@ trait Shape {
 
 /// Where a value stands: the service has other words for a member than for an element of a list or map.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ValuePosition {
     Member,
     Element,
 }
@@ -93,32 +93,34 @@ enum Place {
 /// A body being read.
 struct Decoder<'a> {
     reader: Reader<'a>,
-    faults: Faults,
+    value_errors: ValueErrors,
     /// Where the texts of numbers are kept as sent, by attribute, if they are.
     numbers: Option<Vec<(Name, Name)>>,
 }
 
 /// Reads a whole body as the structure `S`.
-fn decode<S: Shape>(body: &[u8], layer: ValueLayer) -> Result<S::Into, ApiError> {
+fn decode<S: StructureShape>(body: &[u8], layer: ValueLayer) -> Result<S::Into, ApiError> {
     let reader = Reader::new(body).map_err(|_| not_json())?;
     let mut decoder = Decoder {
         reader,
-        faults: Faults::new(layer),
+        value_errors: ValueErrors::new(layer),
         numbers: None,
     };
     // Requests are large: they are filled in place, and moved once.
     let mut request = S::Into::default();
     match decoder.document::<S>(&mut request) {
-        Ok(()) => decoder.faults.finish().map(|()| request),
-        Err(Stop::Mismatch(text)) if check_syntax(body).is_ok() => Err(ApiError::new(ErrorKind::Serialization, text)),
+        Ok(()) => decoder.value_errors.finish().map(|()| request),
+        Err(DecodeStop::Mismatch(text)) if check_syntax(body).is_ok() => {
+            Err(ApiError::new(ErrorKind::Serialization, text))
+        }
         Err(_) => Err(not_json()),
     }
 }
 
 impl Decoder<'_> {
-    fn document<S: Shape>(&mut self, request: &mut S::Into) -> Read<()> {
+    fn document<S: StructureShape>(&mut self, request: &mut S::Into) -> Read<()> {
         if self.reader.peek()? != Token::Object {
-            return Err(Stop::Syntax);
+            return Err(DecodeStop::Syntax);
         }
         self.members::<S>(request)?;
         self.reader.end()?;

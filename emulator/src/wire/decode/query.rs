@@ -1,8 +1,8 @@
 //! Query, Scan, and the batches.
 
-use super::fault::ValueLayer;
 use super::shape::{requests, structures};
-use super::{Decoder, Place, Read};
+use super::value_errors::ValueLayer;
+use super::{Decoder, Read, ValuePosition};
 use crate::request::{
     BatchGetItem, BatchKey, BatchWriteItem, DeleteRequest, KeysAndAttributes, PutRequest, Query, Scan, WriteRequest,
 };
@@ -75,8 +75,8 @@ structures! {
     }
 
     WriteRequest => WriteRequest, "WriteRequest" {
-        "PutRequest" => put_request = |decoder| decoder.structure::<PutRequest>(Place::Member),
-        "DeleteRequest" => delete_request = |decoder| decoder.structure::<DeleteRequest>(Place::Member),
+        "PutRequest" => put_request = |decoder| decoder.structure::<PutRequest>(ValuePosition::Member),
+        "DeleteRequest" => delete_request = |decoder| decoder.structure::<DeleteRequest>(ValuePosition::Member),
     }
 
     PutRequest => PutRequest, "PutRequest" {
@@ -90,7 +90,7 @@ structures! {
 
 impl Decoder<'_> {
     fn keys(&mut self) -> Read<Vec<BatchKey>> {
-        self.list(Place::Member, |decoder| {
+        self.list(ValuePosition::Member, |decoder| {
             decoder.numbers = Some(Vec::new());
             let attributes = decoder.attributes_element()?;
             let mut numbers = decoder.numbers.take().unwrap_or_default();
@@ -98,21 +98,21 @@ impl Decoder<'_> {
             Ok(BatchKey {
                 attributes,
                 numbers,
-                fault: decoder.faults.take().attributes,
+                violation: decoder.value_errors.take().attributes,
             })
         })
     }
 
     fn start_key(&mut self) -> Read<Map> {
-        let before = self.faults.set_aside();
+        let before = self.value_errors.set_aside();
         let key = self.attributes()?;
-        self.faults.bring_back_of_start_key(before);
+        self.value_errors.bring_back_of_start_key(before);
         Ok(key)
     }
 
     fn tables_read(&mut self) -> Read<Vec<(Text, KeysAndAttributes)>> {
         self.map("com.amazonaws.dynamodb.v20120810.KeysAndAttributes", |decoder| {
-            decoder.structure::<KeysAndAttributes>(Place::Element)
+            decoder.structure::<KeysAndAttributes>(ValuePosition::Element)
         })
     }
 
@@ -120,8 +120,9 @@ impl Decoder<'_> {
         self.map(
             "java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>",
             |decoder| {
-                decoder
-                    .structures::<WriteRequest>(Place::Element, |decoder, write| write.faults = decoder.faults.take())
+                decoder.structures::<WriteRequest>(ValuePosition::Element, |decoder, write| {
+                    write.violations = decoder.value_errors.take()
+                })
             },
         )
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine as _};
 
-use super::{Decoder, Read, Stop};
+use super::{DecodeStop, Decoder, Read};
 use crate::clock::Moment;
 use crate::value::Text;
 use crate::wire::reader::Token;
@@ -42,7 +42,7 @@ impl<'a> Decoder<'a> {
                 } else if is_one_of(&["false", "f", "no", "n", "0"]) {
                     Ok(false)
                 } else {
-                    Err(Stop::Mismatch("Unexpected token received from parser".into()))
+                    Err(DecodeStop::Mismatch("Unexpected token received from parser".into()))
                 }
             }
             other => Err(self.mismatch(other, "Boolean", "class java.lang.Boolean")?),
@@ -100,21 +100,25 @@ impl<'a> Decoder<'a> {
         match self.reader.peek()? {
             Token::String => {
                 let text = self.reader.string()?;
-                decode_base64(text.as_bytes()).map_err(Stop::Mismatch)
+                decode_base64(text.as_bytes()).map_err(DecodeStop::Mismatch)
             }
-            Token::List => Err(Stop::Mismatch(
+            Token::List => Err(DecodeStop::Mismatch(
                 "Unrecognized collection type class java.nio.ByteBuffer".into(),
             )),
-            Token::Object => Err(Stop::Mismatch(UNEXPECTED_OBJECT.into())),
-            _ => Err(Stop::Mismatch(NOT_BASE64.into())),
+            Token::Object => Err(DecodeStop::Mismatch(UNEXPECTED_OBJECT.into())),
+            _ => Err(DecodeStop::Mismatch(NOT_BASE64.into())),
         }
     }
 
     /// What is said when a scalar was expected and `found` comes next.
-    fn mismatch(&mut self, found: Token, expected: &str, class: &str) -> Read<Stop> {
+    fn mismatch(&mut self, found: Token, expected: &str, class: &str) -> Read<DecodeStop> {
         let found = match found {
-            Token::List => return Ok(Stop::Mismatch(format!("Unrecognized collection type {class}").into())),
-            Token::Object => return Ok(Stop::Mismatch(UNEXPECTED_OBJECT.into())),
+            Token::List => {
+                return Ok(DecodeStop::Mismatch(
+                    format!("Unrecognized collection type {class}").into(),
+                ));
+            }
+            Token::Object => return Ok(DecodeStop::Mismatch(UNEXPECTED_OBJECT.into())),
             Token::String => "STRING_VALUE",
             Token::True => "TRUE_VALUE",
             Token::False => "FALSE_VALUE",
@@ -122,7 +126,7 @@ impl<'a> Decoder<'a> {
             Token::Number if self.reader.number()?.contains(['.', 'e', 'E']) => "DECIMAL_VALUE",
             Token::Number => "NUMBER_VALUE",
         };
-        Ok(Stop::Mismatch(
+        Ok(DecodeStop::Mismatch(
             format!("{found} cannot be converted to {expected}").into(),
         ))
     }

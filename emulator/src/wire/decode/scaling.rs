@@ -1,10 +1,10 @@
 //! The settings of auto scaling and of replicas. Application Auto Scaling is another service, and no table here has replicas:
 //! what is asked for is checked as the model has it, and then refused.
 
-use super::judged::{Kind, Member, Structure};
+use super::judged::{Member, MemberStructure, MemberType};
 
-const UNITS: Kind = Kind::Long(1);
-const CLASSES: Kind = Kind::Word(&["STANDARD", "STANDARD_INFREQUENT_ACCESS"]);
+const UNITS: MemberType = MemberType::Long(1);
+const CLASSES: MemberType = MemberType::Word(&["STANDARD", "STANDARD_INFREQUENT_ACCESS"]);
 
 /// What the model's `[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*` allows.
 fn is_text(each: char) -> bool {
@@ -16,16 +16,16 @@ fn is_printed(each: char) -> bool {
     matches!(each, '\u{20}'..='\u{7e}')
 }
 
-static AUTO_SCALING: Kind = Kind::Structure(&Structure {
+static AUTO_SCALING: MemberType = MemberType::Structure(&MemberStructure {
     class: "AutoScalingSettingsUpdate",
     members: &[
         Member("MinimumUnits", false, &UNITS),
         Member("MaximumUnits", false, &UNITS),
-        Member("AutoScalingDisabled", false, &Kind::Flag),
+        Member("AutoScalingDisabled", false, &MemberType::Flag),
         Member(
             "AutoScalingRoleArn",
             false,
-            &Kind::Pattern(
+            &MemberType::Pattern(
                 1,
                 1600,
                 "[\\u0020-\\uD7FF\\uE000-\\uFFFD\\uD800\\uDC00-\\uDBFF\\uDFFF\\r\\n\\t]*",
@@ -36,33 +36,37 @@ static AUTO_SCALING: Kind = Kind::Structure(&Structure {
     ],
 });
 
-static POLICY: Kind = Kind::Structure(&Structure {
+static POLICY: MemberType = MemberType::Structure(&MemberStructure {
     class: "AutoScalingPolicyUpdate",
     members: &[
-        Member("PolicyName", false, &Kind::Pattern(1, 256, "\\p{Print}+", is_printed)),
+        Member(
+            "PolicyName",
+            false,
+            &MemberType::Pattern(1, 256, "\\p{Print}+", is_printed),
+        ),
         Member("TargetTrackingScalingPolicyConfiguration", true, &TARGET),
     ],
 });
 
-static TARGET: Kind = Kind::Structure(&Structure {
+static TARGET: MemberType = MemberType::Structure(&MemberStructure {
     class: "AutoScalingTargetTrackingScalingPolicyConfigurationUpdate",
     members: &[
-        Member("DisableScaleIn", false, &Kind::Flag),
-        Member("ScaleInCooldown", false, &Kind::Integer),
-        Member("ScaleOutCooldown", false, &Kind::Integer),
-        Member("TargetValue", true, &Kind::Double),
+        Member("DisableScaleIn", false, &MemberType::Flag),
+        Member("ScaleInCooldown", false, &MemberType::Integer),
+        Member("ScaleOutCooldown", false, &MemberType::Integer),
+        Member("TargetValue", true, &MemberType::Double),
     ],
 });
 
 /// A table's settings for writes.
-pub(super) static WRITES: &Kind = &AUTO_SCALING;
+pub(super) static WRITES: &MemberType = &AUTO_SCALING;
 
 /// `GlobalTableGlobalSecondaryIndexSettingsUpdate`.
-pub(super) static INDEX_SETTINGS: &Kind = &Kind::List(
-    &Kind::Structure(&Structure {
+pub(super) static INDEX_SETTINGS: &MemberType = &MemberType::List(
+    &MemberType::Structure(&MemberStructure {
         class: "GlobalTableGlobalSecondaryIndexSettingsUpdate",
         members: &[
-            Member("IndexName", true, &Kind::Name),
+            Member("IndexName", true, &MemberType::Name),
             Member("ProvisionedWriteCapacityUnits", false, &UNITS),
             Member(
                 "ProvisionedWriteCapacityAutoScalingSettingsUpdate",
@@ -76,11 +80,11 @@ pub(super) static INDEX_SETTINGS: &Kind = &Kind::List(
 );
 
 /// `ReplicaSettingsUpdate`.
-pub(super) static REPLICA_SETTINGS: &Kind = &Kind::List(
-    &Kind::Structure(&Structure {
+pub(super) static REPLICA_SETTINGS: &MemberType = &MemberType::List(
+    &MemberType::Structure(&MemberStructure {
         class: "ReplicaSettingsUpdate",
         members: &[
-            Member("RegionName", true, &Kind::Text),
+            Member("RegionName", true, &MemberType::Text),
             Member("ReplicaProvisionedReadCapacityUnits", false, &UNITS),
             Member(
                 "ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate",
@@ -99,11 +103,11 @@ pub(super) static REPLICA_SETTINGS: &Kind = &Kind::List(
     50,
 );
 
-static REPLICA_INDEX_SETTINGS: Kind = Kind::List(
-    &Kind::Structure(&Structure {
+static REPLICA_INDEX_SETTINGS: MemberType = MemberType::List(
+    &MemberType::Structure(&MemberStructure {
         class: "ReplicaGlobalSecondaryIndexSettingsUpdate",
         members: &[
-            Member("IndexName", true, &Kind::Name),
+            Member("IndexName", true, &MemberType::Name),
             Member("ProvisionedReadCapacityUnits", false, &UNITS),
             Member("ProvisionedReadCapacityAutoScalingSettingsUpdate", false, &AUTO_SCALING),
         ],
@@ -113,11 +117,11 @@ static REPLICA_INDEX_SETTINGS: Kind = Kind::List(
 );
 
 /// `GlobalSecondaryIndexUpdates` of UpdateTableReplicaAutoScaling.
-pub(super) static INDEXES: &Kind = &Kind::List(
-    &Kind::Structure(&Structure {
+pub(super) static INDEXES: &MemberType = &MemberType::List(
+    &MemberType::Structure(&MemberStructure {
         class: "GlobalSecondaryIndexAutoScalingUpdate",
         members: &[
-            Member("IndexName", false, &Kind::Name),
+            Member("IndexName", false, &MemberType::Name),
             Member("ProvisionedWriteCapacityAutoScalingUpdate", false, &AUTO_SCALING),
         ],
     }),
@@ -126,11 +130,11 @@ pub(super) static INDEXES: &Kind = &Kind::List(
 );
 
 /// `ReplicaUpdates` of UpdateTableReplicaAutoScaling.
-pub(super) static REPLICAS: &Kind = &Kind::List(
-    &Kind::Structure(&Structure {
+pub(super) static REPLICAS: &MemberType = &MemberType::List(
+    &MemberType::Structure(&MemberStructure {
         class: "ReplicaAutoScalingUpdate",
         members: &[
-            Member("RegionName", true, &Kind::Text),
+            Member("RegionName", true, &MemberType::Text),
             Member("ReplicaGlobalSecondaryIndexUpdates", false, &REPLICA_INDEXES),
             Member("ReplicaProvisionedReadCapacityAutoScalingUpdate", false, &AUTO_SCALING),
         ],
@@ -139,11 +143,11 @@ pub(super) static REPLICAS: &Kind = &Kind::List(
     usize::MAX,
 );
 
-static REPLICA_INDEXES: Kind = Kind::List(
-    &Kind::Structure(&Structure {
+static REPLICA_INDEXES: MemberType = MemberType::List(
+    &MemberType::Structure(&MemberStructure {
         class: "ReplicaGlobalSecondaryIndexAutoScalingUpdate",
         members: &[
-            Member("IndexName", false, &Kind::Name),
+            Member("IndexName", false, &MemberType::Name),
             Member("ProvisionedReadCapacityAutoScalingUpdate", false, &AUTO_SCALING),
         ],
     }),
@@ -152,8 +156,8 @@ static REPLICA_INDEXES: Kind = Kind::List(
 );
 
 /// `ReplicaUpdates` of UpdateTable.
-pub(super) static REPLICATION: &Kind = &Kind::List(
-    &Kind::Structure(&Structure {
+pub(super) static REPLICATION: &MemberType = &MemberType::List(
+    &MemberType::Structure(&MemberStructure {
         class: "ReplicationGroupUpdate",
         members: &[
             Member("Create", false, &CREATE_REPLICA),
@@ -168,52 +172,52 @@ pub(super) static REPLICATION: &Kind = &Kind::List(
 
 /// What a replica has otherwise than its table.
 const REPLICA_MEMBERS: &[Member] = &[
-    Member("RegionName", true, &Kind::Text),
-    Member("KMSMasterKeyId", false, &Kind::Text),
+    Member("RegionName", true, &MemberType::Text),
+    Member("KMSMasterKeyId", false, &MemberType::Text),
     Member("ProvisionedThroughputOverride", false, &PROVISIONED_OVERRIDE),
     Member("OnDemandThroughputOverride", false, &ON_DEMAND_OVERRIDE),
     Member("GlobalSecondaryIndexes", false, &INDEX_OVERRIDES),
     Member("TableClassOverride", false, &CLASSES),
 ];
 
-static CREATE_REPLICA: Kind = Kind::Structure(&Structure {
+static CREATE_REPLICA: MemberType = MemberType::Structure(&MemberStructure {
     class: "CreateReplicationGroupMemberAction",
     members: REPLICA_MEMBERS,
 });
 
-static UPDATE_REPLICA: Kind = Kind::Structure(&Structure {
+static UPDATE_REPLICA: MemberType = MemberType::Structure(&MemberStructure {
     class: "UpdateReplicationGroupMemberAction",
     members: REPLICA_MEMBERS,
 });
 
-static DELETE_REPLICA: Kind = Kind::Structure(&Structure {
+static DELETE_REPLICA: MemberType = MemberType::Structure(&MemberStructure {
     class: "DeleteReplicationGroupMemberAction",
-    members: &[Member("RegionName", true, &Kind::Text)],
+    members: &[Member("RegionName", true, &MemberType::Text)],
 });
 
-static DISASSOCIATE_REPLICA: Kind = Kind::Structure(&Structure {
+static DISASSOCIATE_REPLICA: MemberType = MemberType::Structure(&MemberStructure {
     class: "DisassociateReplicationGroupMemberAction",
     members: &[
-        Member("RegionName", true, &Kind::Text),
-        Member("DisassociationMode", true, &Kind::Word(&["WAIT_FOR_REPLICATION"])),
+        Member("RegionName", true, &MemberType::Text),
+        Member("DisassociationMode", true, &MemberType::Word(&["WAIT_FOR_REPLICATION"])),
     ],
 });
 
-static PROVISIONED_OVERRIDE: Kind = Kind::Structure(&Structure {
+static PROVISIONED_OVERRIDE: MemberType = MemberType::Structure(&MemberStructure {
     class: "ProvisionedThroughputOverride",
     members: &[Member("ReadCapacityUnits", false, &UNITS)],
 });
 
-static ON_DEMAND_OVERRIDE: Kind = Kind::Structure(&Structure {
+static ON_DEMAND_OVERRIDE: MemberType = MemberType::Structure(&MemberStructure {
     class: "OnDemandThroughputOverride",
-    members: &[Member("MaxReadRequestUnits", false, &Kind::Long(i64::MIN))],
+    members: &[Member("MaxReadRequestUnits", false, &MemberType::Long(i64::MIN))],
 });
 
-static INDEX_OVERRIDES: Kind = Kind::List(
-    &Kind::Structure(&Structure {
+static INDEX_OVERRIDES: MemberType = MemberType::List(
+    &MemberType::Structure(&MemberStructure {
         class: "ReplicaGlobalSecondaryIndex",
         members: &[
-            Member("IndexName", true, &Kind::Name),
+            Member("IndexName", true, &MemberType::Name),
             Member("ProvisionedThroughputOverride", false, &PROVISIONED_OVERRIDE),
             Member("OnDemandThroughputOverride", false, &ON_DEMAND_OVERRIDE),
         ],
@@ -223,8 +227,8 @@ static INDEX_OVERRIDES: Kind = Kind::List(
 );
 
 /// `GlobalTableWitnessUpdates` of UpdateTable, which itself counts them.
-pub(super) static WITNESSES: &Kind = &Kind::List(
-    &Kind::Structure(&Structure {
+pub(super) static WITNESSES: &MemberType = &MemberType::List(
+    &MemberType::Structure(&MemberStructure {
         class: "GlobalTableWitnessGroupUpdate",
         members: &[
             Member("Create", false, &CREATE_WITNESS),
@@ -235,12 +239,12 @@ pub(super) static WITNESSES: &Kind = &Kind::List(
     usize::MAX,
 );
 
-static CREATE_WITNESS: Kind = Kind::Structure(&Structure {
+static CREATE_WITNESS: MemberType = MemberType::Structure(&MemberStructure {
     class: "CreateGlobalTableWitnessGroupMemberAction",
-    members: &[Member("RegionName", true, &Kind::Text)],
+    members: &[Member("RegionName", true, &MemberType::Text)],
 });
 
-static DELETE_WITNESS: Kind = Kind::Structure(&Structure {
+static DELETE_WITNESS: MemberType = MemberType::Structure(&MemberStructure {
     class: "DeleteGlobalTableWitnessGroupMemberAction",
-    members: &[Member("RegionName", true, &Kind::Text)],
+    members: &[Member("RegionName", true, &MemberType::Text)],
 });

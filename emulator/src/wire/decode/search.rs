@@ -1,8 +1,8 @@
 //! SearchVectors, which the service reads by another reader than everything else: what it says of a missing member or one
 //! of the wrong type has that reader's words, and the place in the body.
 
-use super::fault::{Faults, ValueLayer};
-use super::{Decode, Decoder, Place, Read, Stop, not_json};
+use super::value_errors::{ValueErrors, ValueLayer};
+use super::{Decode, DecodeStop, Decoder, Read, ValuePosition, not_json};
 use crate::error::{ApiError, ErrorKind};
 use crate::request::SearchVectors;
 use crate::value::AttributeValue;
@@ -13,20 +13,20 @@ const REQUIRED: [&str; 4] = ["TableName", "IndexName", "SearchVector", "TopK"];
 
 /// What a member's value is to be.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ValueType {
     Text,
     Sequence,
     Whole,
     Map,
 }
 
-impl Kind {
+impl ValueType {
     const fn name(self) -> &'static str {
         match self {
-            Kind::Text => "a string",
-            Kind::Sequence => "a sequence",
-            Kind::Whole => "i32",
-            Kind::Map => "a map",
+            ValueType::Text => "a string",
+            ValueType::Sequence => "a sequence",
+            ValueType::Whole => "i32",
+            ValueType::Map => "a map",
         }
     }
 }
@@ -35,14 +35,14 @@ impl Decode for SearchVectors {
     fn decode(body: &[u8]) -> Result<SearchVectors, ApiError> {
         let mut decoder = Decoder {
             reader: Reader::new(body).map_err(|_| not_json())?,
-            faults: Faults::new(ValueLayer::Current { enveloped: false }),
+            value_errors: ValueErrors::new(ValueLayer::Current { enveloped: false }),
             numbers: None,
         };
         let mut request = SearchVectors::default();
         let mut there = [false; REQUIRED.len()];
         match decoder.search_vectors(&mut request, &mut there) {
             Ok(()) => {}
-            Err(Stop::Mismatch(text)) if check_syntax(body).is_ok() => {
+            Err(DecodeStop::Mismatch(text)) if check_syntax(body).is_ok() => {
                 return Err(ApiError::new(ErrorKind::Serialization, text));
             }
             Err(_) => return Err(not_json()),
@@ -54,14 +54,14 @@ impl Decode for SearchVectors {
                 REQUIRED[at]
             )));
         }
-        decoder.faults.finish().map(|()| request)
+        decoder.value_errors.finish().map(|()| request)
     }
 }
 
 impl Decoder<'_> {
     fn search_vectors(&mut self, request: &mut SearchVectors, there: &mut [bool; REQUIRED.len()]) -> Read<()> {
         if self.reader.peek()? != Token::Object {
-            return Err(Stop::Syntax);
+            return Err(DecodeStop::Syntax);
         }
         self.reader.enter()?;
         let mut first = true;
@@ -71,20 +71,22 @@ impl Decoder<'_> {
                 there[at] = true;
             }
             match name.as_ref() {
-                "TableName" => request.table_name = self.required(Kind::Text, Decoder::text)?,
-                "IndexName" => request.index_name = self.required(Kind::Text, Decoder::text)?,
-                "SearchVector" => request.search_vector = self.required(Kind::Sequence, Decoder::vector)?,
-                "TopK" => request.top_k = self.required(Kind::Whole, Decoder::integer)?,
+                "TableName" => request.table_name = self.required(ValueType::Text, Decoder::text)?,
+                "IndexName" => request.index_name = self.required(ValueType::Text, Decoder::text)?,
+                "SearchVector" => request.search_vector = self.required(ValueType::Sequence, Decoder::vector)?,
+                "TopK" => request.top_k = self.required(ValueType::Whole, Decoder::integer)?,
                 "SearchConditionExpression" => {
-                    request.search_condition_expression = self.maybe(Kind::Text, Decoder::text)?;
+                    request.search_condition_expression = self.maybe(ValueType::Text, Decoder::text)?;
                 }
-                "ProjectionExpression" => request.projection_expression = self.maybe(Kind::Text, Decoder::text)?,
-                "ReturnConsumedCapacity" => request.return_consumed_capacity = self.maybe(Kind::Text, Decoder::text)?,
+                "ProjectionExpression" => request.projection_expression = self.maybe(ValueType::Text, Decoder::text)?,
+                "ReturnConsumedCapacity" => {
+                    request.return_consumed_capacity = self.maybe(ValueType::Text, Decoder::text)?
+                }
                 "ExpressionAttributeNames" => {
-                    request.substitutions.names = self.maybe(Kind::Map, Decoder::expression_names)?;
+                    request.substitutions.names = self.maybe(ValueType::Map, Decoder::expression_names)?;
                 }
                 "ExpressionAttributeValues" => {
-                    request.substitutions.values = self.maybe(Kind::Map, Decoder::expression_values)?;
+                    request.substitutions.values = self.maybe(ValueType::Map, Decoder::expression_values)?;
                 }
                 _ => self.reader.skip()?,
             }
@@ -92,17 +94,19 @@ impl Decoder<'_> {
         Ok(self.reader.end()?)
     }
 
-    fn maybe<T>(&mut self, kind: Kind, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
+    fn maybe<T>(&mut self, kind: ValueType, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
         if self.reader.null()? {
             return Ok(None);
         }
         self.required(kind, read).map(Some)
     }
 
-    fn required<T>(&mut self, kind: Kind, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+    fn required<T>(&mut self, kind: ValueType, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         let fits = match (kind, self.reader.peek()?) {
-            (Kind::Text, Token::String) | (Kind::Sequence, Token::List) | (Kind::Map, Token::Object) => true,
-            (Kind::Whole, Token::Number) => {
+            (ValueType::Text, Token::String) | (ValueType::Sequence, Token::List) | (ValueType::Map, Token::Object) => {
+                true
+            }
+            (ValueType::Whole, Token::Number) => {
                 let mut ahead = self.reader;
                 !ahead.number()?.contains(['.', 'e', 'E'])
             }
@@ -112,7 +116,7 @@ impl Decoder<'_> {
     }
 
     /// What the other reader says of the value that comes next.
-    fn wrong_type(&mut self, kind: Kind) -> Read<Stop> {
+    fn wrong_type(&mut self, kind: ValueType) -> Read<DecodeStop> {
         let found = match self.reader.peek()? {
             Token::Object => "map".to_owned(),
             Token::List => "sequence".to_owned(),
@@ -135,7 +139,7 @@ impl Decoder<'_> {
             }
         };
         let (line, column) = self.reader.position();
-        Ok(Stop::Mismatch(
+        Ok(DecodeStop::Mismatch(
             format!(
                 "invalid type: {found}, expected {} at line {line} column {column}",
                 kind.name()
@@ -146,12 +150,12 @@ impl Decoder<'_> {
 
     /// The elements of a search vector; `None` for what is no 32-bit floating point number.
     fn vector(&mut self) -> Read<Vec<Option<f32>>> {
-        self.list(Place::Member, |decoder| {
+        self.list(ValuePosition::Member, |decoder| {
             // What is wrong about an element is said of the whole vector, later.
-            let before = decoder.faults.set_aside();
+            let before = decoder.value_errors.set_aside();
             let value = decoder.value_member()?;
-            let faulty = decoder.faults.set_aside().is_fault();
-            decoder.faults.restore(before);
+            let faulty = decoder.value_errors.set_aside().is_fault();
+            decoder.value_errors.restore(before);
             Ok(match value {
                 AttributeValue::N(number) if !faulty => Some(number.to_f32()).filter(|number| number.is_finite()),
                 _ => None,

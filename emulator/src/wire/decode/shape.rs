@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 
 use super::scalar::UNEXPECTED_OBJECT;
-use super::{Decoder, Place, Read, Shape, Stop};
+use super::{DecodeStop, Decoder, Read, StructureShape, ValuePosition};
 use crate::wire::reader::Token;
 
 /// The package of the service's classes.
@@ -18,13 +18,13 @@ const CAST: &str = "class sun.reflect.generics.reflectiveObjects.ParameterizedTy
 /// How many structures of a list are kept. The longest lists of structures have 100.
 const MOST_STRUCTURES: usize = 1000;
 
-fn stop(text: &'static str) -> Stop {
-    Stop::Mismatch(text.into())
+fn stop(text: &'static str) -> DecodeStop {
+    DecodeStop::Mismatch(text.into())
 }
 
 impl Decoder<'_> {
     /// The members of an object that comes next.
-    pub(super) fn members<S: Shape>(&mut self, into: &mut S::Into) -> Read<()> {
+    pub(super) fn members<S: StructureShape>(&mut self, into: &mut S::Into) -> Read<()> {
         self.reader.enter()?;
         let mut first = true;
         while let Some(name) = self.reader.member(first)? {
@@ -35,33 +35,37 @@ impl Decoder<'_> {
     }
 
     /// A structure.
-    pub(super) fn structure<S: Shape>(&mut self, place: Place) -> Read<S::Into> {
+    pub(super) fn structure<S: StructureShape>(&mut self, place: ValuePosition) -> Read<S::Into> {
         self.expect_structure(place, S::CLASS)?;
         let mut into = S::Into::default();
         self.members::<S>(&mut into)?;
         Ok(into)
     }
 
-    pub(super) fn expect_structure(&mut self, place: Place, class: &str) -> Read<()> {
+    pub(super) fn expect_structure(&mut self, place: ValuePosition, class: &str) -> Read<()> {
         match (self.reader.peek()?, place) {
             (Token::Object, _) => Ok(()),
-            (Token::List, _) => Err(Stop::Mismatch(
+            (Token::List, _) => Err(DecodeStop::Mismatch(
                 format!("Unrecognized collection type class {PACKAGE}{class}").into(),
             )),
-            (_, Place::Member) => Err(stop(NOT_A_FIELD)),
-            (_, Place::Element) => Err(stop(NOT_AN_ELEMENT)),
+            (_, ValuePosition::Member) => Err(stop(NOT_A_FIELD)),
+            (_, ValuePosition::Element) => Err(stop(NOT_AN_ELEMENT)),
         }
     }
 
     /// A list; a null in it stands for what has no members.
-    pub(super) fn list<T: Default>(&mut self, place: Place, element: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+    pub(super) fn list<T: Default>(
+        &mut self,
+        place: ValuePosition,
+        element: impl FnMut(&mut Self) -> Read<T>,
+    ) -> Read<Vec<T>> {
         self.list_or(place, T::default, element)
     }
 
     /// A list; a null in it stands for what `absent` makes.
     pub(super) fn list_or<T>(
         &mut self,
-        place: Place,
+        place: ValuePosition,
         mut absent: impl FnMut() -> T,
         mut element: impl FnMut(&mut Self) -> Read<T>,
     ) -> Read<Vec<T>> {
@@ -74,12 +78,12 @@ impl Decoder<'_> {
     }
 
     /// Goes through a list; `element` reads each element, nulls too.
-    fn elements(&mut self, place: Place, mut element: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
+    fn elements(&mut self, place: ValuePosition, mut element: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         match (self.reader.peek()?, place) {
             (Token::List, _) => {}
             (Token::Object, _) => return Err(stop(UNEXPECTED_OBJECT)),
-            (_, Place::Member) => return Err(stop(NOT_A_FIELD)),
-            (_, Place::Element) => return Err(stop(CAST)),
+            (_, ValuePosition::Member) => return Err(stop(NOT_A_FIELD)),
+            (_, ValuePosition::Element) => return Err(stop(CAST)),
         }
         self.reader.enter()?;
         let mut first = true;
@@ -92,14 +96,14 @@ impl Decoder<'_> {
 
     /// A list of structures. All are read, but only so many are kept: far more than any such list may have, and few
     /// enough that `{},{},…` cannot fill the memory with structures hundreds of times its own size.
-    pub(super) fn structures<S: Shape>(
+    pub(super) fn structures<S: StructureShape>(
         &mut self,
-        place: Place,
+        place: ValuePosition,
         mut then: impl FnMut(&mut Self, &mut S::Into),
     ) -> Read<Vec<S::Into>> {
         let mut kept = Vec::new();
         self.elements(place, |decoder| {
-            let structure = decoder.optional(|decoder| decoder.structure::<S>(Place::Element))?;
+            let structure = decoder.optional(|decoder| decoder.structure::<S>(ValuePosition::Element))?;
             let mut structure = structure.unwrap_or_default();
             then(decoder, &mut structure);
             if kept.len() < MOST_STRUCTURES {
@@ -111,13 +115,13 @@ impl Decoder<'_> {
     }
 
     /// A member that is a list of structures.
-    pub(super) fn structure_list<S: Shape>(&mut self) -> Read<Vec<S::Into>> {
-        self.structures::<S>(Place::Member, |_, _| {})
+    pub(super) fn structure_list<S: StructureShape>(&mut self) -> Read<Vec<S::Into>> {
+        self.structures::<S>(ValuePosition::Member, |_, _| {})
     }
 
     /// A list of texts.
     pub(super) fn texts(&mut self) -> Read<Vec<CompactString>> {
-        self.list(Place::Member, Decoder::text)
+        self.list(ValuePosition::Member, Decoder::text)
     }
 
     /// A map, in the order sent; `value_class` is what the service calls its values.
@@ -126,7 +130,7 @@ impl Decoder<'_> {
         value_class: &str,
         mut value: impl FnMut(&mut Self) -> Read<T>,
     ) -> Read<Vec<(CompactString, T)>> {
-        self.expect_map(Place::Member, value_class)?;
+        self.expect_map(ValuePosition::Member, value_class)?;
         self.reader.enter()?;
         let mut map = Vec::new();
         while let Some(name) = self.reader.member(map.is_empty())? {
@@ -136,14 +140,14 @@ impl Decoder<'_> {
         Ok(last_of_equals(map))
     }
 
-    pub(super) fn expect_map(&mut self, place: Place, value_class: &str) -> Read<()> {
+    pub(super) fn expect_map(&mut self, place: ValuePosition, value_class: &str) -> Read<()> {
         match (self.reader.peek()?, place) {
             (Token::Object, _) => Ok(()),
-            (Token::List, _) => Err(Stop::Mismatch(
+            (Token::List, _) => Err(DecodeStop::Mismatch(
                 format!("Unrecognized collection type java.util.Map<java.lang.String, {value_class}>").into(),
             )),
-            (_, Place::Member) => Err(stop(NOT_A_FIELD)),
-            (_, Place::Element) => Err(stop(CAST)),
+            (_, ValuePosition::Member) => Err(stop(NOT_A_FIELD)),
+            (_, ValuePosition::Element) => Err(stop(CAST)),
         }
     }
 }
@@ -176,7 +180,7 @@ pub(super) fn last_of_equals<T>(mut map: Vec<(CompactString, T)>) -> Vec<(Compac
 macro_rules! structures {
     ($($shape:ty => $into:ty, $class:literal { $($wire:literal => $($member:ident).+ = $read:expr,)* })*) => {
         $(
-            impl $crate::wire::decode::Shape for $shape {
+            impl $crate::wire::decode::StructureShape for $shape {
                 type Into = $into;
                 const CLASS: &'static str = $class;
 
@@ -202,8 +206,8 @@ macro_rules! aliases {
         $(
             struct $alias;
 
-            impl $crate::wire::decode::Shape for $alias {
-                type Into = <$shape as $crate::wire::decode::Shape>::Into;
+            impl $crate::wire::decode::StructureShape for $alias {
+                type Into = <$shape as $crate::wire::decode::StructureShape>::Into;
                 const CLASS: &'static str = $class;
 
                 fn member(
@@ -211,7 +215,7 @@ macro_rules! aliases {
                     name: &str,
                     decoder: &mut $crate::wire::decode::Decoder<'_>,
                 ) -> $crate::wire::decode::Read<()> {
-                    <$shape as $crate::wire::decode::Shape>::member(into, name, decoder)
+                    <$shape as $crate::wire::decode::StructureShape>::member(into, name, decoder)
                 }
             }
         )*
@@ -226,7 +230,7 @@ macro_rules! narrowed {
             #[derive(Debug)]
             pub struct $name(pub $shape);
 
-            impl $crate::wire::decode::Shape for $name {
+            impl $crate::wire::decode::StructureShape for $name {
                 type Into = $shape;
                 const CLASS: &'static str = $class;
 
@@ -236,7 +240,7 @@ macro_rules! narrowed {
                     decoder: &mut $crate::wire::decode::Decoder<'_>,
                 ) -> $crate::wire::decode::Read<()> {
                     match name {
-                        $($wire)|* => <$shape as $crate::wire::decode::Shape>::member(into, name, decoder),
+                        $($wire)|* => <$shape as $crate::wire::decode::StructureShape>::member(into, name, decoder),
                         _ => Ok(decoder.reader.skip()?),
                     }
                 }

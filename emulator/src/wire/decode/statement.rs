@@ -1,8 +1,8 @@
 //! Statements of PartiQL.
 
-use super::fault::ValueLayer;
 use super::shape::{aliases, requests, structures};
-use super::{Decoder, Place, Read, Shape};
+use super::value_errors::ValueLayer;
+use super::{Decoder, Read, StructureShape, ValuePosition};
 use crate::request::{BatchExecuteStatement, BatchStatement, ExecuteStatement, ExecuteTransaction};
 
 requests! {
@@ -46,9 +46,9 @@ structures! {
 }
 
 impl Decoder<'_> {
-    fn statements<S: Shape<Into = BatchStatement>>(&mut self) -> Read<Vec<BatchStatement>> {
-        self.structures::<S>(Place::Member, |decoder, statement| {
-            statement.faults = decoder.faults.take();
+    fn statements<S: StructureShape<Into = BatchStatement>>(&mut self) -> Read<Vec<BatchStatement>> {
+        self.structures::<S>(ValuePosition::Member, |decoder, statement| {
+            statement.violations = decoder.value_errors.take();
         })
     }
 }

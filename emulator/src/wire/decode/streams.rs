@@ -1,8 +1,8 @@
 //! The requests of DynamoDB Streams.
 
-use super::fault::ValueLayer;
 use super::shape::{requests, structures};
-use super::{Decoder, Place};
+use super::value_errors::ValueLayer;
+use super::{Decoder, ValuePosition};
 use crate::request::{DescribeStream, GetRecords, GetShardIterator, ListStreams, ShardFilter};
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -31,7 +31,7 @@ structures! {
         "StreamArn" => stream_arn = Decoder::text,
         "Limit" => limit = Decoder::integer,
         "ExclusiveStartShardId" => exclusive_start_shard_id = Decoder::text,
-        "ShardFilter" => shard_filter = |decoder| decoder.structure::<ShardFilter>(Place::Member),
+        "ShardFilter" => shard_filter = |decoder| decoder.structure::<ShardFilter>(ValuePosition::Member),
     }
 
     GetShardIterator => GetShardIterator, "GetShardIteratorInput" {

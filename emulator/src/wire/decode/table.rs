@@ -1,8 +1,8 @@
 //! Tables and what is set on them.
 
-use super::fault::ValueLayer;
 use super::shape::{aliases, requests, structures};
-use super::{Decoder, Place, scaling};
+use super::value_errors::ValueLayer;
+use super::{Decoder, ValuePosition, scaling};
 use crate::request::{
     AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
     OnDemandThroughput, Projection, ProvisionedThroughput, ReplicaUpdate, SearchSchemaElement, SecondaryIndex,
@@ -50,11 +50,11 @@ structures! {
         "LocalSecondaryIndexes" => local_secondary_indexes = Decoder::structure_list::<LocalSecondaryIndex>,
         "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "BillingMode" => billing_mode = Decoder::text,
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
-        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
-        "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
-        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(ValuePosition::Member),
+        "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(ValuePosition::Member),
+        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
         "Tags" => tags = Decoder::structure_list::<Tag>,
         "TableClass" => table_class = Decoder::text,
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
@@ -77,23 +77,23 @@ structures! {
     SecondaryIndex => SecondaryIndex, "GlobalSecondaryIndex" {
         "IndexName" => index_name = Decoder::text,
         "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
-        "Projection" => projection = |decoder| decoder.structure::<Projection>(Place::Member),
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
-        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
+        "Projection" => projection = |decoder| decoder.structure::<Projection>(ValuePosition::Member),
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(ValuePosition::Member),
     }
 
     LocalSecondaryIndex => SecondaryIndex, "LocalSecondaryIndex" {
         "IndexName" => index_name = Decoder::text,
         "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
-        "Projection" => projection = |decoder| decoder.structure::<Projection>(Place::Member),
+        "Projection" => projection = |decoder| decoder.structure::<Projection>(ValuePosition::Member),
     }
 
     VectorIndex => VectorIndex, "VectorIndex" {
         "IndexName" => index_name = Decoder::text,
-        "VectorAttribute" => vector_attribute = |decoder| decoder.structure::<VectorAttribute>(Place::Member),
+        "VectorAttribute" => vector_attribute = |decoder| decoder.structure::<VectorAttribute>(ValuePosition::Member),
         "SearchSchema" => search_schema = Decoder::structure_list::<SearchSchemaElement>,
-        "Projection" => projection = |decoder| decoder.structure::<Projection>(Place::Member),
+        "Projection" => projection = |decoder| decoder.structure::<Projection>(ValuePosition::Member),
         "Dimensions" => dimensions = Decoder::long,
         "DistanceFunction" => distance_function = Decoder::text,
     }
@@ -112,8 +112,8 @@ structures! {
     }
 
     VectorIndexUpdate => VectorIndexUpdate, "VectorIndexUpdate" {
-        "Create" => create = |decoder| decoder.structure::<CreateVectorIndexAction>(Place::Member),
-        "Delete" => delete = |decoder| decoder.structure::<VectorIndexName>(Place::Member),
+        "Create" => create = |decoder| decoder.structure::<CreateVectorIndexAction>(ValuePosition::Member),
+        "Delete" => delete = |decoder| decoder.structure::<VectorIndexName>(ValuePosition::Member),
     }
 
     Projection => Projection, "Projection" {
@@ -154,9 +154,9 @@ structures! {
 
     IndexThroughput => SecondaryIndex, "UpdateGlobalSecondaryIndexAction" {
         "IndexName" => index_name = Decoder::text,
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
-        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(ValuePosition::Member),
     }
 
     IndexName => SecondaryIndex, "DeleteGlobalSecondaryIndexAction" {
@@ -164,19 +164,19 @@ structures! {
     }
 
     IndexUpdate => IndexUpdate, "GlobalSecondaryIndexUpdate" {
-        "Update" => update = |decoder| decoder.structure::<IndexThroughput>(Place::Member),
-        "Create" => create = |decoder| decoder.structure::<CreateIndexAction>(Place::Member),
-        "Delete" => delete = |decoder| decoder.structure::<IndexName>(Place::Member),
+        "Update" => update = |decoder| decoder.structure::<IndexThroughput>(ValuePosition::Member),
+        "Create" => create = |decoder| decoder.structure::<CreateIndexAction>(ValuePosition::Member),
+        "Delete" => delete = |decoder| decoder.structure::<IndexName>(ValuePosition::Member),
     }
 
     UpdateTable => UpdateTable, "UpdateTableInput" {
         "TableName" => table_name = Decoder::text,
         "AttributeDefinitions" => attribute_definitions = Decoder::structure_list::<AttributeDefinition>,
         "BillingMode" => billing_mode = Decoder::text,
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
         "GlobalSecondaryIndexUpdates" => global_secondary_index_updates = Decoder::structure_list::<IndexUpdate>,
-        "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(Place::Member),
-        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
+        "StreamSpecification" => stream_specification = |decoder| decoder.structure::<StreamSpecification>(ValuePosition::Member),
+        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
         "ReplicaUpdates" => replica_updates = |decoder|
             decoder.judged_and(scaling::REPLICATION, "replicaUpdates", Decoder::structure_list::<ReplicaUpdate>),
         "TableClass" => table_class = Decoder::text,
@@ -186,8 +186,8 @@ structures! {
             decoder.judged_and(scaling::WITNESSES, "globalTableWitnessUpdates", Decoder::structure_list::<Empty>),
         "DisassociationProtectionEnabled" => disassociation_protection_enabled = Decoder::boolean,
         "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
-        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(Place::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "WarmThroughput" => warm_throughput = |decoder| decoder.structure::<WarmThroughput>(ValuePosition::Member),
         "VectorIndexUpdates" => vector_index_updates = Decoder::structure_list::<VectorIndexUpdate>,
     }
 
@@ -222,11 +222,11 @@ structures! {
 
     UpdateTimeToLive => UpdateTimeToLive, "UpdateTimeToLiveInput" {
         "TableName" => table_name = Decoder::text,
-        "TimeToLiveSpecification" => time_to_live_specification = |decoder| decoder.structure::<TimeToLiveSpecification>(Place::Member),
+        "TimeToLiveSpecification" => time_to_live_specification = |decoder| decoder.structure::<TimeToLiveSpecification>(ValuePosition::Member),
     }
 }
 
-impl super::Shape for Empty {
+impl super::StructureShape for Empty {
     type Into = Empty;
     const CLASS: &'static str = "Input";
 

@@ -8,8 +8,8 @@ use crate::wire::encode::Writer;
 type Outcome = Result<(), ApiError>;
 
 /// The fault of the first action that has one.
-fn first_fault(mut actions: impl Iterator<Item = ValueFaults>) -> Outcome {
-    let fault = actions.find_map(|faults| faults.attributes.or(faults.substitutions));
+fn first_violation(mut actions: impl Iterator<Item = ValueViolations>) -> Outcome {
+    let fault = actions.find_map(|violations| violations.attributes.or(violations.substitutions));
     fault.map_or(Ok(()), Err)
 }
 
@@ -25,19 +25,19 @@ fn read(operation: &str, body: &[u8]) -> Outcome {
         "BatchGetItem" => {
             let tables = BatchGetItem::decode(body)?.request_items.into_iter().flatten();
             let mut keys = tables.flat_map(|(_, asked)| asked.keys.into_iter().flatten());
-            keys.find_map(|key| key.fault).map_or(Ok(()), Err)
+            keys.find_map(|key| key.violation).map_or(Ok(()), Err)
         }
         "BatchWriteItem" => {
             let tables = BatchWriteItem::decode(body)?.request_items.into_iter().flatten();
-            first_fault(tables.flat_map(|(_, writes)| writes).map(|write| write.faults))
+            first_violation(tables.flat_map(|(_, writes)| writes).map(|write| write.violations))
         }
         "TransactWriteItems" => {
             let actions = TransactWriteItems::decode(body)?.transact_items.into_iter().flatten();
-            first_fault(actions.map(|action| action.faults))
+            first_violation(actions.map(|action| action.violations))
         }
         "TransactGetItems" => {
             let actions = TransactGetItems::decode(body)?.transact_items.into_iter().flatten();
-            first_fault(actions.map(|action| action.faults))
+            first_violation(actions.map(|action| action.violations))
         }
         "CreateTable" => CreateTable::decode(body).map(drop),
         "ListTables" => ListTables::decode(body).map(drop),
@@ -340,11 +340,11 @@ const PLACES: [(&str, &str, &str); 6] = [
 ];
 
 /// Checks what each operation says to a value: `current` and `older` are the texts without what stands around them.
-fn check_value(value: &str, rule: fault::Rule, current: &str, older: &str) {
+fn check_value(value: &str, rule: value_errors::BrokenRule, current: &str, older: &str) {
     const AROUND: &str = "ExpressionAttributeValues contains invalid value: ";
     for (operation, beside, inside) in PLACES {
         let is_older = matches!(operation, "BatchWriteItem" | "TransactWriteItems");
-        let enveloped = matches!(operation, "PutItem" | "UpdateItem") && rule != fault::Rule::Shape;
+        let enveloped = matches!(operation, "PutItem" | "UpdateItem") && rule != value_errors::BrokenRule::Shape;
         let envelope = if enveloped { "1 validation error detected: " } else { "" };
         let text = if is_older { older } else { current };
         check(
@@ -365,7 +365,7 @@ fn check_value(value: &str, rule: fault::Rule, current: &str, older: &str) {
 
 #[test]
 fn shapes_of_values() {
-    use fault::Rule::Shape;
+    use value_errors::BrokenRule::Shape;
     for value in [
         "{}",
         r#"{"X":"a"}"#,
@@ -447,7 +447,7 @@ fn types_of_values() {
 
 #[test]
 fn contents_of_values() {
-    use fault::Rule::Content;
+    use value_errors::BrokenRule::Content;
     let both = |value: &str, text: &str| check_value(value, Content, text, text);
     both(r#"{"NULL":false}"#, ApiError::NULL_FALSE);
     both(r#"{"N":"1e126"}"#, ApiError::OVERFLOW);
@@ -572,11 +572,21 @@ fn nesting() {
         }
         let deepest = r#"{"L":["#.repeat(1_000_000) + &"]}".repeat(1_000_000);
         for value in [nested(40), nested(64), nested(65), nested(1000), deepest] {
-            check_value(&value, fault::Rule::Content, ApiError::NESTING, ApiError::NESTING);
+            check_value(
+                &value,
+                value_errors::BrokenRule::Content,
+                ApiError::NESTING,
+                ApiError::NESTING,
+            );
             let cut = &value[..value.len() - 1];
             check("PutItem", &format!("{{\"Item\":{{\"a\":{cut}}}}}"), "no JSON");
         }
-        check_value(&nested(40), fault::Rule::Content, ApiError::NESTING, ApiError::NESTING);
+        check_value(
+            &nested(40),
+            value_errors::BrokenRule::Content,
+            ApiError::NESTING,
+            ApiError::NESTING,
+        );
         for levels in [1000, 1_000_000] {
             let body = format!("{{\"Unknown\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
             check("PutItem", &body, "ok");

@@ -1,8 +1,8 @@
 //! The transactions.
 
-use super::fault::ValueLayer;
 use super::shape::{requests, structures};
-use super::{Decoder, Place, Read};
+use super::value_errors::ValueLayer;
+use super::{Decoder, Read, ValuePosition};
 use crate::request::{
     ConditionCheck, TransactDelete, TransactGet, TransactGetItem, TransactGetItems, TransactPut, TransactUpdate,
     TransactWriteItem, TransactWriteItems,
@@ -22,10 +22,10 @@ structures! {
     }
 
     TransactWriteItem => TransactWriteItem, "TransactWriteItem" {
-        "ConditionCheck" => condition_check = |decoder| decoder.structure::<ConditionCheck>(Place::Member),
-        "Put" => put = |decoder| decoder.structure::<TransactPut>(Place::Member),
-        "Delete" => delete = |decoder| decoder.structure::<TransactDelete>(Place::Member),
-        "Update" => update = |decoder| decoder.structure::<TransactUpdate>(Place::Member),
+        "ConditionCheck" => condition_check = |decoder| decoder.structure::<ConditionCheck>(ValuePosition::Member),
+        "Put" => put = |decoder| decoder.structure::<TransactPut>(ValuePosition::Member),
+        "Delete" => delete = |decoder| decoder.structure::<TransactDelete>(ValuePosition::Member),
+        "Update" => update = |decoder| decoder.structure::<TransactUpdate>(ValuePosition::Member),
     }
 
     ConditionCheck => ConditionCheck, "ConditionCheck" {
@@ -71,7 +71,7 @@ structures! {
     }
 
     TransactGetItem => TransactGetItem, "TransactGetItem" {
-        "Get" => get = |decoder| decoder.structure::<TransactGet>(Place::Member),
+        "Get" => get = |decoder| decoder.structure::<TransactGet>(ValuePosition::Member),
     }
 
     TransactGet => TransactGet, "Get" {
@@ -84,10 +84,14 @@ structures! {
 
 impl Decoder<'_> {
     fn writes(&mut self) -> Read<Vec<TransactWriteItem>> {
-        self.structures::<TransactWriteItem>(Place::Member, |decoder, action| action.faults = decoder.faults.take())
+        self.structures::<TransactWriteItem>(ValuePosition::Member, |decoder, action| {
+            action.violations = decoder.value_errors.take()
+        })
     }
 
     fn gets(&mut self) -> Read<Vec<TransactGetItem>> {
-        self.structures::<TransactGetItem>(Place::Member, |decoder, action| action.faults = decoder.faults.take())
+        self.structures::<TransactGetItem>(ValuePosition::Member, |decoder, action| {
+            action.violations = decoder.value_errors.take()
+        })
     }
 }

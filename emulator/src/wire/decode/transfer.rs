@@ -1,9 +1,9 @@
 //! Exports, imports and bulk operations, and the records of their files.
 
-use super::fault::ValueLayer;
 use super::shape::{requests, structures};
 use super::table::NO_VALUES;
-use super::{Decode, Decoder, Place};
+use super::value_errors::ValueLayer;
+use super::{Decode, Decoder, ValuePosition};
 use crate::error::ApiError;
 use crate::request::{
     AttributeDefinition, BulkOperationOnly, CreateTable, CsvOptions, DescribeExport, DescribeImport,
@@ -60,8 +60,8 @@ structures! {
         "S3SseKmsKeyId" => s3_sse_kms_key_id = Decoder::text,
         "ExportFormat" => export_format = Decoder::text,
         "ExportType" => export_type = Decoder::text,
-        "IncrementalExportSpecification" => incremental = |decoder| decoder.structure::<IncrementalExportSpecification>(Place::Member),
-        "FilterSpecification" => filter = |decoder| decoder.structure::<FilterSpecification>(Place::Member),
+        "IncrementalExportSpecification" => incremental = |decoder| decoder.structure::<IncrementalExportSpecification>(ValuePosition::Member),
+        "FilterSpecification" => filter = |decoder| decoder.structure::<FilterSpecification>(ValuePosition::Member),
     }
 
     DescribeExport => DescribeExport, "DescribeExportInput" {
@@ -105,16 +105,16 @@ structures! {
     }
 
     InputFormatOptions => InputFormatOptions, "InputFormatOptions" {
-        "Csv" => csv = |decoder| decoder.structure::<CsvOptions>(Place::Member),
+        "Csv" => csv = |decoder| decoder.structure::<CsvOptions>(ValuePosition::Member),
     }
 
     ImportTable => ImportTable, "ImportTableInput" {
         "ClientToken" => client_token = Decoder::text,
-        "S3BucketSource" => source = |decoder| decoder.structure::<S3BucketSource>(Place::Member),
+        "S3BucketSource" => source = |decoder| decoder.structure::<S3BucketSource>(ValuePosition::Member),
         "InputFormat" => input_format = Decoder::text,
-        "InputFormatOptions" => input_format_options = |decoder| decoder.structure::<InputFormatOptions>(Place::Member),
+        "InputFormatOptions" => input_format_options = |decoder| decoder.structure::<InputFormatOptions>(ValuePosition::Member),
         "InputCompressionType" => input_compression_type = Decoder::text,
-        "TableCreationParameters" => table = |decoder| decoder.structure::<TableCreationParameters>(Place::Member),
+        "TableCreationParameters" => table = |decoder| decoder.structure::<TableCreationParameters>(ValuePosition::Member),
     }
 
     TableCreationParameters => CreateTable, "TableCreationParameters" {
@@ -122,9 +122,9 @@ structures! {
         "AttributeDefinitions" => attribute_definitions = Decoder::structure_list::<AttributeDefinition>,
         "KeySchema" => key_schema = Decoder::structure_list::<KeySchemaElement>,
         "BillingMode" => billing_mode = Decoder::text,
-        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(Place::Member),
-        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(Place::Member),
-        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(Place::Member),
+        "ProvisionedThroughput" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
+        "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "SSESpecification" => sse_specification = |decoder| decoder.structure::<SseSpecification>(ValuePosition::Member),
         "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structure_list::<SecondaryIndex>,
         "VectorIndexes" => vector_indexes = Decoder::structure_list::<VectorIndex>,
     }
@@ -148,8 +148,8 @@ structures! {
 
     StartBulkPutItems => StartBulkPutItems, "StartBulkPutItemsInput" {
         "ClientToken" => client_token = Decoder::text,
-        "InputS3Configuration" => input = |decoder| decoder.structure::<InputS3Configuration>(Place::Member),
-        "OutputS3Configuration" => output = |decoder| decoder.structure::<OutputS3Configuration>(Place::Member),
+        "InputS3Configuration" => input = |decoder| decoder.structure::<InputS3Configuration>(ValuePosition::Member),
+        "OutputS3Configuration" => output = |decoder| decoder.structure::<OutputS3Configuration>(ValuePosition::Member),
         "TableName" => table_name = Decoder::text,
         "MaxWriteRequestUnits" => max_write_request_units = Decoder::long,
         "PerformanceTier" => performance_tier = Decoder::text,

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use compact_str::CompactString;
 use smallvec::SmallVec;
 
-use super::fault::{Part, Rank, Rule};
 use super::scalar::decode_base64;
 use super::shape::{NOT_A_FIELD, last_of_equals};
-use super::{Decoder, Place, Read, Stop};
+use super::value_errors::{BrokenRule, RequestPart, ValueErrorRank};
+use super::{DecodeStop, Decoder, Read, ValuePosition};
 use crate::error::ApiError;
 use crate::limits;
 use crate::number::{Number, NumberError};
@@ -23,13 +23,13 @@ const VALUE: &str = "com.amazonaws.dynamodb.v20120810.AttributeValue";
 impl<'a> Decoder<'a> {
     /// `Item`, `Key`, `ExclusiveStartKey`.
     pub(super) fn attributes(&mut self) -> Read<Map> {
-        self.attribute_map(Place::Member, 0)
+        self.attribute_map(ValuePosition::Member, 0)
     }
 
     /// The `Item` of a put.
     pub(super) fn item(&mut self) -> Read<SentItem> {
         let mut sent = SmallVec::new();
-        let entries = self.attribute_entries(Place::Member, 0, |decoder, name, start| {
+        let entries = self.attribute_entries(ValuePosition::Member, 0, |decoder, name, start| {
             sent.push(match name {
                 Cow::Borrowed(name) => decoder.sent_attribute(name, start),
                 Cow::Owned(_) => &[],
@@ -54,28 +54,28 @@ impl<'a> Decoder<'a> {
 
     /// An element of `Keys`.
     pub(super) fn attributes_element(&mut self) -> Read<Map> {
-        self.attribute_map_with(Place::Element, 0, Decoder::name_numbers)
+        self.attribute_map_with(ValuePosition::Element, 0, Decoder::name_numbers)
     }
 
     /// `ExpressionAttributeValues`.
     pub(super) fn expression_values(&mut self) -> Read<ValueSubstitutions> {
-        let outer = self.faults.enter(Part::ExpressionValues);
-        self.expect_map(Place::Member, VALUE)?;
+        let outer = self.value_errors.enter(RequestPart::ExpressionValues);
+        self.expect_map(ValuePosition::Member, VALUE)?;
         self.reader.enter()?;
         let mut values = ValueSubstitutions::new();
         while let Some(placeholder) = self.reader.member(values.is_empty())? {
-            let before = self.faults.set_aside();
-            let value = self.value(Place::Element, 0)?;
-            self.faults.bring_back(before, &placeholder);
+            let before = self.value_errors.set_aside();
+            let value = self.value(ValuePosition::Element, 0)?;
+            self.value_errors.bring_back(before, &placeholder);
             values.push((CompactString::from(placeholder), value));
         }
-        self.faults.enter(outer);
+        self.value_errors.enter(outer);
         Ok(last_of_equals(values))
     }
 
     /// A value that is a member of a legacy condition.
     pub(super) fn value_member(&mut self) -> Read<AttributeValue> {
-        self.value(Place::Member, 0)
+        self.value(ValuePosition::Member, 0)
     }
 
     /// `AttributeValueList`.
@@ -86,9 +86,9 @@ impl<'a> Decoder<'a> {
 
     /// What the question marks of a statement stand for.
     pub(super) fn parameters(&mut self) -> Read<Vec<AttributeValue>> {
-        let outer = self.faults.enter(Part::Parameters);
+        let outer = self.value_errors.enter(RequestPart::Parameters);
         let values = self.value_list();
-        self.faults.enter(outer);
+        self.value_errors.enter(outer);
         values
     }
 
@@ -97,14 +97,14 @@ impl<'a> Decoder<'a> {
             return Ok(());
         }
         // Whatever else it is, the reader of lists says it.
-        self.list(Place::Member, |_| Ok(())).map(drop)
+        self.list(ValuePosition::Member, |_| Ok(())).map(drop)
     }
 
-    fn attribute_map(&mut self, place: Place, depth: usize) -> Read<Map> {
+    fn attribute_map(&mut self, place: ValuePosition, depth: usize) -> Read<Map> {
         self.attribute_map_with(place, depth, |_, _| {})
     }
 
-    fn attribute_map_with(&mut self, place: Place, depth: usize, after: impl Fn(&mut Self, &str)) -> Read<Map> {
+    fn attribute_map_with(&mut self, place: ValuePosition, depth: usize, after: impl Fn(&mut Self, &str)) -> Read<Map> {
         let entries = self.attribute_entries(place, depth, |decoder, name, _| after(decoder, name))?;
         Ok(Map::from_entries(entries))
     }
@@ -113,22 +113,22 @@ impl<'a> Decoder<'a> {
     #[inline]
     fn attribute_entries(
         &mut self,
-        place: Place,
+        place: ValuePosition,
         depth: usize,
         mut after: impl FnMut(&mut Self, &Cow<'a, str>, usize),
     ) -> Read<Vec<(Name, AttributeValue)>> {
         self.expect_map(place, VALUE)?;
         self.reader.enter()?;
         let rank = if depth == 0 {
-            Rank::TopLevelName
+            ValueErrorRank::TopLevelName
         } else {
-            Rank::NestedName
+            ValueErrorRank::NestedName
         };
         let mut entries = Vec::new();
         while let Some(name) = self.reader.member(entries.is_empty())? {
             self.check_attribute_name(&name, rank);
             let start = self.reader.offset();
-            let value = self.value(Place::Element, depth)?;
+            let value = self.value(ValuePosition::Element, depth)?;
             after(self, &name, start);
             entries.push((CompactString::from(name), value));
         }
@@ -137,14 +137,14 @@ impl<'a> Decoder<'a> {
 
     /// Notes an attribute's name that is empty or too long.
     #[inline]
-    pub(super) fn check_attribute_name(&mut self, name: &str, rank: Rank) {
+    pub(super) fn check_attribute_name(&mut self, name: &str, rank: ValueErrorRank) {
         if !(1..=limits::ATTRIBUTE_NAME_SIZE).contains(&name.len()) {
             let text = if name.is_empty() {
                 ApiError::EMPTY_NAME
             } else {
                 ApiError::LONG_NAME
             };
-            self.faults.note(Rule::Content, rank, text);
+            self.value_errors.note(BrokenRule::Content, rank, text);
         }
     }
 
@@ -159,15 +159,15 @@ impl<'a> Decoder<'a> {
         self.reader.enter()?;
         let mut list = Vec::new();
         while self.reader.element(list.is_empty())? {
-            list.push(self.value(Place::Element, depth)?);
+            list.push(self.value(ValuePosition::Element, depth)?);
         }
         Ok(list)
     }
 
     /// One value with `depth` maps and lists around it. One that breaks a rule is noted, and stands as a null.
-    fn value(&mut self, place: Place, depth: usize) -> Read<AttributeValue> {
+    fn value(&mut self, place: ValuePosition, depth: usize) -> Read<AttributeValue> {
         if self.reader.null()? {
-            return Ok(self.refuse(Rule::Shape, ApiError::EMPTY_VALUE));
+            return Ok(self.refuse(BrokenRule::Shape, ApiError::EMPTY_VALUE));
         }
         if let Some(value) = self.scalar_in_short()? {
             return Ok(value);
@@ -183,7 +183,7 @@ impl<'a> Decoder<'a> {
                 Some(kind) => match found {
                     Some((other, _)) if other != kind => {
                         self.typed(kind, depth)?;
-                        self.refuse(Rule::Shape, ApiError::AMBIGUOUS_VALUE);
+                        self.refuse(BrokenRule::Shape, ApiError::AMBIGUOUS_VALUE);
                     }
                     _ => found = Some((kind, self.typed(kind, depth)?)),
                 },
@@ -192,7 +192,7 @@ impl<'a> Decoder<'a> {
         }
         Ok(match found {
             Some((_, value)) => value,
-            None => self.refuse(Rule::Shape, ApiError::EMPTY_VALUE),
+            None => self.refuse(BrokenRule::Shape, ApiError::EMPTY_VALUE),
         })
     }
 
@@ -203,15 +203,15 @@ impl<'a> Decoder<'a> {
             None => return Ok(None),
             Some((b'S', text)) => AttributeValue::S(Text::new(text)),
             Some((b'N', text)) => AttributeValue::N(self.judged_decimal(text)),
-            Some((b'B', text)) => AttributeValue::B(decode_base64(text.as_bytes()).map_err(Stop::Mismatch)?),
-            Some((b'L' | b'M', _)) => return Err(Stop::Mismatch(NOT_A_FIELD.into())),
+            Some((b'B', text)) => AttributeValue::B(decode_base64(text.as_bytes()).map_err(DecodeStop::Mismatch)?),
+            Some((b'L' | b'M', _)) => return Err(DecodeStop::Mismatch(NOT_A_FIELD.into())),
             // No other type has a name of one letter.
-            Some(_) => self.refuse(Rule::Shape, ApiError::EMPTY_VALUE),
+            Some(_) => self.refuse(BrokenRule::Shape, ApiError::EMPTY_VALUE),
         }))
     }
 
-    fn refuse(&mut self, rule: Rule, text: impl Into<Cow<'static, str>>) -> AttributeValue {
-        self.faults.note(rule, Rank::Value, text);
+    fn refuse(&mut self, rule: BrokenRule, text: impl Into<Cow<'static, str>>) -> AttributeValue {
+        self.value_errors.note(rule, ValueErrorRank::Value, text);
         AttributeValue::Null
     }
 
@@ -231,7 +231,7 @@ impl<'a> Decoder<'a> {
 
     fn null_value(&mut self) -> Read<AttributeValue> {
         if !self.boolean()? {
-            self.refuse(Rule::Content, ApiError::NULL_FALSE);
+            self.refuse(BrokenRule::Content, ApiError::NULL_FALSE);
         }
         Ok(AttributeValue::Null)
     }
@@ -239,18 +239,18 @@ impl<'a> Decoder<'a> {
     /// A list or map, itself the `depth`-th around what it holds.
     fn container(&mut self, kind: Type, depth: usize) -> Read<AttributeValue> {
         match kind {
-            Type::M => self.expect_map(Place::Member, VALUE)?,
+            Type::M => self.expect_map(ValuePosition::Member, VALUE)?,
             _ => self.expect_list()?,
         }
         if depth > self.most_nested() {
-            self.refuse(Rule::Content, ApiError::NESTING);
+            self.refuse(BrokenRule::Content, ApiError::NESTING);
         }
         if depth > limits::NESTING_KEPT {
             self.reader.skip()?;
             return Ok(AttributeValue::Null);
         }
         Ok(match kind {
-            Type::M => AttributeValue::M(self.attribute_map(Place::Member, depth)?),
+            Type::M => AttributeValue::M(self.attribute_map(ValuePosition::Member, depth)?),
             _ => AttributeValue::L(self.values(depth)?),
         })
     }
@@ -258,8 +258,11 @@ impl<'a> Decoder<'a> {
     /// Expression values of a transaction, and the parameters of a statement, are only refused up front when they are deeper than anything that is stored:
     /// one of 32 levels passed, one of 40 did not (measured, us-east-1, 2026-10).
     fn most_nested(&self) -> usize {
-        let deeper = matches!(self.faults.part(), Part::ExpressionValues | Part::Parameters);
-        limits::NESTING + usize::from(self.faults.older() && deeper)
+        let deeper = matches!(
+            self.value_errors.part(),
+            RequestPart::ExpressionValues | RequestPart::Parameters
+        );
+        limits::NESTING + usize::from(self.value_errors.older() && deeper)
     }
 
     fn decimal(&mut self) -> Read<Number> {
@@ -272,9 +275,9 @@ impl<'a> Decoder<'a> {
             numbers.push((Name::default(), text.into()));
         }
         Number::parse(text.as_bytes()).unwrap_or_else(|error| {
-            let older = self.faults.older();
+            let older = self.value_errors.older();
             let error = if older { judged_as_older(error, text) } else { error };
-            self.refuse(Rule::Content, ApiError::number_text(error, text, older));
+            self.refuse(BrokenRule::Content, ApiError::number_text(error, text, older));
             Number::ZERO
         })
     }
@@ -294,9 +297,9 @@ impl<'a> Decoder<'a> {
             has_null = true;
             filler()
         };
-        let members = self.list_or(Place::Member, absent, member)?;
+        let members = self.list_or(ValuePosition::Member, absent, member)?;
         if members.is_empty() {
-            return Ok(self.refuse(Rule::Content, texts.empty));
+            return Ok(self.refuse(BrokenRule::Content, texts.empty));
         }
         if has_null {
             let (rule, text) = texts.null;
@@ -304,7 +307,7 @@ impl<'a> Decoder<'a> {
         }
         Ok(match build(members) {
             Some(set) => set,
-            None => self.refuse(Rule::Content, repeats(start, self.faults.older())),
+            None => self.refuse(BrokenRule::Content, repeats(start, self.value_errors.older())),
         })
     }
 
@@ -312,7 +315,7 @@ impl<'a> Decoder<'a> {
         const TEXTS: SetTexts = SetTexts {
             empty: "One or more parameter values were invalid: An string set  may not be empty",
             null: (
-                Rule::Content,
+                BrokenRule::Content,
                 "One or more parameter values were invalid: An string set may not have a null string as a member",
             ),
         };
@@ -331,7 +334,10 @@ impl<'a> Decoder<'a> {
     fn number_set(&mut self) -> Read<AttributeValue> {
         const TEXTS: SetTexts = SetTexts {
             empty: "One or more parameter values were invalid: An number set  may not be empty",
-            null: (Rule::Content, "The parameter cannot be converted to a numeric value"),
+            null: (
+                BrokenRule::Content,
+                "The parameter cannot be converted to a numeric value",
+            ),
         };
         self.set(
             TEXTS,
@@ -351,7 +357,7 @@ impl<'a> Decoder<'a> {
     fn binary_set(&mut self) -> Read<AttributeValue> {
         const TEXTS: SetTexts = SetTexts {
             empty: "One or more parameter values were invalid: Binary sets should not be empty",
-            null: (Rule::Shape, ApiError::EMPTY_VALUE),
+            null: (BrokenRule::Shape, ApiError::EMPTY_VALUE),
         };
         self.set(TEXTS, Default::default, Decoder::blob, AttributeValue::binary_set, |start, older| {
             let list = collection(start, older, if older { ", " } else { "," }, |text| {
@@ -367,7 +373,7 @@ impl<'a> Decoder<'a> {
 /// What is said of a set that has nothing in it, and of one that has a null among its members.
 struct SetTexts {
     empty: &'static str,
-    null: (Rule, &'static str),
+    null: (BrokenRule, &'static str),
 }
 
 /// The type with this name. It is asked for once a value, so no list of names is searched.

@@ -18,7 +18,7 @@ const STEP: usize = 32 * 1024;
 
 /// Why a compressed body is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum InflateError {
     /// Inflated, it is larger than a body may be.
     TooLarge,
     /// It is not what its header says, or the header says what nobody knows. The service fails over it.
@@ -26,7 +26,7 @@ pub(super) enum Refused {
 }
 
 /// The body behind its `Content-Encoding`.
-pub(super) fn inflated<'a>(body: &'a [u8], encoding: Option<&[u8]>) -> Result<Cow<'a, [u8]>, Refused> {
+pub(super) fn inflated<'a>(body: &'a [u8], encoding: Option<&[u8]>) -> Result<Cow<'a, [u8]>, InflateError> {
     let encoding = encoding.unwrap_or_default().trim_ascii();
     if encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity") {
         Ok(Cow::Borrowed(body))
@@ -35,18 +35,18 @@ pub(super) fn inflated<'a>(body: &'a [u8], encoding: Option<&[u8]>) -> Result<Co
     } else if encoding.eq_ignore_ascii_case(b"deflate") {
         undeflated(body).map(Cow::Owned)
     } else {
-        Err(Refused::Broken)
+        Err(InflateError::Broken)
     }
 }
 
 /// What was inflated so far: never more room than the largest body takes.
-struct Inflated(Vec<u8>);
+struct InflatedBody(Vec<u8>);
 
-impl Inflated {
-    fn take_in(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+impl InflatedBody {
+    fn take_in(&mut self, bytes: &[u8]) -> Result<(), InflateError> {
         let length = self.0.len() + bytes.len();
         if length > REQUEST_BODY {
-            return Err(Refused::TooLarge);
+            return Err(InflateError::TooLarge);
         }
         if length > self.0.capacity() {
             let room = length.max(self.0.capacity() * 2).min(REQUEST_BODY);
@@ -58,8 +58,8 @@ impl Inflated {
 }
 
 /// All members of a gzip file one after the other; what follows and is none is ignored, as the service does.
-fn gunzipped(body: &[u8]) -> Result<Vec<u8>, Refused> {
-    let mut out = Inflated(Vec::new());
+fn gunzipped(body: &[u8]) -> Result<Vec<u8>, InflateError> {
+    let mut out = InflatedBody(Vec::new());
     let mut step = vec![0; STEP];
     let mut rest = body;
     for _ in 0..MOST_MEMBERS {
@@ -71,7 +71,7 @@ fn gunzipped(body: &[u8]) -> Result<Vec<u8>, Refused> {
                 Ok(count) => out.take_in(&step[..count])?,
                 // What has no whole header is no member, though it begins like one.
                 Err(_) if !is_first && decoder.header().is_none() => return Ok(out.0),
-                Err(_) => return Err(Refused::Broken),
+                Err(_) => return Err(InflateError::Broken),
             }
         }
         rest = decoder.into_inner();
@@ -79,29 +79,29 @@ fn gunzipped(body: &[u8]) -> Result<Vec<u8>, Refused> {
             return Ok(out.0);
         }
     }
-    Err(Refused::Broken)
+    Err(InflateError::Broken)
 }
 
 /// One zlib stream and nothing behind it.
-fn undeflated(body: &[u8]) -> Result<Vec<u8>, Refused> {
-    let mut out = Inflated(Vec::new());
+fn undeflated(body: &[u8]) -> Result<Vec<u8>, InflateError> {
+    let mut out = InflatedBody(Vec::new());
     let mut step = vec![0; STEP];
     let mut decoder = Decompress::new(true);
     loop {
         let rest = usize::try_from(decoder.total_in())
             .ok()
             .and_then(|at| body.get(at..))
-            .ok_or(Refused::Broken)?;
+            .ok_or(InflateError::Broken)?;
         let before = (decoder.total_in(), decoder.total_out());
         let status = decoder
             .decompress(rest, &mut step, FlushDecompress::None)
-            .map_err(|_| Refused::Broken)?;
+            .map_err(|_| InflateError::Broken)?;
         let count = (decoder.total_out() - before.1) as usize;
-        out.take_in(step.get(..count).ok_or(Refused::Broken)?)?;
+        out.take_in(step.get(..count).ok_or(InflateError::Broken)?)?;
         match status {
             Status::StreamEnd if decoder.total_in() == body.len() as u64 => return Ok(out.0),
-            Status::StreamEnd => return Err(Refused::Broken),
-            _ if before == (decoder.total_in(), decoder.total_out()) => return Err(Refused::Broken),
+            Status::StreamEnd => return Err(InflateError::Broken),
+            _ if before == (decoder.total_in(), decoder.total_out()) => return Err(InflateError::Broken),
             _ => {}
         }
     }
@@ -235,16 +235,16 @@ mod tests {
             for cut in [0, 1, 5, 20, body.len() / 2, body.len() - 1] {
                 assert_eq!(
                     inflated(&body[..cut], Some(coding.as_bytes())),
-                    Err(Refused::Broken),
+                    Err(InflateError::Broken),
                     "{coding} {cut}"
                 );
             }
-            assert_eq!(inflated(b"{}", Some(coding.as_bytes())), Err(Refused::Broken));
+            assert_eq!(inflated(b"{}", Some(coding.as_bytes())), Err(InflateError::Broken));
             let twice = [body.as_slice(), &body].concat();
             let expect = if coding == "gzip" {
                 Ok(Cow::Owned([plain.as_slice(), &plain].concat()))
             } else {
-                Err(Refused::Broken)
+                Err(InflateError::Broken)
             };
             assert_eq!(inflated(&twice, Some(coding.as_bytes())), expect);
         }
@@ -255,7 +255,7 @@ mod tests {
         }
         let cut = [&member[..], &member[..20]].concat();
         assert!(inflated(&cut, Some(b"gzip")).is_err());
-        assert_eq!(inflated(b"{}", Some(b"garbage")), Err(Refused::Broken));
+        assert_eq!(inflated(b"{}", Some(b"garbage")), Err(InflateError::Broken));
         assert_eq!(inflated(b"{}", Some(b" Identity ")).unwrap(), &b"{}"[..]);
         let mut short = vec![b'a'; LEAST_COMPRESSED - 1];
         assert_eq!(compress(&mut short, Some(b"gzip")), None);
@@ -275,7 +275,7 @@ mod tests {
             let expect = if expect {
                 Ok(Cow::Owned(Vec::new()))
             } else {
-                Err(Refused::Broken)
+                Err(InflateError::Broken)
             };
             assert_eq!(inflated(&body, Some(b"gzip")), expect, "{members}");
         }
@@ -294,7 +294,11 @@ mod tests {
             let found = inflated(&body, Some(b"gzip"));
             assert_eq!(
                 found.as_ref().map(|body| body.len()),
-                if expect { Ok(length) } else { Err(&Refused::TooLarge) }
+                if expect {
+                    Ok(length)
+                } else {
+                    Err(&InflateError::TooLarge)
+                }
             );
         }
     }

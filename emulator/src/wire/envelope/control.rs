@@ -6,13 +6,13 @@
 
 use std::borrow::Cow;
 
-use super::compression::{Refused, inflated};
+use super::compression::{InflateError, inflated};
 use super::credentials;
-use super::{CONTENT_TYPES, Form};
+use super::{AnswerFormat, CONTENT_TYPES};
 use crate::answer::HttpRequest;
 use crate::caller::Caller;
 use crate::limits;
-use crate::wire::control::{ControlResult, Refusal};
+use crate::wire::control::{ControlError, ControlResult};
 
 /// What the paths of controls begin with.
 pub const CONTROL_PATH: &str = "/_dynatwin";
@@ -55,7 +55,7 @@ pub struct ControlCall<'a> {
     /// Whether a page of another origin asks.
     pub foreign: bool,
     /// What the answer must know.
-    pub form: Form<'a>,
+    pub form: AnswerFormat<'a>,
 }
 
 impl<'a> ControlCall<'a> {
@@ -98,7 +98,7 @@ pub(super) fn call<'a>(request: &HttpRequest<'a>) -> ControlCall<'a> {
         accepts_events: accepts_events(request),
         last_event: last_event(request),
         foreign: is_foreign(request),
-        form: Form {
+        form: AnswerFormat {
             content_type: Some(CONTENT_TYPES[1]),
             accept_encoding: request.headers.get("accept-encoding"),
         },
@@ -131,7 +131,7 @@ fn body<'a>(request: &HttpRequest<'a>) -> ControlResult<ControlBody<'a>> {
     let is_nothing = (media.is_empty() || is_octets) && request.body.is_empty();
     let is_bytes = is_octets && !is_nothing;
     if !is_json && !is_nothing && !is_bytes {
-        return Err(Refusal::not_json(NOT_JSON));
+        return Err(ControlError::not_json(NOT_JSON));
     }
     let most = if is_bytes {
         limits::SNAPSHOT
@@ -141,10 +141,10 @@ fn body<'a>(request: &HttpRequest<'a>) -> ControlResult<ControlBody<'a>> {
     let body = match inflated(request.body, request.headers.get("content-encoding")) {
         Ok(body) if body.len() <= most && is_bytes => return Ok(ControlBody::Bytes(body)),
         Ok(body) if body.len() <= most => return Ok(ControlBody::Json(body)),
-        Ok(_) | Err(Refused::TooLarge) => Refusal::too_large(format!(
+        Ok(_) | Err(InflateError::TooLarge) => ControlError::too_large(format!(
             "The body has more than {most} bytes, which is more than any control takes."
         )),
-        Err(Refused::Broken) => Refusal::malformed("The body is not what its content-encoding says."),
+        Err(InflateError::Broken) => ControlError::malformed("The body is not what its content-encoding says."),
     };
     Err(body)
 }
@@ -242,7 +242,7 @@ mod tests {
         ] {
             let headers: Vec<_> = media.map(|media| ("content-type", media)).into_iter().collect();
             let call = asked("/_dynatwin/", &headers, body);
-            let found = call.body.as_ref().err().map_or(0, Refusal::status);
+            let found = call.body.as_ref().err().map_or(0, ControlError::status);
             assert_eq!(found, status, "{media:?}");
         }
         let json = ("content-type", "application/json");

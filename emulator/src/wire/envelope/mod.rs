@@ -22,7 +22,7 @@ use crate::caller::Caller;
 use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
-use compression::{Refused, compress, inflated};
+use compression::{InflateError, compress, inflated};
 
 pub use control::{CONTROL_PATH, ControlBody, ControlCall, EVENT_STREAM, NOT_JSON, OCTET_STREAM};
 pub use credentials::{DEFAULT_REGION, session_token};
@@ -79,24 +79,24 @@ impl Service {
 
 /// What an answer must know of its request. The default is that of a request without HTTP.
 #[derive(Clone, Copy, Debug)]
-pub struct Form<'a> {
+pub struct AnswerFormat<'a> {
     content_type: Option<&'static str>,
     accept_encoding: Option<&'a [u8]>,
 }
 
-impl Form<'_> {
+impl AnswerFormat<'_> {
     /// The form of an answer of another media type, which is not to be compressed.
-    pub fn uncompressed(&self, media: &'static str) -> Form<'static> {
-        Form {
+    pub fn uncompressed(&self, media: &'static str) -> AnswerFormat<'static> {
+        AnswerFormat {
             content_type: Some(media),
             accept_encoding: None,
         }
     }
 }
 
-impl Default for Form<'_> {
+impl Default for AnswerFormat<'_> {
     fn default() -> Self {
-        Form {
+        AnswerFormat {
             content_type: Some(CONTENT_TYPES[0]),
             accept_encoding: None,
         }
@@ -115,7 +115,7 @@ pub struct Call<'a> {
     /// The body, decompressed, and not yet known to be JSON.
     pub body: Cow<'a, [u8]>,
     /// What the answer must know.
-    pub form: Form<'a>,
+    pub form: AnswerFormat<'a>,
 }
 
 /// What became of an envelope.
@@ -127,7 +127,7 @@ pub enum Envelope<'a> {
     /// A control of the twin itself.
     Control(Box<ControlCall<'a>>),
     /// `GET /` or `HEAD /`, which [`close_health_check`] answers.
-    HealthCheck(Form<'a>),
+    HealthCheck(AnswerFormat<'a>),
     /// Nothing to carry out: an error, a preflight.
     Answered(Answer),
 }
@@ -150,7 +150,7 @@ pub fn open<'a>(
     now: Moment,
     known: impl Fn(Service, &str) -> bool,
 ) -> Envelope<'a> {
-    let mut form = Form {
+    let mut form = AnswerFormat {
         content_type: None,
         accept_encoding: request.headers.get("accept-encoding"),
     };
@@ -174,8 +174,8 @@ pub fn open<'a>(
     }
     let body = match inflated(request.body, request.headers.get("content-encoding")) {
         Ok(body) => body,
-        Err(Refused::TooLarge) => return Envelope::Answered(close(&form, 413, Vec::new(), ids, now)),
-        Err(Refused::Broken) => return Envelope::Answered(close_error(&form, &ApiError::internal(), ids, now)),
+        Err(InflateError::TooLarge) => return Envelope::Answered(close(&form, 413, Vec::new(), ids, now)),
+        Err(InflateError::Broken) => return Envelope::Answered(close_error(&form, &ApiError::internal(), ids, now)),
     };
     match call(request, body, form, known) {
         Ok(call) => Envelope::Call(call),
@@ -187,7 +187,7 @@ pub fn open<'a>(
 fn call<'a>(
     request: &HttpRequest<'a>,
     body: Cow<'a, [u8]>,
-    form: Form<'a>,
+    form: AnswerFormat<'a>,
     known: impl Fn(Service, &str) -> bool,
 ) -> Result<Call<'a>, ApiError> {
     let target = request
@@ -221,14 +221,14 @@ fn content_type(request: &HttpRequest<'_>) -> Option<&'static str> {
 }
 
 /// Answers a health check: the transport leaves the body out of the response to `HEAD`.
-pub fn close_health_check(form: &Form<'_>, check: HealthCheck, ids: &RequestIds, now: Moment) -> Answer {
+pub fn close_health_check(form: &AnswerFormat<'_>, check: HealthCheck, ids: &RequestIds, now: Moment) -> Answer {
     match check {
         HealthCheck::Healthy => {
             let body = format!("healthy: dynamodb.{DEFAULT_REGION}.amazonaws.com ").into_bytes();
             close(form, 200, body, ids, now)
         }
         HealthCheck::Refused => {
-            let form = Form {
+            let form = AnswerFormat {
                 content_type: Some(CONTENT_TYPES[0]),
                 ..*form
             };
@@ -238,7 +238,7 @@ pub fn close_health_check(form: &Form<'_>, check: HealthCheck, ids: &RequestIds,
 }
 
 /// Puts an answer into its envelope: compressed if the request accepts that, with checksum and request id.
-pub fn close(form: &Form<'_>, status: u16, mut body: Vec<u8>, ids: &RequestIds, now: Moment) -> Answer {
+pub fn close(form: &AnswerFormat<'_>, status: u16, mut body: Vec<u8>, ids: &RequestIds, now: Moment) -> Answer {
     let mut headers = AnswerHeaders::new();
     let encoding = compress(&mut body, form.accept_encoding);
     headers.push(("server", CompactString::const_new("Server")));
@@ -262,7 +262,7 @@ pub fn close(form: &Form<'_>, status: u16, mut body: Vec<u8>, ids: &RequestIds, 
 }
 
 /// [`close`] for an error.
-pub fn close_error(form: &Form<'_>, error: &ApiError, ids: &RequestIds, now: Moment) -> Answer {
+pub fn close_error(form: &AnswerFormat<'_>, error: &ApiError, ids: &RequestIds, now: Moment) -> Answer {
     close(form, status(error.kind()), encode_error(error), ids, now)
 }
 

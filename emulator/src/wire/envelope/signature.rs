@@ -85,7 +85,7 @@ pub fn verify_signature(
         );
         return Err(incomplete(text));
     }
-    let scope = Scope::of(&signed.credential)?;
+    let scope = CredentialScope::of(&signed.credential)?;
     scope.check(request, &signed.date)?;
     let unknown = || unrecognized("The security token included in the request is invalid.");
     let key = key(scope.key_id).ok_or_else(unknown)?;
@@ -220,9 +220,9 @@ impl<'r> Signed<'r> {
     }
 
     /// Whether the signature is that of the request under the secret. Compares in constant time.
-    fn matches(&self, request: &HttpRequest<'_>, scope: &Scope<'_>, secret: &str) -> bool {
+    fn matches(&self, request: &HttpRequest<'_>, scope: &CredentialScope<'_>, secret: &str) -> bool {
         let canonical = self.canonical_request(request);
-        let Scope { date, region, .. } = scope;
+        let CredentialScope { date, region, .. } = scope;
         let hash = hex(&Sha256::digest(&canonical));
         let text = format!(
             "{ALGORITHM}\n{}\n{date}/{region}/{SERVICE}/{TERMINATOR}\n{hash}",
@@ -269,7 +269,7 @@ impl<'r> Signed<'r> {
 }
 
 /// The scope of a credential: `KEY/date/region/service/terminator`.
-struct Scope<'s> {
+struct CredentialScope<'s> {
     key_id: &'s str,
     date: &'s str,
     region: &'s str,
@@ -277,8 +277,8 @@ struct Scope<'s> {
     terminator: &'s str,
 }
 
-impl<'s> Scope<'s> {
-    fn of(credential: &'s str) -> Result<Scope<'s>, ApiError> {
+impl<'s> CredentialScope<'s> {
+    fn of(credential: &'s str) -> Result<CredentialScope<'s>, ApiError> {
         let parts: Vec<&str> = credential.trim_end_matches('/').split('/').collect();
         let [key_id, date, region, service, terminator] = parts[..] else {
             return Err(incomplete(format!(
@@ -286,7 +286,7 @@ impl<'s> Scope<'s> {
                  '{credential}'"
             )));
         };
-        Ok(Scope {
+        Ok(CredentialScope {
             key_id,
             date,
             region,

@@ -182,7 +182,7 @@ fn bodies_above_the_limit() {
 #[test]
 fn health_checks() {
     let ids = RequestIds::new(1);
-    let form = Form::default();
+    let form = AnswerFormat::default();
     let healthy = close_health_check(&form, HealthCheck::Healthy, &ids, Moment::START);
     assert_eq!((healthy.status, healthy.body.len()), (200, 42));
     let refused = close_health_check(&form, HealthCheck::Refused, &ids, Moment::START);
@@ -193,7 +193,7 @@ fn health_checks() {
 #[test]
 fn answers_are_closed() {
     let ids = RequestIds::new(1);
-    let form = Form {
+    let form = AnswerFormat {
         content_type: Some("application/json"),
         accept_encoding: Some(b"deflate"),
     };
@@ -208,7 +208,7 @@ fn answers_are_closed() {
         long.header("x-amz-crc32"),
         Some(crc32fast::hash(&long.body).to_string().as_str())
     );
-    let error = close_error(&Form::default(), &ApiError::internal(), &ids, Moment::START);
+    let error = close_error(&AnswerFormat::default(), &ApiError::internal(), &ids, Moment::START);
     assert_eq!(
         (error.status, error.header("content-type")),
         (500, Some("application/x-amz-json-1.0"))
@@ -245,7 +245,7 @@ mod properties {
                 Envelope::Call(call) => call.form,
                 Envelope::Control(control) => control.form,
                 Envelope::HealthCheck(form) => form,
-                Envelope::Answered(_) => Form { accept_encoding: Some(accept.as_bytes()), ..Form::default() },
+                Envelope::Answered(_) => AnswerFormat { accept_encoding: Some(accept.as_bytes()), ..AnswerFormat::default() },
             };
             let answer = close(&form, 200, vec![b'a'; length], &ids, Moment::START);
             let plain = inflated(&answer.body, answer.header("content-encoding").map(str::as_bytes));

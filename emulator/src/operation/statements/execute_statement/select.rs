@@ -7,7 +7,7 @@ use crate::error::ApiError;
 use crate::execute::PageResult;
 use crate::expression::{Condition, Projection};
 use crate::key;
-use crate::operation::check::Report;
+use crate::operation::check::CapacityReport;
 use crate::operation::output;
 use crate::operation::queries::reading::PagePlan;
 use crate::operation::transactions::transaction;
@@ -29,7 +29,7 @@ pub struct Page<'r> {
     /// `NextToken`.
     pub token: Option<&'r str>,
     /// `ReturnConsumedCapacity`.
-    pub report: Report,
+    pub report: CapacityReport,
 }
 
 /// A SELECT that is planned.
@@ -152,7 +152,7 @@ impl SelectPlan<'_> {
         if let Some(next) = self.next(result) {
             answer.string("NextToken", &next.encode(self.fingerprint));
         }
-        if *report != Report::None {
+        if *report != CapacityReport::None {
             let consumed = result.cost.consumed(read, &read.target.asked_name());
             output::consumed_capacity(answer.member("ConsumedCapacity"), &consumed, *report);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::quota::{self, Of};
+use super::quota::{self, ThroughputOwner};
 use super::{one_of, shape, vector};
 use crate::context::Context;
 use crate::error::ApiError;
@@ -32,8 +32,13 @@ pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -
         _ => BillingMode::Provisioned,
     };
     let throughput = table_throughput(request, billing)?;
-    let on_demand = on_demand(request.on_demand_throughput.as_ref(), billing, &Of::Table)?;
-    let warm = warm(request.warm_throughput.as_ref(), billing, throughput, &Of::Table)?;
+    let on_demand = on_demand(request.on_demand_throughput.as_ref(), billing, &ThroughputOwner::Table)?;
+    let warm = warm(
+        request.warm_throughput.as_ref(),
+        billing,
+        throughput,
+        &ThroughputOwner::Table,
+    )?;
     let types = attribute_types(request.attribute_definitions.as_deref().unwrap_or_default())?;
     let elements = request.key_schema.as_deref().unwrap_or_default();
     let key = table_key(elements, &types)?;
@@ -76,9 +81,21 @@ pub(in crate::operation) fn read(context: &Context<'_>, request: &CreateTable) -
 
 /// What an account can have; only a request that is right is held against it.
 fn check_quotas(context: &Context<'_>, definition: &Definition) -> Result<(), ApiError> {
-    let table = (definition.throughput, definition.on_demand, definition.warm, Of::Table);
+    let table = (
+        definition.throughput,
+        definition.on_demand,
+        definition.warm,
+        ThroughputOwner::Table,
+    );
     let indexes = definition.globals.iter();
-    let indexes = indexes.map(|each| (each.throughput, each.on_demand, each.warm, Of::Index(&each.name)));
+    let indexes = indexes.map(|each| {
+        (
+            each.throughput,
+            each.on_demand,
+            each.warm,
+            ThroughputOwner::Index(&each.name),
+        )
+    });
     for (units, on_demand, warm, of) in std::iter::once(table).chain(indexes) {
         quota::provisioned(context, units, &of)?;
         if let Some(limits) = on_demand {
@@ -127,7 +144,7 @@ pub(in crate::operation) fn throughput_of(asked: &ProvisionedThroughput) -> Resu
 pub(in crate::operation) fn on_demand(
     asked: Option<&OnDemandRequest>,
     billing: BillingMode,
-    of: &Of<'_>,
+    of: &ThroughputOwner<'_>,
 ) -> Result<Option<OnDemandThroughput>, ApiError> {
     let Some(asked) = asked else { return Ok(None) };
     for (value, name) in [
@@ -162,7 +179,7 @@ fn warm(
     asked: Option<&WarmThroughput>,
     billing: BillingMode,
     throughput: Throughput,
-    of: &Of<'_>,
+    of: &ThroughputOwner<'_>,
 ) -> Result<Option<Throughput>, ApiError> {
     let Some(asked) = asked else {
         return Ok(None);
@@ -398,8 +415,17 @@ pub(in crate::operation) fn global_index(
         None => Throughput::default(),
         Some(asked) => throughput_of(asked)?,
     };
-    let on_demand = on_demand(asked.on_demand_throughput.as_ref(), billing, &Of::Index(&name))?;
-    let warm = warm(asked.warm_throughput.as_ref(), billing, throughput, &Of::Index(&name))?;
+    let on_demand = on_demand(
+        asked.on_demand_throughput.as_ref(),
+        billing,
+        &ThroughputOwner::Index(&name),
+    )?;
+    let warm = warm(
+        asked.warm_throughput.as_ref(),
+        billing,
+        throughput,
+        &ThroughputOwner::Index(&name),
+    )?;
     Ok(Index {
         name,
         key,

@@ -6,27 +6,27 @@ use crate::limits;
 use crate::schema::Throughput;
 
 /// What has throughput of its own.
-pub(in crate::operation) enum Of<'n> {
+pub(in crate::operation) enum ThroughputOwner<'n> {
     /// The table.
     Table,
     /// The index of this name.
     Index(&'n str),
 }
 
-impl Of<'_> {
+impl ThroughputOwner<'_> {
     /// As the sentences on warm throughput name it.
     pub(in crate::operation) fn plain(&self) -> String {
         match self {
-            Of::Table => "table".to_owned(),
-            Of::Index(name) => format!("index {name}"),
+            ThroughputOwner::Table => "table".to_owned(),
+            ThroughputOwner::Index(name) => format!("index {name}"),
         }
     }
 
     /// As the sentences on on-demand limits name it.
     pub(in crate::operation) fn spaced(&self) -> String {
         match self {
-            Of::Table => "table".to_owned(),
-            Of::Index(name) => format!("index : {name}"),
+            ThroughputOwner::Table => "table".to_owned(),
+            ThroughputOwner::Index(name) => format!("index : {name}"),
         }
     }
 }
@@ -43,10 +43,14 @@ pub(super) fn tables(count: usize) -> Result<(), ApiError> {
 }
 
 /// Checks provisioned units.
-pub(in crate::operation) fn provisioned(context: &Context<'_>, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
+pub(in crate::operation) fn provisioned(
+    context: &Context<'_>,
+    asked: Throughput,
+    of: &ThroughputOwner<'_>,
+) -> Result<(), ApiError> {
     let (whose, each) = match of {
-        Of::Table => (String::new(), "table"),
-        Of::Index(name) => (format!(" for index {name}"), "index"),
+        ThroughputOwner::Table => (String::new(), "table"),
+        ThroughputOwner::Index(name) => (format!(" for index {name}"), "index"),
     };
     let most = limits::TABLE_UNITS;
     for (units, name) in [(asked.read, "ReadCapacityUnits"), (asked.write, "WriteCapacityUnits")] {
@@ -68,7 +72,7 @@ pub(in crate::operation) fn on_demand(
     context: &Context<'_>,
     units: i64,
     name: &str,
-    of: &Of<'_>,
+    of: &ThroughputOwner<'_>,
 ) -> Result<(), ApiError> {
     if units <= limits::TABLE_UNITS {
         return Ok(());
@@ -82,7 +86,12 @@ pub(in crate::operation) fn on_demand(
 }
 
 /// Checks warm units; `name` is their member.
-pub(in crate::operation) fn warm(context: &Context<'_>, units: u64, name: &str, of: &Of<'_>) -> Result<(), ApiError> {
+pub(in crate::operation) fn warm(
+    context: &Context<'_>,
+    units: u64,
+    name: &str,
+    of: &ThroughputOwner<'_>,
+) -> Result<(), ApiError> {
     if units <= limits::TABLE_UNITS as u64 {
         return Ok(());
     }

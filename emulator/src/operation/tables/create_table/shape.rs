@@ -10,65 +10,69 @@ use crate::request::{
 use crate::schema::{ScalarType, StreamView};
 use crate::value::Text;
 
-/// A bad table name stands alone; all other faults are said together. `under` is what the members' paths begin with.
+/// A bad table name stands alone; all other violations are said together. `under` is what the members' paths begin with.
 pub(in crate::operation) fn check(request: &CreateTable, name: &str, under: &str) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
-    check::plain_name(&mut faults, name, &format!("{under}tableName"));
-    faults.finish()?;
-    let mut faults = Violations::new();
-    members(&mut faults, request, under);
-    faults.finish()
+    let mut violations = Violations::new();
+    check::plain_name(&mut violations, name, &format!("{under}tableName"));
+    violations.finish()?;
+    let mut violations = Violations::new();
+    members(&mut violations, request, under);
+    violations.finish()
 }
 
-fn members(faults: &mut Violations, request: &CreateTable, under: &str) {
+fn members(violations: &mut Violations, request: &CreateTable, under: &str) {
     let path = |member: &str| format!("{under}{member}");
-    billing_mode(faults, request.billing_mode.as_ref(), &path("billingMode"));
+    billing_mode(violations, request.billing_mode.as_ref(), &path("billingMode"));
     let source = request.global_table_source_arn.as_ref();
-    streams::length(faults, source, "globalTableSourceArn", 1, 1024);
-    settings_replication(faults, request.global_table_settings_replication_mode.as_ref());
+    streams::length(violations, source, "globalTableSourceArn", 1, 1024);
+    settings_replication(violations, request.global_table_settings_replication_mode.as_ref());
     let units = request.provisioned_throughput.as_ref();
-    throughput(faults, units, &path("provisionedThroughput"));
+    throughput(violations, units, &path("provisionedThroughput"));
     match &request.key_schema {
-        None => faults.missing(path("keySchema")),
-        Some(elements) => key_schema(faults, elements, &path("keySchema"), 2),
+        None => violations.missing(path("keySchema")),
+        Some(elements) => key_schema(violations, elements, &path("keySchema"), 2),
     }
     match &request.attribute_definitions {
-        None => faults.missing(path("attributeDefinitions")),
-        Some(each) => definitions(faults, each, &path("attributeDefinitions")),
+        None => violations.missing(path("attributeDefinitions")),
+        Some(each) => definitions(violations, each, &path("attributeDefinitions")),
     }
     for (indexes, member, most) in [
         (&request.global_secondary_indexes, "globalSecondaryIndexes", 8),
         (&request.local_secondary_indexes, "localSecondaryIndexes", 2),
     ] {
         for (at, each) in indexes.iter().flatten().enumerate() {
-            index(faults, each, &format!("{under}{member}.{}.member", at + 1), most);
+            index(violations, each, &format!("{under}{member}.{}.member", at + 1), most);
         }
     }
     for (at, each) in request.vector_indexes.iter().flatten().enumerate() {
-        vector::shape(faults, each, &format!("{under}vectorIndexes.{}.member", at + 1));
+        vector::shape(violations, each, &format!("{under}vectorIndexes.{}.member", at + 1));
     }
-    stream(faults, request.stream_specification.as_ref());
-    encryption(faults, request.sse_specification.as_ref(), &path("sSESpecification"));
+    stream(violations, request.stream_specification.as_ref());
+    encryption(
+        violations,
+        request.sse_specification.as_ref(),
+        &path("sSESpecification"),
+    );
 }
 
 /// The kinds of encryption, in the model's order; the service's own is not recorded.
 const ENCRYPTIONS: &str = "[AES256, KMS]";
 
-pub(in crate::operation) fn encryption(faults: &mut Violations, asked: Option<&SseSpecification>, path: &str) {
+pub(in crate::operation) fn encryption(violations: &mut Violations, asked: Option<&SseSpecification>, path: &str) {
     if let Some(word) = asked.and_then(|asked| one_of(asked.sse_type.as_ref()))
         && !matches!(word, "AES256" | "KMS")
     {
-        faults.value(word, format_args!("{path}.sSEType"), constraint::one_of(ENCRYPTIONS));
+        violations.value(word, format_args!("{path}.sSEType"), constraint::one_of(ENCRYPTIONS));
     }
 }
 
 /// `GlobalTableSettingsReplicationMode`, if it is one of its words.
-pub(in crate::operation) fn settings_replication(faults: &mut Violations, word: Option<&Text>) {
+pub(in crate::operation) fn settings_replication(violations: &mut Violations, word: Option<&Text>) {
     if let Some(word) = one_of(word)
         && !matches!(word, "ENABLED" | "DISABLED" | "ENABLED_WITH_OVERRIDES")
     {
         let set = constraint::one_of(words::SETTINGS_REPLICATION_MODE);
-        faults.value(word, "globalTableSettingsReplicationMode", set);
+        violations.value(word, "globalTableSettingsReplicationMode", set);
     }
 }
 
@@ -85,58 +89,58 @@ pub(in crate::operation) fn check_settings_replication(word: Option<&Text>) -> R
 /// The words that a stream can show, in the model's order; the service's own is not recorded.
 const VIEWS: &str = "[NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES, KEYS_ONLY]";
 
-pub(in crate::operation) fn stream(faults: &mut Violations, asked: Option<&StreamSpecification>) {
+pub(in crate::operation) fn stream(violations: &mut Violations, asked: Option<&StreamSpecification>) {
     let Some(asked) = asked else { return };
     if asked.stream_enabled.is_none() {
-        faults.missing("streamSpecification.streamEnabled");
+        violations.missing("streamSpecification.streamEnabled");
     }
     if let Some(word) = one_of(asked.stream_view_type.as_ref())
         && StreamView::from_name(word).is_none()
     {
-        faults.value(word, "streamSpecification.streamViewType", constraint::one_of(VIEWS));
+        violations.value(word, "streamSpecification.streamViewType", constraint::one_of(VIEWS));
     }
 }
 
-pub(in crate::operation) fn billing_mode(faults: &mut Violations, word: Option<&Text>, path: &str) {
+pub(in crate::operation) fn billing_mode(violations: &mut Violations, word: Option<&Text>, path: &str) {
     if let Some(word) = one_of(word)
         && !matches!(word, "PROVISIONED" | "PAY_PER_REQUEST")
     {
-        faults.value(word, path, constraint::one_of(words::BILLING_MODE));
+        violations.value(word, path, constraint::one_of(words::BILLING_MODE));
     }
 }
 
-pub(in crate::operation) fn definitions(faults: &mut Violations, definitions: &[AttributeDefinition], path: &str) {
+pub(in crate::operation) fn definitions(violations: &mut Violations, definitions: &[AttributeDefinition], path: &str) {
     for (at, definition) in definitions.iter().enumerate() {
         let path = format!("{path}.{}.member", at + 1);
-        attribute_name(faults, definition.attribute_name.as_deref(), &path);
+        attribute_name(violations, definition.attribute_name.as_deref(), &path);
         match one_of(definition.attribute_type.as_ref()) {
-            None => faults.missing(format_args!("{path}.attributeType")),
+            None => violations.missing(format_args!("{path}.attributeType")),
             Some(word) if ScalarType::from_name(word).is_none() => {
                 let set = constraint::one_of(words::ATTRIBUTE_TYPE);
-                faults.value(word, format_args!("{path}.attributeType"), set);
+                violations.value(word, format_args!("{path}.attributeType"), set);
             }
             Some(_) => {}
         }
     }
 }
 
-pub(super) fn attribute_name(faults: &mut Violations, name: Option<&str>, path: &str) {
+pub(super) fn attribute_name(violations: &mut Violations, name: Option<&str>, path: &str) {
     let path = format!("{path}.attributeName");
     match name {
-        None => faults.missing(path),
-        Some("") => faults.value("", path, constraint::min_length(1)),
-        Some(name) if name.len() > 255 => faults.value(name, path, constraint::max_length(255)),
+        None => violations.missing(path),
+        Some("") => violations.value("", path, constraint::min_length(1)),
+        Some(name) if name.len() > 255 => violations.value(name, path, constraint::max_length(255)),
         Some(_) => {}
     }
 }
 
-fn key_schema(faults: &mut Violations, elements: &[KeySchemaElement], path: &str, most: usize) {
+fn key_schema(violations: &mut Violations, elements: &[KeySchemaElement], path: &str, most: usize) {
     if elements.is_empty() {
-        faults.value("[]", path, constraint::min_length(1));
+        violations.value("[]", path, constraint::min_length(1));
     }
     if elements.len() > most {
         let shown: Vec<String> = elements.iter().map(shown_element).collect();
-        faults.value(
+        violations.value(
             format_args!("[{}]", shown.join(", ")),
             path,
             constraint::max_length(most),
@@ -144,12 +148,12 @@ fn key_schema(faults: &mut Violations, elements: &[KeySchemaElement], path: &str
     }
     for (at, element) in elements.iter().enumerate() {
         let path = format!("{path}.{}.member", at + 1);
-        attribute_name(faults, element.attribute_name.as_deref(), &path);
+        attribute_name(violations, element.attribute_name.as_deref(), &path);
         match one_of(element.key_type.as_ref()) {
-            None => faults.missing(format_args!("{path}.keyType")),
+            None => violations.missing(format_args!("{path}.keyType")),
             Some("HASH" | "RANGE") => {}
             Some(word) => {
-                faults.value(
+                violations.value(
                     word,
                     format_args!("{path}.keyType"),
                     constraint::one_of(words::KEY_TYPE),
@@ -169,7 +173,7 @@ fn shown_element(element: &KeySchemaElement) -> String {
 }
 
 pub(in crate::operation) fn throughput(
-    faults: &mut Violations,
+    violations: &mut Violations,
     throughput: Option<&ProvisionedThroughput>,
     path: &str,
 ) {
@@ -180,54 +184,56 @@ pub(in crate::operation) fn throughput(
         (throughput.read_capacity_units, "readCapacityUnits"),
     ] {
         match units {
-            None => faults.missing(format_args!("{path}.{name}")),
-            Some(units) if units < 1 => faults.value(units, format_args!("{path}.{name}"), constraint::min_value(1)),
+            None => violations.missing(format_args!("{path}.{name}")),
+            Some(units) if units < 1 => {
+                violations.value(units, format_args!("{path}.{name}"), constraint::min_value(1))
+            }
             Some(_) => {}
         }
     }
 }
 
-pub(in crate::operation) fn index_name(faults: &mut Violations, name: Option<&Text>, path: &str) {
+pub(in crate::operation) fn index_name(violations: &mut Violations, name: Option<&Text>, path: &str) {
     match one_of(name) {
-        None => faults.missing(format_args!("{path}.indexName")),
-        Some("") => faults.value("", format_args!("{path}.indexName"), constraint::min_length(3)),
-        Some(name) => check::plain_name(faults, name, &format!("{path}.indexName")),
+        None => violations.missing(format_args!("{path}.indexName")),
+        Some("") => violations.value("", format_args!("{path}.indexName"), constraint::min_length(3)),
+        Some(name) => check::plain_name(violations, name, &format!("{path}.indexName")),
     }
 }
 
-pub(in crate::operation) fn index(faults: &mut Violations, index: &SecondaryIndex, path: &str, most_keys: usize) {
-    index_name(faults, index.index_name.as_ref(), path);
+pub(in crate::operation) fn index(violations: &mut Violations, index: &SecondaryIndex, path: &str, most_keys: usize) {
+    index_name(violations, index.index_name.as_ref(), path);
     match &index.key_schema {
-        None => faults.missing(format_args!("{path}.keySchema")),
-        Some(elements) => key_schema(faults, elements, &format!("{path}.keySchema"), most_keys),
+        None => violations.missing(format_args!("{path}.keySchema")),
+        Some(elements) => key_schema(violations, elements, &format!("{path}.keySchema"), most_keys),
     }
     match &index.projection {
-        None => faults.missing(format_args!("{path}.projection")),
-        Some(each) => projection(faults, each, &format!("{path}.projection")),
+        None => violations.missing(format_args!("{path}.projection")),
+        Some(each) => projection(violations, each, &format!("{path}.projection")),
     }
     throughput(
-        faults,
+        violations,
         index.provisioned_throughput.as_ref(),
         &format!("{path}.provisionedThroughput"),
     );
 }
 
-pub(super) fn projection(faults: &mut Violations, projection: &Projection, path: &str) {
+pub(super) fn projection(violations: &mut Violations, projection: &Projection, path: &str) {
     if let Some(word) = one_of(projection.projection_type.as_ref())
         && !matches!(word, "ALL" | "INCLUDE" | "KEYS_ONLY")
     {
         let set = constraint::one_of(words::PROJECTION_TYPE);
-        faults.value(word, format_args!("{path}.projectionType"), set);
+        violations.value(word, format_args!("{path}.projectionType"), set);
     }
     let Some(names) = &projection.non_key_attributes else {
         return;
     };
     let path = format!("{path}.nonKeyAttributes");
     if names.is_empty() {
-        faults.value("[]", &path, constraint::min_length(1));
+        violations.value("[]", &path, constraint::min_length(1));
     }
     if names.len() > 20 {
-        faults.value(
+        violations.value(
             format_args!("[{}]", names.join(", ")),
             &path,
             constraint::max_length(20),
@@ -236,9 +242,9 @@ pub(super) fn projection(faults: &mut Violations, projection: &Projection, path:
     for (at, name) in names.iter().enumerate() {
         let path = format!("{path}.{}.member", at + 1);
         match name.len() {
-            0 => faults.value("", path, constraint::min_length(1)),
+            0 => violations.value("", path, constraint::min_length(1)),
             1..=255 => {}
-            _ => faults.value(name, path, constraint::max_length(255)),
+            _ => violations.value(name, path, constraint::max_length(255)),
         }
     }
 }

@@ -14,50 +14,50 @@ const DISTANCES: &str = "[COSINE, DOT_PRODUCT, EUCLIDEAN]";
 const ROLES: &str = "[HASH, INLINE_FILTER]";
 
 /// The framework's checks on one index.
-pub(in crate::operation) fn shape(faults: &mut Violations, index: &ReturnMembers, path: &str) {
-    shape::index_name(faults, index.index_name.as_ref(), path);
+pub(in crate::operation) fn shape(violations: &mut Violations, index: &ReturnMembers, path: &str) {
+    shape::index_name(violations, index.index_name.as_ref(), path);
     match &index.vector_attribute {
-        None => faults.missing(format_args!("{path}.vectorAttribute")),
+        None => violations.missing(format_args!("{path}.vectorAttribute")),
         Some(attribute) => {
             let path = format!("{path}.vectorAttribute");
-            shape::attribute_name(faults, attribute.attribute_name.as_deref(), &path);
+            shape::attribute_name(violations, attribute.attribute_name.as_deref(), &path);
         }
     }
     if let Some(elements) = &index.search_schema {
-        search_schema(faults, elements, &format!("{path}.searchSchema"));
+        search_schema(violations, elements, &format!("{path}.searchSchema"));
     }
     match &index.projection {
-        None => faults.missing(format_args!("{path}.projection")),
-        Some(each) => shape::projection(faults, each, &format!("{path}.projection")),
+        None => violations.missing(format_args!("{path}.projection")),
+        Some(each) => shape::projection(violations, each, &format!("{path}.projection")),
     }
     let dimensions = format!("{path}.dimensions");
     match index.dimensions {
-        None => faults.missing(dimensions),
-        Some(count) if count < 1 => faults.value(count, dimensions, constraint::min_value(1)),
+        None => violations.missing(dimensions),
+        Some(count) if count < 1 => violations.value(count, dimensions, constraint::min_value(1)),
         Some(_) => {}
     }
     let function = format!("{path}.distanceFunction");
     match one_of(index.distance_function.as_ref()) {
-        None => faults.missing(function),
+        None => violations.missing(function),
         Some(word) if Distance::from_name(word).is_none() => {
-            faults.value(word, function, constraint::one_of(DISTANCES));
+            violations.value(word, function, constraint::one_of(DISTANCES));
         }
         Some(_) => {}
     }
 }
 
-fn search_schema(faults: &mut Violations, elements: &[SearchSchemaElement], path: &str) {
+fn search_schema(violations: &mut Violations, elements: &[SearchSchemaElement], path: &str) {
     if elements.is_empty() {
-        faults.value("[]", path, constraint::min_length(1));
+        violations.value("[]", path, constraint::min_length(1));
     }
     for (at, element) in elements.iter().enumerate() {
         let path = format!("{path}.{}.member", at + 1);
-        shape::attribute_name(faults, element.attribute_name.as_deref(), &path);
+        shape::attribute_name(violations, element.attribute_name.as_deref(), &path);
         let path = format!("{path}.searchSchemaElementType");
         match one_of(element.search_schema_element_type.as_ref()) {
-            None => faults.missing(path),
+            None => violations.missing(path),
             Some("HASH" | "INLINE_FILTER") => {}
-            Some(word) => faults.value(word, path, constraint::one_of(ROLES)),
+            Some(word) => violations.value(word, path, constraint::one_of(ROLES)),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::ApiError;
 use crate::limits;
 use crate::schema::{BillingMode, Index};
-use crate::storage::{Job, Shape, Table, Work};
+use crate::storage::{Job, JobKind, Shape, Table};
 use crate::value::Name;
 
 /// Fills the indexes that `shape` has begun to make. Other requests go on meanwhile, and see them as `CREATING`. Returns the
@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context<'_>, table: &Table, shape: Arc<Shape>) -> Re
         return Ok(shape);
     }
     for job in &shape.jobs {
-        if let Work::CreateIndex {
+        if let JobKind::CreateIndex {
             index,
             allocated,
             earliest,

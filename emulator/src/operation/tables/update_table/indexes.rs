@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::TableUpdate;
 use super::request::ONE_ONLINE_INDEX;
-use super::throughput::{Of, check_changes, raise_warm};
+use super::throughput::{ThroughputOwner, check_changes, raise_warm};
 use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
 use crate::limits;
@@ -12,7 +12,7 @@ use crate::operation::tables::create_table::definition::{self, Types};
 use crate::operation::tables::create_table::vector;
 use crate::request::SecondaryIndex;
 use crate::schema::{BillingMode, Definition, Index, KeyAttribute, KeySchema};
-use crate::storage::Work;
+use crate::storage::JobKind;
 use crate::value::Name;
 
 /// Measured: 24 to 56 s in which the service looks for room.
@@ -44,7 +44,7 @@ impl TableUpdate<'_> {
 
     /// The place of a global index, or what the service says of an index that is none.
     fn find(&self, name: &str, verb: &str) -> Result<usize, ApiError> {
-        let deletes = |work: &Work| matches!(work, Work::DeleteIndex { index, .. } if index.name == name);
+        let deletes = |work: &JobKind| matches!(work, JobKind::DeleteIndex { index, .. } if index.name == name);
         match self.shape.definition.index(name) {
             None if self.shape.jobs.iter().any(|job| deletes(&job.work)) => {
                 // Two spaces, as the service writes it.
@@ -82,7 +82,7 @@ impl TableUpdate<'_> {
     /// Refuses to remove an index for which the service is still looking for room.
     pub(super) fn refuse_while_allocating(&self, name: &str) -> Result<(), ApiError> {
         let (table, now) = (&self.table.name, self.context.now);
-        let allocates = |work: &Work| matches!(work, Work::CreateIndex { index, allocated, .. } if index == name && *allocated > now);
+        let allocates = |work: &JobKind| matches!(work, JobKind::CreateIndex { index, allocated, .. } if index == name && *allocated > now);
         if self.shape.jobs.iter().any(|job| allocates(&job.work)) {
             return Err(ApiError::in_use(format_args!(
                 "Index creation is in resource allocation phase. Retry deletion during backfilling phase or when the index is active. Table: {table} Index: {name}"
@@ -94,9 +94,9 @@ impl TableUpdate<'_> {
     /// Refuses to make or remove an index while the table or another index is being changed.
     pub(super) fn check_online(&self, own: &str) -> Result<(), ApiError> {
         let table = &self.table.name;
-        let busy = |work: &Work| match work {
-            Work::CreateIndex { index, .. } => index != own,
-            Work::DeleteIndex { .. } | Work::DeleteVectorIndex { .. } => true,
+        let busy = |work: &JobKind| match work {
+            JobKind::CreateIndex { index, .. } => index != own,
+            JobKind::DeleteIndex { .. } | JobKind::DeleteVectorIndex { .. } => true,
             _ => false,
         };
         if self.shape.jobs.iter().any(|job| busy(&job.work)) {
@@ -104,7 +104,7 @@ impl TableUpdate<'_> {
         }
         // What this request itself has begun on billing goes together with an index.
         let jobs = || self.shape.jobs.iter();
-        let own = |work: &Work| self.request.billing_mode.is_some() && matches!(work, Work::Billing);
+        let own = |work: &JobKind| self.request.billing_mode.is_some() && matches!(work, JobKind::Billing);
         if jobs().any(|job| job.is_throughput() && !own(&job.work)) {
             return Err(ApiError::in_use(format_args!(
                 "Can't create or delete indexes while table IOPS are being updated. Table: {table}"
@@ -115,7 +115,7 @@ impl TableUpdate<'_> {
                 "Can't create or delete an index when stream status is being updated.",
             ));
         }
-        if jobs().any(|job| matches!(job.work, Work::Class { .. })) {
+        if jobs().any(|job| matches!(job.work, JobKind::Class { .. })) {
             return Err(ApiError::in_use(
                 "Can't create or delete an index when a table class update is in progress.",
             ));
@@ -145,7 +145,7 @@ impl TableUpdate<'_> {
             vector::check_not_defined(&vectors.attribute, &index.key.attributes().cloned().collect())?;
         }
         check_types(&self.shape.definition, &index)?;
-        self.check_most(index.throughput, &Of::Index(&name))?;
+        self.check_most(index.throughput, &ThroughputOwner::Index(&name))?;
         let work = self.creation(&name);
         let definition = self.definition();
         add_types(&mut definition.attributes, &index.key);
@@ -156,8 +156,8 @@ impl TableUpdate<'_> {
     }
 
     /// The creation of an index. It ends when the index has been filled, but not before `earliest`.
-    pub(super) fn creation(&self, name: &Name) -> Work {
-        Work::CreateIndex {
+    pub(super) fn creation(&self, name: &Name) -> JobKind {
+        JobKind::CreateIndex {
             index: name.clone(),
             allocated: self.after("index", ALLOCATION),
             earliest: self.after("index", CREATION),
@@ -169,7 +169,7 @@ impl TableUpdate<'_> {
         self.check_online(name)?;
         let at = self.find(name, "delete")?;
         self.refuse_while_allocating(name)?;
-        let updates = |work: &Work| matches!(work, Work::UpdateIndex { index, .. } if index == name);
+        let updates = |work: &JobKind| matches!(work, JobKind::UpdateIndex { index, .. } if index == name);
         if self.shape.jobs.iter().any(|job| updates(&job.work)) {
             return Err(self.being_updated(name));
         }
@@ -181,7 +181,7 @@ impl TableUpdate<'_> {
         let definition = self.definition();
         let index = Box::new(definition.globals.remove(at));
         prune_types(definition);
-        self.begin(Work::DeleteIndex { at, index }, until);
+        self.begin(JobKind::DeleteIndex { at, index }, until);
         Ok(())
     }
 
@@ -202,13 +202,13 @@ impl TableUpdate<'_> {
             .filter(|job| job.index().is_some_and(|index| index == name))
         {
             match &job.work {
-                Work::CreateIndex { allocated, .. } if *allocated > now => {
+                JobKind::CreateIndex { allocated, .. } if *allocated > now => {
                     return Err(ApiError::in_use(format_args!(
                         "Index is being created but is not backfilling yet.  Table: {} Index: {name}",
                         self.table.name
                     )));
                 }
-                Work::UpdateIndex { .. } => return Err(self.being_updated(name)),
+                JobKind::UpdateIndex { .. } => return Err(self.being_updated(name)),
                 _ => {}
             }
         }
@@ -223,20 +223,20 @@ impl TableUpdate<'_> {
                 )));
             }
             let units = definition::throughput_of(units)?;
-            check_changes(was, units, &Of::Index(name))?;
-            self.check_most(units, &Of::Index(name))?;
+            check_changes(was, units, &ThroughputOwner::Index(name))?;
+            self.check_most(units, &ThroughputOwner::Index(name))?;
             self.check_decrease(was, units, &index.adjustments)?;
             index.adjustments.note(was, units, now);
             index.throughput = units;
             index.warm = Some(raise_warm(index.warm, (billing, was), (billing, units)));
         }
         if let Some(limits) = &asked.on_demand_throughput {
-            index.on_demand = self.merge_on_demand(index.on_demand, limits, &Of::Index(name))?;
+            index.on_demand = self.merge_on_demand(index.on_demand, limits, &ThroughputOwner::Index(name))?;
         }
         let index_name = index.name.clone();
         self.definition().globals[at] = index;
         if asked.provisioned_throughput.is_some() || asked.on_demand_throughput.is_some() {
-            let work = Work::UpdateIndex {
+            let work = JobKind::UpdateIndex {
                 index: index_name,
                 was,
                 decreases,

@@ -58,21 +58,21 @@ const REMOVAL_SHOWS: f64 = 4.0;
 const REMOVAL: f64 = 28.0;
 
 /// The framework's checks.
-pub(super) fn check_members(faults: &mut Violations, request: &UpdateTable) {
+pub(super) fn check_members(violations: &mut Violations, request: &UpdateTable) {
     if let Some(word) = request.multi_region_consistency.as_deref()
         && !matches!(word, "EVENTUAL" | "STRONG")
     {
         let set = constraint::one_of(words::MULTI_REGION_CONSISTENCY);
-        faults.value(word, "multiRegionConsistency", set);
+        violations.value(word, "multiRegionConsistency", set);
     }
     if let Some(witnesses) = &request.global_table_witness_updates {
         match witnesses.kept[..] {
-            [] => faults.value("[]", "globalTableWitnessUpdates", constraint::min_length(1)),
-            [_, _, ..] => faults.silent_value("globalTableWitnessUpdates", constraint::max_length(1)),
-            [_] => faults.add(Some(&witnesses.faults)),
+            [] => violations.value("[]", "globalTableWitnessUpdates", constraint::min_length(1)),
+            [_, _, ..] => violations.silent_value("globalTableWitnessUpdates", constraint::max_length(1)),
+            [_] => violations.add(Some(&witnesses.violations)),
         }
     }
-    faults.add(request.replica_updates.as_ref().map(|updates| &updates.faults));
+    violations.add(request.replica_updates.as_ref().map(|updates| &updates.violations));
 }
 
 /// The actions of an element, with the names of their members.

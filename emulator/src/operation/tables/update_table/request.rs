@@ -54,45 +54,45 @@ pub(super) fn check(request: &UpdateTable) -> Result<(), ApiError> {
 }
 
 fn check_members(request: &UpdateTable) -> Result<(), ApiError> {
-    let mut faults = Violations::new();
-    shape::billing_mode(&mut faults, request.billing_mode.as_ref(), "billingMode");
+    let mut violations = Violations::new();
+    shape::billing_mode(&mut violations, request.billing_mode.as_ref(), "billingMode");
     let throughput = request.provisioned_throughput.as_ref();
-    shape::throughput(&mut faults, throughput, "provisionedThroughput");
+    shape::throughput(&mut violations, throughput, "provisionedThroughput");
     shape::definitions(
-        &mut faults,
+        &mut violations,
         request.attribute_definitions.as_deref().unwrap_or_default(),
         "attributeDefinitions",
     );
-    replicas::check_members(&mut faults, request);
-    shape::settings_replication(&mut faults, request.global_table_settings_replication_mode.as_ref());
-    shape::stream(&mut faults, request.stream_specification.as_ref());
-    shape::encryption(&mut faults, request.sse_specification.as_ref(), "sSESpecification");
+    replicas::check_members(&mut violations, request);
+    shape::settings_replication(&mut violations, request.global_table_settings_replication_mode.as_ref());
+    shape::stream(&mut violations, request.stream_specification.as_ref());
+    shape::encryption(&mut violations, request.sse_specification.as_ref(), "sSESpecification");
     let updates = request.global_secondary_index_updates.iter().flatten();
     for (at, update) in updates.enumerate() {
         let path = format!("globalSecondaryIndexUpdates.{}.member", at + 1);
         if let Some(update) = &update.update {
             let path = format!("{path}.update");
-            shape::index_name(&mut faults, update.index_name.as_ref(), &path);
+            shape::index_name(&mut violations, update.index_name.as_ref(), &path);
             let units = update.provisioned_throughput.as_ref();
-            shape::throughput(&mut faults, units, &format!("{path}.provisionedThroughput"));
+            shape::throughput(&mut violations, units, &format!("{path}.provisionedThroughput"));
         }
         if let Some(create) = &update.create {
-            shape::index(&mut faults, create, &format!("{path}.create"), 8);
+            shape::index(&mut violations, create, &format!("{path}.create"), 8);
         }
         if let Some(delete) = &update.delete {
-            shape::index_name(&mut faults, delete.index_name.as_ref(), &format!("{path}.delete"));
+            shape::index_name(&mut violations, delete.index_name.as_ref(), &format!("{path}.delete"));
         }
     }
     for (at, update) in request.vector_index_updates.iter().flatten().enumerate() {
         let path = format!("vectorIndexUpdates.{}.member", at + 1);
         if let Some(create) = &update.create {
-            vector::shape(&mut faults, create, &format!("{path}.create"));
+            vector::shape(&mut violations, create, &format!("{path}.create"));
         }
         if let Some(delete) = &update.delete {
-            shape::index_name(&mut faults, delete.index_name.as_ref(), &format!("{path}.delete"));
+            shape::index_name(&mut violations, delete.index_name.as_ref(), &format!("{path}.delete"));
         }
     }
-    faults.finish()
+    violations.finish()
 }
 
 /// The changes that a request asks for, by the names of its members.

@@ -7,7 +7,7 @@ use super::TableUpdate;
 use crate::clock::Moment;
 use crate::error::{ApiError, ErrorKind};
 use crate::operation::tables::create_table::definition;
-use crate::storage::Work;
+use crate::storage::JobKind;
 
 const PROTECTION_COOLDOWN: Duration = Duration::from_secs(15);
 const CLASS_WINDOW: Duration = Duration::from_hours(30 * 24);
@@ -58,7 +58,12 @@ impl TableUpdate<'_> {
             return Ok(());
         };
         let wanted = definition::table_class(word)?;
-        if self.shape.jobs.iter().any(|job| matches!(job.work, Work::Class { .. })) {
+        if self
+            .shape
+            .jobs
+            .iter()
+            .any(|job| matches!(job.work, JobKind::Class { .. }))
+        {
             return Err(ApiError::in_use(format_args!(
                 "Can't update table class when a table class update is in progress. Table: {} TableClassUpdateInProgress: {}",
                 self.table.name,
@@ -82,7 +87,7 @@ impl TableUpdate<'_> {
         let was = (self.shape.definition.class, self.shape.definition.class_changed);
         if was.0.unwrap_or("STANDARD") == wanted {
             // The answer says UPDATING, and nothing happens.
-            self.begin(Work::Class { was, flashes: now }, now);
+            self.begin(JobKind::Class { was, flashes: now }, now);
             return Ok(());
         }
         note(&mut self.shape.recent.class, now);
@@ -91,7 +96,7 @@ impl TableUpdate<'_> {
         definition.class = Some(wanted);
         definition.class_changed = Some(until);
         let flashes = now.plus(until.since(now) / FLASH);
-        self.begin(Work::Class { was, flashes }, until);
+        self.begin(JobKind::Class { was, flashes }, until);
         Ok(())
     }
 
@@ -115,7 +120,7 @@ impl TableUpdate<'_> {
             }
             _ => {}
         }
-        let changes = |job: &super::Job| matches!(job.work, Work::Encryption { .. });
+        let changes = |job: &super::Job| matches!(job.work, JobKind::Encryption { .. });
         if self.shape.jobs.iter().any(changes) {
             if wanted.is_some() && there == wanted {
                 // Measured: the same again is accepted, and does nothing.
@@ -131,7 +136,7 @@ impl TableUpdate<'_> {
         if let Some(shown) = shown {
             let key_arn = shown.key_arn;
             let shows = now.plus(until.since(now) * 2 / 5);
-            self.begin(Work::Encryption { key_arn, shows }, until);
+            self.begin(JobKind::Encryption { key_arn, shows }, until);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::TableUpdate;
 use crate::error::ApiError;
 use crate::request::StreamSpecification;
 use crate::schema::StreamView;
-use crate::storage::{TableStream, Work};
+use crate::storage::{JobKind, TableStream};
 
 /// Measured: 4 to 5 s.
 const SWITCH: f64 = 0.75;
@@ -32,7 +32,7 @@ impl TableUpdate<'_> {
     /// The stream whose switch is on its way: how the service names the switch.
     fn switching(&self) -> Option<String> {
         self.shape.jobs.iter().find_map(|job| match &job.work {
-            Work::Stream { label, enables } => {
+            JobKind::Stream { label, enables } => {
                 let operation = if *enables { "ENABLE" } else { "DISABLE" };
                 let table = &self.table.name;
                 Some(format!("Table: {table} Stream: {label} Operation: {operation}"))
@@ -93,7 +93,7 @@ impl TableUpdate<'_> {
             }
         }
         let label = self.shape.stream_settings.as_ref().map(TableStream::label);
-        let work = Work::Stream {
+        let work = JobKind::Stream {
             label: label.unwrap_or_default(),
             enables: view.is_some(),
         };
@@ -109,7 +109,7 @@ impl TableUpdate<'_> {
         }
         // What this request itself has begun on billing goes together with a stream.
         let own = self.request.billing_mode.is_some();
-        let busy = |job: &super::Job| job.is_throughput() && !(own && matches!(job.work, Work::Billing));
+        let busy = |job: &super::Job| job.is_throughput() && !(own && matches!(job.work, JobKind::Billing));
         if self.shape.jobs.iter().any(busy) {
             return Err(ApiError::in_use(format_args!(
                 "Can't enable or disable stream while table IOPS are being updated. Table: {}",

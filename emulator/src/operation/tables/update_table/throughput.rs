@@ -7,10 +7,10 @@ use crate::clock::Moment;
 use crate::error::ApiError;
 use crate::operation::tables::create_table::definition::throughput_of;
 use crate::operation::tables::create_table::quota;
-pub(super) use crate::operation::tables::create_table::quota::Of;
+pub(super) use crate::operation::tables::create_table::quota::ThroughputOwner;
 use crate::request::OnDemandThroughput as OnDemandRequest;
 use crate::schema::{Adjustments, BillingMode, OnDemandThroughput, Throughput, initial_warm};
-use crate::storage::Work;
+use crate::storage::JobKind;
 
 /// Measured: 1 to 2 s.
 const UNITS: f64 = 0.25;
@@ -28,13 +28,13 @@ const FREE_DECREASES: u32 = 4;
 const DECREASE_COOLDOWN: Duration = Duration::from_hours(1);
 
 /// Throughput that is as it was.
-pub(super) fn check_changes(was: Throughput, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
+pub(super) fn check_changes(was: Throughput, asked: Throughput, of: &ThroughputOwner<'_>) -> Result<(), ApiError> {
     if was != asked {
         return Ok(());
     }
     let (what, each) = match of {
-        Of::Table => ("the table".to_owned(), "the table".to_owned()),
-        Of::Index(name) => (format!("the index {name}"), format!("index {name}")),
+        ThroughputOwner::Table => ("the table".to_owned(), "the table".to_owned()),
+        ThroughputOwner::Index(name) => (format!("the index {name}"), format!("index {name}")),
     };
     let (read, write) = (was.read, was.write);
     Err(ApiError::validation(format!(
@@ -84,7 +84,7 @@ impl TableUpdate<'_> {
         }
         if self.request.billing_mode.is_some() {
             // The answer says UPDATING, and nothing happens.
-            self.begin(Work::Billing, self.context.now);
+            self.begin(JobKind::Billing, self.context.now);
         }
         Ok(())
     }
@@ -134,8 +134,8 @@ impl TableUpdate<'_> {
         self.check_free()?;
         let definition = &self.shape.definition;
         let (was, adjustments, billing) = (definition.throughput, definition.adjustments, definition.billing);
-        check_changes(was, asked, &Of::Table)?;
-        self.check_most(asked, &Of::Table)?;
+        check_changes(was, asked, &ThroughputOwner::Table)?;
+        self.check_most(asked, &ThroughputOwner::Table)?;
         self.check_decrease(was, asked, &adjustments)?;
         let decreases = adjustments.decreases_on(self.context.now);
         let now = self.context.now;
@@ -144,19 +144,19 @@ impl TableUpdate<'_> {
         definition.throughput = asked;
         definition.warm = Some(raise_warm(definition.warm, (billing, was), (billing, asked)));
         let until = self.after("throughput", UNITS);
-        self.begin(Work::Throughput { was, decreases }, until);
+        self.begin(JobKind::Throughput { was, decreases }, until);
         Ok(())
     }
 
     fn switch(&mut self, billing: BillingMode, asked: Throughput) -> Result<(), ApiError> {
         let now = self.context.now;
-        let switching = self.shape.jobs.iter().any(|job| matches!(job.work, Work::Billing));
+        let switching = self.shape.jobs.iter().any(|job| matches!(job.work, JobKind::Billing));
         if switching && billing == BillingMode::PayPerRequest {
             // Measured: a call back while the table goes over to PROVISIONED is accepted and does nothing.
             return Ok(());
         }
         self.check_free()?;
-        self.check_most(asked, &Of::Table)?;
+        self.check_most(asked, &ThroughputOwner::Table)?;
         if billing == BillingMode::Provisioned {
             self.check_indexes_have_units()?;
         }
@@ -182,7 +182,7 @@ impl TableUpdate<'_> {
             definition.on_demand_since = Some(now);
         }
         let until = self.after("billing", times);
-        self.begin(Work::Billing, until);
+        self.begin(JobKind::Billing, until);
         Ok(())
     }
 
@@ -205,7 +205,7 @@ impl TableUpdate<'_> {
         }
     }
 
-    pub(super) fn check_most(&self, asked: Throughput, of: &Of<'_>) -> Result<(), ApiError> {
+    pub(super) fn check_most(&self, asked: Throughput, of: &ThroughputOwner<'_>) -> Result<(), ApiError> {
         quota::provisioned(self.context, asked, of)
     }
 
@@ -242,7 +242,7 @@ impl TableUpdate<'_> {
             return Ok(());
         };
         let switched = self.request.billing_mode.is_some();
-        let changes_class = |job: &super::Job| matches!(job.work, Work::Class { .. });
+        let changes_class = |job: &super::Job| matches!(job.work, JobKind::Class { .. });
         let busy = if !switched && self.shape.jobs.iter().any(super::Job::is_throughput) {
             Some("BillingMode update is in progress".to_owned())
         } else if self.shape.jobs.iter().any(changes_class) {
@@ -260,7 +260,7 @@ impl TableUpdate<'_> {
                 "OnDemandThroughput cannot be updated while {busy}"
             )));
         }
-        let merged = self.merge_on_demand(self.shape.definition.on_demand, asked, &Of::Table)?;
+        let merged = self.merge_on_demand(self.shape.definition.on_demand, asked, &ThroughputOwner::Table)?;
         self.definition().on_demand = merged;
         let cleared = |units: Option<i64>| units == Some(-1);
         let (read, write) = (
@@ -269,7 +269,7 @@ impl TableUpdate<'_> {
         );
         if read || write {
             let until = self.after("on-demand limits", CLEARING);
-            self.begin(Work::ClearLimits { read, write }, until);
+            self.begin(JobKind::ClearLimits { read, write }, until);
         }
         Ok(())
     }
@@ -279,7 +279,7 @@ impl TableUpdate<'_> {
         &self,
         there: Option<OnDemandThroughput>,
         asked: &OnDemandRequest,
-        of: &Of<'_>,
+        of: &ThroughputOwner<'_>,
     ) -> Result<Option<OnDemandThroughput>, ApiError> {
         let mut merged = there.unwrap_or_default();
         for (value, member, name) in [

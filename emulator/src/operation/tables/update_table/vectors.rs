@@ -8,7 +8,7 @@ use crate::limits;
 use crate::operation::tables::create_table::{definition, vector};
 use crate::request::VectorIndex as ReturnMembers;
 use crate::schema::{BillingMode, KeyAttribute};
-use crate::storage::Work;
+use crate::storage::JobKind;
 
 impl TableUpdate<'_> {
     /// Makes the changes in the order given; where one is refused, none is made.
@@ -86,7 +86,7 @@ impl TableUpdate<'_> {
         let definition = self.definition();
         let index = Box::new(definition.vectors.remove(at));
         prune_types(definition);
-        self.begin(Work::DeleteVectorIndex { at, index }, until);
+        self.begin(JobKind::DeleteVectorIndex { at, index }, until);
         Ok(())
     }
 }

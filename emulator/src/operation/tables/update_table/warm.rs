@@ -1,12 +1,12 @@
 //! Warm throughput, of the table or of an index: it can only be raised (docs/behavior: 04 5.2).
 
 use super::TableUpdate;
-use super::throughput::Of;
+use super::throughput::ThroughputOwner;
 use crate::error::ApiError;
 use crate::operation::tables::create_table::quota;
 use crate::request::WarmThroughput;
 use crate::schema::{Throughput, initial_warm};
-use crate::storage::Work;
+use crate::storage::JobKind;
 use crate::value::Name;
 
 /// Measured: 4.5 to 8.5 minutes.
@@ -21,7 +21,7 @@ impl TableUpdate<'_> {
         let was = there
             .warm
             .unwrap_or_else(|| initial_warm(there.billing, there.throughput));
-        let raised = self.raised(was, asked, &Of::Table)?;
+        let raised = self.raised(was, asked, &ThroughputOwner::Table)?;
         self.definition().warm = Some(raised);
         self.begin_warming(None, was);
         Ok(())
@@ -33,7 +33,7 @@ impl TableUpdate<'_> {
         let was = index
             .warm
             .unwrap_or_else(|| initial_warm(self.shape.definition.billing, index.throughput));
-        let raised = self.raised(was, asked, &Of::Index(&name))?;
+        let raised = self.raised(was, asked, &ThroughputOwner::Index(&name))?;
         self.definition().globals[at].warm = Some(raised);
         self.begin_warming(Some(name), was);
         Ok(())
@@ -43,18 +43,23 @@ impl TableUpdate<'_> {
     fn begin_warming(&mut self, of: Option<Name>, was: Throughput) {
         let mut shown = was;
         self.shape.jobs.retain(|job| match &job.work {
-            Work::Warm { index, was } if *index == of => {
+            JobKind::Warm { index, was } if *index == of => {
                 shown = *was;
                 false
             }
             _ => true,
         });
         let until = self.after("warm throughput", WARMING);
-        self.begin(Work::Warm { index: of, was: shown }, until);
+        self.begin(JobKind::Warm { index: of, was: shown }, until);
     }
 
     /// What is there with what is asked for, each member by itself.
-    fn raised(&self, was: Throughput, asked: &WarmThroughput, of: &Of<'_>) -> Result<Throughput, ApiError> {
+    fn raised(
+        &self,
+        was: Throughput,
+        asked: &WarmThroughput,
+        of: &ThroughputOwner<'_>,
+    ) -> Result<Throughput, ApiError> {
         let mut raised = was;
         for (value, member, name) in [
             (asked.read_units_per_second, &mut raised.read, "ReadUnitsPerSecond"),

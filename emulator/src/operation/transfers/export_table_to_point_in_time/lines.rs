@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::error::ApiError;
-use crate::expression::{Condition, ExpressionKind, Projection, Scope};
+use crate::expression::{Bindings, Condition, ExpressionKind, Projection};
 use crate::key::{self, Key};
 use crate::operation::queries::query;
 use crate::operation::queries::reading;
@@ -10,7 +10,7 @@ use crate::plan;
 use crate::request::FilterSpecification;
 use crate::schema::Definition;
 use crate::storage::{ItemChange, KeyRange, Snapshot};
-use crate::transfer::{Line, Span};
+use crate::transfer::{ExportRange, Line};
 use crate::value::Item;
 
 /// Which items are exported, and what of them.
@@ -34,7 +34,7 @@ impl<'r> Filter<'r> {
         let has_any = has_values || asked.projection_expression.is_some();
         let missing = "FilterExpression and KeyConditionExpression are null";
         reading::check_substitutions(&asked.substitutions, has_any, has_values, missing)?;
-        let mut scope = Scope::new(&asked.substitutions, context.engine.expressions())?;
+        let mut scope = Bindings::new(&asked.substitutions, context.engine.expressions())?;
         let condition = asked.filter_expression.as_ref();
         let condition = condition.map(|text| scope.condition(ExpressionKind::Filter, text));
         let condition = condition.transpose()?;
@@ -75,10 +75,10 @@ impl<'r> Filter<'r> {
 }
 
 /// The lines of each partition, and the bytes that are paid for: those of the table, or of the items that changed.
-pub(super) fn of(snapshot: &Snapshot, span: Span, filter: &Filter<'_>) -> (Vec<Vec<Line>>, u64) {
+pub(super) fn of(snapshot: &Snapshot, span: ExportRange, filter: &Filter<'_>) -> (Vec<Vec<Line>>, u64) {
     let mut bytes = 0;
     match span {
-        Span::Full(at) => {
+        ExportRange::Full(at) => {
             let mut line = |(key, item): (&Key, &Item)| {
                 bytes += item.size() as u64;
                 filter.keeps(key, item).then(|| Line::Item(filter.shown(item)))
@@ -87,7 +87,7 @@ pub(super) fn of(snapshot: &Snapshot, span: Span, filter: &Filter<'_>) -> (Vec<V
             let parts = parts.iter().map(|items| items.iter().filter_map(&mut line).collect());
             (parts.collect(), bytes)
         }
-        Span::Incremental { from, to, old_images } => {
+        ExportRange::Incremental { from, to, old_images } => {
             let definition = &snapshot.shape.definition;
             let mut line = |(key, change): (&Key, &ItemChange)| {
                 let shown = change.new.as_ref().or(change.old.as_ref())?;

@@ -48,18 +48,18 @@ impl Binary for Item {
     }
 }
 
-impl Binary for vector::Entry {
+impl Binary for vector::VectorEntry {
     fn write(&self, out: &mut Vec<u8>) {
         self.item().write(out);
         write_all(self.vector().iter(), out);
         self.size().write(out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<vector::Entry, DecodeError> {
+    fn read(input: &mut Input<'_>) -> Result<vector::VectorEntry, DecodeError> {
         let item = Item::read(input)?;
         let vector: Vec<f32> = Binary::read(input)?;
         let size = usize::read(input)?;
-        Ok(vector::Entry::of_size(item, Arc::from(vector), size))
+        Ok(vector::VectorEntry::of_size(item, Arc::from(vector), size))
     }
 }
 

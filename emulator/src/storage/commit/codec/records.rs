@@ -10,10 +10,11 @@ use crate::schema::{
 };
 use crate::storage::commit::{Mutation, Origin};
 use crate::storage::{
-    Attached, BackupKind, BackupRecord, Consistency, Counts, Destination, Event, GroupState, IndexState, Insights, Job,
-    LineageState, PendingTransaction, Phase, Policy, Progress, Recent, Record, Recovery, Removal, Replica, Restored,
-    SavedIndex, Scope, Sequence, Shard, StreamEnd, StreamState, TableIdentity, TableSettings, TableStream, Token,
-    TransferKind, TransferRecord, TransferRequest, Version, Waiting, Witness, Work,
+    AttachedResourcePolicy, Attachments, BackupKind, BackupRecord, ClientToken, Consistency, Destination, GroupState,
+    IndexState, Insights, Job, JobKind, LineageState, PendingTransaction, Phase, PriorItem, Progress, QueuedUpdate,
+    RecentChanges, Record, RecordKind, Recovery, Removal, Replica, Restored, SavedIndex, Scope, Sequence, Shard,
+    StreamEnd, StreamState, TableIdentity, TableSettings, TableStream, TransferCounts, TransferKind, TransferRecord,
+    TransferRequest, Witness,
 };
 use crate::transfer::Failure;
 use crate::wire::decode::Decode;
@@ -50,25 +51,25 @@ structures! {
         burst adaptive partition_read partition_write partition_size heat_split growth shard_readers
     }
     Job { work until }
-    Recent { deletion tags tagged protection class encryption }
+    RecentChanges { deletion tags tagged protection class encryption }
     Recovery { since days }
     Restored { backup_arn table_arn at fails }
-    Attached { destinations insights policies stream_tags }
+    Attachments { destinations insights policies stream_tags }
     Destination { stream_arn phase precision }
     Insights { index on failure mode asked until }
-    Policy { stream current before changed until }
+    AttachedResourcePolicy { stream current before changed until }
     GroupState { id consistency replicas witness }
     Witness { region active_at }
     Replica { region table source added active_at removal }
     Removal { shows_at gone_at }
     BackupRecord { arn name kind created available expires table_name table_id table_arn table_created count }
     Progress { end failure counts cancelled }
-    Counts { processed written failed bytes table_bytes global_bytes local_bytes vector_bytes }
+    TransferCounts { processed written failed bytes table_bytes global_bytes local_bytes vector_bytes }
     Failure { code message }
-    Token { digest fingerprint done }
-    Version { at key old }
+    ClientToken { digest fingerprint done }
+    PriorItem { at key old }
     IndexState<E> { paused entries waiting delays }
-    Waiting<E> { arrives item remove insert }
+    QueuedUpdate<E> { arrives item remove insert }
     StreamState { arn label table key view created enabled_at seed end numbers starts lineages }
     LineageState { shards delays }
     Shard { id parent tokens start opened end records trimmed readers }
@@ -87,7 +88,7 @@ enumerations! {
     TimeToLive { 0 Off 1 Deletes(lag) }
     Shards { 0 Fixed(count) 1 ByThroughput }
     Capacity { 0 Reported 1 Enforced(rules) }
-    Work {
+    JobKind {
         0 Throughput { was decreases }
         1 Billing
         2 Class { was flashes }
@@ -105,7 +106,7 @@ enumerations! {
     BackupKind { 0 User 1 System }
     TransferKind { 0 Export 1 Import 2 BulkPut }
     PendingTransaction { 0 Checks 1 Writes(item) }
-    Event { 0 Insert 1 Modify 2 Remove }
+    RecordKind { 0 Insert 1 Modify 2 Remove }
     SavedIndex { 0 Global(state) 1 Vector(state) }
     Mutation {
         0 ChangeItem { table key item cause due }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::ApiError;
-use crate::request::ValueFaults;
+use crate::request::ValueViolations;
 
 /// Which generation of the service's value checks a request meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum ValueLayer {
 
 /// What kind of rule was broken: it decides what is put around the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(super) enum BrokenRule {
     /// A value of no type or of two: never enveloped. One of two is wrapped in ExpressionAttributeValues in every layer.
     Shape,
     /// Everything else.
@@ -28,7 +28,7 @@ pub(super) enum Rule {
 
 /// Which part of a request is judged before which: its key or item, then legacy conditions, then expression values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(super) enum RequestPart {
     #[default]
     Item,
     Legacy,
@@ -40,47 +40,47 @@ pub(super) enum Part {
 /// Within one part: measured in transactions, where an empty top-level name beats a value that is nested too deep, and
 /// that beats an empty name further in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
+pub(super) enum ValueErrorRank {
     TopLevelName,
     Value,
     NestedName,
 }
 
 #[derive(Debug)]
-struct Fault {
-    order: (Part, Rank),
-    rule: Rule,
+struct ValueError {
+    order: (RequestPart, ValueErrorRank),
+    rule: BrokenRule,
     text: Cow<'static, str>,
 }
 
-/// The faults of a request's values: of all that are noted, the one to report.
+/// The violations of a request's values: of all that are noted, the one to report.
 #[derive(Debug)]
-pub(super) struct Faults {
+pub(super) struct ValueErrors {
     layer: ValueLayer,
     /// The worst of the key or item and of the legacy conditions.
-    in_attributes: Option<Box<Fault>>,
+    in_attributes: Option<Box<ValueError>>,
     /// The worst of the expression values.
-    in_substitutions: Option<Box<Fault>>,
-    part: Part,
+    in_substitutions: Option<Box<ValueError>>,
+    part: RequestPart,
 }
 
 /// What was noted before an expression's value.
-pub(super) struct SetAside(Option<Box<Fault>>);
+pub(super) struct DeferredErrors(Option<Box<ValueError>>);
 
-impl SetAside {
+impl DeferredErrors {
     /// Whether anything was noted.
     pub(super) fn is_fault(&self) -> bool {
         self.0.is_some()
     }
 }
 
-impl Faults {
-    pub(super) fn new(layer: ValueLayer) -> Faults {
-        Faults {
+impl ValueErrors {
+    pub(super) fn new(layer: ValueLayer) -> ValueErrors {
+        ValueErrors {
             layer,
             in_attributes: None,
             in_substitutions: None,
-            part: Part::Item,
+            part: RequestPart::Item,
         }
     }
 
@@ -89,62 +89,62 @@ impl Faults {
     }
 
     /// What follows belongs to this part of the request; returns what came before belonged to.
-    pub(super) fn enter(&mut self, part: Part) -> Part {
+    pub(super) fn enter(&mut self, part: RequestPart) -> RequestPart {
         std::mem::replace(&mut self.part, part)
     }
 
     /// The part that is being read.
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn part(&self) -> RequestPart {
         self.part
     }
 
-    pub(super) fn note(&mut self, rule: Rule, rank: Rank, text: impl Into<Cow<'static, str>>) {
+    pub(super) fn note(&mut self, rule: BrokenRule, rank: ValueErrorRank, text: impl Into<Cow<'static, str>>) {
         let order = (self.part, rank);
         let worst = self.worst();
         if worst.as_ref().is_none_or(|worst| order < worst.order) {
             let text = text.into();
-            *worst = Some(Box::new(Fault { order, rule, text }));
+            *worst = Some(Box::new(ValueError { order, rule, text }));
         }
     }
 
     /// The worst of what belongs with the part that is being read.
-    fn worst(&mut self) -> &mut Option<Box<Fault>> {
+    fn worst(&mut self) -> &mut Option<Box<ValueError>> {
         match self.part {
-            Part::ExpressionValues => &mut self.in_substitutions,
-            Part::Item | Part::Legacy | Part::Parameters => &mut self.in_attributes,
+            RequestPart::ExpressionValues => &mut self.in_substitutions,
+            RequestPart::Item | RequestPart::Legacy | RequestPart::Parameters => &mut self.in_attributes,
         }
     }
 
-    /// Lays aside what was noted before a value is read whose faults have words around them.
-    pub(super) fn set_aside(&mut self) -> SetAside {
-        SetAside(self.worst().take())
+    /// Lays aside what was noted before a value is read whose violations have words around them.
+    pub(super) fn set_aside(&mut self) -> DeferredErrors {
+        DeferredErrors(self.worst().take())
     }
 
-    /// Brings back what was laid aside, after putting the value's placeholder to a fault found in it.
-    pub(super) fn bring_back(&mut self, before: SetAside, placeholder: &str) {
+    /// Brings back what was laid aside, after putting the value's placeholder to a error found in it.
+    pub(super) fn bring_back(&mut self, before: DeferredErrors, placeholder: &str) {
         let older = self.older();
-        if let Some(fault) = self.worst()
-            && (older || fault.text == ApiError::AMBIGUOUS_VALUE)
+        if let Some(error) = self.worst()
+            && (older || error.text == ApiError::AMBIGUOUS_VALUE)
         {
-            let text = &fault.text;
+            let text = &error.text;
             let wrapped = format!("ExpressionAttributeValues contains invalid value: {text} for key {placeholder}");
-            fault.text = wrapped.into();
+            error.text = wrapped.into();
         }
         self.restore(before);
     }
 
     /// Brings back what was laid aside, after putting the words for a start key to a value without a type or with two.
-    pub(super) fn bring_back_of_start_key(&mut self, before: SetAside) {
-        if let Some(fault) = self.worst()
-            && fault.rule == Rule::Shape
+    pub(super) fn bring_back_of_start_key(&mut self, before: DeferredErrors) {
+        if let Some(error) = self.worst()
+            && error.rule == BrokenRule::Shape
         {
-            fault.text = format!("The provided starting key is invalid: {}", fault.text).into();
+            error.text = format!("The provided starting key is invalid: {}", error.text).into();
         }
         self.restore(before);
     }
 
     /// Brings back what was laid aside.
-    pub(super) fn restore(&mut self, before: SetAside) {
+    pub(super) fn restore(&mut self, before: DeferredErrors) {
         let worst = self.worst();
         if let Some(before) = before.0
             && worst.as_ref().is_none_or(|found| before.order <= found.order)
@@ -154,24 +154,24 @@ impl Faults {
     }
 
     /// Hands over what was noted of one action, whose turn to be judged comes later.
-    pub(super) fn take(&mut self) -> ValueFaults {
-        ValueFaults {
-            attributes: self.in_attributes.take().map(|fault| self.error(*fault)),
-            substitutions: self.in_substitutions.take().map(|fault| self.error(*fault)),
+    pub(super) fn take(&mut self) -> ValueViolations {
+        ValueViolations {
+            attributes: self.in_attributes.take().map(|error| self.error(*error)),
+            substitutions: self.in_substitutions.take().map(|error| self.error(*error)),
         }
     }
 
-    fn error(&self, fault: Fault) -> ApiError {
-        let error = ApiError::validation(fault.text);
+    fn error(&self, worst: ValueError) -> ApiError {
+        let error = ApiError::validation(worst.text);
         match self.layer {
-            ValueLayer::Current { enveloped: true } if fault.rule != Rule::Shape => error.enveloped(),
+            ValueLayer::Current { enveloped: true } if worst.rule != BrokenRule::Shape => error.enveloped(),
             _ => error,
         }
     }
 
     /// The error to answer with, if there is one.
     pub(super) fn finish(mut self) -> Result<(), ApiError> {
-        let faults = self.take();
-        faults.attributes.or(faults.substitutions).map_or(Ok(()), Err)
+        let violations = self.take();
+        violations.attributes.or(violations.substitutions).map_or(Ok(()), Err)
     }
 }
