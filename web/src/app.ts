@@ -1,7 +1,8 @@
 // The app's state and what can be done: one object, which the views read by signals.
 import { batch, computed, signal } from '@preact/signals';
 import { Run, type Ending, type Line } from './run/runner';
-import { checked, fromFragment, START, type Act, type Session, type Step } from './session';
+import { packed, unpacked } from './encode';
+import { checked, fromFragment, START, type Act, type Base, type Session, type Step } from './session';
 import { keep, kept } from './keep';
 import { Feed } from './feed';
 import { Tables } from './tables';
@@ -9,6 +10,7 @@ import { Control, type ClockState, type Conditions, type FaultReport, type Overv
 import { call, ServiceError, type Account } from './transport/dynamodb';
 import type { Transport } from './transport/transport';
 import { EXAMPLES, OPENING, type Example } from './examples';
+import { isModel, requestsOf } from './workbench';
 
 export type RunState = 'idle' | 'running' | 'ended' | 'failed' | 'stopped';
 
@@ -19,6 +21,13 @@ const DAY = 86_400_000;
 /** A longest wait for the code between two moves of the clock, in milliseconds of real time. */
 const TICK = 50;
 const MOST_LINES = 2_000;
+/** The longest run of a lesson, by the emulator's clock. */
+const LONGEST_LESSON = 30 * DAY;
+/** A session with more requests is restored from a snapshot after a reload: repeating them would take seconds. */
+const MOST_REPLAYED = 3_000;
+/** What every file of a snapshot begins with. */
+const SNAPSHOT = 'dynatwin snapshot';
+const UNKNOWN_FILE = 'The file is neither a session, nor a snapshot, nor a data model of NoSQL Workbench.';
 
 export class App {
   readonly control: Control;
@@ -30,7 +39,13 @@ export class App {
   /** Whether the server refuses changes. */
   readonly controlled = signal(true);
   readonly version = signal('');
-  readonly account = signal<Account>(APP_ACCOUNT);
+  /** Whose tables a lesson uses on a server. */
+  readonly #learner = signal<Account | undefined>(undefined);
+  /** Whose requests the page sends for the user, and as whom code runs: on a server, the owner of the selected table. */
+  readonly account = computed<Account>(() => {
+    const { accessKey, region } = this.tables.current.value ?? {};
+    return this.#learner.value ?? (!this.isTab && accessKey && region ? { accessKey, region } : USER_ACCOUNT);
+  });
 
   readonly seed = signal(OPENING.seed ?? 7);
   readonly code = signal(OPENING.code);
@@ -58,6 +73,8 @@ export class App {
   readonly conditions = signal<Conditions | undefined>(undefined);
   readonly preset = signal<string>('calm');
   readonly faults = signal<FaultReport[]>([]);
+  /** The number of the request that is looked at. */
+  readonly opened = signal<number | undefined>(undefined);
   /** Words for whoever listens: what has just happened. */
   readonly news = signal('');
 
@@ -74,6 +91,13 @@ export class App {
   #starting: Promise<void> = Promise.resolve();
   #halt = false;
   #keeping: ReturnType<typeof setTimeout> | undefined;
+  /** The state that the session began with. */
+  #base: Base | undefined;
+  /** What is kept for a reload in place of a script that is too long. */
+  #checkpoint: { base: Base; script: Step[]; until: number } | undefined;
+  #checkpointDue = 0;
+  /** Whether anything has changed since the checkpoint. */
+  #unsaved = false;
   #lastFrame = 0;
 
   constructor(readonly transport: Transport) {
@@ -101,10 +125,13 @@ export class App {
     const stored = await kept(`session-${this.transport.home}`);
     const found = linked ?? checked(stored);
     if (this.isTab) {
-      if (found && (linked || found.script.length > 0)) {
+      if (found && (linked || found.base || found.script.length > 0)) {
         await this.replay(found);
         this.playing.value = !linked && (stored as { playing?: boolean }).playing === true;
       } else await this.#open(OPENING);
+      if (found?.base && !linked && !found.script.some(({ act }) => act.do === 'run')) {
+        this.note('Tables, items, conditions and the clock are restored. The request log begins here, and no code runs.');
+      }
       if (linked) this.news.value = 'This is the session of the link you followed, at the moment it was shared.';
     } else {
       if (found) batch(() => ((this.code.value = found.code), (this.example.value = found.example)));
@@ -132,29 +159,37 @@ export class App {
       if (example.seed !== undefined) this.seed.value = example.seed;
     });
     if (!this.isTab) return;
+    this.#base = undefined;
     await this.restart();
     if (example.conditions) await this.act({ do: 'conditions', change: example.conditions });
     for (const [operation, body] of example.setup ?? []) await this.act({ do: 'request', operation, body });
     await this.act({ do: 'run', code: example.code });
     this.speed.value = example.speed ?? 1;
-    this.playing.value = true;
+    if (example.kind === 'lesson') await this.advanceToEnd(LONGEST_LESSON);
+    else this.playing.value = true;
+    await this.feed.refresh();
+    this.opened.value = this.feed.requests.value.findLast(({ operation }) => operation === example.shows)?.number;
     this.#keepSession();
   }
 
-  /** A new engine, with the same seed, and nothing done yet. */
+  /** A new engine with the same seed, in the state that the session began with. */
   async restart(): Promise<void> {
     await this.#serially(async () => {
       this.#endRun();
       await this.transport.restart({ seed: this.seed.value, moment: new Date(START).toISOString() });
+      if (this.#base) await this.transport.restore?.(await unpacked(this.#base.snapshot));
       await this.control.watch();
+      this.#checkpoint = undefined;
       this.feed.clear();
       this.tables.clear();
+      if (this.#base) this.tables.adopt(this.#base.definitions);
       batch(() => {
         this.script.value = [];
         this.output.value = [];
         this.runState.value = 'idle';
         this.missed.value = false;
-        this.preset.value = 'calm';
+        this.opened.value = undefined;
+        this.preset.value = this.#base ? '' : 'calm';
         this.faults.value = [];
       });
       this.#timer = undefined;
@@ -171,6 +206,7 @@ export class App {
     this.playing.value = false;
     if (this.isTab && !keepTables) {
       const before = this.script.value.filter(({ act }) => act.do === 'conditions' || act.do === 'fault' || act.do === 'outage');
+      if (!this.#base?.opened) this.#base = undefined;
       const setup = EXAMPLES.find(({ id }) => id === this.example.value)?.setup ?? [];
       await this.restart();
       for (const { act } of before) await this.act(act);
@@ -180,6 +216,46 @@ export class App {
     this.playing.value = this.settable.value && this.controlled.value;
   }
 
+  /** Whether lessons can run: they need conditions and a clock of their own. */
+  get teaches(): boolean {
+    return this.isTab || (this.settable.value && this.controlled.value);
+  }
+
+  /** Runs the code in the editor under conditions to its end; returns what it reported, and whether it ended. */
+  async lesson(preset: 'calm' | 'aws' | 'storm'): Promise<{ verdicts: unknown[]; ended: boolean }> {
+    const verdicts: unknown[] = [];
+    this.playing.value = false;
+    this.onVerdict = (verdict) => verdicts.push(verdict);
+    const leave = this.isTab ? await this.restart() : await this.#visit();
+    try {
+      await this.act({ do: 'conditions', change: preset });
+      await this.act({ do: 'run', code: this.code.value });
+      await this.advanceToEnd(LONGEST_LESSON);
+      return { verdicts, ended: this.runState.value === 'ended' };
+    } finally {
+      this.onVerdict = undefined;
+      await leave?.();
+    }
+  }
+
+  // On a server a lesson's tables are of an account of its own, and are deleted after it; its conditions end with it.
+  async #visit(): Promise<() => Promise<void>> {
+    const { conditions } = await this.control.overview();
+    await this.feed.refresh();
+    const before = this.feed.requests.value.at(-1)?.number ?? 0;
+    this.#learner.value = LEARNER;
+    return async () => {
+      this.#endRun();
+      await this.control.setConditions('calm');
+      await this.feed.refresh();
+      const mine = this.feed.requests.value.filter(({ number, caller, operation, status }) => number > before && caller.accessKey === LEARNER.accessKey && operation === 'CreateTable' && status === 200);
+      for (const TableName of new Set(mine.flatMap(({ tables }) => tables))) await call(this.transport, LEARNER, 'DeleteTable', { TableName });
+      await this.control.setConditions(conditions as unknown as Record<string, unknown>);
+      this.#learner.value = undefined;
+      await this.#look();
+    };
+  }
+
   // ── Sessions ───────────────────────────────────────────────────────────────────────────────────
 
   session(): Session {
@@ -187,6 +263,7 @@ export class App {
     return {
       version: 1,
       seed: seed.value,
+      ...(this.#base ? { base: this.#base } : {}),
       code: code.value,
       ...(example.value ? { example: example.value } : {}),
       script: script.value,
@@ -197,6 +274,7 @@ export class App {
   /** Does again what a session says, at the same moments. */
   async replay(session: Session): Promise<void> {
     this.playing.value = false;
+    this.#base = session.base;
     batch(() => {
       this.seed.value = session.seed;
       this.code.value = session.code;
@@ -212,10 +290,111 @@ export class App {
   }
 
   #keepSession(): void {
+    this.#unsaved = true;
+    this.#store();
+  }
+
+  #store(): void {
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
-      void keep(`session-${this.transport.home}`, { ...this.session(), playing: this.playing.value });
+      const kept = { ...this.session(), ...this.#checkpoint, playing: this.playing.value && !this.#checkpoint };
+      void keep(`session-${this.transport.home}`, kept);
     }, 300);
+  }
+
+  // Takes a snapshot of a long session now and then, and not so often that anybody waits for it.
+  async #checkpointed(): Promise<void> {
+    const now = performance.now();
+    if (!this.isTab || !this.#unsaved || this.feed.seen < MOST_REPLAYED || (this.playing.value && now < this.#checkpointDue)) return;
+    this.#unsaved = false;
+    this.#checkpoint = await this.#snapshotted();
+    this.#checkpointDue = performance.now() + 2_000 + 20 * (performance.now() - now);
+    this.#store();
+  }
+
+  async #snapshotted(): Promise<{ base: Base; script: Step[]; until: number }> {
+    const bytes = await this.transport.snapshot?.();
+    if (!bytes) throw new Error('A server keeps its tables itself.');
+    const until = Math.round(this.#moment - START);
+    const rules = this.faults.value.map(({ told }): Step => ({ at: until, act: { do: 'fault', rule: told } }));
+    return { base: { snapshot: await packed(bytes), definitions: this.tables.definitions, opened: this.#base?.opened ?? false }, script: rules, until };
+  }
+
+  /** The tables as a file. */
+  async snapshot(): Promise<Uint8Array> {
+    const bytes = await this.transport.snapshot?.();
+    if (!bytes) throw new Error('A server keeps its tables itself.');
+    return bytes;
+  }
+
+  /** Opens a file: a session, a snapshot, or a data model of NoSQL Workbench. Returns what it was. */
+  openFile(bytes: Uint8Array): Promise<string> {
+    let opened = '';
+    return this.#wholly(async () => {
+      opened = await this.#openFile(bytes);
+    }).then(() => opened);
+  }
+
+  async #openFile(bytes: Uint8Array): Promise<string> {
+    const text = new TextDecoder().decode(bytes);
+    if (text.startsWith(SNAPSHOT)) {
+      if (!this.isTab) throw new Error('A server takes no snapshots from this page.');
+      await this.#continueFrom({ base: { snapshot: await packed(bytes), definitions: [], opened: true }, script: [], until: 0 });
+      return 'The tables of the snapshot are here.';
+    }
+    let content: unknown;
+    try {
+      content = JSON.parse(text);
+    } catch {
+      throw new Error(UNKNOWN_FILE);
+    }
+    const session = checked(content);
+    if (session && this.isTab) {
+      await this.replay(session);
+      return 'The session is here, at the moment it was saved.';
+    }
+    if (!isModel(content)) throw new Error(UNKNOWN_FILE);
+    for (const [operation, body] of requestsOf(content)) await this.#send(operation, body);
+    if (this.isTab) await this.#continueFrom(await this.#snapshotted());
+    const made = content.DataModel.map(({ TableName }) => TableName);
+    this.tables.selected.value = made[0];
+    return `Created ${made.join(', ')}.`;
+  }
+
+  // A request that may have to wait for a table, or for throughput.
+  async #send(operation: string, body: Record<string, unknown>): Promise<void> {
+    let rest: Record<string, unknown> | undefined = body;
+    for (let attempt = 0; rest && attempt < 100; attempt += 1) {
+      try {
+        const answer: Record<string, unknown> = await call(this.transport, this.account.value, operation, rest);
+        const left = answer['UnprocessedItems'] as object | undefined;
+        rest = left && Object.keys(left).length > 0 ? { RequestItems: left } : undefined;
+      } catch (error) {
+        if (!(error instanceof ServiceError) || !/ResourceNotFound|Throughput|Throttling|LimitExceeded/.test(error.name)) throw error;
+      }
+      await this.feed.refresh();
+      await this.tables.refresh();
+      if (rest && this.controlled.value) await this.advanceTo(this.#moment + 1_000);
+      else if (rest) await new Promise((done) => setTimeout(done, 200));
+    }
+    if (rest) throw new Error(`${operation} was refused again and again.`);
+  }
+
+  // Makes a state the beginning of the session: links and reloads start there.
+  async #continueFrom({ base, script, until }: { base: Base; script: Step[]; until: number }): Promise<void> {
+    this.playing.value = false;
+    this.example.value = undefined;
+    this.#base = { ...base, opened: true };
+    await this.restart();
+    for (const { act } of script) await this.act(act);
+    if (until > 0) await this.advanceTo(START + until);
+    await this.tables.refresh();
+    this.#keepSession();
+  }
+
+  /** Prints a line of the page's own below the code. */
+  note(text: string): void {
+    this.print({ level: 'note', text, at: this.#moment });
   }
 
   // ── Acts ───────────────────────────────────────────────────────────────────────────────────────
@@ -258,7 +437,7 @@ export class App {
       case 'expire':
         return control.expireNow(act.table);
       case 'request':
-        return call(this.transport, this.isTab ? USER_ACCOUNT : this.account.value, act.operation, act.body);
+        return call(this.transport, this.account.value, act.operation, act.body);
     }
   }
 
@@ -278,7 +457,7 @@ export class App {
       env: {
         AWS_REGION: this.account.value.region,
         AWS_DEFAULT_REGION: this.account.value.region,
-        AWS_ACCESS_KEY_ID: this.isTab ? USER_ACCOUNT.accessKey : this.account.value.accessKey,
+        AWS_ACCESS_KEY_ID: this.account.value.accessKey,
         AWS_SECRET_ACCESS_KEY: 'not-checked',
       },
       onLine: (line) => this.print(line),
@@ -411,6 +590,7 @@ export class App {
           } else if (!this.settable.value) this.#take(await this.control.clock());
           if (await this.feed.refresh()) this.tables.touch();
           await this.tables.refresh();
+          await this.#checkpointed();
         }
       } catch (error) {
         if (!this.isTab) this.failure.value = 'The server does not answer.';
@@ -455,8 +635,9 @@ export class App {
   }
 }
 
-/** Whose requests the page sends for the user, in a tab. */
-export const USER_ACCOUNT: Account = { accessKey: 'playground', region: 'us-east-1' };
+/** Whose requests the page sends for the user, where no other account's table is selected. */
+const USER_ACCOUNT: Account = { accessKey: 'playground', region: 'us-east-1' };
+const LEARNER: Account = { accessKey: 'lesson', region: 'us-east-1' };
 
 /** The server's address, of the path that this page lies at. */
 export function serverBase(): string {

@@ -19,7 +19,7 @@ interface Attribute {
 interface IndexBody {
   IndexName: string;
   KeySchema: { AttributeName: string }[];
-  Projection?: { ProjectionType?: string };
+  Projection?: { ProjectionType?: string; NonKeyAttributes?: string[] };
   IndexStatus?: string;
 }
 
@@ -44,6 +44,7 @@ const indexOf = (kind: IndexView['kind'], attributes?: Attribute[]) => (index: I
   kind,
   keys: keysOf(index.KeySchema, attributes),
   projection: index.Projection?.ProjectionType ?? 'ALL',
+  included: index.Projection?.NonKeyAttributes ?? [],
   status: index.IndexStatus,
 });
 

@@ -1,5 +1,5 @@
 // What a request did, in sentences, and how it could do better.
-import type { Conditions, SeenRequest, Touch } from './transport/control';
+import { EXPRESSION_KINDS, type Attributes, type BetterRead, type Conditions, type Explanation, type Expression, type ExpressionNode, type SeenRequest } from './transport/control';
 import type { TableView } from './tables';
 import { keyText } from './value';
 import { count, dollars, PRICE, seconds, units } from './words';
@@ -7,8 +7,8 @@ import { count, dollars, PRICE, seconds, units } from './words';
 export interface Remark {
   kind: 'fact' | 'problem' | 'advice';
   text: string;
-  /** A request that would be better. */
-  code?: string;
+  /** A request that would be better, its body in JSON. */
+  better?: { operation: string; body: string };
 }
 
 interface WithBodies extends SeenRequest {
@@ -18,41 +18,62 @@ interface WithBodies extends SeenRequest {
 
 type Json = Record<string, unknown>;
 
-const READS = new Set(['Query', 'Scan']);
+/** An expression of a request, and the table that it is for. */
+export interface Sent {
+  expression: Expression;
+  table: string;
+  index: string;
+}
 
 /** What can be said of a request, the most important first. */
-export function explain(request: WithBodies, tables: TableView[], conditions: Conditions | undefined, age?: number): Remark[] {
-  const sent = parse(request.request?.body);
-  const answer = parse(request.response?.body);
+export function explain(request: WithBodies, explanation: Explanation | undefined, filter: ExpressionNode[], tables: TableView[], conditions: Conditions | undefined, age?: number): Remark[] {
+  const sent = bodyOf(request);
   const stale = age === undefined ? [] : [problem(`The read was stale: it saw a state that had been replaced ${seconds(age)} before. ConsistentRead avoids that.`)];
   return [
     ...stale,
-    ...outcome(request, answer),
-    ...reading(request, sent, tables),
+    ...outcome(request, parse(request.response?.body), explanation),
+    ...(explanation ? reading(request, explanation, sent, filter) : []),
     ...writing(request, tables, conditions),
     ...price(request),
     ...freshness(request, sent, conditions),
   ];
 }
 
-function outcome(request: WithBodies, answer: Json): Remark[] {
+/** The body that was sent, as far as it is known. */
+export const bodyOf = (request: WithBodies): Json => parse(request.request?.body);
+
+/** The expressions in a request's body, those of a transaction's actions too. */
+export function expressionsOf(body: Json): Sent[] {
+  const found: Sent[] = [];
+  const actions = (body['TransactItems'] as Json[] | undefined)?.flatMap((action) => Object.values(action) as Json[]) ?? [];
+  for (const part of [body, ...actions]) {
+    const table = part?.['TableName'];
+    if (typeof table !== 'string') continue;
+    for (const kind of EXPRESSION_KINDS) {
+      const text = part[kind];
+      if (typeof text !== 'string') continue;
+      const names = part['ExpressionAttributeNames'] as Record<string, string> | undefined;
+      const values = part['ExpressionAttributeValues'] as Attributes | undefined;
+      found.push({ expression: { kind, text, ...(names ? { names } : {}), ...(values ? { values } : {}) }, table, index: String(part['IndexName'] ?? '') });
+    }
+  }
+  return found;
+}
+
+function outcome(request: WithBodies, answer: Json, explanation: Explanation | undefined): Remark[] {
   const { error } = request;
   if (!error) {
     if (request.delivery.kind === 'lost') return [problem('The request was carried out, and its answer was lost on the way.')];
     if (request.delivery.kind !== 'whole') return [problem(`The answer was not delivered whole: ${request.delivery.kind}.`)];
-    return partly(request);
+    return partly(request, explanation);
   }
   const message = String(answer['message'] ?? answer['Message'] ?? '');
-  const remarks = [problem(message ? `${error}: ${message}` : error)];
-  const reasons = (answer['ThrottlingReasons'] ?? answer['throttlingReasons']) as { reason?: string; resource?: string }[] | undefined;
-  for (const { reason, resource } of reasons ?? []) {
-    remarks.push(problem(`${LIMITS[limitOf(reason ?? '')] ?? reason ?? ''} (${resource?.split(':').pop() ?? ''})`));
-  }
+  const remarks = [problem(message ? `${error}: ${message}` : error), ...refusals(explanation)];
   if (/Throughput|Throttling|RequestLimit/.test(error)) {
     remarks.push(advice('The AWS SDKs retry throttled requests by themselves, three attempts in all by default. Larger bursts need more attempts with full jitter, or more capacity.'));
   }
   if (error === 'ConditionalCheckFailedException') {
-    remarks.push(fact(`The condition was false for ${keyText(request.touches[0]?.key)}, so nothing was written. The write units were consumed all the same.`));
+    remarks.push(fact(`Nothing was written to ${keyText(request.touches[0]?.key)}.`));
     remarks.push(advice('ReturnValuesOnConditionCheckFailure: ALL_OLD returns the item that made the condition fail, without a second read.'));
   }
   if (error === 'TransactionCanceledException') {
@@ -62,54 +83,67 @@ function outcome(request: WithBodies, answer: Json): Remark[] {
   return remarks;
 }
 
-const LIMITS: Record<string, string> = {
-  Provisioned: 'The provisioned capacity of the resource was used up',
-  KeyRange: 'The partition of this key range is at its own limit of 3,000 read or 1,000 write units a second, whatever the table has left',
-  Account: 'The account is at its limit in this region',
-  OnDemand: 'The configured maximum of on-demand throughput was reached',
-};
+/** Why entries were refused: each sentence once. */
+const refusals = (explanation: Explanation | undefined): Remark[] => [...new Set(explanation?.entries.flatMap(({ sentences }) => sentences) ?? [])].slice(0, 4).map(problem);
 
-const limitOf = (reason: string) => (/KeyRange/.test(reason) ? 'KeyRange' : /Account/.test(reason) ? 'Account' : /OnDemand/.test(reason) ? 'OnDemand' : 'Provisioned');
-
-function partly({ touches }: SeenRequest): Remark[] {
+function partly({ touches }: SeenRequest, explanation: Explanation | undefined): Remark[] {
   const failed = touches.filter(({ error }) => error);
   if (failed.length === 0) return [];
-  return [problem(`${failed.length} of ${count(touches.length, 'entry', 'entries')} were not carried out (${failed[0]?.error}). The request still succeeds: send what came back as unprocessed again.`)];
+  const said = problem(`${failed.length} of ${count(touches.length, 'entry', 'entries')} were not carried out (${failed[0]?.error}). The request still succeeds: send what came back as unprocessed again.`);
+  return [said, ...refusals(explanation)];
 }
 
-function reading(request: SeenRequest, sent: Json, tables: TableView[]): Remark[] {
-  const touch = request.touches.find(({ act }) => READS.has(act));
-  if (!touch || request.status !== 200) return [];
-  const { scanned, returned } = request;
-  const dropped = scanned - returned;
-  const remarks = [fact(`It looked at ${count(scanned, 'item')}${dropped > 0 && sent['Select'] !== 'COUNT' ? `, filtered out ${dropped}` : ''} and returned ${returned}, for ${units(request.readUnits)} read units.`)];
-  if (dropped > 0) remarks.push(problem(`Filters apply after items are read: ${count(dropped, 'item')} were paid for and not returned.`));
-  const table = tables.find(({ name }) => name === touch.table);
-  const better = betterQuery(touch, sent, table, dropped);
-  if (better) remarks.push(better);
+function reading(request: SeenRequest, explanation: Explanation, sent: Json, filter: ExpressionNode[]): Remark[] {
+  const reads = explanation.entries.filter(({ act }) => act === 'Query' || act === 'Scan');
+  if (reads.length === 0 || request.status !== 200) return [];
+  const discarded = explanation.sentences.filter((sentence) => sentence.startsWith('The filter discarded')).map(problem);
+  const remarks = [...discarded];
+  const better = reads.flatMap((entry) => entry.better);
+  for (const read of better.slice(0, 2)) {
+    const code = betterRequest(read, sent, filter);
+    remarks.push({ ...advice(read.sentence), ...(code ? { better: { operation: read.operation, body: formatted(code) } } : {}) });
+  }
+  remarks.push(...reads.flatMap(({ sentences }) => sentences).map(fact));
+  if (better.length === 0 && reads[0]?.act === 'Scan' && filter.length === 0) remarks.push(advice('A Query with a partition key reads one item collection, and not the whole table.'));
   return remarks;
 }
 
-/** A request that reads less for the same result, if the table's keys or the filter show one. */
-function betterQuery(touch: Touch, sent: Json, table: TableView | undefined, dropped: number): Remark | undefined {
-  const filter = String(sent['FilterExpression'] ?? '');
-  if (!table || (touch.act === 'Query' && dropped < 10)) return undefined;
-  const names = (sent['ExpressionAttributeNames'] ?? {}) as Record<string, string>;
-  const equals = [...filter.matchAll(/(#?[\w.]+)\s*=\s*(:\w+)/g)].map(([, name = '', value = '']) => ({ attribute: names[name] ?? name, name, value }));
-  const keys = [{ name: undefined as string | undefined, key: table.keys[0]?.name }, ...table.indexes.map(({ name, keys: [first] }) => ({ name, key: first?.name }))];
-  for (const { attribute, name, value } of equals) {
-    const found = keys.find(({ key }) => key === attribute);
-    if (!found) continue;
-    const { FilterExpression: _, ...rest } = sent;
-    const query = { ...rest, ...(found.name ? { IndexName: found.name } : {}), KeyConditionExpression: `${name} = ${value}` };
-    return { kind: 'advice', text: `A Query ${found.name ? `of the index ${found.name}` : 'by the partition key'} reads only the items with that ${attribute}:`, code: JSON.stringify(query, undefined, 2) };
+/** A better read as a request, if the filter is comparisons that AND connects. */
+function betterRequest(read: BetterRead, sent: Json, filter: ExpressionNode[]): Json | undefined {
+  const text = String(sent['FilterExpression'] ?? '');
+  const parts = clauses(filter);
+  if (!parts) return undefined;
+  const said = (part: ExpressionNode) => text.slice(part.start, part.end);
+  const pathOf = (part: ExpressionNode) => filter.slice(filter.indexOf(part) + 1).find(({ path }) => path !== undefined)?.path ?? '';
+  const moved = read.key.flatMap((name) => parts.find((part) => pathOf(part) === name) ?? []);
+  const { FilterExpression: _, KeyConditionExpression: before, IndexName: __, ...rest } = sent;
+  if (read.operation === 'GetItem') {
+    const values = (sent['ExpressionAttributeValues'] ?? {}) as Attributes;
+    const Key = Object.fromEntries(moved.map((part) => [pathOf(part), values[/:\w+/.exec(said(part))?.[0] ?? '']]));
+    return moved.length === read.key.length ? { TableName: read.table, Key } : undefined;
   }
-  if (equals[0] && dropped > 0) {
-    const { attribute } = equals[0];
-    return { kind: 'advice', text: `No key begins with ${attribute}. With a global index whose partition key is ${attribute}, a Query reads only the items that match.` };
-  }
-  if (touch.act === 'Scan' && !touch.index) return { kind: 'advice', text: `A Scan reads the whole table. A Query by ${table.keys[0]?.name} reads one item collection.` };
-  return undefined;
+  const kept = parts.filter((part) => !moved.includes(part)).map(said);
+  const keys = [...(typeof before === 'string' && moved.length < read.key.length ? [before] : []), ...moved.map(said)];
+  return {
+    ...rest,
+    ...(read.index ? { IndexName: read.index } : {}),
+    KeyConditionExpression: keys.join(' AND '),
+    ...(kept.length > 0 ? { FilterExpression: kept.join(' AND ') } : {}),
+  };
+}
+
+/** JSON with its small objects on one line. */
+const formatted = (value: Json) => JSON.stringify(value, undefined, 2).replace(/\{\s+("[^"\n]*": "[^"\n]*")\s+\}/g, '{ $1 }');
+
+/** The comparisons of a filter that is one, or several connected by AND alone. */
+function clauses(filter: ExpressionNode[]): ExpressionNode[] | undefined {
+  const [root] = filter;
+  if (!root) return undefined;
+  if (root.operator) return [root];
+  const logic = filter.filter((part) => part.logic);
+  if (logic.some((part) => part.logic !== 'AND')) return undefined;
+  const deepest = Math.max(...logic.map(({ depth }) => depth)) + 1;
+  return filter.filter((part, at) => part.operator && part.depth <= deepest && filter.slice(0, at).findLast(({ depth }) => depth < part.depth)?.logic);
 }
 
 function writing(request: SeenRequest, tables: TableView[], conditions: Conditions | undefined): Remark[] {
@@ -134,8 +168,8 @@ function price({ readUnits, writeUnits }: SeenRequest): Remark[] {
 function freshness(request: SeenRequest, sent: Json, conditions: Conditions | undefined): Remark[] {
   const touch = request.touches[0];
   if (!touch || request.status !== 200 || !['Get', 'Query', 'Scan'].includes(touch.act)) return [];
-  if (touch.index) return [fact('Reads of a global index are eventually consistent: the index shows what has arrived by now.')];
-  if (sent['ConsistentRead'] === true || /Transact/.test(request.operation)) return [fact('The read is strongly consistent: it saw every write that was answered before.')];
+  if (touch.index) return [fact('Reads of a global index are eventually consistent: they see the changes that have reached the index.')];
+  if (sent['ConsistentRead'] === true || /Transact/.test(request.operation)) return [fact('The read is strongly consistent: it saw every write that had been acknowledged.')];
   const may = conditions && conditions.staleReads > 0 && conditions.readStaleness !== 0;
   return [fact(may ? 'The read is eventually consistent: under these conditions it may return an older state. ConsistentRead avoids that, for twice the units.' : 'The read is eventually consistent. Under these conditions it is never stale; on AWS it can be.')];
 }
@@ -151,4 +185,3 @@ function parse(text: string | undefined): Json {
     return {};
   }
 }
-

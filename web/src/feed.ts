@@ -37,6 +37,8 @@ export class Feed {
   readonly requests = signal<SeenRequest[]>([]);
   #after = 0;
   #next = 0;
+  /** How many requests there were. */
+  seen = 0;
   #listeners = new Set<(request: SeenRequest) => void>();
   #watchers = new Set<(event: EngineEvent) => void>();
 
@@ -57,6 +59,7 @@ export class Feed {
   clear(): void {
     this.#after = 0;
     this.#next = 0;
+    this.seen = 0;
     this.ages.value = new Map();
     this.requests.value = [];
   }
@@ -92,6 +95,7 @@ export class Feed {
       const fresh = requests.filter(({ caller }) => caller.accessKey !== APP_ACCOUNT.accessKey);
       if (fresh.length > 0) {
         found = true;
+        this.seen += fresh.length;
         this.requests.value = [...this.requests.value, ...fresh].slice(-MOST);
         for (const request of fresh) for (const listener of this.#listeners) listener(request);
       }

@@ -1,4 +1,6 @@
 // What a visit consists of: seed, conditions, code, and what was done when. It is small, and replays to the same events.
+import type { Definition } from './definitions';
+import { packed, unpacked } from './encode';
 import type { ConditionsChange } from './transport/control';
 
 /** Something that was done, other than waiting. */
@@ -19,9 +21,20 @@ export interface Step {
   act: Act;
 }
 
+/** The state that a session begins with, where that is not an empty engine. */
+export interface Base {
+  /** A snapshot of the engine, packed. */
+  snapshot: string;
+  /** The tables' definitions, which a page learns from requests. */
+  definitions: [string, Definition][];
+  /** Whether it was opened from a file: code that runs from the start finds it too. */
+  opened: boolean;
+}
+
 export interface Session {
   version: 1;
   seed: number;
+  base?: Base;
   /** What is in the editor. */
   code: string;
   /** The example that the code comes from. */
@@ -36,21 +49,15 @@ export const START = Date.UTC(2026, 0, 1);
 
 /** A session as the fragment of a link. */
 export async function toFragment(session: Session): Promise<string> {
-  const bytes = await through(new TextEncoder().encode(JSON.stringify(pack(session))), new CompressionStream('deflate-raw'));
-  let text = '';
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return `s=${btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
+  return `s=${await packed(new TextEncoder().encode(JSON.stringify(shorter(session))))}`;
 }
 
 /** The session of a link's fragment; `undefined` if there is none. */
 export async function fromFragment(fragment: string): Promise<Session | undefined> {
-  const packed = /^#?s=([\w-]+)$/.exec(fragment)?.[1];
-  if (!packed) return undefined;
+  const text = /^#?s=([\w-]+)$/.exec(fragment)?.[1];
+  if (!text) return undefined;
   try {
-    const text = atob(packed.replaceAll('-', '+').replaceAll('_', '/'));
-    const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-    const json = new TextDecoder().decode(await through(bytes, new DecompressionStream('deflate-raw')));
-    return checked(unpack(JSON.parse(json)));
+    return checked(longer(JSON.parse(new TextDecoder().decode(await unpacked(text)))));
   } catch {
     return undefined;
   }
@@ -62,21 +69,18 @@ export function checked(value: unknown): Session | undefined {
   const sound =
     typeof session === 'object' && session !== null && session.version === 1 && typeof session.code === 'string' &&
     Number.isSafeInteger(session.seed) && Number.isFinite(session.until) && Array.isArray(session.script) &&
-    session.script.every(({ at, act }) => Number.isFinite(at) && typeof act?.do === 'string');
+    session.script.every(({ at, act }) => Number.isFinite(at) && typeof act?.do === 'string') &&
+    (session.base === undefined || (typeof session.base.snapshot === 'string' && Array.isArray(session.base.definitions)));
   return sound ? session : undefined;
 }
 
-// The code in the editor is usually what was run: it is not said twice.
-function pack(session: Session): unknown {
+// The code in the editor is usually what was run: it is not repeated in the script.
+function shorter(session: Session): unknown {
   const script = session.script.map((step) => (step.act.do === 'run' && step.act.code === session.code ? { at: step.at, act: { do: 'run' } } : step));
   return { ...session, script };
 }
 
-function unpack(value: Session): Session {
+function longer(value: Session): Session {
   const script = value.script?.map((step) => (step.act.do === 'run' && step.act.code === undefined ? { at: step.at, act: { do: 'run' as const, code: value.code } } : step));
   return { ...value, script };
-}
-
-async function through(bytes: Uint8Array<ArrayBuffer>, stream: CompressionStream | DecompressionStream): Promise<Uint8Array> {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 }

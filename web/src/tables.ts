@@ -15,6 +15,8 @@ export interface IndexView {
   kind: 'global' | 'local';
   keys: KeyPart[];
   projection: string;
+  /** The other attributes that the index has, if its projection lists them. */
+  included: string[];
   status: string | undefined;
 }
 
@@ -91,6 +93,17 @@ export class Tables {
     this.list.value = [];
     this.#changes = [];
     this.#definitions.clear();
+  }
+
+  /** What is known of the tables' definitions, to be kept with a snapshot of them. */
+  get definitions(): [string, Definition][] {
+    return [...this.#definitions];
+  }
+
+  /** Takes over the definitions that were kept with a snapshot. */
+  adopt(definitions: [string, Definition][]): void {
+    this.#definitions = new Map(definitions);
+    this.#dirty = true;
   }
 
   async refresh(): Promise<void> {

@@ -1,36 +1,18 @@
 // The same page as the console of a server, in a real Chromium.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { after, afterEach, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { start } from './dynatwin.js';
 import { browser, clock, printed, quiet, run, state, violations } from './browser.js';
 
 const GUIDE = readFileSync(new URL('../../examples/node-guide/app.mjs', import.meta.url), 'utf8');
-const BINARY = process.env.DYNATWIN_BIN ?? fileURLToPath(new URL('../../target/debug/dynatwin', import.meta.url));
-
-/** A server on a free port. */
-async function start(...flags) {
-  const server = spawn(BINARY, ['--port', '0', '--clock', 'settable', '--shared-db', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const address = await new Promise((resolve, reject) => {
-    const read = (data) => {
-      const found = /http:\/\/[\w.:[\]]+/.exec(String(data));
-      if (found) resolve(found[0].replace('localhost', '127.0.0.1'));
-    };
-    server.stdout.on('data', read);
-    server.stderr.on('data', read);
-    server.on('exit', (code) => reject(new Error(`The server ended with ${code}.`)));
-  });
-  return { address, stop: () => server.kill() };
-}
-
 let server;
 let guarded;
 let chromium;
 let page;
 before(async () => {
-  server = await start();
-  guarded = await start('--no-control');
+  server = await start('--shared-db');
+  guarded = await start('--shared-db', '--no-control');
   chromium = await browser(`${server.address}/_dynatwin/ui/`);
 });
 after(async () => {

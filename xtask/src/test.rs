@@ -49,7 +49,8 @@ const STEPS: [Step; 13] = [
 ];
 
 /// Steps that take too long for each change, and run each night.
-const NIGHTLY: [Step; 4] = [
+const NIGHTLY: [Step; 5] = [
+    ("lessons", lessons),
     ("unlocked", unlocked),
     ("plant", planted),
     ("image", dist::test_image),
@@ -147,16 +148,27 @@ fn doors() -> Outcome<Counts> {
     counted(&mut cargo, of_cargo)
 }
 
+/// The playground and the console in Chromium.
 fn browser() -> Outcome<Counts> {
-    wasm::page()?;
+    setup::program("chromium", "chromium")?;
+    page_tests("test")
+}
+
+/// Firefox, and the playground's lessons in both browsers, in the tab and against the server.
+fn lessons() -> Outcome<Counts> {
     setup::program("chromium", "chromium")?;
     setup::program("firefox-esr", "firefox-esr")?;
+    page_tests("test:nightly")
+}
+
+fn page_tests(script: &str) -> Outcome<Counts> {
+    wasm::page()?;
     // The console is a part of the server only with this feature.
     run(cargo().args(["build", "--package", "dynatwin-server", "--features", "ui"]))?;
     let server = binary("dynatwin")?;
     counted(
         command("npm", "web")
-            .args(["test", "--silent"])
+            .args(["run", script, "--silent"])
             .env("DYNATWIN_BIN", server),
         of_node,
     )

@@ -24,6 +24,8 @@ export interface Example {
   /** Requests that are sent before the code runs. */
   setup?: [operation: string, body: unknown][];
   speed?: number;
+  /** The operation whose last request is explained once the code has run. */
+  shows?: string;
 }
 
 export const OPENING: Example = {
@@ -41,7 +43,7 @@ export const OPENING: Example = {
   },
 };
 
-const lesson = (id: string, title: string, about: string, code: string): Example => ({ id, title, about, code, kind: 'lesson', seed: 7 });
+const lesson = (id: string, title: string, about: string, code: string, shows?: string): Example => ({ id, title, about, code, kind: 'lesson', seed: 7, ...(shows ? { shows } : {}) });
 
 export const EXAMPLES: Example[] = [
   OPENING,
@@ -54,7 +56,7 @@ export const EXAMPLES: Example[] = [
     seed: 7,
     conditions: 'calm',
   },
-  lesson('filter', 'Why does my filter cost so much?', 'A filter drops items after they were read, so a scan that returns five items pays for the whole table.', filter),
+  lesson('filter', 'Why does my filter cost so much?', 'A filter drops items after they were read, so a scan that returns five items pays for the whole table.', filter, 'Scan'),
   lesson('backoff', 'Retries with full jitter', 'A burst meets a small table. Without retries orders are lost; with full jitter every order gets through.', backoff),
   lesson('batches', 'Unprocessed items', 'BatchWriteItem succeeds though a part was throttled. What came back has to be sent again.', batches),
   lesson('sessions', 'Expired is not deleted', 'Time to live deletes items hours after they expire. Reads return them until then.', sessions),

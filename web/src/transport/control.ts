@@ -131,6 +131,68 @@ export interface Heat {
   keys: { key: AttributeValue; units: number }[];
 }
 
+/** A read that would have read less (see `GET /_dynatwin/requests/{number}/explain`). */
+export interface BetterRead {
+  operation: 'Query' | 'GetItem';
+  table: string;
+  index?: string;
+  key: string[];
+  projectsAll: boolean;
+  canBeConsistent: boolean;
+  sentence: string;
+}
+
+export interface ExplainedEntry {
+  act: string;
+  table: string;
+  index?: string;
+  sentences: string[];
+  better: BetterRead[];
+}
+
+/** Why a request cost what it cost and ended as it did. */
+export interface Explanation {
+  sentences: string[];
+  scanned: number;
+  returned: number;
+  entries: ExplainedEntry[];
+}
+
+export const EXPRESSION_KINDS = ['FilterExpression', 'KeyConditionExpression', 'ConditionExpression', 'UpdateExpression', 'ProjectionExpression'] as const;
+export type ExpressionKind = (typeof EXPRESSION_KINDS)[number];
+
+export interface Expression {
+  kind: ExpressionKind;
+  text: string;
+  names?: Record<string, string>;
+  values?: Attributes;
+}
+
+/** A part of an expression; a value without `value` is not defined. */
+export interface ExpressionNode {
+  depth: number;
+  logic?: 'AND' | 'OR' | 'NOT';
+  operator?: string;
+  action?: string;
+  path?: string;
+  value?: AttributeValue;
+  start: number;
+  end: number;
+}
+
+export interface ExpressionItem {
+  key: Attributes;
+  holds?: boolean;
+  parts: { holds?: boolean; value?: AttributeValue; absent?: boolean }[];
+}
+
+export interface ExplainedExpression {
+  error?: string;
+  at?: { start: number; end: number };
+  nodes: ExpressionNode[];
+  items: ExpressionItem[];
+}
+
 /** A control that was refused, in a sentence. */
 export class Refused extends Error {
   constructor(
@@ -163,6 +225,17 @@ export class Control {
   pauseIndex = (table: string, index: string) => this.#send('POST', this.#index(table, index, 'pause'));
   resumeIndex = (table: string, index: string) => this.#send('POST', this.#index(table, index, 'resume'));
   expireNow = (table: string) => this.#send('POST', `/tables/${encodeURIComponent(table)}/expire-now`);
+
+  explain = (request: number) => this.#get<Explanation>(`/requests/${request}/explain`);
+
+  /** Explains an expression, and evaluates it for some items of a table or index. */
+  explainExpression({ kind, text, names, values }: Expression, table: string, index = '', limit = 20): Promise<ExplainedExpression> {
+    const query = new URLSearchParams({ kind, expression: text, limit: String(limit) });
+    if (names && Object.keys(names).length > 0) query.set('names', JSON.stringify(names));
+    if (values && Object.keys(values).length > 0) query.set('values', JSON.stringify(values));
+    if (index) query.set('index', index);
+    return this.#get(`/tables/${encodeURIComponent(table)}/expression?${query}`);
+  }
 
   async get<T>(path: string): Promise<T> {
     return this.#get<T>(path);

@@ -53,7 +53,7 @@ function Code({ app }: { app: App }) {
         <span class="state" data-state={runState.value}>{STATES[runState.value]}</span>
         <CopyMenu app={app} />
       </div>
-      {chosen?.kind === 'lesson' && app.isTab && <LessonTable app={app} lesson={chosen} />}
+      {chosen?.kind === 'lesson' && app.teaches && <LessonTable app={app} lesson={chosen} />}
       <MissingTable app={app} />
       <Output app={app} />
     </>

@@ -17,27 +17,16 @@ export interface Verdict {
 export const outcomes = signal<Record<string, Partial<Record<Preset, Verdict[] | string>>>>({});
 const busy = signal(false);
 
-/** Longest run of a lesson, by the emulator's clock. */
-const LONGEST = 30 * 86_400_000;
-
 export async function runLesson(app: App, lesson: Example): Promise<void> {
   busy.value = true;
   outcomes.value = { ...outcomes.value, [lesson.id]: {} };
-  app.playing.value = false;
   try {
     for (const preset of PRESETS) {
-      const verdicts: Verdict[] = [];
-      app.onVerdict = (verdict) => verdicts.push(verdict as Verdict);
-      await app.restart();
-      await app.act({ do: 'conditions', change: preset });
-      await app.act({ do: 'run', code: app.code.value });
-      await app.advanceToEnd(LONGEST);
-      const ended = app.runState.value === 'ended' || verdicts.length >= 2;
-      const outcome = ended ? verdicts : 'The run did not finish';
+      const { verdicts, ended } = await app.lesson(preset);
+      const outcome = ended || verdicts.length >= 2 ? (verdicts as Verdict[]) : 'The run did not finish';
       outcomes.value = { ...outcomes.value, [lesson.id]: { ...outcomes.value[lesson.id], [preset]: outcome } };
     }
   } finally {
-    app.onVerdict = undefined;
     busy.value = false;
   }
 }
@@ -45,7 +34,7 @@ export async function runLesson(app: App, lesson: Example): Promise<void> {
 export function LessonTable({ app, lesson }: { app: App; lesson: Example }) {
   const results = outcomes.value[lesson.id] ?? {};
   return (
-    <div class="lesson">
+    <div class="lesson" data-lesson={lesson.id}>
       <table>
         <caption class="unseen">What holds under which conditions</caption>
         <thead>

@@ -1,11 +1,13 @@
 // The request log, and what each request did.
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import type { App } from '../app';
-import { explain, type Remark } from '../explain';
-import type { SeenRequest } from '../transport/control';
+import { bodyOf, explain, expressionsOf, type Remark, type Sent } from '../explain';
+import type { ExplainedExpression, Explanation, SeenRequest } from '../transport/control';
 import { keyText } from '../value';
 import { count, seconds, timeOfDay, units } from '../words';
+import { showRequest } from './code-pane';
+import { Fault, Tree } from './expressions';
 
 /** How many rows are shown: the latest. */
 const ROWS = 200;
@@ -23,16 +25,21 @@ export interface FullRequest extends SeenRequest {
 }
 
 const only = { failed: false, text: '' };
+const costly = signal(false);
 
-export function RequestsPanel({ app }: { app: App }) {
-  const open = useSignal<number | undefined>(undefined);
+const consumed = ({ readUnits, writeUnits }: SeenRequest) => readUnits + writeUnits;
+
+export function RequestsPanel({ app, onExpression }: { app: App; onExpression: (sent: Sent) => void }) {
+  const { opened: open } = app;
   const failed = useSignal(only.failed);
   const text = useSignal(only.text);
   const wanted = (request: SeenRequest) =>
     (!failed.value || request.status >= 400) &&
     (!text.value || `${request.operation} ${request.error ?? ''} ${request.tables.join(' ')} ${request.touches.map(({ key }) => keyText(key)).join(' ')}`.toLowerCase().includes(text.value.toLowerCase()));
   const all = app.feed.requests.value;
-  const shown = all.filter(wanted).slice(-ROWS).reverse();
+  const found = all.filter(wanted).reverse();
+  if (costly.value) found.sort((one, other) => consumed(other) - consumed(one));
+  const shown = found.slice(0, ROWS);
   const chosen = all.find(({ number }) => number === open.value);
   return (
     <div class="split" data-open={chosen !== undefined}>
@@ -48,8 +55,11 @@ export function RequestsPanel({ app }: { app: App }) {
           <label class="check">
             <input type="checkbox" checked={failed.value} onChange={(event) => (failed.value = only.failed = event.currentTarget.checked)} /> refused only
           </label>
+          <label class="check">
+            <input type="checkbox" checked={costly.value} onChange={(event) => (costly.value = event.currentTarget.checked)} /> costliest first
+          </label>
         </div>
-        <ol class="requests" tabIndex={0} aria-label="Requests, the latest first">
+        <ol class="requests" tabIndex={0} aria-label={`Requests, the ${costly.value ? 'costliest' : 'latest'} first`}>
           {shown.length === 0 && <li class="quiet empty">No requests yet.</li>}
           {shown.map((request, at) => (
             // Moved by a transform, so that a new row shifts no layout.
@@ -65,7 +75,7 @@ export function RequestsPanel({ app }: { app: App }) {
           ))}
         </ol>
       </div>
-      {chosen && <Details app={app} request={chosen} onClose={() => (open.value = undefined)} />}
+      {chosen && <Details key={chosen.number} app={app} request={chosen} onClose={() => (open.value = undefined)} onExpression={onExpression} />}
     </div>
   );
 }
@@ -90,40 +100,87 @@ function cost({ readUnits, writeUnits }: SeenRequest): string {
   return parts.join(' ');
 }
 
-function Details({ app, request, onClose }: { app: App; request: SeenRequest; onClose: () => void }) {
-  const [full, setFull] = useState<FullRequest>();
+interface Known {
+  request: FullRequest;
+  explanation?: Explanation | undefined;
+  expressions: { sent: Sent; explained: ExplainedExpression }[];
+}
+
+/** What the engine knows of a request. */
+async function know({ control }: App, seen: SeenRequest): Promise<Known> {
+  const request = await control.get<FullRequest>(`/requests/${seen.number}`).catch((): FullRequest => seen);
+  const explanation = await control.explain(seen.number).catch(() => undefined);
+  const expressions = [];
+  for (const sent of expressionsOf(bodyOf(request))) {
+    const explained = await control.explainExpression(sent.expression, sent.table, sent.index, 1).catch(() => undefined);
+    if (explained) expressions.push({ sent, explained });
+  }
+  return { request, explanation, expressions };
+}
+
+function Details({ app, request, onClose, onExpression }: { app: App; request: SeenRequest; onClose: () => void; onExpression: (sent: Sent) => void }) {
+  const [known, setKnown] = useState<Known>();
   useEffect(() => {
     let gone = false;
-    app.control.get<FullRequest>(`/requests/${request.number}`).then(
-      (answer) => !gone && setFull(answer),
-      () => !gone && setFull(request),
-    );
+    void know(app, request).then((answer) => !gone && setKnown(answer));
     return () => {
       gone = true;
     };
-  }, [request.number]);
-  const remarks = explain(full ?? request, app.tables.list.value, app.conditions.value, app.feed.ages.value.get(request.number));
+  }, []);
+  const filter = known?.expressions.find(({ sent }) => sent.expression.kind === 'FilterExpression')?.explained.nodes ?? [];
+  const remarks = known ? explain(known.request, known.explanation, filter, app.tables.list.value, app.conditions.value, app.feed.ages.value.get(request.number)) : [];
   return (
     <div class="details" role="region" aria-label={`Request ${request.number}`}>
       <header>
         <h3>
-          {request.operation} <small>{count(request.touches.length, 'key or range', 'keys or ranges')}</small>
+          {request.operation} <small>{isRead(request) ? request.touches[0]?.table : count(request.touches.length, 'key')}</small>
         </h3>
         <button type="button" class="small" onClick={onClose}>Close</button>
       </header>
+      <Proportion request={request} />
       <ul class="remarks">
         {remarks.map((remark) => <RemarkLine key={remark.text} remark={remark} />)}
       </ul>
-      <Bodies full={full?.number === request.number ? full : undefined} />
+      {known?.expressions.map(({ sent, explained }, at) => (
+        <details key={at} open={explained.error !== undefined}>
+          <summary>{sent.expression.kind}</summary>
+          <pre>{sent.expression.text}</pre>
+          <Fault expression={sent.expression.text} explained={explained} />
+          <Tree expression={sent.expression.text} nodes={explained.nodes} />
+          <button type="button" class="small" onClick={() => onExpression(sent)}>Evaluate for items</button>
+        </details>
+      ))}
+      <Bodies full={known?.request} />
     </div>
   );
+}
+
+/** How much of what was read was returned. */
+const isRead = ({ touches }: SeenRequest) => touches.some(({ act }) => act === 'Query' || act === 'Scan');
+
+function Proportion({ request }: { request: SeenRequest }) {
+  const { scanned, returned, readUnits } = request;
+  if (request.status !== 200 || scanned === 0 || !isRead(request)) return null;
+  const said = `${returned} of ${count(scanned, 'item')} read were returned`;
+  return (
+    <div class="proportion">
+      <span class="gauge" role="img" aria-label={said}><span style={{ transform: `scaleX(${Math.max(returned / scanned, 0.004)})` }} /></span>
+      <small><b>{returned}</b> returned of <b>{scanned}</b> read and paid for: {units(readUnits)} read units</small>
+    </div>
+  );
+}
+
+function tryRequest({ operation, body }: { operation: string; body: string }): void {
+  showRequest(operation, body);
+  document.getElementById('send-Request')?.click();
 }
 
 function RemarkLine({ remark }: { remark: Remark }) {
   return (
     <li data-kind={remark.kind}>
       {remark.text}
-      {remark.code && <pre>{remark.code}</pre>}
+      {remark.better && <pre>{remark.better.body}</pre>}
+      {remark.better && <button type="button" class="small" onClick={() => remark.better && tryRequest(remark.better)}>Try it</button>}
     </li>
   );
 }

@@ -1,21 +1,95 @@
-// A link to this session, and the session as a file.
+// A link to this session, and files: sessions, snapshots, data models of NoSQL Workbench.
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { App } from '../app';
+import { words, type App } from '../app';
 import { digest } from '../digest';
-import { checked, toFragment } from '../session';
+import { toFragment } from '../session';
 import { count, length } from '../words';
+import { modelOf } from '../workbench';
 import { Icon } from './icon';
+
+/** The longest link that is offered: messengers cut longer ones. */
+const LONGEST = 60_000;
 
 export function ShareDialog({ app, onClose }: { app: App; onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const trouble = useSignal('');
+  useEffect(() => {
+    app.halt();
+    dialog.current?.showModal();
+  }, []);
+  const open = async (file: File | undefined) => {
+    if (!file) return;
+    try {
+      const opened = await app.openFile(new Uint8Array(await file.arrayBuffer()));
+      onClose();
+      app.news.value = opened;
+      app.note(opened);
+    } catch (error) {
+      trouble.value = words(error);
+    }
+  };
+  const saved = (name: string, type: string, content: () => Promise<BlobPart>) => async () => {
+    try {
+      download(name, new Blob([await content()], { type }));
+      trouble.value = '';
+    } catch (error) {
+      trouble.value = words(error);
+    }
+  };
+  const text = (value: unknown) => JSON.stringify(value, undefined, 2);
+  return (
+    <dialog ref={dialog} class="share" aria-labelledby="share-title" onClose={onClose}>
+      <header>
+        <h2 id="share-title">{app.isTab ? 'Share and save' : 'Save and open'}</h2>
+        <button type="button" class="small" onClick={onClose}>Close</button>
+      </header>
+      {app.isTab && <Link app={app} />}
+      <section aria-labelledby="files-title">
+        <h3 id="files-title">Files</h3>
+        <ul class="files">
+          {app.isTab && (
+            <li>
+              <button type="button" onClick={saved('dynatwin-session.json', 'application/json', async () => text(app.session()))}>Save session</button>
+              <span>what the link carries: it replays to the same history</span>
+            </li>
+          )}
+          {app.isTab && (
+            <li>
+              <button type="button" onClick={saved('tables.dynatwin', 'application/octet-stream', async () => new Uint8Array(await app.snapshot()))}>Save tables</button>
+              <span>a snapshot: tables, items, conditions and the clock</span>
+            </li>
+          )}
+          <li>
+            <button type="button" onClick={saved('dynatwin-model.json', 'application/json', async () => text(await modelOf(app)))}>Save data model</button>
+            <span>tables, indexes and items for NoSQL Workbench</span>
+          </li>
+          <li>
+            <label class="button">
+              Open a file
+              <input type="file" class="unseen" onChange={(event) => void open(event.currentTarget.files?.[0])} />
+            </label>
+            <span>{app.isTab ? 'any of these' : 'a data model: its tables and items are created on this server'}</span>
+          </li>
+        </ul>
+      </section>
+      {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
+    </dialog>
+  );
+}
+
+function download(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  Object.assign(document.createElement('a'), { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+function Link({ app }: { app: App }) {
   const link = useSignal('');
   const mark = useSignal('');
   const copied = useSignal(false);
   const trouble = useSignal('');
   useEffect(() => {
-    app.halt();
-    dialog.current?.showModal();
     void (async () => {
       await app.advance(0);
       await app.feed.refresh();
@@ -32,30 +106,11 @@ export function ShareDialog({ app, onClose }: { app: App; onClose: () => void })
       trouble.value = 'The browser did not allow copying: select the link and copy it.';
     }
   };
-  const save = () => {
-    const url = URL.createObjectURL(new Blob([JSON.stringify(session, undefined, 2)], { type: 'application/json' }));
-    Object.assign(document.createElement('a'), { href: url, download: 'dynatwin-session.json' }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
-  };
-  const load = async (file: File | undefined) => {
-    if (!file) return;
-    try {
-      const found = checked(JSON.parse(await file.text()));
-      if (!found) throw new Error('The file is no session of this page.');
-      onClose();
-      await app.replay(found);
-    } catch (error) {
-      trouble.value = error instanceof Error ? error.message : String(error);
-    }
-  };
+  if (link.value.length > LONGEST) return <p>This session is too long for a link, at {count(link.value.length, 'character')}. Save it as a file.</p>;
   return (
-    <dialog ref={dialog} class="share" aria-labelledby="share-title" onClose={onClose}>
-      <header>
-        <h2 id="share-title">Share this session</h2>
-        <button type="button" class="small" onClick={onClose}>Close</button>
-      </header>
+    <>
       <p>
-        The link carries the seed, the code and {count(session.script.length, 'step')} over {length(session.until)}. Whoever opens it sees the same
+        The link carries the seed, the code and {count(session.script.length, 'step')} over {length(session.until)}{session.base ? ', and the tables the session began with' : ''}. Whoever opens it sees the same
         requests with the same results. Nothing is uploaded: all of it is in the link.
       </p>
       <div class="tools">
@@ -63,14 +118,7 @@ export function ShareDialog({ app, onClose }: { app: App; onClose: () => void })
         <button type="button" class="primary" onClick={() => void copy()}><Icon name="copy" /> {copied.value ? 'Copied' : 'Copy link'}</button>
       </div>
       <p class="quiet">Digest of the event log: <code id="digest">{mark.value || '…'}</code>. The same digest means the same history.</p>
-      <div class="tools">
-        <button type="button" onClick={save}>Save as a file</button>
-        <label class="button">
-          Open a file
-          <input type="file" accept="application/json" class="unseen" onChange={(event) => void load(event.currentTarget.files?.[0])} />
-        </label>
-      </div>
       {trouble.value && <p class="trouble" role="alert">{trouble.value}</p>}
-    </dialog>
+    </>
   );
 }

@@ -25,12 +25,10 @@ export function Shell({ app }: { app: App }) {
         </h1>
         <p>{SENTENCE[app.transport.home]}</p>
         <div class="top-tools">
-          {app.isTab && <ExampleChoice app={app} />}
-          {app.isTab && (
-            <button type="button" class="primary" onClick={() => (sharing.value = true)}>
-              <Icon name="share" /> Share
-            </button>
-          )}
+          <ExampleChoice app={app} />
+          <button type="button" class="primary" onClick={() => (sharing.value = true)}>
+            <Icon name="share" /> {app.isTab ? 'Share' : 'Files'}
+          </button>
           <ThemeButton />
         </div>
       </header>
