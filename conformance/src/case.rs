@@ -1,7 +1,7 @@
 //! Feature cases: requests as data, what the service answers to them, and where that is known from.
 //!
 //! They are the files of `emulator/tests/cases/`, whose format is described in `emulator/tests/cases.rs`. What a case
-//! expects is compared up to named looseness: see [`compare`].
+//! expects is compared up to named looseness: see `compare`.
 
 mod compare;
 mod expand;

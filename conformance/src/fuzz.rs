@@ -1,5 +1,5 @@
 //! Differential fuzzing: random histories on the twin and on DynamoDB Local, whose answers must be the same up to
-//! [named looseness](loose). What differs is shrunk, and printed as a case.
+//! named looseness. What differs is shrunk, and printed as a case.
 
 mod expression;
 mod generate;

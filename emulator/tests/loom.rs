@@ -2,7 +2,7 @@
 //! everybody uses, with loom's locks and atomics behind `sync`.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p dynatwin-engine --test loom --target-dir target/loom`.
-//! `cargo run -p dynatwin-engine --example unlocked` shows that each fails without the lock it is about.
+//! `cargo xtask unlocked` shows that each fails without the lock it is about.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used)]
 
@@ -19,7 +19,8 @@ use dynatwin_engine::schema::ScalarType;
 use dynatwin_engine::value::AttributeValue;
 use loom::thread;
 
-/// Preemptions explored: two are where nearly all errors of locking show, and the third is cheap in models this small.
+/// Preemptions explored: two show nearly all errors of locking, and the third is cheap in models this small.
+/// `DYNATWIN_PREEMPTIONS` overrides it.
 const PREEMPTIONS: usize = 3;
 
 /// Interleavings that a model explores at least: with fewer its threads would not meet.
@@ -175,7 +176,8 @@ fn partition(key: &str) -> usize {
 
 fn explore(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS);
+    let setting = std::env::var("DYNATWIN_PREEMPTIONS").ok();
+    builder.preemption_bound = Some(setting.map_or(PREEMPTIONS, |setting| setting.parse().unwrap()));
     builder.max_branches = 100_000;
     let explored = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&explored);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { after, afterEach, before, test } from 'node:test';
-import { browser, choose, clock, gzipped, pause, printed, quiet, run, stable, state, violations } from './browser.js';
+import { browser, choose, clock, pause, printed, quiet, run, stable, state, violations } from './browser.js';
 
 const GUIDE = readFileSync(new URL('../../examples/node-guide/app.mjs', import.meta.url), 'utf8');
 
@@ -37,17 +37,6 @@ test('it opens running, and requests, lags and throttles show', async () => {
   await page.locator('.ttl .chips li').first().waitFor();
   assert.equal(await page.locator('.partition').count(), 4);
   await stable(page);
-});
-
-test('the first load is at most 1.1 MB', async () => {
-  page = await chromium.open();
-  await page.locator('.requests li').nth(2).waitFor({ timeout: 20_000 });
-  const urls = [...new Set(page.loaded)];
-  assert.ok(urls.some((url) => url.endsWith('.wasm')), 'the engine is one of the files');
-  assert.ok(urls.every((url) => !url.includes('code-mirror')), 'the editor is loaded when it is touched');
-  const size = gzipped(urls);
-  console.log(`# first load: ${size} bytes gzip in ${urls.length} files`);
-  assert.ok(size <= 1_100_000, `${size} bytes`);
 });
 
 test('the guide’s application runs unchanged, and eight days later its session is gone', async () => {

@@ -1,16 +1,20 @@
-//! The project's chores: `cargo xtask wasm`, `page`, `wheel`, `test`, `bench`, `dist`, `fuzz` and `plant`.
+//! The project's chores: `cargo xtask wasm`, `page`, `wheel`, `test`, `bench`, `dist`, `fuzz`, `plant` and `unlocked`.
 
 mod bench;
+mod deny;
 mod dist;
 mod examples;
 mod fuzz;
+mod patch;
 mod plant;
 mod python;
+mod schedule;
 mod server;
 mod setup;
 mod shell;
 mod snippets;
 mod test;
+mod unlocked;
 mod wasm;
 
 use std::process::ExitCode;
@@ -23,9 +27,10 @@ usage: cargo xtask TASK
            build it, and take the pictures of it in docs/
   wheel    build the Python package into target/wheels/release, and print its size
   test [STEP...]
-           install what is missing and run every test, or the steps named; ends with `N passed, N failed`
-  test --all
-           the same, and the steps that run each night: loom models without their locks, planted bugs
+           install what is missing and run the tests of each change, or the steps named; ends with
+           `N passed, N failed`
+  test --all [STEP...]
+           run every test, which takes hours
   bench    compare the server over HTTP with a bare server, DynamoDB Local, and dynoxide if there is one
   bench --library
            compare the engine in process with dynoxide's library, which is built for that alone
@@ -40,7 +45,9 @@ usage: cargo xtask TASK
   dist PART
            make a part of a release in target/dist: binary [TARGET], crates, npm, wheel, image, checksums
   plant [WORD]...
-           plant bugs in a copy of the engine, those that have a word or all, and say which the suite finds";
+           plant bugs in a copy of the engine, those that have a word or all, and say which the suite finds
+  unlocked [MODEL...]
+           remove each lock from a copy of the engine in turn, and expect its loom models to fail";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -70,6 +77,7 @@ fn main() -> ExitCode {
         ["dist", part] => dist::make(part, None),
         ["dist", part, target] => dist::make(part, Some(target)),
         ["plant", words @ ..] => plant::all(words),
+        ["unlocked", models @ ..] => unlocked::all(models),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

@@ -6,7 +6,6 @@
 mod bugs;
 
 use std::fmt;
-use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::patch::{copy, read, write};
 use crate::shell::{Outcome, cargo, output, root, run, shown};
 use bugs::{BUGS, planted};
 
@@ -121,7 +121,7 @@ fn build() -> Outcome<Suite> {
     let work = root().join("target/planted");
     let tree = work.join("tree");
     for folder in ["emulator", "harness", "conformance"] {
-        copy(&root().join(folder), &tree.join(folder))?;
+        copy(&root().join(folder), &tree.join(folder), &contents)?;
     }
     write(&tree.join("emulator/src/planted.rs"), SWITCH.as_bytes())?;
     write(&tree.join("Cargo.lock"), &read(&root().join("Cargo.lock"))?)?;
@@ -172,22 +172,6 @@ fn executables(messages: &str) -> Vec<(String, PathBuf)> {
     built.collect()
 }
 
-/// Copies a folder; the engine's files get their bugs.
-fn copy(from: &Path, to: &Path) -> Outcome<()> {
-    let failed = |error| format!("{}: {error}", from.display());
-    fs::create_dir_all(to).map_err(failed)?;
-    for entry in fs::read_dir(from).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let target = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
-            copy(&path, &target)?;
-        } else {
-            write(&target, &contents(&path)?)?;
-        }
-    }
-    Ok(())
-}
-
 /// What a file of the copy contains.
 fn contents(path: &Path) -> Outcome<Vec<u8>> {
     let of_engine = path.strip_prefix(root().join("emulator/src")).ok();
@@ -196,18 +180,6 @@ fn contents(path: &Path) -> Outcome<Vec<u8>> {
         Some(file) if BUGS.iter().any(|bug| bug.file == file) => planted(file).map(String::into_bytes),
         _ => read(path),
     }
-}
-
-fn read(path: &Path) -> Outcome<Vec<u8>> {
-    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// Writes a file if it differs, so that cargo builds only what does.
-fn write(path: &Path, bytes: &[u8]) -> Outcome<()> {
-    if fs::read(path).ok().as_deref() == Some(bytes) {
-        return Ok(());
-    }
-    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Runs the suite with this bug awake, or none, against one target after the other, and then the engine's tests, until
@@ -275,13 +247,18 @@ fn failures(report: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn every_bug_fits_the_source() {
+        let files: BTreeSet<&str> = BUGS.iter().map(|bug| bug.file).collect();
+        for file in files {
+            let text = planted(file).unwrap();
+            assert!(!text.contains("PLANTED"), "{file}");
+        }
         for bug in BUGS {
-            let text = planted(bug.file);
-            assert!(text.is_ok_and(|text| !text.contains("PLANTED")), "{}", bug.what);
             assert!(bug.wrong.contains("PLANTED"), "{}", bug.what);
         }
     }

@@ -17,7 +17,7 @@ use crate::test::{Counts, binary};
 static PYTHON: OnceLock<Outcome<PathBuf>> = OnceLock::new();
 
 /// The documents whose blocks are run, beside the pages of `docs`. The README of the npm package is not among them: its
-/// blocks are run by `cargo xtask test samples`, with the packed package.
+/// blocks are run by `cargo xtask test --all samples`, with the packed package.
 const DOCUMENTS: [&str; 6] = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",

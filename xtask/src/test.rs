@@ -1,13 +1,13 @@
-//! `cargo xtask test`: every test there is, one runner after the other, and one sum.
+//! `cargo xtask test`: runs the project's test runners, several at a time, and sums their results.
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
+use crate::schedule::Step;
 use crate::shell::{self, Outcome, cargo, command, run, shown};
-use crate::{dist, examples, fuzz, plant, python, setup, snippets, wasm};
+use crate::{deny, dist, examples, fuzz, plant, python, schedule, setup, snippets, unlocked, wasm};
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,88 +29,103 @@ impl fmt::Display for Counts {
     }
 }
 
-type Step = (&'static str, fn() -> Outcome<Counts>);
-
-/// In the order in which they need each other: the binaries come from the first, the packages from `wasm` and `python`.
-const STEPS: [Step; 13] = [
-    ("build", build),
-    ("cargo test", workspace),
-    ("loom", loom),
-    ("wasm", || wasm::build().map(|()| Counts::default())),
-    ("node", node),
-    ("samples", samples),
-    ("python", python::test),
-    ("doors", doors),
-    ("browser", browser),
-    ("conformance", conformance),
-    ("examples", examples::run_all),
-    ("snippets", snippets::run_all),
-    ("fuzz", fuzzing),
-];
-
-/// Steps that take too long for each change, and run each night.
-const NIGHTLY: [Step; 5] = [
-    ("lessons", lessons),
-    ("unlocked", unlocked),
-    ("plant", planted),
-    ("image", dist::test_image),
-    ("kills", kills),
-];
-
-/// Runs the steps of these names, or with none all steps but the nightly ones, or with `--all` every step. A step that
-/// fails stops no other; returns whether all passed.
-pub fn steps(names: &[&str]) -> Outcome<bool> {
-    let all = names == ["--all"];
-    let names = if all { &[] } else { names };
-    let known = || STEPS.iter().chain(&NIGHTLY);
-    if let Some(unknown) = names.iter().find(|name| known().all(|(step, _)| step != *name)) {
-        let known: Vec<&str> = known().map(|(step, _)| *step).collect();
-        return Err(format!("there is no step {unknown:?} among {}", known.join(", ")));
-    }
-    let nightly = NIGHTLY.iter().filter(|(step, _)| all || names.contains(step));
-    let mut sum = Counts::default();
-    let mut lines = Vec::new();
-    for (name, step) in STEPS
-        .iter()
-        .filter(|(step, _)| names.is_empty() || names.contains(step))
-        .chain(nightly)
-    {
-        println!("\n── {name}");
-        let start = Instant::now();
-        let (counts, said) = match step() {
-            Ok(counts) => (counts, counts.to_string()),
-            Err(sentence) => (Counts { passed: 0, failed: 1 }, format!("could not run: {sentence}")),
-        };
-        sum.add(counts);
-        lines.push(format!("{name:12} {:6.1} s  {said}", start.elapsed().as_secs_f64()));
-        println!("── {}", lines.last().map_or("", String::as_str));
-    }
-    println!("\n{}", lines.join("\n"));
-    println!("{sum}");
-    Ok(sum.failed == 0)
+/// How much of a step runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// What runs for each change.
+    Change,
+    /// Every test.
+    All,
 }
 
-/// One build of everything, so that no step after it has another selection of packages and builds the SDK again.
+/// The steps. A step starts after the earlier steps that it names in `after`.
+const STEPS: [Step; 19] = [
+    Step::each("build", &[], |_| build()),
+    Step::each("wasm", &[], wasm::test_build),
+    Step::each("cargo test", &["build"], workspace),
+    Step::each("loom", &[], loom),
+    Step::each("doc", &["build"], |_| doc()),
+    Step::each("node", &["wasm"], |_| node()),
+    Step::each("python", &["build"], |_| python::test()),
+    Step::each("browser", &["wasm", "cargo test"], browser),
+    Step::each("doors", &["build", "wasm", "python"], |_| doors()),
+    Step::each("samples", &["build", "wasm", "node"], samples),
+    Step::each("examples", &["build"], |_| examples::run_all()),
+    Step::each("snippets", &["node", "python", "examples"], |_| snippets::run_all()),
+    Step::nightly("deny", &[], |_| deny::check()),
+    Step::nightly("conformance", &["build", "wasm", "browser"], |_| conformance()),
+    Step::nightly("fuzz", &[], |_| fuzzing()),
+    Step::nightly("unlocked", &["cargo test"], |_| without_locks()),
+    Step::nightly("plant", &["cargo test"], |_| planted()),
+    Step::nightly("image", &["build"], |_| dist::test_image()),
+    Step::nightly("kills", &["build", "cargo test"], |_| kills()),
+];
+
+/// Runs the steps of these names, or with none those of each change; with `--all` first, every test of them. Returns
+/// whether all passed.
+pub fn steps(words: &[&str]) -> Outcome<bool> {
+    let (extent, names) = match words {
+        ["--all", names @ ..] => (Extent::All, names),
+        names => (Extent::Change, names),
+    };
+    if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|step| step.name != **name)) {
+        let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        return Err(format!("there is no step {unknown:?} among {}", known.join(", ")));
+    }
+    let is_wanted = |step: &&Step| match (names, extent) {
+        ([], Extent::Change) => !step.nightly,
+        ([], Extent::All) => true,
+        _ => names.contains(&step.name),
+    };
+    let steps: Vec<&'static Step> = STEPS.iter().filter(is_wanted).collect();
+    Ok(schedule::run(&steps, extent)?.failed == 0)
+}
+
+/// Builds the whole workspace at once, so that later steps find each dependency with the features that they select.
 fn build() -> Outcome<Counts> {
-    run(cargo().args(["build", "--workspace", "--bins", "--tests", "--examples"]))?;
+    let targets = ["--bins", "--tests", "--examples", "--test", "doors"];
+    run(cargo().args(["build", "--workspace"]).args(targets))?;
     Ok(Counts::default())
 }
 
-fn workspace() -> Outcome<Counts> {
-    counted(cargo().args(["test", "--workspace", "--no-fail-fast"]), of_cargo)
+/// The tests of the workspace and of its documentation. `DYNATWIN_TEST_ALL` adds the scenarios and cases that repeat
+/// others through further entry points.
+fn workspace(extent: Extent) -> Outcome<Counts> {
+    let mut cargo = cargo();
+    if extent == Extent::All {
+        cargo.env("DYNATWIN_TEST_ALL", "1");
+    }
+    counted(cargo.args(["test", "--workspace", "--no-fail-fast"]), of_cargo)
 }
 
-fn loom() -> Outcome<Counts> {
-    if !shell::root().join("emulator/tests/loom.rs").is_file() {
-        println!("there is no emulator/tests/loom.rs");
-        return Ok(Counts::default());
-    }
+/// One test: the documentation builds without warnings.
+fn doc() -> Outcome<Counts> {
     let mut cargo = cargo();
-    cargo
-        .env("RUSTFLAGS", "--cfg loom")
-        .args(["test", "--package", "dynatwin-engine", "--release"]);
-    cargo.args(["--test", "loom", "--target-dir", "target/loom"]);
-    counted(&mut cargo, of_cargo)
+    cargo.args(["doc", "--workspace", "--no-deps", "--quiet"]);
+    run(cargo.env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok(Counts { passed: 1, failed: 0 })
+}
+
+/// The loom models; for each change with fewer preemptions, and built with less optimization.
+fn loom(extent: Extent) -> Outcome<Counts> {
+    let mut cargo = cargo();
+    cargo.args([
+        "test",
+        "--package",
+        "dynatwin-engine",
+        "--test",
+        "loom",
+        "--target-dir",
+        "target/loom",
+    ]);
+    match extent {
+        // Without optimization the frames of the engine overflow the small stacks of loom's threads.
+        Extent::Change => cargo
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+            .env("DYNATWIN_PREEMPTIONS", "2"),
+        Extent::All => cargo.arg("--release"),
+    };
+    counted(cargo.env("RUSTFLAGS", "--cfg loom"), of_cargo)
 }
 
 fn node() -> Outcome<Counts> {
@@ -119,59 +134,54 @@ fn node() -> Outcome<Counts> {
     counted(command("npm", "wasm/npm").args(["test", "--silent"]), of_node)
 }
 
-/// The packed npm package in small projects of its users' test runners, bundlers and runtimes, in a clean directory.
-fn samples() -> Outcome<Counts> {
+/// Runs the packed npm package in small projects of its users' test runners, bundlers and runtimes, in a clean directory;
+/// for each change in the Node that is here alone.
+fn samples(extent: Extent) -> Outcome<Counts> {
     built_package()?;
     setup::program("npm", "npm")?;
-    setup::program("chromium", "chromium")?;
+    if extent == Extent::All {
+        setup::program("chromium", "chromium")?;
+    }
     let mut prepare = command("node", "wasm/npm/samples");
     run(prepare
         .args(["prepare.js", "../../../target/samples"])
         .arg(binary("dynatwin")?))?;
     let mut tests = command("node", "target/samples");
-    counted(tests.args(["--test", "--test-reporter=tap", "run.test.js"]), of_node)
+    tests.args(["--test", "--test-reporter=tap"]);
+    if extent == Extent::Change {
+        tests.arg("--test-name-pattern=^Node 20|^npx dynatwin, |^typescript --strict");
+    }
+    counted(tests.arg("run.test.js"), of_node)
 }
 
 /// Compares the answers of the server and of the packages for JavaScript and Python with the engine's.
 fn doors() -> Outcome<Counts> {
     built_package()?;
     let mut cargo = cargo();
-    cargo.args([
-        "test",
-        "--package",
-        "dynatwin-conformance",
-        "--features",
-        "doors",
-        "--test",
-        "doors",
-    ]);
-    counted(&mut cargo, of_cargo)
+    // The packages and features of the `build` step, so that nothing is built again.
+    counted(cargo.args(["test", "--workspace", "--test", "doors"]), of_cargo)
 }
 
-/// The playground and the console in Chromium.
-fn browser() -> Outcome<Counts> {
+/// Runs the playground and the server's console in Chromium; with every test also in Firefox, with the lessons and the size.
+fn browser(extent: Extent) -> Outcome<Counts> {
+    wasm::test_page(extent)?;
     setup::program("chromium", "chromium")?;
-    page_tests("test")
-}
-
-/// Firefox, and the playground's lessons in both browsers, in the tab and against the server.
-fn lessons() -> Outcome<Counts> {
-    setup::program("chromium", "chromium")?;
-    setup::program("firefox-esr", "firefox-esr")?;
-    page_tests("test:nightly")
+    // The console is a part of the server only with this feature.
+    let mut cargo = cargo();
+    cargo.args(["build", "--workspace", "--bin", "dynatwin"]);
+    run(cargo.args(["--features", "dynatwin-server/ui"]))?;
+    let mut counts = page_tests("test")?;
+    if extent == Extent::All {
+        setup::program("firefox-esr", "firefox-esr")?;
+        counts.add(page_tests("test:nightly")?);
+    }
+    Ok(counts)
 }
 
 fn page_tests(script: &str) -> Outcome<Counts> {
-    wasm::page()?;
-    // The console is a part of the server only with this feature.
-    run(cargo().args(["build", "--package", "dynatwin-server", "--features", "ui"]))?;
-    let server = binary("dynatwin")?;
-    counted(
-        command("npm", "web")
-            .args(["run", script, "--silent"])
-            .env("DYNATWIN_BIN", server),
-        of_node,
-    )
+    let mut tests = command("npm", "web");
+    tests.args(["run", script, "--silent"]);
+    counted(tests.env("DYNATWIN_BIN", binary("dynatwin")?), of_node)
 }
 
 fn conformance() -> Outcome<Counts> {
@@ -193,15 +203,8 @@ fn fuzzing() -> Outcome<Counts> {
 }
 
 /// One test: that each loom model fails without the lock that it is about.
-fn unlocked() -> Outcome<Counts> {
-    run(cargo().args([
-        "run",
-        "--quiet",
-        "--package",
-        "dynatwin-engine",
-        "--example",
-        "unlocked",
-    ]))?;
+fn without_locks() -> Outcome<Counts> {
+    unlocked::all(&[])?;
     Ok(Counts { passed: 1, failed: 0 })
 }
 
@@ -313,7 +316,7 @@ pub fn of_pytest(line: &str) -> Option<Counts> {
 }
 
 /// `12 passed, 0 failed`
-fn of_ours(line: &str) -> Option<Counts> {
+pub fn of_ours(line: &str) -> Option<Counts> {
     let (passed, failed) = line.strip_suffix(" failed")?.split_once(" passed, ")?;
     Some(Counts {
         passed: passed.parse().ok()?,

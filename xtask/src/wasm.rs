@@ -8,6 +8,7 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::setup;
 use crate::shell::{self, Outcome, cargo, command, run};
+use crate::test::{Counts, Extent};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -30,19 +31,51 @@ const PAGE: Module = Module {
     folder: "web/engine/pkg",
 };
 
+/// The profile of the modules that are tested for each change, which are not optimized.
+const TEST_PROFILE: &str = "wasm-test";
+
+impl Module {
+    fn to_test(&self, extent: Extent) -> Module {
+        let profile = match extent {
+            Extent::Change => TEST_PROFILE,
+            Extent::All => self.profile,
+        };
+        Module { profile, ..*self }
+    }
+}
+
 /// Builds the npm package and prints the size of its module.
 pub fn build() -> Outcome<()> {
+    package(&PACKAGE)
+}
+
+/// Builds the npm package that is tested.
+pub fn test_build(extent: Extent) -> Outcome<Counts> {
+    package(&PACKAGE.to_test(extent))?;
+    Ok(Counts::default())
+}
+
+fn package(of: &Module) -> Outcome<()> {
     setup::npm("wasm/npm")?;
-    module(&PACKAGE)?;
+    module(of)?;
     run(command("npm", "wasm/npm").args(["run", "build", "--silent"]))?;
     run(command("node", "wasm/npm").arg("size.js"))
 }
 
 /// Builds the playground and prints the size of its files.
 pub fn page() -> Outcome<()> {
+    page_around(&PAGE)
+}
+
+/// Builds the playground that is tested.
+pub fn test_page(extent: Extent) -> Outcome<()> {
+    page_around(&PAGE.to_test(extent))
+}
+
+fn page_around(of: &Module) -> Outcome<()> {
     setup::npm("wasm/npm")?; // for wasm-opt
     setup::npm("web")?;
-    module(&PAGE)?;
+    module(of)?;
     run(command("npm", "web").args(["run", "build", "--silent"]))
 }
 
@@ -73,6 +106,9 @@ fn module(module: &Module) -> Outcome<()> {
                 .generate(&package)
         })
         .map_err(|error| format!("wasm-bindgen: {error:#}"))?;
+    if module.profile == TEST_PROFILE {
+        return Ok(());
+    }
     let optimized = package.join("dynatwin_bg.wasm");
     run(command("node_modules/.bin/wasm-opt", "wasm/npm")
         .args(["-Oz", "--strip-target-features"])
@@ -105,7 +141,8 @@ fn sysroot() -> Outcome<PathBuf> {
 }
 
 fn with_rustup(module: &Module) -> Outcome<PathBuf> {
-    finish(module, &mut cargo(), "target")
+    // A folder of its own, so that this build and others do not wait for each other.
+    finish(module, &mut cargo(), "target/wasm")
 }
 
 /// Where rustup has no standard library for the target: Debian's compiler, whose package of the library's source is

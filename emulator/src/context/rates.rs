@@ -20,7 +20,7 @@ struct Rate {
 /// Requests that share a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RateGroup {
-    /// An operation that has a rate of its own, by its place in [`OWN`].
+    /// An operation that has a rate of its own, by its place in `OWN`.
     Own(usize),
     /// Those that create, change or delete.
     Changes,

@@ -290,7 +290,7 @@ impl<'r> Bindings<'r> {
         Ok(bound)
     }
 
-    /// How a text is parsed and bound, and where it fails. Errors of the substitutions themselves are those of [`Scope::new`].
+    /// How a text is parsed and bound, and where it fails. Errors of the substitutions themselves are those of [`Bindings::new`].
     pub fn outline(&mut self, kind: ExpressionKind, text: &str) -> Outline<'r> {
         if text.is_empty() {
             return Outline::refused(kind, error::EMPTY, None);

@@ -26,7 +26,7 @@ macro_rules! modelled {
     };
 }
 
-/// Each operation with what its model declares besides [`COMMON`]; `emulator/tests/model` compares it with the model.
+/// Each operation with what its model declares besides `COMMON`; `emulator/tests/model` compares it with the model.
 pub static MODELLED: &[(&str, &[ErrorKind])] = modelled! {
     "BatchExecuteStatement" => [RequestLimitExceeded],
     "BatchGetItem" => [ProvisionedThroughputExceeded, RequestLimitExceeded, ResourceNotFound],

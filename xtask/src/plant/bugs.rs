@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::patch::replaced;
 use crate::shell::{Outcome, root};
 
 /// A bug: one place of the engine's source, and what takes its place.
@@ -10,7 +11,7 @@ pub struct Bug {
     pub what: &'static str,
     /// The file, in `emulator/src`.
     pub file: &'static str,
-    /// What stands there, and nowhere else in the file.
+    /// The tokens that stand there, and nowhere else in the file.
     pub right: &'static str,
     /// What takes its place: the same as long as `PLANTED` is false.
     pub wrong: &'static str,
@@ -21,15 +22,8 @@ pub fn planted(file: &str) -> Outcome<String> {
     let path = root().join("emulator/src").join(file);
     let mut text = fs::read_to_string(&path).map_err(|error| format!("{file}: {error}"))?;
     for (number, bug) in BUGS.iter().enumerate().filter(|(_, bug)| bug.file == file) {
-        let count = text.matches(bug.right).count();
-        if count != 1 {
-            return Err(format!(
-                "{file}: what is to be replaced is there {count} times: {}",
-                bug.right
-            ));
-        }
         let wrong = bug.wrong.replace("PLANTED", &format!("crate::planted::is({number})"));
-        text = text.replace(bug.right, &wrong);
+        text = replaced(&text, bug.right, &wrong).map_err(|error| format!("{file}: {error}"))?;
     }
     Ok(text)
 }
@@ -92,8 +86,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a transaction goes on though a condition has failed",
         file: "execute/transact.rs",
-        right: "            Err(error) => *failure = Some(error),\n",
-        wrong: "            Err(error) if PLANTED && error.kind() == ErrorKind::ConditionalCheckFailed => {\n                changes.push((at, false, Change::new(&locked[at].2.definition, write.key.clone(), None, None)));\n            }\n            Err(error) => *failure = Some(error),\n",
+        right: "            Err(error) => *failure = Some(error)",
+        wrong: "            Err(error) if PLANTED && error.kind() == ErrorKind::ConditionalCheckFailed => {\n                changes.push((at, false, Change::new(&locked[at].2.definition, write.key.clone(), None, None)));\n            }\n            Err(error) => *failure = Some(error)",
     },
     Bug {
         what: "a transaction leaves out its last action",
@@ -194,8 +188,8 @@ pub const BUGS: &[Bug] = &[
     Bug {
         what: "a record of time to live looks as anybody's",
         file: "storage/stream/record.rs",
-        right: "expired: change.cause == Cause::TimeToLive,",
-        wrong: "expired: change.cause == Cause::TimeToLive && !PLANTED,",
+        right: "expired: change.cause == Cause::TimeToLive",
+        wrong: "expired: change.cause == Cause::TimeToLive && !PLANTED",
     },
     Bug {
         what: "a stream that shows old images shows none",

@@ -1,24 +1,15 @@
-//! The locks and what takes them out.
-#![allow(dead_code)]
+//! The locks, and what removes them.
 
 use std::fs;
-use std::path::Path;
 
-/// The engine's folder.
-pub fn engine() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use crate::patch::replaced;
+use crate::shell::{Outcome, root};
 
-/// The file of a patch, patched.
-pub fn patched(patch: &Patch) -> String {
-    let text = fs::read_to_string(engine().join(patch.file)).unwrap();
-    let count = text.matches(patch.locked).count();
-    assert_eq!(
-        count, 1,
-        "{}: what is to be replaced is there {count} times:\n{}",
-        patch.file, patch.locked
-    );
-    text.replace(patch.locked, patch.unlocked)
+/// The text of a patch's file, patched.
+pub fn patched(patch: &Patch) -> Outcome<String> {
+    let path = root().join("emulator").join(patch.file);
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", patch.file))?;
+    replaced(&text, patch.locked, patch.unlocked).map_err(|error| format!("{}: {error}", patch.file))
 }
 
 /// A change of one place in the source, and the models that must notice it.
@@ -27,7 +18,7 @@ pub struct Patch {
     pub what: &'static str,
     /// The file, in the engine's folder.
     pub file: &'static str,
-    /// What stands there.
+    /// The tokens that stand there, and nowhere else in the file.
     pub locked: &'static str,
     /// What takes its place.
     pub unlocked: &'static str,
@@ -145,7 +136,7 @@ pub const PATCHES: &[Patch] = &[
     Patch {
         what: "the lock of the fault rules, between counting and judging",
         file: "src/fault.rs",
-        locked: "        let mut installed = self.rules.lock();\n        let cleared = installed.cleared;\n        let Installed { rules, shares, .. } = &mut *installed;\n        for report in rules {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
+        locked: "        let mut installed = self.rules.lock();\n        let cleared = installed.cleared;\n        let InstalledRules { rules, shares, .. } = &mut *installed;\n        for report in rules {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
         unlocked: "        let cleared = 0;\n        let (mut copied, shares) = (self.rules.lock().rules.clone(), &mut OrdinalCounts::default());\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n",
         models: &["a_fault_rule_is_spent_once"],
     },

@@ -1,0 +1,176 @@
+//! Runs the steps of `cargo xtask test`, as many at a time as there are processors. Each is a process of its own, whose
+//! output is shown as a whole when it ends.
+
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Instant;
+use std::{env, thread};
+
+use crate::shell::{self, Outcome};
+use crate::test::{Counts, Extent, of_ours};
+
+/// A step of the test run.
+pub struct Step {
+    /// The name on the command line and in the report.
+    pub name: &'static str,
+    /// Whether it runs only with `--all`.
+    pub nightly: bool,
+    after: &'static [&'static str],
+    run: fn(Extent) -> Outcome<Counts>,
+}
+
+impl Step {
+    /// A step that runs for each change, after the steps named in `after`.
+    pub const fn each(name: &'static str, after: &'static [&'static str], run: fn(Extent) -> Outcome<Counts>) -> Step {
+        Step {
+            name,
+            nightly: false,
+            after,
+            run,
+        }
+    }
+
+    /// A step that runs only with `--all`.
+    pub const fn nightly(
+        name: &'static str,
+        after: &'static [&'static str],
+        run: fn(Extent) -> Outcome<Counts>,
+    ) -> Step {
+        Step {
+            name,
+            nightly: true,
+            after,
+            run,
+        }
+    }
+}
+
+/// Runs the steps and prints a line for each and the sum. A step that fails stops no other.
+pub fn run(steps: &[&'static Step], extent: Extent) -> Outcome<Counts> {
+    let counts = match steps {
+        [step] => {
+            let (line, counts) = run_here(step, extent);
+            println!("\n{line}");
+            counts
+        }
+        _ => run_as_processes(steps, extent)?,
+    };
+    println!("{counts}");
+    Ok(counts)
+}
+
+fn run_here(step: &Step, extent: Extent) -> (String, Counts) {
+    let start = Instant::now();
+    let (counts, result) = match (step.run)(extent) {
+        Ok(counts) => (counts, counts.to_string()),
+        Err(sentence) => (Counts { passed: 0, failed: 1 }, format!("could not run: {sentence}")),
+    };
+    let mut line = format!("{:12} {:6.1} s", step.name, start.elapsed().as_secs_f64());
+    if let Some(seconds) = processor_seconds() {
+        let _ = write!(line, " {seconds:6.1} s CPU");
+    }
+    (format!("{line}  {}", result.replace('\n', " ")), counts)
+}
+
+fn run_as_processes(steps: &[&'static Step], extent: Extent) -> Outcome<Counts> {
+    let folder = shell::root().join("target/test");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let most = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut waiting: Vec<&'static Step> = steps.to_vec();
+    let mut running: Vec<&'static str> = Vec::new();
+    let (mut sum, mut lines) = (Counts::default(), Vec::new());
+    let (sender, ended) = channel();
+    loop {
+        while running.len() < most
+            && let Some(at) = next(&waiting, &running)
+        {
+            let name = waiting.remove(at).name;
+            println!("── {name} starts");
+            running.push(name);
+            let (sender, log) = (sender.clone(), folder.join(format!("{}.log", name.replace(' ', "-"))));
+            thread::spawn(move || sender.send((name, run_process(name, extent, log))));
+        }
+        if running.is_empty() {
+            break;
+        }
+        let (name, outcome) = ended.recv().map_err(|error| error.to_string())?;
+        running.retain(|running| *running != name);
+        let (output, line, counts) = outcome.unwrap_or_else(|sentence| {
+            let line = format!("{name:12} could not run: {sentence}");
+            (String::new(), line, Counts { passed: 0, failed: 1 })
+        });
+        println!("\n── {name}\n{output}\n── {line}");
+        sum.add(counts);
+        lines.push(line);
+    }
+    println!("\n{}", lines.join("\n"));
+    Ok(sum)
+}
+
+/// The first step that waits for none that is still waiting or running.
+fn next(waiting: &[&Step], running: &[&str]) -> Option<usize> {
+    let is_open = |name: &&str| running.contains(name) || waiting.iter().any(|step| step.name == *name);
+    waiting.iter().position(|step| !step.after.iter().any(is_open))
+}
+
+/// Runs one step as `xtask test STEP`, and returns its output, the line that sums it up, and its counts.
+fn run_process(name: &str, extent: Extent, log: PathBuf) -> Outcome<(String, String, Counts)> {
+    let failed = |error: std::io::Error| format!("{}: {error}", log.display());
+    let file = File::create(&log).map_err(failed)?;
+    let mut command = Command::new(env::current_exe().map_err(failed)?);
+    command.arg("test").args((extent == Extent::All).then_some("--all"));
+    command.arg(name).stdin(Stdio::null());
+    command.stdout(file.try_clone().map_err(failed)?).stderr(file);
+    let status = command.status().map_err(failed)?;
+    let text = fs::read(&log).map_err(failed)?;
+    let text = String::from_utf8_lossy(&text);
+    summed_up(&text).ok_or_else(|| format!("{text}\n{status}"))
+}
+
+/// Divides what a step has printed into its output, the line that sums it up, and the counts of the last line.
+fn summed_up(text: &str) -> Option<(String, String, Counts)> {
+    let (rest, counts) = text.trim_end().rsplit_once('\n')?;
+    let (output, line) = rest.rsplit_once('\n')?;
+    Some((output.trim_end().to_owned(), line.to_owned(), of_ours(counts)?))
+}
+
+/// The processor time that this process and its children have used, where the system tells.
+fn processor_seconds() -> Option<f64> {
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    // The state is the third field of proc(5); utime, stime, cutime and cstime are the 14th to 17th.
+    let ticks = fields.split(' ').skip(11).take(4).map(str::parse::<u64>);
+    let ticks: u64 = ticks.sum::<Result<u64, _>>().ok()?;
+    Some(ticks as f64 / TICKS_PER_SECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_waits_for_those_before_it() {
+        let none = |_| Ok(Counts::default());
+        let (first, second) = (Step::each("first", &[], none), Step::each("second", &["first"], none));
+        let third = Step::nightly("third", &["absent"], none);
+        assert_eq!(next(&[&second, &first, &third], &[]), Some(1));
+        assert_eq!(next(&[&second, &third], &["first"]), Some(1));
+        assert_eq!(next(&[&second], &["first"]), None);
+        assert_eq!(next(&[&second], &[]), Some(0));
+        assert_eq!(next(&[], &[]), None);
+    }
+
+    #[test]
+    fn the_last_two_lines_sum_up() {
+        let (output, line, counts) = summed_up("a\nb\n\nnode 1.0 s\n3 passed, 1 failed\n").unwrap();
+        assert_eq!((output.as_str(), line.as_str()), ("a\nb", "node 1.0 s"));
+        assert_eq!(counts, Counts { passed: 3, failed: 1 });
+        assert_eq!(summed_up("killed\n"), None);
+        assert_eq!(summed_up("a\nb\nc\n"), None);
+    }
+}
