@@ -486,7 +486,7 @@ requests! {
         deletion_protection_enabled: Option<bool>,
         multi_region_consistency: Option<Text>,
         disassociation_protection_enabled: Option<bool>,
-        global_table_witness_updates: Option<Validated<Vec<Empty>>>,
+        global_table_witness_updates: Option<Validated<Vec<WitnessUpdate>>>,
         global_table_settings_replication_mode: Option<Text>,
         on_demand_throughput: Option<OnDemandThroughput>,
         warm_throughput: Option<WarmThroughput>,

@@ -137,3 +137,58 @@ fn a_replica_has_the_items_of_its_source_and_lists_the_others() {
     assert_eq!(count("eu-west-1"), 300);
     twin.check();
 }
+
+/// An engine that stops at any commit is whole again when its commits are replayed: all replicas are there with their items,
+/// and have the same settings.
+#[test]
+fn a_change_that_stops_at_any_commit_is_finished_by_a_replay() {
+    let twin = Twin::new();
+    for number in 0..100 {
+        twin.put("us-east-1", &number.to_string());
+    }
+    let before = twin.recorder.commits().len();
+    twin.add_replica("us-east-1", "eu-west-1");
+    let index = json!({
+        "TableName": "tab",
+        "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": {
+            "IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+        }}],
+    });
+    twin.must("us-east-1", "UpdateTable", &index);
+    let commits = twin.recorder.commits();
+    for end in before + 1..=commits.len() {
+        let engine = Engine::new(settings());
+        let mut replay = engine.replay();
+        commits[..end].iter().for_each(|commit| replay.apply(commit).unwrap());
+        replay.finish(Moment::START);
+        let recorder = Recorder::of(&Engine::new(settings()));
+        let other = Twin { engine, recorder };
+        let [here, there] = ["us-east-1", "eu-west-1"].map(|region| other.describe(region));
+        assert_eq!(
+            here["GlobalSecondaryIndexes"].is_null(),
+            there["GlobalSecondaryIndexes"].is_null()
+        );
+        assert_eq!(there["TableStatus"], "ACTIVE", "after {end} commits");
+        let count = other.must("eu-west-1", "Scan", &json!({"TableName": "tab", "Select": "COUNT"}));
+        assert_eq!(count["Count"], 100, "after {end} commits");
+    }
+}
+
+/// Replicas of accounts are their own, and callers who share all tables have no other region.
+#[test]
+fn a_shared_database_has_no_room_for_replicas() {
+    let engine = Engine::new(Settings {
+        shared_db: true,
+        ..settings()
+    });
+    let recorder = Recorder::of(&engine);
+    let twin = Twin { engine, recorder };
+    twin.must("us-east-1", "CreateTable", &table());
+    let create = json!({"TableName": "tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+    let (status, body) = twin.send("us-east-1", "UpdateTable", &create);
+    assert_eq!(status, 400);
+    let text = body["message"].as_str().unwrap();
+    assert!(text.ends_with("already existed as tables."), "{text}");
+}

@@ -42,7 +42,8 @@ pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Ta
     if region.is_some_and(|region| region != context.region && !context.scope.region.is_empty()) {
         return Err(ApiError::arn_region(name_or_arn));
     }
-    find(context, name_or_arn).ok_or_else(|| {
+    let found = find(context, name_or_arn).filter(|target| !target.table.is_hidden(context.now));
+    found.ok_or_else(|| {
         let name = plain_name(name_or_arn);
         context.note_missing(name_or_arn);
         note_elsewhere(context, name);

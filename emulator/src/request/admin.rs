@@ -1,5 +1,6 @@
 //! Requests on what hangs on a table: Kinesis destinations, Contributor Insights, resource policies, replicas.
 
+use super::{OnDemandThroughput, ProvisionedThroughput, SecondaryIndex};
 use crate::error::Violations;
 use crate::value::Text;
 
@@ -60,10 +61,14 @@ requests! {
         region_name: Option<Text>,
     }
 
-    /// An action of `ReplicationGroupUpdate`, with the members that matter.
+    /// An action of `ReplicationGroupUpdate`; the settings are the overrides of the replica.
     ReplicaAction {
         region_name: Option<Text>,
         kms_master_key_id: Option<Text>,
+        provisioned_throughput: Option<ProvisionedThroughput>,
+        on_demand_throughput: Option<OnDemandThroughput>,
+        global_secondary_indexes: Option<Vec<SecondaryIndex>>,
+        table_class: Option<Text>,
     }
 
     /// `ReplicationGroupUpdate`, an element of `ReplicaUpdates` of UpdateTable.
@@ -72,6 +77,12 @@ requests! {
         update: Option<ReplicaAction>,
         delete: Option<ReplicaAction>,
         disassociate: Option<ReplicaAction>,
+    }
+
+    /// `GlobalTableWitnessGroupUpdate`.
+    WitnessUpdate {
+        create: Option<RegionOnly>,
+        delete: Option<RegionOnly>,
     }
 
     /// [`UpdateTableReplicaAutoScaling`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTableReplicaAutoScaling.html).

@@ -87,6 +87,12 @@ impl Deref for Shape {
 }
 
 impl Shape {
+    /// The names of the global and vector indexes.
+    pub fn index_names(&self) -> impl Iterator<Item = &Name> {
+        let globals = self.definition.globals.iter().map(|index| &index.name);
+        globals.chain(self.definition.vectors.iter().map(|index| &index.name))
+    }
+
     /// The global and vector indexes, as the queues that feed them.
     pub fn queues(&self) -> impl Iterator<Item = &dyn IndexQueue> {
         let vectors = self.vectors.iter().map(|index| &**index as &dyn IndexQueue);
@@ -393,7 +399,7 @@ impl Table {
             TableStage::Deleting
         } else if now >= shape.active_at {
             TableStage::Standing
-        } else if now >= known {
+        } else if now >= known && !self.is_replica() {
             TableStage::Creating
         } else {
             TableStage::Unknown

@@ -53,7 +53,8 @@ pub fn check_table(context: &Context<'_>, target: &Target) -> Result<(), ApiErro
     let shape = &target.shape;
     let young = context.now < shape.active_at && context.now < target.table.created.plus(SETTLES);
     let gone = shape.deleted_at.is_some() && !shape.lingers(context.now, check::LINGERS);
-    if gone || shape.is_restoring(context.now) || young {
+    let added = context.now < shape.active_at && target.table.is_replica();
+    if gone || shape.is_restoring(context.now) || young || added {
         return Err(ApiError::no_table_to_back_up(&target.table.name));
     }
     Ok(())

@@ -155,9 +155,9 @@ pub(in crate::operation) struct Extras {
 
 impl Extras {
     /// Of a replica with this stream.
-    pub(super) fn of_replica(view: StreamView) -> Extras {
+    pub(super) fn of_replica(stream: Option<StreamView>) -> Extras {
         Extras {
-            stream: Some(view),
+            stream,
             replica: true,
             ..Extras::default()
         }

@@ -2,6 +2,7 @@
 
 use crate::operation::drive::Stages;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::chance;
 use crate::clock::Moment;
@@ -13,10 +14,11 @@ use crate::operation::backups;
 use crate::operation::check;
 use crate::operation::tables::account;
 use crate::operation::tables::description::{self, TableView};
+use crate::operation::tables::update_table::replicas;
 use crate::operation::tags;
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::TableOnly;
-use crate::storage::{BackupKind, JobKind, Shape, TableSettings};
+use crate::storage::{BackupKind, Consistency, GroupState, JobKind, Removal, Shape, Table, TableSettings};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 
@@ -45,7 +47,9 @@ impl Stages for Operation {
         account::check_operations(context, &table.name)?;
         execute::run_due(table, context.now);
         let now = context.now;
-        let shape = table.reshape(now, |shape| {
+        let _turn = context.engine.catalog().change_replicas();
+        let group = check_replica(context, table)?;
+        let shape = delete(table, group, now, |shape| {
             if now < shape.active_at {
                 return Err(ApiError::in_use(format_args!("Table is being created: {}", table.name)));
             }
@@ -54,7 +58,10 @@ impl Stages for Operation {
             }
             check_jobs(shape, &table.name, now)?;
             if tags::are_settling(shape, now) {
-                return Err(ApiError::in_use(format_args!("Table tags are being updated: {}", table.name)));
+                return Err(ApiError::in_use(format_args!(
+                    "Table tags are being updated: {}",
+                    table.name
+                )));
             }
             let policy = shape.attached.policy(None);
             if policy.is_some_and(|policy| now < policy.until) {
@@ -68,8 +75,7 @@ impl Stages for Operation {
                     "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.",
                 ));
             }
-            let decision = chance::decide(shape.seed, "deleting", table.id.as_bytes(), 0);
-            let gone = now.plus(shape.conditions.table_status.of(decision));
+            let gone = now.plus(deletion_time(shape, table));
             shape.deleted_at = Some(gone);
             shape.recent.deletion = Some(now);
             shape.close_stream(now, gone);
@@ -90,6 +96,54 @@ impl Stages for Operation {
     fn encode(plan: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
         let (shape, now) = outcome;
         description::table(out, "TableDescription", &plan.table, &shape, TableView::Deleted(now));
+    }
+}
+
+/// The state of the table's group in which its replica is being deleted, if it has one.
+fn check_replica(context: &Context<'_>, table: &Table) -> Result<Option<GroupState>, ApiError> {
+    let (now, shape) = (context.now, table.shape());
+    let Some(state) = table.global_state(now).filter(|_| shape.deleted_at.is_none()) else {
+        return Ok(None);
+    };
+    if now < shape.active_at {
+        return Err(ApiError::in_use(format_args!("Table: {} is being used.", table.name)));
+    }
+    if state.consistency == Consistency::Strong {
+        return Err(replicas::only_one_replica());
+    }
+    if state.is_changing(now) {
+        return Err(ApiError::in_use(format_args!(
+            "Table: {} is in the process of being updated.",
+            table.name
+        )));
+    }
+    replicas::check_source(context, &shape, Some(&state), &table.scope.region)?;
+    let mut state = GroupState::clone(&state);
+    state.drop_gone(now);
+    if let Some(replica) = state.replica_mut(table.ordinal) {
+        let gone_at = now.plus(deletion_time(&shape, table));
+        replica.removal = Some(Removal { shows_at: now, gone_at });
+    }
+    Ok(Some(state))
+}
+
+/// How long a table takes to go.
+fn deletion_time(shape: &TableSettings, table: &Table) -> Duration {
+    let decision = chance::decide(shape.seed, "deleting", table.id.as_bytes(), 0);
+    shape.conditions.table_status.of(decision)
+}
+
+/// Changes the settings of a table that is deleted, and its group with them.
+fn delete(
+    table: &Table,
+    group: Option<GroupState>,
+    now: Moment,
+    change: impl FnOnce(&mut TableSettings) -> Result<(), ApiError>,
+) -> Result<Arc<Shape>, ApiError> {
+    let tables = table.replica_group().map(|group| group.tables()).unwrap_or_default();
+    match group {
+        Some(group) => table.reshape_replica(now, &group, &tables, change),
+        None => table.reshape(now, change),
     }
 }
 

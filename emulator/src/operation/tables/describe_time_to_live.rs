@@ -36,6 +36,9 @@ impl Stages for Operation {
         let state = match plan.table.stage(&plan.shape, context.now) {
             TableStage::Standing => return Ok(()),
             TableStage::Deleting => "DELETING",
+            TableStage::Unknown if plan.table.is_replica() => {
+                return Err(ApiError::table_not_found_named(&plan.table.name));
+            }
             TableStage::Unknown | TableStage::Creating => "CREATING",
         };
         Err(ApiError::validation(format!(

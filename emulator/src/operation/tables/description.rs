@@ -1,12 +1,16 @@
 //! `TableDescription`: a table as the control plane shows it (recorded on AWS, October 2026).
 
+mod global;
+
+pub use global::GlobalView;
+
 use crate::capacity::Direction;
 use crate::clock::Moment;
 use crate::schema::{
     Adjustments, BillingMode, Definition, Encryption, Index, KeySchema, OnDemandThroughput, Projection, Throughput,
     VectorIndex, initial_warm,
 };
-use crate::storage::{Census, GroupState, Job, JobKind, Replica, Restored, Shape, Table};
+use crate::storage::{Census, GroupState, Job, JobKind, Restored, Shape, Table};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::{List, Object};
@@ -79,7 +83,7 @@ pub fn table(out: &mut Writer, member: &'static str, table: &Table, shape: &Shap
 }
 
 /// Appends the answer of an UpdateTable that has begun to change the table's replicas: they show as they were before.
-pub fn table_with_replicas(out: &mut Writer, table: &Table, shape: &Shape, before: &GroupState, now: Moment) {
+pub fn table_with_replicas(out: &mut Writer, table: &Table, shape: &Shape, before: &GlobalView, now: Moment) {
     let mut answer = Object::open(out);
     let mut object = answer.object("TableDescription");
     describe(&mut object, table, shape, TableView::Updated(now), Some(before));
@@ -94,12 +98,12 @@ fn status(shape: &Shape, look: TableView, replicas: Option<&GroupState>) -> &'st
         TableView::At(_) if shape.is_deleting() => "DELETING",
         TableView::At(now) if now < shape.active_at => "CREATING",
         _ if shape.jobs.iter().any(|job| look.holds_table(job)) => "UPDATING",
-        _ if replicas.is_some_and(|state| state.is_changing(look.moment())) => "UPDATING",
+        _ if replicas.is_some_and(|state| state.is_updating(look.moment())) => "UPDATING",
         _ => "ACTIVE",
     }
 }
 
-fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: TableView, before: Option<&GroupState>) {
+fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: TableView, before: Option<&GlobalView>) {
     let definition = &*shape.definition;
     let global = table.global_state(look.moment());
     let status = match before {
@@ -143,33 +147,12 @@ fn describe(object: &mut Object<'_>, table: &Table, shape: &Shape, look: TableVi
     }
     table_class(object, definition, &jobs);
     encryption(object, definition, &jobs, look.moment());
-    if let Some(state) = before.or(global.as_deref()) {
-        replicas(object, table, state, look.moment());
+    let shown = global.map(|state| GlobalView::of(table, &state, look.moment()));
+    if let Some(global) = before.or(shown.as_ref()) {
+        global.write(object);
     }
     if let Some(restored) = shape.restored.as_deref().filter(|_| !settled) {
         restore_summary(object, restored);
-    }
-}
-
-/// What a global table shows of its other replicas.
-fn replicas(object: &mut Object<'_>, table: &Table, state: &GroupState, now: Moment) {
-    object.string("GlobalTableVersion", "2019.11.21");
-    let mut list = object.list("Replicas");
-    for replica in state.others(table.ordinal, now) {
-        let mut element = list.object();
-        element.string("RegionName", &replica.region);
-        element.string("ReplicaStatus", replica_status(replica, now));
-        element.close();
-    }
-    list.close();
-    object.string("GlobalTableSettingsReplicationMode", "ENABLED_WITH_OVERRIDES");
-}
-
-pub(super) fn replica_status(replica: &Replica, now: Moment) -> &'static str {
-    match replica.removal {
-        Some(removal) if now >= removal.shows_at => "DELETING",
-        _ if now < replica.active_at => "CREATING",
-        _ => "ACTIVE",
     }
 }
 

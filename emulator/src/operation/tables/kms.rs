@@ -11,12 +11,22 @@ const SERVICE_KEY: &str = "alias/aws/dynamodb";
 ///
 /// No keys are kept here: an alias always stands for the same one, as the service resolves it once and describes the key.
 pub fn key_arn(context: &Context<'_>, named: Option<&str>) -> String {
+    key_arn_in(context, context.region, named)
+}
+
+/// Whether a name is that of the service's own key.
+pub fn is_service_key(named: &str) -> bool {
+    named.ends_with(SERVICE_KEY)
+}
+
+/// The ARN of a key of a region.
+pub fn key_arn_in(context: &Context<'_>, region: &str, named: Option<&str>) -> String {
     let named = named.unwrap_or(SERVICE_KEY);
     let arn = if named.starts_with("arn:") {
         named.to_owned()
     } else {
         let kind = if named.starts_with("alias/") { "" } else { "key/" };
-        format!("arn:aws:kms:{}:{}:{kind}{named}", context.region, context.account)
+        format!("arn:aws:kms:{region}:{}:{kind}{named}", context.account)
     };
     let Some((home, _)) = arn.split_once(":alias/") else {
         return arn;

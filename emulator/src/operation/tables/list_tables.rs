@@ -52,6 +52,7 @@ impl Stages for Operation {
             .iter()
             .flat_map(|tables| tables.range::<Name, _>((lower, Bound::Unbounded)))
             .filter(|(_, table)| table.shape().deleted_at.is_none_or(|gone| gone > context.now))
+            .filter(|(_, table)| !table.is_hidden(context.now))
             .map(|(name, _)| name.clone());
         let listed = names.by_ref().take(limit).collect();
         Ok((listed, names.next().is_some()))

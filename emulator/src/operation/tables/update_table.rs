@@ -2,7 +2,7 @@
 
 mod backfill;
 mod indexes;
-mod replicas;
+pub(super) mod replicas;
 mod request;
 mod settings;
 mod stream;
@@ -22,11 +22,11 @@ use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::account;
-use crate::operation::tables::description::{self, TableView};
+use crate::operation::tables::description::{self, GlobalView, TableView};
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::UpdateTable;
 use crate::schema::Definition;
-use crate::storage::{GroupState, Job, JobKind, Shape, Table, TableSettings};
+use crate::storage::{Job, JobKind, Shape, Table, TableSettings};
 use crate::wire::encode::Writer;
 
 pub struct Operation;
@@ -36,7 +36,7 @@ pub struct Outcome {
     shape: Arc<Shape>,
     now: Moment,
     /// The table's replicas before the change, if that is what it changes.
-    replicas: Option<GroupState>,
+    replicas: Option<GlobalView>,
 }
 
 impl Stages for Operation {
@@ -72,7 +72,10 @@ impl Stages for Operation {
         if request.replica_updates.is_some() {
             return replicas::change(context, table, request);
         }
-        let shape = table.reshape(context.now, |shape| {
+        let now = context.now;
+        replicas::check_settings(context, table, request)?;
+        let before = table.shape();
+        let shape = replicas::reshape(table, now, |shape| {
             let was = Arc::clone(&shape.definition);
             let mut edit = TableUpdate {
                 context,
@@ -85,10 +88,14 @@ impl Stages for Operation {
                 account::check_change(context, others, &was, &shape.definition)
             })
         })?;
+        let filled = replicas::synchronize(context, table, (&before, &shape), replicas::UPDATE)?;
         drop(turn);
+        for (replica, shape) in filled {
+            backfill::run(context, &replica, shape)?;
+        }
         Ok(Outcome {
             shape: backfill::run(context, table, shape)?,
-            now: context.now,
+            now,
             replicas: None,
         })
     }
@@ -103,11 +110,12 @@ impl Stages for Operation {
 }
 
 /// Refuses to change a table that is being created or deleted.
-fn check_standing(shape: &TableSettings, name: &str, now: Moment) -> Result<(), ApiError> {
+fn check_standing(table: &Table, shape: &TableSettings, now: Moment) -> Result<(), ApiError> {
+    let name = &table.name;
     if shape.is_deleting() {
         return Err(ApiError::in_use(format_args!("Table is being deleted: {name}")));
     }
-    if shape.is_restoring(now) {
+    if shape.is_restoring(now) || (now < shape.active_at && table.is_replica()) {
         return Err(ApiError::table_not_found_named(name));
     }
     if now < shape.active_at {
@@ -127,7 +135,7 @@ struct TableUpdate<'e> {
 impl TableUpdate<'_> {
     fn run(&mut self) -> Result<(), ApiError> {
         let now = self.context.now;
-        check_standing(self.shape, &self.table.name, now)?;
+        check_standing(self.table, self.shape, now)?;
         self.shape.jobs.retain(|job| job.runs(now));
         self.protection()?;
         self.class()?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::clock::Moment;
 use crate::conditions::Lag;
 use crate::context::Context;
 use crate::error::{ApiError, Violations, constraint};
@@ -10,9 +11,10 @@ use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::account;
+use crate::operation::tables::update_table::replicas;
 use crate::plan::{self, Access, ControlAccess, Target};
 use crate::request::UpdateTimeToLive;
-use crate::storage::TableStage;
+use crate::storage::{Consistency, Table, TableStage};
 use crate::value::Name;
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
@@ -48,7 +50,10 @@ impl Stages for Operation {
         account::check_operations(context, &table.name)?;
         let now = context.now;
         execute::run_due(table, now);
-        table.reshape(now, |shape| {
+        let _turn = context.engine.catalog().change_replicas();
+        check_consistency(table, now)?;
+        let before = table.shape();
+        let after = replicas::reshape(table, now, |shape| {
             match table.stage(shape, now) {
                 TableStage::Standing => {}
                 TableStage::Deleting if shape.lingers(now, check::LINGERS) => {}
@@ -79,6 +84,8 @@ impl Stages for Operation {
             shape.time_to_live_changed = Some(now);
             Ok(())
         })?;
+        // That the replicas are UPDATING for it was not measured.
+        replicas::synchronize(context, table, (&before, &after), 0.0)?;
         Ok(())
     }
 
@@ -90,6 +97,16 @@ impl Stages for Operation {
         echo.string("AttributeName", attribute);
         echo.close();
         answer.close();
+    }
+}
+
+/// Replicas with strong consistency have no time to live (Developer Guide). The service's text is not recorded.
+fn check_consistency(table: &Table, now: Moment) -> Result<(), ApiError> {
+    match table.global_state(now) {
+        Some(state) if state.consistency == Consistency::Strong => Err(ApiError::validation(
+            "Time to Live is not supported for global tables with MultiRegionConsistency set to STRONG.",
+        )),
+        _ => Ok(()),
     }
 }
 

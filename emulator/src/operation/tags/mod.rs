@@ -108,6 +108,7 @@ pub fn table(context: &Context<'_>, resource: &ArnResource<'_>) -> Result<Arc<Ta
     let found = context.engine.catalog().table(&context.scope, resource.table);
     found
         .filter(|table| table.arn == resource.table_arn() && there(&table.shape()))
+        .filter(|table| !table.is_replica() || now >= table.shape().active_at)
         .filter(|_| resource.stream.is_none() || resource.is_stream(context))
         .ok_or_else(|| {
             ApiError::new(

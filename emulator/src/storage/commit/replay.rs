@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Commit, Committed, Mutation, TableId};
 use crate::clock::Moment;
 use crate::storage::replica;
-use crate::storage::{Catalog, GroupState, Region, Replica, Scope, Shape, Table, TableSettings};
+use crate::storage::{Catalog, GroupState, Region, Replica, Scope, Table, TableSettings};
 use crate::value::Name;
 
 /// A commit that does not fit the state it is replayed into.
@@ -65,6 +65,11 @@ impl<'c> Replay<'c> {
 
     /// Ends the replay at `now`: what no commit has finished is finished, and capacity is counted anew.
     pub fn finish(self, now: Moment) {
+        let groups = self.tables.values().filter_map(|table| table.replica_group());
+        let groups: BTreeMap<_, _> = groups.map(|group| (group.state().id, group)).collect();
+        for group in groups.values() {
+            group.finish(&Committed::replayed(now));
+        }
         for table in self.tables.values() {
             let shape = table.shape();
             for job in shape.jobs.iter().filter(|job| job.is_filling()) {
@@ -233,12 +238,7 @@ fn change_table(committed: &Committed<'_>, table: &Table, settings: &TableSettin
     let before = table.shape();
     table.replay_settings(committed, settings.clone());
     let is_new = |name: &&Name| !before.definition.has_index(name);
-    for name in names(&table.shape()).filter(is_new) {
+    for name in table.shape().index_names().filter(is_new) {
         table.backfill(name);
     }
-}
-
-fn names(shape: &Shape) -> impl Iterator<Item = &Name> {
-    let globals = shape.definition.globals.iter().map(|index| &index.name);
-    globals.chain(shape.definition.vectors.iter().map(|index| &index.name))
 }

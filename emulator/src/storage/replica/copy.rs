@@ -3,10 +3,12 @@
 //! The new replica belongs to the group before the first slice is read, so every write of the source after that reaches it
 //! too.
 
+use std::convert::Infallible;
 use std::ops::Bound;
 
-use super::super::commit::AppendError;
+use super::super::commit::{AppendError, Committed};
 use super::super::table::Table;
+use crate::change::Cause;
 use crate::clock::Moment;
 use crate::key::Key;
 use crate::value::Item;
@@ -19,26 +21,40 @@ fn put_copy(target: &Table, key: Key, item: Item, now: Moment) -> Result<(), App
     target.fill([(key, item)], now)
 }
 
+/// Hands all items of a table to `put`, with no lock held. Stops where that fails.
+fn each_item<E>(source: &Table, mut put: impl FnMut(Key, Item) -> Result<(), E>) -> Result<usize, E> {
+    let mut count = 0;
+    for partition in source.partitions() {
+        let mut from: Bound<Key> = Bound::Unbounded;
+        loop {
+            let contents = partition.read();
+            let items = contents.by_key().range((from.as_ref(), Bound::Unbounded)).take(SLICE);
+            let slice: Vec<(Key, Item)> = items.map(|(key, item)| (key.clone(), item.clone())).collect();
+            drop(contents);
+            let Some((last, _)) = slice.last() else { break };
+            from = Bound::Excluded(last.clone());
+            count += slice.len();
+            slice.into_iter().try_for_each(|(key, item)| put(key, item))?;
+        }
+    }
+    Ok(count)
+}
+
 impl Table {
     /// Puts a copy of each item of another table into this one, and returns how many there were. No lock of one table is held
     /// while the other's is taken.
     pub fn copy_items(&self, source: &Table, now: Moment) -> Result<usize, AppendError> {
-        let mut count = 0;
-        for partition in source.partitions() {
-            let mut from: Bound<Key> = Bound::Unbounded;
-            loop {
-                let contents = partition.read();
-                let items = contents.by_key().range((from.as_ref(), Bound::Unbounded)).take(SLICE);
-                let slice: Vec<(Key, Item)> = items.map(|(key, item)| (key.clone(), item.clone())).collect();
-                drop(contents);
-                let Some((last, _)) = slice.last() else { break };
-                from = Bound::Excluded(last.clone());
-                count += slice.len();
-                for (key, item) in slice {
-                    put_copy(self, key, item, now)?;
-                }
-            }
-        }
-        Ok(count)
+        each_item(source, |key, item| put_copy(self, key, item, now))
+    }
+
+    /// Does so again after a replay in which the copy did not end, and makes the table `ACTIVE`.
+    pub(super) fn replay_copy(&self, committed: &Committed<'_>, source: &Table) {
+        let Ok(_) = each_item::<Infallible>(source, |key, item| {
+            self.change_item(committed, key, Some(item), Cause::Request, None);
+            Ok(())
+        });
+        let mut settings = self.shape().settings.clone();
+        settings.active_at = committed.time;
+        self.replay_settings(committed, settings);
     }
 }

@@ -6,6 +6,7 @@
 //! take turns by [`Catalog::change_replicas`](super::Catalog::change_replicas).
 
 mod copy;
+mod synchronize;
 
 use std::sync::{Arc, Weak};
 
@@ -27,7 +28,7 @@ pub enum Consistency {
 }
 
 /// The state of a group, at all moments: what shows at one of them follows from the times.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupState {
     /// The group's number: that of its first table.
     pub id: TableId,
@@ -37,6 +38,10 @@ pub struct GroupState {
     pub replicas: Vec<Replica>,
     /// The witness, which has no table.
     pub witness: Option<Witness>,
+    /// Until when the replicas are `UPDATING` after a change of their settings.
+    pub updating_until: Moment,
+    /// The table whose settings the others are being given; they have them once there is none.
+    pub synchronizing: Option<TableId>,
 }
 
 /// The region that keeps the writes of a group of two replicas with strong consistency, and answers no requests.
@@ -59,6 +64,12 @@ pub struct Replica {
     pub source: Option<CompactString>,
     /// When it was asked for.
     pub added: Moment,
+    /// From when on the other replicas list it.
+    pub shows_at: Moment,
+    /// From when on its own region knows its table.
+    pub appears_at: Moment,
+    /// Until when its source is `ACTIVE` before it finishes the copy; measured only for sources with items.
+    pub copied_until: Option<Moment>,
     /// From when on it is `ACTIVE`: never, while its source's items are being copied.
     pub active_at: Moment,
     /// Its deletion, once asked for. It takes no more writes from then on.
@@ -75,6 +86,26 @@ pub struct Removal {
 }
 
 impl Replica {
+    /// Whether it is being created at `now`.
+    pub fn is_creating(&self, now: Moment) -> bool {
+        now < self.active_at
+    }
+
+    /// Whether its addition or deletion makes the group `UPDATING` at `now`.
+    fn holds_group(&self, now: Moment) -> bool {
+        let copies = |end: Moment| (self.shows_at..end).contains(&now);
+        match self.removal {
+            Some(removal) => now < removal.shows_at,
+            None => self.is_creating(now) && !self.copied_until.is_some_and(copies),
+        }
+    }
+
+    /// Whether it is being added or removed at `now`: nothing else in the group can be changed meanwhile.
+    fn is_changing(&self, now: Moment) -> bool {
+        self.removal
+            .map_or(self.is_creating(now), |removal| now < removal.gone_at)
+    }
+
     /// Whether it belongs to the group at `now`.
     pub fn is_there(&self, now: Moment) -> bool {
         self.removal.is_none_or(|removal| removal.gone_at > now)
@@ -92,10 +123,15 @@ impl GroupState {
                 table: table.ordinal,
                 source: None,
                 added: now,
+                shows_at: now,
+                appears_at: now,
+                copied_until: None,
                 active_at: now,
                 removal: None,
             }],
             witness: None,
+            updating_until: now,
+            synchronizing: None,
         }
     }
 
@@ -115,18 +151,32 @@ impl GroupState {
         there.filter(move |replica| replica.table != of)
     }
 
+    /// The other replica of a region, once it is listed.
+    pub fn other_in(&self, region: &str, of: TableId, now: Moment) -> Option<&Replica> {
+        let listed = self.others(of, now).filter(|replica| now >= replica.shows_at);
+        listed.into_iter().find(|replica| replica.region == region)
+    }
+
+    /// The replicas that were given the items of a region's, and are there at `now`.
+    pub fn sourced_by<'s>(&'s self, region: &'s str, now: Moment) -> impl Iterator<Item = &'s Replica> {
+        let there = self.replicas.iter().filter(move |replica| replica.is_there(now));
+        there.filter(move |replica| replica.source.as_deref() == Some(region))
+    }
+
     /// Whether there is more than one replica at `now`.
     pub fn is_global(&self, now: Moment) -> bool {
         self.replicas.iter().filter(|replica| replica.is_there(now)).count() > 1
     }
 
-    /// Whether a replica is being added at `now`, or its deletion has been asked for and does not show yet.
+    /// Whether all replicas are `UPDATING` at `now`.
+    pub fn is_updating(&self, now: Moment) -> bool {
+        now < self.updating_until || self.replicas.iter().any(|replica| replica.holds_group(now))
+    }
+
+    /// Whether a change is on its way at `now`, so that no other one can begin.
     pub fn is_changing(&self, now: Moment) -> bool {
-        let changes = |replica: &Replica| match replica.removal {
-            Some(removal) => now < removal.shows_at,
-            None => now < replica.active_at,
-        };
-        self.replicas.iter().any(changes)
+        let witness = self.witness.as_ref().is_some_and(|witness| now < witness.active_at);
+        now < self.updating_until || witness || self.replicas.iter().any(|replica| replica.is_changing(now))
     }
 
     /// Drops the replicas that are gone.
@@ -207,6 +257,34 @@ impl ReplicaGroup {
         apply(&committed, state, &self.tables());
         Ok(())
     }
+
+    /// Ends what no commit of a replay has ended: copies of items, and settings that not all replicas have.
+    pub(super) fn finish(&self, committed: &Committed<'_>) {
+        let (mut state, tables) = (GroupState::clone(&self.state()), self.tables());
+        let now = committed.time;
+        if let Some(from) = state.synchronizing.take()
+            && let Some(source) = tables.iter().find(|table| table.ordinal == from)
+        {
+            for table in tables.iter().filter(|table| table.ordinal != from) {
+                table.replay_synchronize(committed, source);
+            }
+        }
+        for replica in state
+            .replicas
+            .iter_mut()
+            .filter(|replica| replica.active_at == Moment::NEVER)
+        {
+            let found = |region: &str| tables.iter().find(|table| table.scope.region == region);
+            let source = replica.source.as_deref().and_then(found);
+            if let (Some(source), Some(table)) = (source, found(&replica.region)) {
+                table.replay_copy(committed, source);
+            }
+            replica.active_at = now;
+        }
+        if state != *self.state() {
+            apply(committed, &state, &tables);
+        }
+    }
 }
 
 /// The mutation that makes a group's state this one.
@@ -263,6 +341,14 @@ impl Table {
         } else {
             None
         }
+    }
+
+    /// Whether its region does not know it yet at `now`, since it is a replica that has just been asked for.
+    pub fn is_hidden(&self, now: Moment) -> bool {
+        let appears_at = |group: Arc<ReplicaGroup>| Some(group.state().replica(self.ordinal)?.appears_at);
+        self.replica_group()
+            .and_then(appears_at)
+            .is_some_and(|appears_at| now < appears_at)
     }
 
     /// The state of the table's group, if it has other replicas at `now`.

@@ -6,12 +6,15 @@ use super::{Decode, Decoder, ValuePosition, scaling};
 use crate::error::ApiError;
 use crate::request::{
     ContributorInsights, GlobalTable, KinesisConfiguration, KinesisDestination, LegacyReplicaUpdate,
-    ListContributorInsights, ListGlobalTables, RegionOnly, ReplicaAction, ReplicaUpdate, ResourcePolicy,
-    UpdateKinesisDestination, UpdateReplicaAutoScaling,
+    ListContributorInsights, ListGlobalTables, OnDemandThroughput, ProvisionedThroughput, RegionOnly, ReplicaAction,
+    ReplicaUpdate, ResourcePolicy, SecondaryIndex, UpdateKinesisDestination, UpdateReplicaAutoScaling, WitnessUpdate,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
 const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
+
+/// The overrides of a replica's index.
+struct ReplicaIndex;
 
 /// UpdateKinesisStreamingDestination has a name of its own for its configuration.
 struct UpdateDestination;
@@ -101,6 +104,16 @@ structures! {
     ReplicaAction => ReplicaAction, "CreateReplicationGroupMemberAction" {
         "RegionName" => region_name = Decoder::text,
         "KMSMasterKeyId" => kms_master_key_id = Decoder::text,
+        "ProvisionedThroughputOverride" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
+        "OnDemandThroughputOverride" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
+        "GlobalSecondaryIndexes" => global_secondary_indexes = Decoder::structure_list::<ReplicaIndex>,
+        "TableClassOverride" => table_class = Decoder::text,
+    }
+
+    ReplicaIndex => SecondaryIndex, "ReplicaGlobalSecondaryIndex" {
+        "IndexName" => index_name = Decoder::text,
+        "ProvisionedThroughputOverride" => provisioned_throughput = |decoder| decoder.structure::<ProvisionedThroughput>(ValuePosition::Member),
+        "OnDemandThroughputOverride" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),
     }
 
     ReplicaUpdate => ReplicaUpdate, "ReplicationGroupUpdate" {
@@ -108,6 +121,11 @@ structures! {
         "Update" => update = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
         "Delete" => delete = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
         "Disassociate" => disassociate = |decoder| decoder.structure::<ReplicaAction>(ValuePosition::Member),
+    }
+
+    WitnessUpdate => WitnessUpdate, "GlobalTableWitnessGroupUpdate" {
+        "Create" => create = |decoder| decoder.structure::<RegionOnly>(ValuePosition::Member),
+        "Delete" => delete = |decoder| decoder.structure::<RegionOnly>(ValuePosition::Member),
     }
 
     UpdateReplicaAutoScaling => UpdateReplicaAutoScaling, "UpdateTableReplicaAutoScalingInput" {

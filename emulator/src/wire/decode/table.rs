@@ -7,7 +7,7 @@ use crate::request::{
     AttributeDefinition, CreateTable, Empty, IndexUpdate, KeySchemaElement, ListTables, ListTagsOfResource,
     OnDemandThroughput, Projection, ProvisionedThroughput, ReplicaUpdate, SearchSchemaElement, SecondaryIndex,
     SseSpecification, StreamSpecification, TableOnly, Tag, TagResource, TimeToLiveSpecification, UntagResource,
-    UpdateTable, UpdateTimeToLive, VectorAttribute, VectorIndex, VectorIndexUpdate, WarmThroughput,
+    UpdateTable, UpdateTimeToLive, VectorAttribute, VectorIndex, VectorIndexUpdate, WarmThroughput, WitnessUpdate,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -183,7 +183,7 @@ structures! {
         "DeletionProtectionEnabled" => deletion_protection_enabled = Decoder::boolean,
         "MultiRegionConsistency" => multi_region_consistency = Decoder::text,
         "GlobalTableWitnessUpdates" => global_table_witness_updates = |decoder|
-            decoder.judged_and(scaling::WITNESSES, "globalTableWitnessUpdates", Decoder::structure_list::<Empty>),
+            decoder.judged_and(scaling::WITNESSES, "globalTableWitnessUpdates", Decoder::structure_list::<WitnessUpdate>),
         "DisassociationProtectionEnabled" => disassociation_protection_enabled = Decoder::boolean,
         "GlobalTableSettingsReplicationMode" => global_table_settings_replication_mode = Decoder::text,
         "OnDemandThroughput" => on_demand_throughput = |decoder| decoder.structure::<OnDemandThroughput>(ValuePosition::Member),

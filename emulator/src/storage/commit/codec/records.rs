@@ -58,9 +58,9 @@ structures! {
     Destination { stream_arn phase precision }
     Insights { index on failure mode asked until }
     AttachedResourcePolicy { stream current before changed until }
-    GroupState { id consistency replicas witness }
+    GroupState { id consistency replicas witness updating_until synchronizing }
     Witness { region active_at }
-    Replica { region table source added active_at removal }
+    Replica { region table source added shows_at appears_at copied_until active_at removal }
     Removal { shows_at gone_at }
     BackupRecord { arn name kind created available expires table_name table_id table_arn table_created count }
     Progress { end failure counts cancelled }

@@ -1,0 +1,257 @@
+//! What `ReplicaUpdates` asks for, as far as the request alone tells (docs/behavior: 08 4).
+
+use std::collections::BTreeMap;
+
+use crate::context::Context;
+use crate::error::{ApiError, Violations, constraint};
+use crate::operation::check::words;
+use crate::request::{RegionOnly, ReplicaAction, ReplicaUpdate, UpdateTable};
+
+/// The regions that a replica can be in (AWS General Reference). In which order the service lists them was not captured.
+const REGIONS: [&str; 34] = [
+    "af-south-1",
+    "ap-east-1",
+    "ap-east-2",
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-northeast-3",
+    "ap-south-1",
+    "ap-south-2",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "ap-southeast-3",
+    "ap-southeast-4",
+    "ap-southeast-5",
+    "ap-southeast-6",
+    "ap-southeast-7",
+    "ca-central-1",
+    "ca-west-1",
+    "eu-central-1",
+    "eu-central-2",
+    "eu-north-1",
+    "eu-south-1",
+    "eu-south-2",
+    "eu-west-1",
+    "eu-west-2",
+    "eu-west-3",
+    "il-central-1",
+    "me-central-1",
+    "me-south-1",
+    "mx-central-1",
+    "sa-east-1",
+    "us-east-1",
+    "us-east-2",
+    "us-west-1",
+    "us-west-2",
+];
+
+/// The regions that replicas with strong consistency can be in, and their witness. That those of one table are of one
+/// continent is documented and was not enforced when it was measured.
+const STRONG_REGIONS: [&str; 10] = [
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-northeast-3",
+    "eu-central-1",
+    "eu-west-1",
+    "eu-west-2",
+    "eu-west-3",
+    "us-east-1",
+    "us-east-2",
+    "us-west-2",
+];
+
+/// Regions of a table with strong consistency beside its own.
+const STRONG_OTHERS: usize = 2;
+
+/// The framework's checks.
+pub(in super::super) fn check_members(violations: &mut Violations, request: &UpdateTable) {
+    if let Some(word) = request.multi_region_consistency.as_deref()
+        && !matches!(word, "EVENTUAL" | "STRONG")
+    {
+        let set = constraint::one_of(words::MULTI_REGION_CONSISTENCY);
+        violations.value(word, "multiRegionConsistency", set);
+    }
+    if let Some(witnesses) = &request.global_table_witness_updates {
+        match witnesses.kept[..] {
+            [] => violations.value("[]", "globalTableWitnessUpdates", constraint::min_length(1)),
+            [_, _, ..] => violations.silent_value("globalTableWitnessUpdates", constraint::max_length(1)),
+            [_] => violations.add(Some(&witnesses.violations)),
+        }
+    }
+    violations.add(request.replica_updates.as_ref().map(|updates| &updates.violations));
+}
+
+/// What is done to a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Create,
+    Update,
+    Delete,
+    Disassociate,
+}
+
+/// What a request asks for. The same of the same region counts once.
+pub(super) struct Asked<'r> {
+    /// What is done to the replicas: the same to all.
+    pub kind: Option<Kind>,
+    /// The replicas.
+    pub replicas: Vec<&'r ReplicaAction>,
+    /// The witnesses that are added.
+    pub new_witnesses: Vec<&'r str>,
+    /// The witnesses that are removed.
+    pub old_witnesses: Vec<&'r str>,
+    /// The consistency.
+    pub consistency: Option<&'r str>,
+}
+
+/// The region of an action.
+pub(super) fn region_of(action: &ReplicaAction) -> &str {
+    action.region_name.as_deref().unwrap_or_default()
+}
+
+/// Whether an update has anything beside its region.
+fn changes(action: &ReplicaAction) -> bool {
+    let region_only = ReplicaAction {
+        region_name: action.region_name.clone(),
+        ..ReplicaAction::default()
+    };
+    *action != region_only
+}
+
+/// The actions of an element.
+fn actions(update: &ReplicaUpdate) -> impl Iterator<Item = (&ReplicaAction, Kind)> {
+    [
+        (&update.create, Kind::Create),
+        (&update.update, Kind::Update),
+        (&update.delete, Kind::Delete),
+        (&update.disassociate, Kind::Disassociate),
+    ]
+    .into_iter()
+    .filter_map(|(action, kind)| Some((action.as_ref()?, kind)))
+    .filter(|(action, kind)| *kind != Kind::Update || changes(action))
+}
+
+impl<'r> Asked<'r> {
+    /// Reads a request that has passed [`check_together`].
+    pub fn read(request: &'r UpdateTable) -> Asked<'r> {
+        let updates = request.replica_updates.iter().flat_map(|updates| &updates.kept);
+        let all: Vec<_> = updates.flat_map(actions).collect();
+        let mut replicas: Vec<&ReplicaAction> = Vec::with_capacity(all.len());
+        for (action, _) in &all {
+            if !replicas.contains(action) {
+                replicas.push(action);
+            }
+        }
+        let witnesses = request.global_table_witness_updates.iter();
+        let witnesses = || witnesses.clone().flat_map(|updates| &updates.kept);
+        let name = |region: &'r RegionOnly| region.region_name.as_deref().unwrap_or_default();
+        Asked {
+            kind: all.first().map(|(_, kind)| *kind),
+            replicas,
+            new_witnesses: witnesses().filter_map(|each| each.create.as_ref().map(name)).collect(),
+            old_witnesses: witnesses().filter_map(|each| each.delete.as_ref().map(name)).collect(),
+            consistency: request.multi_region_consistency.as_deref(),
+        }
+    }
+
+    /// Whether strong consistency is asked for.
+    pub fn is_strong(&self) -> bool {
+        self.consistency == Some("STRONG")
+    }
+
+    /// All regions that are named, replicas first.
+    fn regions(&self) -> impl Iterator<Item = &'r str> {
+        let replicas = self.replicas.iter().map(|action| region_of(action));
+        let witnesses = self.new_witnesses.iter().chain(&self.old_witnesses).copied();
+        replicas.chain(witnesses)
+    }
+}
+
+/// Which actions go together.
+pub(in super::super) fn check_together(request: &UpdateTable) -> Result<(), ApiError> {
+    let Some(updates) = &request.replica_updates else {
+        return Ok(());
+    };
+    let asked = Asked::read(request);
+    let refuse = |text: &'static str| Err(ApiError::validation(text));
+    if !asked.new_witnesses.is_empty() && !asked.is_strong() {
+        return refuse(
+            "MultiRegionConsistency must be set as STRONG when GlobalTableWitnessUpdates parameter is present.",
+        );
+    }
+    let elements = || updates.kept.iter().map(|update| actions(update).collect::<Vec<_>>());
+    if elements().any(|actions| actions.is_empty()) {
+        return refuse("There are no actions specified in the Replica Update Action of the request.");
+    }
+    let all: Vec<_> = elements().flatten().collect();
+    if asked.consistency.is_some() && all.iter().any(|(_, kind)| *kind != Kind::Create) {
+        return refuse("Only Replica Create actions are supported when MultiRegionConsistency parameter is provided.");
+    }
+    if elements().any(|actions| actions.len() > 1) {
+        return refuse(MIXED);
+    }
+    let mut kinds = BTreeMap::new();
+    for (action, kind) in &all {
+        if *kinds.entry(region_of(action)).or_insert(*kind) != *kind {
+            return refuse(ONE_REGION);
+        }
+    }
+    if asked.new_witnesses.iter().any(|witness| kinds.contains_key(witness)) {
+        return refuse(ONE_REGION);
+    }
+    if all.iter().any(|(_, kind)| Some(*kind) != asked.kind) {
+        return refuse(MIXED);
+    }
+    if asked.kind == Some(Kind::Create) && !asked.is_strong() && asked.replicas.len() > 1 {
+        return refuse(MORE_THAN_ONE);
+    }
+    let others = asked.replicas.len() + asked.new_witnesses.len();
+    if asked.is_strong() && (others != STRONG_OTHERS || asked.replicas.is_empty()) {
+        return refuse("Unsupported replica count for global tables with MultiRegionConsistency set to STRONG.");
+    }
+    Ok(())
+}
+
+const MIXED: &str = "Update table operation with more than one type of replica actions not allowed.";
+const ONE_REGION: &str = "Cannot target multiple regions with the same action";
+pub(super) const MORE_THAN_ONE: &str =
+    "Update table operation with more than one create or delete replica actions not allowed";
+
+/// The regions, as far as the caller's region tells.
+pub(super) fn check_regions(context: &Context<'_>, table: &str, asked: &Asked<'_>) -> Result<(), ApiError> {
+    for region in asked.regions() {
+        if region.is_empty() {
+            let arn = context.table_arn_in("", table);
+            return Err(ApiError::access_denied(context.account, "Scan", &arn));
+        }
+    }
+    if asked.new_witnesses.contains(&context.region) {
+        return Err(ApiError::validation(
+            "Cannot add a witness in the same region as an existing replica when creating a global table with MultiRegionConsistency set to STRONG.",
+        ));
+    }
+    for region in asked.regions() {
+        if region == context.region {
+            return Err(ApiError::validation(
+                "Cannot add or delete the local region through ReplicaUpdates. Use CreateTable, DeleteTable, or UpdateTable as required.",
+            ));
+        }
+        if !REGIONS.contains(&region) {
+            return Err(ApiError::validation(format!(
+                "Region {region} is not supported. The latest version of global tables are only supported in the following regions: [{}]",
+                REGIONS.join(", ")
+            )));
+        }
+    }
+    if asked.is_strong() {
+        let all = std::iter::once(context.region).chain(asked.regions());
+        let unable: Vec<&str> = all.filter(|region| !STRONG_REGIONS.contains(region)).collect();
+        if !unable.is_empty() {
+            return Err(ApiError::validation(format!(
+                "Unsupported Region(s) specified for global tables with MultiRegionConsistency set to STRONG: [{}].",
+                unable.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Replicas that are deleted, with their tables (docs/behavior: 08 2.4 and 2.5).
+
+use std::time::Duration;
+
+use super::GroupUpdate;
+use super::check::{MORE_THAN_ONE, region_of};
+use crate::error::ApiError;
+use crate::storage::{GroupState, Removal};
+
+/// How long a region that was the source of a new replica keeps its own.
+pub(super) const SOURCE_STAYS: Duration = Duration::from_hours(24);
+
+/// Measured: 0 to 47 s until the deletion shows, and 97 to 244 s until the replica is not listed any more.
+const SHOWS: f64 = 4.0;
+const REMOVAL: f64 = 28.0;
+/// Measured: 10 to 35 s more until its region does not know the table any more.
+const FORGOTTEN: f64 = 31.0;
+/// Measured: 55 to 70 s for all replicas of a table with strong consistency.
+const DISSOLUTION: f64 = 10.0;
+
+impl GroupUpdate<'_> {
+    /// Deletes replicas: one, or all others if the consistency is strong.
+    pub(super) fn delete(&self) -> Result<(), ApiError> {
+        let now = self.context.now;
+        self.check_members()?;
+        self.check_witnesses()?;
+        if self.is_strong() {
+            self.check_dissolves()?;
+        } else if self.asked.replicas.len() > 1 {
+            return Err(ApiError::validation(MORE_THAN_ONE));
+        }
+        self.check_sources()?;
+        self.check_free()?;
+        let mut group = self.group();
+        for action in &self.asked.replicas {
+            self.remove(region_of(action), &mut group)?;
+        }
+        for action in &self.asked.replicas {
+            let tables = self.tables();
+            let gone = tables.iter().find(|table| table.scope.region == region_of(action));
+            if let Some(table) = gone
+                && let Some(region) = self.context.engine.catalog().region(&table.scope)
+            {
+                region.forget_deleted(&table.name, now);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_witnesses(&self) -> Result<(), ApiError> {
+        let witness = self.state.as_ref().and_then(|state| state.witness.as_ref());
+        let is_one = |region: &&&str| witness.is_some_and(|witness| witness.region == **region);
+        let old = self.asked.old_witnesses.iter();
+        let missing: Vec<&str> = old.filter(|region| !is_one(region)).copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(ApiError::validation(format!(
+            "Update global table operation failed because one or more witnesses were not part of the global table. Please retry the request without these witnesses: [{}].",
+            missing.join(", ")
+        )))
+    }
+
+    /// A table with strong consistency loses all other replicas at once, and its witness.
+    fn check_dissolves(&self) -> Result<(), ApiError> {
+        let now = self.context.now;
+        let Some(state) = &self.state else { return Ok(()) };
+        let asked = |region: &str| self.asked.replicas.iter().any(|action| region_of(action) == region);
+        if !state.others(self.table.ordinal, now).all(|other| asked(&other.region)) {
+            return Err(only_one_replica());
+        }
+        if state.witness.is_some() && self.asked.old_witnesses.is_empty() {
+            return Err(ApiError::validation(
+                "Update table delete operation does not include all witnesses.",
+            ));
+        }
+        Ok(())
+    }
+
+    fn remove(&self, region: &str, group: &mut GroupState) -> Result<(), ApiError> {
+        let now = self.context.now;
+        let tables = self.tables();
+        let Some(table) = tables.iter().find(|table| table.scope.region == region) else {
+            return Err(self.not_members());
+        };
+        let name = &self.table.name;
+        let removal = if self.is_strong() {
+            let gone_at = self.after("replica removal", "", DISSOLUTION);
+            Removal {
+                shows_at: gone_at,
+                gone_at,
+            }
+        } else {
+            let gone_at = self.after("replica removal", region, REMOVAL);
+            let shows_at = self.after("replica removal", region, SHOWS);
+            Removal { shows_at, gone_at }
+        };
+        let forgotten = if self.is_strong() {
+            removal.gone_at
+        } else {
+            self.after("replica removal", region, FORGOTTEN)
+        };
+        if let Some(removed) = group.replica_mut(table.ordinal) {
+            removed.removal = Some(removal);
+        }
+        if self.is_strong()
+            && group
+                .others(self.table.ordinal, now)
+                .all(|other| other.removal.is_some())
+        {
+            group.witness = None;
+        }
+        table.reshape_replica::<ApiError>(now, group, &tables, |settings| {
+            if settings.definition.deletion_protection {
+                return Err(ApiError::validation(format!(
+                    "Cannot delete table {name} in region {region} because it has deletion protection enabled. Disable deletion protection first."
+                )));
+            }
+            settings.deleted_at = Some(forgotten);
+            settings.recent.deletion = Some(now);
+            settings.close_stream(now, forgotten);
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+pub(in crate::operation) fn only_one_replica() -> ApiError {
+    ApiError::validation(
+        "Deletion of only one table replica is not supported for global tables with MultiRegionConsistency set to STRONG.",
+    )
+}

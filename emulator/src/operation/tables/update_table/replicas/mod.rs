@@ -1,0 +1,257 @@
+//! `ReplicaUpdates`: replicas in other regions (docs/behavior: 04 12.4 and 08).
+
+mod check;
+mod create;
+mod delete;
+mod overrides;
+
+use std::sync::Arc;
+
+pub(super) use check::{check_members, check_together};
+pub(in crate::operation) use delete::only_one_replica;
+
+use self::check::{Asked, Kind, region_of};
+use super::Outcome;
+use crate::clock::Moment;
+use crate::context::Context;
+use crate::error::{ApiError, ErrorKind};
+use crate::operation::tables::description::GlobalView;
+use crate::operation::tables::kms;
+use crate::request::UpdateTable;
+use crate::schema::Encryption;
+use crate::storage::{Consistency, GroupState, Shape, Table, TableSettings};
+
+/// Measured: 34 to 39 s in which all replicas are `UPDATING` after a change of settings.
+pub(in crate::operation) const UPDATE: f64 = 6.0;
+
+/// Refuses what cannot be changed of a replica, or not now. The caller has
+/// [`Catalog::change_replicas`](crate::storage::Catalog::change_replicas).
+pub(super) fn check_settings(context: &Context<'_>, table: &Table, request: &UpdateTable) -> Result<(), ApiError> {
+    let Some(state) = table.global_state(context.now) else {
+        return Ok(());
+    };
+    super::check_standing(table, &table.shape(), context.now)?;
+    if request.stream_specification.is_some() && state.consistency == Consistency::Eventual {
+        return Err(ApiError::invalid(
+            "Disabling Stream is not allowed for a Global Table replica.",
+        ));
+    }
+    // A second change of deletion protection is throttled instead.
+    if state.is_changing(context.now) && request.deletion_protection_enabled.is_none() {
+        return Err(in_use());
+    }
+    Ok(())
+}
+
+/// Changes the settings of a table. If it is a replica, the same commit notes that the others do not have them yet; then
+/// [`synchronize`] follows.
+pub(in crate::operation) fn reshape(
+    table: &Table,
+    now: Moment,
+    change: impl FnOnce(&mut TableSettings) -> Result<(), ApiError>,
+) -> Result<Arc<Shape>, ApiError> {
+    let Some((group, state)) = table.replica_group().zip(table.global_state(now)) else {
+        return table.reshape(now, change);
+    };
+    let mut state = GroupState::clone(&state);
+    state.drop_gone(now);
+    state.synchronizing = Some(table.ordinal);
+    table.reshape_replica(now, &state, &group.tables(), change)
+}
+
+/// A replica whose settings were changed with those of another one, and its shape then.
+type Synchronized = (Arc<Table>, Arc<Shape>);
+
+/// Gives the other replicas what a change of a table's settings has changed of those that all share. All of them are
+/// `UPDATING` for so many times as long as a table takes to be made. Returns the tables that may have new indexes.
+pub(in crate::operation) fn synchronize(
+    context: &Context<'_>,
+    table: &Table,
+    (before, after): (&Shape, &Shape),
+    times: f64,
+) -> Result<Vec<Synchronized>, ApiError> {
+    let now = context.now;
+    let Some((group, state)) = table.replica_group().zip(table.global_state(now)) else {
+        return Ok(Vec::new());
+    };
+    let mut changed = Vec::new();
+    for replica in group.peers(table.ordinal) {
+        let shape = replica.reshape::<ApiError>(now, |settings| {
+            settings.jobs.retain(|job| job.runs(now));
+            settings.synchronize(before, after);
+            let encrypted = |shape: &Shape| shape.definition.encryption.is_some();
+            if encrypted(before) != encrypted(after) {
+                let key_arn = || kms::key_arn_in(context, &replica.scope.region, None);
+                let encryption = encrypted(after).then(|| Encryption { key_arn: key_arn() });
+                Arc::make_mut(&mut settings.definition).encryption = encryption;
+            }
+            Ok(())
+        })?;
+        changed.push((replica, shape));
+    }
+    let mut state = GroupState::clone(&state);
+    state.drop_gone(now);
+    state.synchronizing = None;
+    state.updating_until = after.later(now, "replica settings", &table.scope.region, times);
+    group.change(table, &state, now)?;
+    Ok(changed)
+}
+
+/// A change while another one is on its way.
+pub(super) fn in_use() -> ApiError {
+    ApiError::new(
+        ErrorKind::ResourceInUse,
+        "The resource which you are attempting to change is in use.",
+    )
+}
+
+/// Carries out the `ReplicaUpdates` of a request. The caller has
+/// [`Catalog::change_replicas`](crate::storage::Catalog::change_replicas).
+pub(super) fn change(context: &Context<'_>, table: &Arc<Table>, request: &UpdateTable) -> Result<Outcome, ApiError> {
+    let asked = Asked::read(request);
+    check::check_regions(context, &table.name, &asked)?;
+    let update = GroupUpdate {
+        context,
+        table,
+        shape: table.shape(),
+        state: table.global_state(context.now),
+        asked,
+    };
+    update.check_standing()?;
+    let before = update.group();
+    let shown = GlobalView::of(table, &before, context.now);
+    match update.asked.kind {
+        Some(Kind::Create) => update.create()?,
+        Some(Kind::Delete) => update.delete()?,
+        Some(Kind::Update) => update.set_overrides()?,
+        // The service's answers are not recorded.
+        Some(Kind::Disassociate) | None => return Err(update.not_members()),
+    }
+    let strong = update.asked.is_strong();
+    Ok(Outcome {
+        shape: table.shape(),
+        now: context.now,
+        replicas: Some(if strong { shown.with_strong() } else { shown }),
+    })
+}
+
+/// A change of the replicas of a table.
+struct GroupUpdate<'u> {
+    context: &'u Context<'u>,
+    table: &'u Arc<Table>,
+    shape: Arc<Shape>,
+    /// The table's group, if it has other replicas.
+    state: Option<Arc<GroupState>>,
+    asked: Asked<'u>,
+}
+
+impl GroupUpdate<'_> {
+    /// When a change is done that takes so many times as long as a table takes to be made (measured: about 6 s).
+    fn after(&self, what: &str, region: &str, times: f64) -> Moment {
+        self.shape.later(self.context.now, what, region, times)
+    }
+
+    /// The replicas that are there, the table among them.
+    fn group(&self) -> GroupState {
+        let now = self.context.now;
+        let mut group = match &self.state {
+            Some(state) => GroupState::clone(state),
+            None => GroupState::new(self.table, Consistency::Eventual, now),
+        };
+        group.drop_gone(now);
+        group
+    }
+
+    /// Whether the table is in a group with strong consistency.
+    fn is_strong(&self) -> bool {
+        self.state
+            .as_ref()
+            .is_some_and(|state| state.consistency == Consistency::Strong)
+    }
+
+    /// The tables of the group, the one that is changed included.
+    fn tables(&self) -> Vec<Arc<Table>> {
+        let group = self.table.replica_group().filter(|_| self.state.is_some());
+        group.map_or_else(|| vec![Arc::clone(self.table)], |group| group.tables())
+    }
+
+    /// Refuses to change replicas of a table that is being created or deleted.
+    fn check_standing(&self) -> Result<(), ApiError> {
+        let now = self.context.now;
+        if self.table.is_replica() && now < self.shape.active_at && !self.shape.is_deleting() {
+            if self.asked.kind == Some(Kind::Delete) {
+                self.check_sources()?;
+            }
+            return Err(ApiError::validation(format!(
+                "Create/Update/Delete of replica is not allowed while the replica is being added to table with name: ‘{}’ in region: ‘{}’.",
+                self.table.name, self.context.region
+            )));
+        }
+        super::check_standing(self.table, &self.shape, now)
+    }
+
+    /// Refuses a change while another one is on its way.
+    fn check_free(&self) -> Result<(), ApiError> {
+        let now = self.context.now;
+        let changing = self.state.as_ref().is_some_and(|state| state.is_changing(now));
+        if changing || self.shape.running(now).next().is_some() {
+            return Err(in_use());
+        }
+        Ok(())
+    }
+
+    /// Refuses to delete the source of a replica that was added less than a day before.
+    fn check_sources(&self) -> Result<(), ApiError> {
+        for action in &self.asked.replicas {
+            check_source(self.context, &self.shape, self.state.as_deref(), region_of(action))?;
+        }
+        Ok(())
+    }
+
+    /// Refuses regions that have no replica, or whose replica is not listed yet.
+    fn check_members(&self) -> Result<(), ApiError> {
+        let now = self.context.now;
+        let is_member = |region: &str| {
+            let state = self.state.as_ref();
+            state.is_some_and(|state| state.other_in(region, self.table.ordinal, now).is_some())
+        };
+        if self.asked.replicas.iter().all(|action| is_member(region_of(action))) {
+            return Ok(());
+        }
+        Err(self.not_members())
+    }
+
+    fn not_members(&self) -> ApiError {
+        let now = self.context.now;
+        let is_member = |region: &str| {
+            let state = self.state.as_ref();
+            state.is_some_and(|state| state.other_in(region, self.table.ordinal, now).is_some())
+        };
+        let regions = self.asked.replicas.iter().map(|action| region_of(action));
+        let missing: Vec<&str> = regions.filter(|region| !is_member(region)).collect();
+        ApiError::validation(format!(
+            "Update global table operation failed because one or more replicas were not part of the global table. Please retry the request without these replicas: [{}].",
+            missing.join(", ")
+        ))
+    }
+}
+
+/// Refuses to delete the replica of a region that was the source of another one less than a day before.
+pub(in crate::operation) fn check_source(
+    context: &Context<'_>,
+    shape: &Shape,
+    state: Option<&GroupState>,
+    region: &str,
+) -> Result<(), ApiError> {
+    let now = context.now;
+    let Some(state) = state.filter(|_| shape.takes_time()) else {
+        return Ok(());
+    };
+    let mut sourced = state.sourced_by(region, now);
+    if sourced.any(|replica| replica.added.plus(delete::SOURCE_STAYS) > now) {
+        return Err(ApiError::validation(
+            "Replica cannot be deleted because it has acted as a source region for new replica(s) being added to the table in the last 24 hours.",
+        ));
+    }
+    Ok(())
+}

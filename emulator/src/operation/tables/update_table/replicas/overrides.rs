@@ -1,0 +1,109 @@
+//! Settings that a replica has otherwise than the others (docs/behavior: 08 3).
+
+use std::sync::Arc;
+
+use super::check::region_of;
+use super::{GroupUpdate, UPDATE};
+use crate::error::ApiError;
+use crate::operation::tables::create_table::definition::table_class;
+use crate::operation::tables::kms;
+use crate::request::{OnDemandThroughput as OnDemandRequest, ProvisionedThroughput, ReplicaAction};
+use crate::schema::{BillingMode, Definition, Encryption, OnDemandThroughput};
+
+impl GroupUpdate<'_> {
+    /// Sets the overrides of replicas.
+    pub(super) fn set_overrides(&self) -> Result<(), ApiError> {
+        let now = self.context.now;
+        self.check_members()?;
+        self.check_free()?;
+        let billing = self.shape.definition.billing;
+        self.asked
+            .replicas
+            .iter()
+            .try_for_each(|action| check_billing(action, billing))?;
+        let mut group = self.group();
+        group.updating_until = self.after("replica settings", self.context.region, UPDATE);
+        let tables = self.tables();
+        for action in &self.asked.replicas {
+            let region = region_of(action);
+            let Some(table) = tables.iter().find(|table| table.scope.region == region) else {
+                return Err(self.not_members());
+            };
+            table.reshape_replica::<ApiError>(now, &group, &tables, |settings| {
+                settings.jobs.retain(|job| job.runs(now));
+                let definition = Arc::make_mut(&mut settings.definition);
+                self.override_settings(action, definition)?;
+                if let Some(key) = &action.kms_master_key_id {
+                    let key_arn = kms::key_arn_in(self.context, region, Some(key));
+                    definition.encryption = Some(Encryption { key_arn });
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Makes a definition what the overrides of an action say. Those of another billing mode, and of indexes that are not
+    /// there, mean nothing.
+    pub(super) fn override_settings(
+        &self,
+        action: &ReplicaAction,
+        definition: &mut Definition,
+    ) -> Result<(), ApiError> {
+        let billing = definition.billing;
+        let units = |asked: Option<&ProvisionedThroughput>| {
+            let units = asked.and_then(|asked| asked.read_capacity_units)?;
+            (billing == BillingMode::Provisioned).then_some(units.max(0) as u64)
+        };
+        if let Some(read) = units(action.provisioned_throughput.as_ref()) {
+            definition.throughput.read = read;
+        }
+        if billing == BillingMode::PayPerRequest {
+            override_limit(action.on_demand_throughput.as_ref(), &mut definition.on_demand);
+        }
+        for asked in action.global_secondary_indexes.iter().flatten() {
+            let mut indexes = definition.globals.iter_mut();
+            let found = indexes.find(|index| Some(&index.name) == asked.index_name.as_ref());
+            let Some(index) = found else { continue };
+            if let Some(read) = units(asked.provisioned_throughput.as_ref()) {
+                index.throughput.read = read;
+            }
+            if billing == BillingMode::PayPerRequest {
+                override_limit(asked.on_demand_throughput.as_ref(), &mut index.on_demand);
+            }
+        }
+        if let Some(word) = &action.table_class {
+            definition.class = Some(table_class(word)?);
+            definition.class_changed = Some(self.context.now);
+        }
+        Ok(())
+    }
+}
+
+/// A limit on reads; one below 1 takes it away.
+fn override_limit(asked: Option<&OnDemandRequest>, there: &mut Option<OnDemandThroughput>) {
+    let Some(limit) = asked.and_then(|asked| asked.max_read_request_units) else {
+        return;
+    };
+    let mut limits = there.unwrap_or_default();
+    limits.max_read = Some(limit).filter(|limit| *limit > 0);
+    *there = Some(limits).filter(|limits| *limits != OnDemandThroughput::default());
+}
+
+/// Refuses overrides of the other billing mode.
+fn check_billing(action: &ReplicaAction, billing: BillingMode) -> Result<(), ApiError> {
+    let indexes = || action.global_secondary_indexes.iter().flatten();
+    let provisioned =
+        action.provisioned_throughput.is_some() || indexes().any(|index| index.provisioned_throughput.is_some());
+    let on_demand =
+        action.on_demand_throughput.is_some() || indexes().any(|index| index.on_demand_throughput.is_some());
+    match billing {
+        BillingMode::PayPerRequest if provisioned => Err(ApiError::validation(
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+        )),
+        BillingMode::Provisioned if on_demand => Err(ApiError::validation(
+            "MaxReadRequestUnits for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED",
+        )),
+        _ => Ok(()),
+    }
+}
