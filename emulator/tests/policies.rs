@@ -51,11 +51,12 @@ fn decide(case: &Case) -> Option<(PolicyKind, bool)> {
             _ => unreachable!(),
         }
     }
-    let subject = match case.caller {
+    let mut subject = match case.caller {
         SubjectKind::Root => Subject::root(generate::ACCOUNT),
         SubjectKind::User => Subject::user(generate::ACCOUNT, "/ann"),
         SubjectKind::RoleSession => Subject::role_session(generate::ACCOUNT, "/app/Reader", "s"),
     };
+    subject.is_bounded = boundary.is_some();
     let policies = PolicySet {
         identity: &identity,
         boundary: boundary.as_ref(),

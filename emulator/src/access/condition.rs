@@ -205,7 +205,10 @@ impl Condition {
                     None => self.operator.negated,
                 };
         };
+        // Values that are empty texts are an empty set (docs/behavior: 07 3.3).
+        let is_empty_set = || found.values().iter().all(String::is_empty);
         match (self.operator.quantifier, found) {
+            (Some(quantifier), _) if is_empty_set() => quantifier == Quantifier::All,
             (Some(Quantifier::All), found) => found.values().iter().all(|value| self.accepts(value, keys)),
             (Some(Quantifier::Any), found) => found.values().iter().any(|value| self.accepts(value, keys)),
             // A bare operator never matches a multivalued key (docs/behavior: 07 3.3).
@@ -300,6 +303,8 @@ mod tests {
         keys.set("b", "QUJD");
         keys.set_all("dynamodb:LeadingKeys", ["ann", "bob"]);
         keys.set_all("dynamodb:Attributes", [""; 0]);
+        keys.set_all("aws:TagKeys", [""]);
+        keys.set("aws:PrincipalTag/none", "");
         keys
     }
 
@@ -394,6 +399,13 @@ mod tests {
             ),
             ("ForAllValues:StringNotLike", "dynamodb:Attributes", &["ann"], true),
             ("ForAnyValue:StringNotLike", "dynamodb:Attributes", &["ann"], false),
+            ("ForAllValues:StringEquals", "aws:TagKeys", &["ann"], true),
+            ("ForAnyValue:StringEquals", "aws:TagKeys", &[""], false),
+            ("ForAnyValue:StringNotEquals", "aws:TagKeys", &["ann"], false),
+            ("ForAnyValue:StringEqualsIfExists", "aws:TagKeys", &["ann"], false),
+            ("ForAllValues:StringEquals", "aws:PrincipalTag/none", &["x"], true),
+            ("StringEquals", "aws:PrincipalTag/none", &[""], true),
+            ("Null", "aws:PrincipalTag/none", &["false"], true),
             ("ForAnyValue:StringEquals", "aws:username", &["Ann"], true),
             ("ForAllValues:StringEquals", "aws:username", &["Bob"], false),
         ] {

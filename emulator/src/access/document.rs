@@ -63,7 +63,9 @@ impl PolicyKind {
     /// The size of a document, and the most it may be. White space counts where the service counts it.
     fn limit(self) -> (bool, usize) {
         match self {
-            PolicyKind::Identity | PolicyKind::Boundary => (false, 6_144),
+            // The largest inline policy, of a role. A managed policy may have 6,144.
+            PolicyKind::Identity => (false, 10_240),
+            PolicyKind::Boundary => (false, MANAGED_SIZE),
             PolicyKind::Session => (false, 2_048),
             PolicyKind::ServiceControl => (true, 10_240),
             PolicyKind::ResourceControl => (true, 5_120),
@@ -72,6 +74,8 @@ impl PolicyKind {
     }
 }
 
+/// Characters of a managed policy, without white space.
+pub(super) const MANAGED_SIZE: usize = 6_144;
 /// The largest text that is looked at, blanks included.
 const LARGEST_TEXT: usize = 131_072;
 /// The levels of a document that are read. A policy has seven at most.
@@ -588,8 +592,8 @@ mod tests {
         ] {
             assert_eq!(refusal(text, identity), expect, "{text}");
         }
-        let large = format!(r#"{{"Statement": "{}"}}"#, "x".repeat(6_144));
-        assert!(refusal(&large, identity).starts_with("Maximum policy size of 6144 bytes exceeded"));
+        let large = format!(r#"{{"Statement": "{}"}}"#, "x".repeat(10_240));
+        assert!(refusal(&large, identity).starts_with("Maximum policy size of 10240 bytes exceeded"));
         let blank = format!(r#"{{"Statement":{} []}}"#, " ".repeat(20_480));
         assert_eq!(refusal(&blank, identity), "The policy has no statement.");
         assert!(refusal(&blank, PolicyKind::Resource).starts_with("Maximum policy size of 20480 bytes exceeded"));

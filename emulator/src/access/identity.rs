@@ -113,7 +113,10 @@ impl Identity {
     pub fn new(directory: Arc<Directory>, credential: &Credential, origin: RequestOrigin) -> Identity {
         let session = credential.session.as_ref().map_or("", |session| session.name.as_str());
         Identity {
-            subject: credential.principal.subject(session),
+            subject: Subject {
+                is_bounded: credential.principal.boundary.is_some(),
+                ..credential.principal.subject(session)
+            },
             principal: credential.principal.clone(),
             session: credential.session.clone(),
             directory,

@@ -32,6 +32,8 @@ pub struct Subject {
     pub arn: String,
     /// The value of `aws:PrincipalArn`: of a role session the role's ARN.
     pub principal_arn: String,
+    /// Whether a permissions boundary is attached to it.
+    pub is_bounded: bool,
 }
 
 impl Subject {
@@ -43,6 +45,7 @@ impl Subject {
             account: account.to_owned(),
             principal_arn: arn.clone(),
             arn,
+            is_bounded: false,
         }
     }
 
@@ -54,6 +57,7 @@ impl Subject {
             account: account.to_owned(),
             principal_arn: arn.clone(),
             arn,
+            is_bounded: false,
         }
     }
 
@@ -65,6 +69,7 @@ impl Subject {
             account: account.to_owned(),
             arn: format!("arn:aws:sts::{account}:assumed-role/{name}/{session}"),
             principal_arn: format!("arn:aws:iam::{account}:role{path_and_name}"),
+            is_bounded: false,
         }
     }
 }
@@ -153,9 +158,10 @@ impl PrincipalList {
             return (is_root != self.excludes).then_some(Grant::Direct);
         }
         if self.excludes {
-            // Who is not meant has to be named with all its names: the account, the role, and the session.
-            let spared =
-                self.everybody || self.names(&root) && self.names(&subject.principal_arn) && self.names(&subject.arn);
+            // A caller is excluded by all of its names: the account, the role and the session. A caller with a permissions
+            // boundary is never excluded, whatever the list has (docs/behavior: 07 6).
+            let named = self.names(&root) && self.names(&subject.principal_arn) && self.names(&subject.arn);
+            let spared = !subject.is_bounded && (self.everybody || named);
             return (!spared).then_some(Grant::Direct);
         }
         if self.everybody || self.names(&subject.arn) {
@@ -242,6 +248,11 @@ mod tests {
             grant(r#"{"AWS": "arn:aws:iam::123456789012:user/ann"}"#, true, &user),
             Some(Grant::Direct)
         );
+        let bounded = Subject {
+            is_bounded: true,
+            ..user
+        };
+        assert_eq!(grant(both, true, &bounded), Some(Grant::Direct));
         let session = Subject::role_session("123456789012", "/R", "s");
         let all = r#"{"AWS": ["123456789012", "arn:aws:iam::123456789012:role/R", "arn:aws:sts::123456789012:assumed-role/R/s"]}"#;
         assert_eq!(grant(all, true, &session), None);

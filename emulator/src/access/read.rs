@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::directory::{Account, Credential, Directory, Endpoint, Principal, Session};
-use super::document::{PolicyDocument, PolicyKind, PolicyStatement};
+use super::document::{MANAGED_SIZE, PolicyDocument, PolicyKind, PolicyStatement};
 use super::evaluate::AttachedPolicy;
 use super::principal::{SubjectKind, is_account};
 use super::secret::Secret;
@@ -64,7 +64,12 @@ impl Directory {
             {
                 let arn = format!("arn:aws:iam::{id}:policy/{name}");
                 let text = document_text(document);
-                PolicyDocument::parse(&text, PolicyKind::Identity).map_err(|why| format!("{arn}: {why}"))?;
+                let policy = PolicyDocument::parse(&text, PolicyKind::Identity).map_err(|why| format!("{arn}: {why}"))?;
+                if policy.size() > MANAGED_SIZE {
+                    return Err(format!(
+                        "{arn}: a managed policy has at most {MANAGED_SIZE} characters."
+                    ));
+                }
                 managed.insert(arn, text);
             }
         }
@@ -389,7 +394,10 @@ pub(super) fn session<'n>(
         tags: members.tags("tags")?,
         policies: match members.get("policies") {
             None => None,
-            Some(node) => Some(session_policies(node, &format!("{place}.policies"), managed)?),
+            Some(node) => {
+                let policies = session_policies(node, &format!("{place}.policies"), managed)?;
+                Some(policies).filter(|policies| !policies.is_empty())
+            }
         },
         issued: now,
         expires,

@@ -86,7 +86,7 @@ const RESOURCE_PATTERNS: &[&str] = &[
 ];
 const KEYS: &[(&str, &[&str])] = &[
     ("aws:username", &["ann", "Ann", "bob"]),
-    ("aws:PrincipalTag/team", &["T", "U", "a*"]),
+    ("aws:PrincipalTag/team", &["T", "U", "a*", ""]),
     ("aws:SourceIp", &["203.0.113.7", "10.0.0.1", "2001:db8::1"]),
     ("aws:CurrentTime", &["2026-01-01T00:00:00Z", "2026-06-01T00:00:00Z"]),
     ("aws:SecureTransport", &["true", "false"]),
@@ -98,7 +98,7 @@ const KEYS: &[(&str, &[&str])] = &[
     ("x:Bytes", &["QUJD", "QUI="]),
 ];
 const LISTS: &[&str] = &["dynamodb:LeadingKeys", "dynamodb:Attributes"];
-const LIST_VALUES: &[&str] = &["ann", "bob", "T", "a*"];
+const LIST_VALUES: &[&str] = &["ann", "bob", "T", "a*", ""];
 const VALUES: &[(&str, &[&str])] = &[
     (
         "String",
@@ -112,6 +112,7 @@ const VALUES: &[(&str, &[&str])] = &[
             "*",
             "${*}",
             "b?b",
+            "",
         ],
     ),
     ("Numeric", &["5", "7.50", "60", "100"]),

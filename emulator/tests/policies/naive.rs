@@ -103,7 +103,7 @@ fn names(value: &Value) -> Vec<String> {
 }
 
 /// 0 for not named, 1 for the account, 2 for the role, 3 for the caller itself.
-fn principal(statement: &Value, caller: SubjectKind) -> u8 {
+fn principal(statement: &Value, caller: SubjectKind, is_bounded: bool) -> u8 {
     let root = format!("arn:aws:iam::{ACCOUNT}:root");
     let user = format!("arn:aws:iam::{ACCOUNT}:user/ann");
     let role = format!("arn:aws:iam::{ACCOUNT}:role/app/Reader");
@@ -116,7 +116,7 @@ fn principal(statement: &Value, caller: SubjectKind) -> u8 {
     if let Some(excluded) = statement.get("NotPrincipal") {
         let excluded = names(excluded);
         let spared = excluded.contains(&"*".to_owned()) || own.iter().all(|(arn, _)| excluded.contains(arn));
-        return if spared { 0 } else { 3 };
+        return if spared && !is_bounded { 0 } else { 3 };
     }
     let Some(named) = statement.get("Principal") else {
         return 3;
@@ -200,6 +200,9 @@ fn condition(name: &str, asked: &str, values: &Value, variables: bool, keys: &Ke
             .any(|own| compares(bare, own, asked, variables, keys))
             != negated
     };
+    if !quantifier.is_empty() && list(found).iter().all(|value| value.is_empty()) {
+        return quantifier == "ForAllValues";
+    }
     match quantifier {
         "ForAllValues" => !list(found).into_iter().any(|value| !test(value)),
         "ForAnyValue" => list(found).into_iter().any(test),
@@ -230,7 +233,7 @@ fn applies(statement: &Value, version: &Value, case: &Case) -> u8 {
         asked.all(|(asked, values)| condition(name, asked, values, variables, &case.keys))
     });
     if either("Action", &action) && either("Resource", &resource) && hold {
-        principal(statement, case.caller)
+        principal(statement, case.caller, case.boundary.is_some())
     } else {
         0
     }
