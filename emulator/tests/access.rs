@@ -2,10 +2,14 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
+#[path = "access/decisions.rs"]
+mod decisions;
 #[path = "access/guides.rs"]
 mod guides;
 #[path = "access/operations.rs"]
 mod operations;
+#[path = "access/report.rs"]
+mod report;
 #[path = "access/twin.rs"]
 mod twin;
 
@@ -643,6 +647,72 @@ fn items_of_another_account_are_written_there() {
     // Statements name tables of their own account alone.
     let statement = json!({"Statement": format!("SELECT * FROM \"{arn}\"")});
     assert_eq!(twin.call("ROOT", "ExecuteStatement", &statement).0, 400);
+}
+
+#[test]
+fn streams_and_tags_of_another_account() {
+    let twin = Scene::new(&[allow("*")]).twin();
+    let stream =
+        json!({"TableName": "Tab", "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}});
+    let stream = twin.call("OTHERROOT", "UpdateTable", &stream).1["TableDescription"]["LatestStreamArn"].clone();
+    let table = json!(format!("arn:aws:dynamodb:{REGION}:{OTHER}:table/Tab"));
+    let shards = twin
+        .call("OTHERROOT", "DescribeStream", &json!({"StreamArn": stream}))
+        .1;
+    let shard = &shards["StreamDescription"]["Shards"][0]["ShardId"];
+    let start = json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
+    let item = json!({"TableName": "Tab", "Item": {"pk": {"S": "a"}}});
+    assert_eq!(twin.call("OTHERROOT", "PutItem", &item).0, 200);
+    let iterator = twin.call("OTHERROOT", "GetShardIterator", &start).1["ShardIterator"].clone();
+    let calls = [
+        ("DescribeStream", json!({"StreamArn": stream}), &stream),
+        ("GetShardIterator", start, &stream),
+        ("GetRecords", json!({"ShardIterator": iterator}), &stream),
+        (
+            "TagResource",
+            json!({"ResourceArn": table, "Tags": [{"Key": "a", "Value": "b"}]}),
+            &table,
+        ),
+        ("ListTagsOfResource", json!({"ResourceArn": table}), &table),
+        ("UntagResource", json!({"ResourceArn": table, "TagKeys": ["a"]}), &table),
+        (
+            "TagResource",
+            json!({"ResourceArn": stream, "Tags": [{"Key": "c", "Value": "d"}]}),
+            &stream,
+        ),
+        ("ListTagsOfResource", json!({"ResourceArn": stream}), &stream),
+    ];
+    for (operation, body, _) in &calls {
+        let refusal = format!("because no resource-based policy allows the dynamodb:{operation} action");
+        twin.check("ROOT", operation, body, Some(&refusal));
+    }
+    for resource in [&stream, &table] {
+        let policy = statement(
+            "Allow",
+            "dynamodb:*",
+            json!({"Principal": {"AWS": ACCOUNT}, "Resource": resource}),
+        );
+        let put = json!({"ResourceArn": resource, "Policy": policy.to_string()});
+        let (status, answer) = twin.call("OTHERROOT", "PutResourcePolicy", &put);
+        assert_eq!(status, 200, "{answer}");
+    }
+    let mut tags = Vec::new();
+    for (operation, body, _) in &calls {
+        twin.check("ROOT", operation, body, None);
+        if *operation == "GetRecords" {
+            let records = twin.call("ROOT", operation, body).1;
+            assert_eq!(records["Records"].as_array().unwrap().len(), 1, "{records}");
+        }
+        if *operation == "ListTagsOfResource" {
+            tags.push(twin.call("ROOT", operation, body).1["Tags"][0]["Key"].clone());
+        }
+    }
+    assert_eq!(tags, ["a", "c"]);
+    // A stream has a policy of its own: that of its table does not cover it.
+    let removed = twin.call("OTHERROOT", "DeleteResourcePolicy", &json!({"ResourceArn": stream}));
+    assert_eq!(removed.0, 200, "{}", removed.1);
+    let refusal = "because no resource-based policy allows the dynamodb:DescribeStream action";
+    twin.check("ROOT", "DescribeStream", &json!({"StreamArn": stream}), Some(refusal));
 }
 
 #[test]

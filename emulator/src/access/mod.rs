@@ -18,6 +18,7 @@ mod read;
 mod request;
 mod secret;
 mod template;
+mod usage;
 mod value;
 
 pub use actions::actions;
@@ -31,3 +32,4 @@ pub use lint::Warning;
 pub use principal::{Grant, Subject, SubjectKind};
 pub use request::{AccessRequest, PartitionKeyValues};
 pub use secret::Secret;
+pub use usage::{Usage, UsedStatement};

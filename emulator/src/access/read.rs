@@ -64,7 +64,8 @@ impl Directory {
             {
                 let arn = format!("arn:aws:iam::{id}:policy/{name}");
                 let text = document_text(document);
-                let policy = PolicyDocument::parse(&text, PolicyKind::Identity).map_err(|why| format!("{arn}: {why}"))?;
+                let policy =
+                    PolicyDocument::parse(&text, PolicyKind::Identity).map_err(|why| format!("{arn}: {why}"))?;
                 if policy.size() > MANAGED_SIZE {
                     return Err(format!(
                         "{arn}: a managed policy has at most {MANAGED_SIZE} characters."

@@ -203,19 +203,25 @@ impl<'e> Context<'e> {
     }
 }
 
-/// The operations that take the ARN of another account's table (docs/behavior: 07 7).
+/// The operations that take the ARN of another account's table or stream (docs/behavior: 07 7).
 const CROSS_ACCOUNT: &[&str] = &[
     "BatchGetItem",
     "BatchWriteItem",
     "DeleteItem",
     "DeleteTable",
+    "DescribeStream",
     "DescribeTable",
     "GetItem",
+    "GetRecords",
+    "GetShardIterator",
+    "ListTagsOfResource",
     "PutItem",
     "Query",
     "Scan",
+    "TagResource",
     "TransactGetItems",
     "TransactWriteItems",
+    "UntagResource",
     "UpdateItem",
     "UpdateTable",
 ];
@@ -224,6 +230,9 @@ const CROSS_ACCOUNT: &[&str] = &[
 impl Context<'_> {
     /// Sets the caller that access policies are evaluated for. Without one everything is allowed.
     pub fn set_identity(&mut self, identity: Option<Box<Identity>>) {
+        if let Some(identity) = &identity {
+            self.tell(|draft| draft.set_principal(&identity.subject().principal_arn));
+        }
         self.identity = identity;
     }
 

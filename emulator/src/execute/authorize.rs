@@ -41,6 +41,11 @@ impl Verdicts {
         self.0.get_mut(entry).and_then(Option::take).map_or(Ok(()), Err)
     }
 
+    /// Whether an entry is refused.
+    fn refuses(&self, entry: usize) -> bool {
+        self.0.get(entry).is_some_and(Option::is_some)
+    }
+
     /// Whether any entry is refused.
     pub fn any(&self) -> bool {
         !self.0.is_empty()
@@ -70,6 +75,15 @@ pub(super) type EachAccess<'a> = dyn Fn(&mut dyn FnMut(Access<'_, '_>)) + 'a;
 #[cold]
 fn authorize_each(context: &Context<'_>, refusal: RefusalScope, each: &EachAccess<'_>) -> Result<Verdicts, ApiError> {
     let mut permits = permit::permit(context, refusal, each)?;
+    if context.is_told() {
+        let mut entry = 0;
+        each(&mut |access| {
+            if !permits.refuses(entry) {
+                trace::permitted(context, &access);
+            }
+            entry += 1;
+        });
+    }
     let mut verdicts: Vec<Option<ApiError>> = Vec::new();
     let mut refused = None;
     let mut entry = 0;

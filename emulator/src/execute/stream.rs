@@ -9,7 +9,10 @@ use crate::storage::{Sequence, ShardPage, ShardReadError, ShardReader, Stream, T
 
 /// The table whose records a stream takes; a closed stream has none.
 fn table_of(context: &Context<'_>, stream: &Arc<Stream>) -> Option<Arc<Table>> {
-    let table = context.engine.catalog().table(&context.scope, &stream.table)?;
+    let table = context
+        .engine
+        .catalog()
+        .table(&context.scope_of(&stream.arn), &stream.table)?;
     let shape = table.shape();
     let takes = shape.stream.as_ref().is_some_and(|there| Arc::ptr_eq(there, stream));
     takes.then_some(table)
@@ -24,7 +27,8 @@ pub fn settle_stream(context: &Context<'_>, stream: &Arc<Stream>) {
 
 /// How many may read a shard of a stream at a time.
 fn readers(context: &Context<'_>, stream: &Stream) -> u32 {
-    match context.engine.conditions_of(&context.scope, &stream.table).capacity {
+    let scope = context.scope_of(&stream.arn);
+    match context.engine.conditions_of(&scope, &stream.table).capacity {
         Capacity::Reported => u32::MAX,
         Capacity::Enforced(rules) => rules.shard_readers,
     }

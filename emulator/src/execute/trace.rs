@@ -7,7 +7,7 @@ use crate::capacity::units;
 use crate::change::Change;
 use crate::context::Context;
 use crate::error::{ApiError, Detail, ErrorKind, ThrottlingReason};
-use crate::journal::{Injected, ItemAction, RequestRecorder, Touch};
+use crate::journal::{Injected, ItemAction, Permission, RequestRecorder, Touch};
 use crate::plan::{Access, Get, ItemRequest, PageRange, PageRead, Target, VectorSearch, Write, WriteAction};
 use crate::schema::{Definition, Index, KeySchema};
 use crate::storage::Page;
@@ -71,6 +71,24 @@ pub(super) fn refused(context: &Context<'_>, access: &Access<'_, '_>, error: &Ap
         ItemRequest::Get(get, _) => got(draft, get, Err(error)),
         ItemRequest::Page(read, range) => paged(draft, read, range, Err(error)),
         ItemRequest::Search(search) => searched(draft, search, Err(error)),
+    });
+}
+
+/// The permissions that an entry needs.
+#[cold]
+pub(super) fn permitted(context: &Context<'_>, access: &Access<'_, '_>) {
+    let mut needed = access.also(context);
+    needed.push(access.request(context));
+    // A transaction that is sent again needs what it needed first.
+    needed.retain(|request| context.operation != "TransactWriteItems" || request.action != "GetItem");
+    context.tell(|draft| {
+        for request in needed {
+            draft.need(Permission {
+                action: request.action,
+                resource: request.resource.as_ref().into(),
+                leading_keys: request.partition_keys.map(|[first, ..]| first),
+            });
+        }
     });
 }
 

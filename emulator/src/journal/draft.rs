@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::counts::AccountCounts;
 use super::event::{Event, EventKind};
-use super::request::{Injected, ItemAction, LoggedBody, ObservedScan, Request, Touch};
+use super::request::{Injected, ItemAction, LoggedBody, ObservedScan, Permission, Request, Touch};
 use crate::answer::Delivery;
 use crate::caller::Caller;
 use crate::capacity::units::Units;
@@ -89,7 +89,9 @@ impl RequestRecorder {
                 number: 0,
                 at,
                 caller,
+                principal: None,
                 operation,
+                permissions: Vec::new(),
                 tables: Vec::new(),
                 touches: Vec::new(),
                 more: 0,
@@ -152,6 +154,19 @@ impl RequestRecorder {
     /// When it is carried out.
     pub fn at(&self) -> Moment {
         self.request.at
+    }
+
+    /// This user, role or root user sent it.
+    pub fn set_principal(&mut self, arn: &str) {
+        self.request.principal = Some(arn.into());
+    }
+
+    /// It needs a permission.
+    pub fn need(&mut self, permission: Permission) {
+        let permissions = &mut self.request.permissions;
+        if permissions.len() < MOST_TOUCHES && !permissions.contains(&permission) {
+            permissions.push(permission);
+        }
     }
 
     /// It names a table.

@@ -18,7 +18,9 @@ pub use draft::{RequestEnd, RequestRecorder};
 pub use event::{Event, EventBatch, EventKind, EventLog, EventPage, EventSubject, MOST_EVENTS, TableEvents};
 pub(crate) use metric::dimension;
 pub use metric::{Datapoint, Metric, Samples};
-pub use request::{BetterRead, FilterTrace, Injected, ItemAction, LoggedBody, ObservedScan, Request, Touch};
+pub use request::{
+    BetterRead, FilterTrace, Injected, ItemAction, LoggedBody, ObservedScan, Permission, Request, Touch,
+};
 
 use crate::caller::Caller;
 use crate::capacity::units::Units;

@@ -8,7 +8,7 @@ use crate::capacity::units::Units;
 use crate::clock::Moment;
 use crate::error::ErrorKind;
 use crate::size;
-use crate::value::{Map, Name};
+use crate::value::{Map, Name, Text};
 
 /// Bytes of a body that are remembered.
 const MOST_BODY: usize = 64 << 10;
@@ -43,6 +43,17 @@ impl ItemAction {
             ItemAction::GetRecords => "GetRecords",
         }
     }
+}
+
+/// A permission that a request needs: one IAM action on one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// The IAM action, without its prefix.
+    pub action: &'static str,
+    /// The ARN of the resource; `*` where the action takes none.
+    pub resource: Text,
+    /// The values of `dynamodb:LeadingKeys`; `None` if the request has none.
+    pub leading_keys: Option<Vec<Text>>,
 }
 
 /// What a request touched: one for each item of a batch or transaction, and each range of keys that was read.
@@ -141,6 +152,13 @@ impl Touch {
     }
 }
 
+impl Permission {
+    fn weight(&self) -> usize {
+        let keys = self.leading_keys.iter().flatten();
+        size_of::<Permission>() + self.resource.len() + keys.map(|key| size_of::<Text>() + key.len()).sum::<usize>()
+    }
+}
+
 /// A body as it is remembered: its beginning, if it is long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedBody {
@@ -169,10 +187,15 @@ pub struct Request {
     pub at: Moment,
     /// Who has asked.
     pub caller: Caller,
+    /// The ARN of the user, role or root user that sent it, once access control is configured.
+    pub principal: Option<Text>,
     /// The operation's name in the API.
     pub operation: Name,
     /// The tables that it named, each once.
     pub tables: Vec<Name>,
+    /// The permissions that it needs. Without access control and fault rules only requests of the control plane and of streams
+    /// have them here; those of others follow from what they touched.
+    pub permissions: Vec<Permission>,
     /// What it touched.
     pub touches: Vec<Touch>,
     /// What else it touched, beyond what is remembered of one request.
@@ -201,7 +224,8 @@ impl Request {
         let touches: usize = self.touches.iter().map(Touch::weight).sum();
         let bodies = self.bodies.iter().flat_map(|bodies| bodies.iter());
         let bodies: usize = bodies.map(|body| size_of::<LoggedBody>() + body.bytes.len()).sum();
-        size_of::<Request>() + self.tables.len() * size_of::<Name>() + touches + bodies
+        let permissions: usize = self.permissions.iter().map(Permission::weight).sum();
+        size_of::<Request>() + self.tables.len() * size_of::<Name>() + permissions + touches + bodies
     }
 }
 

@@ -89,7 +89,7 @@ impl ArnResource<'_> {
 
     /// Whether it is a stream that there is, or was until a day ago.
     pub fn is_stream(&self, context: &Context<'_>) -> bool {
-        let region = context.engine.catalog().region(&context.scope);
+        let region = context.engine.catalog().region(&context.scope_of(self.arn));
         region.is_some_and(|region| region.stream(self.arn, context.now).is_some())
     }
 

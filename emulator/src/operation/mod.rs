@@ -254,6 +254,7 @@ pub static CONTROLS: &[Control] = controls! {
     "removeAccess" DELETE "/_dynatwin/access" => access::remove,
     "addSession" POST "/_dynatwin/access/sessions" => access::add_session takes body,
     "explainAccess" POST "/_dynatwin/access/explain" => access::explain takes body,
+    "reportAccess" GET "/_dynatwin/access/report" => usage::report,
     "listIndexes" GET "/_dynatwin/tables/{table}/indexes" => indexes::list,
     "pauseIndex" POST "/_dynatwin/tables/{table}/indexes/{index}/pause" => indexes::pause,
     "resumeIndex" POST "/_dynatwin/tables/{table}/indexes/{index}/resume" => indexes::resume,

@@ -329,7 +329,7 @@ fn first_attributes(schema: &KeySchema, count: usize) -> impl Iterator<Item = &s
 }
 
 /// A key value as policies name it: numbers as they are printed, binary values in base64.
-fn key_text(value: &AttributeValue) -> Option<Text> {
+pub fn key_text(value: &AttributeValue) -> Option<Text> {
     match value {
         AttributeValue::S(text) => Some(text.clone()),
         AttributeValue::N(number) => Some(compact_str::format_compact!("{number}")),

@@ -10,6 +10,7 @@ use crate::database;
 use crate::flags::{Flags, Invocation, entries, help, parse};
 use crate::manual;
 use crate::probe::{self, Probe};
+use crate::report::{self, AccessReport};
 use crate::server::{Options, serve};
 use crate::start::{configure_access, engine, load, signing_keys, start_line};
 
@@ -43,10 +44,26 @@ pub fn run(arguments: impl IntoIterator<Item = String>, limit_memory: LimitMemor
 }
 
 /// Subcommands, which do not start the server.
-const COMMANDS: [&str; 6] = ["completions", "copy", "health", "import", "man", "wait"];
+const COMMANDS: [&str; 7] = [
+    "access-report",
+    "completions",
+    "copy",
+    "health",
+    "import",
+    "man",
+    "wait",
+];
 
 fn other_command(name: &str, mut arguments: impl Iterator<Item = String>) -> u8 {
     match name {
+        "access-report" => match AccessReport::parse(arguments, |name| std::env::var(name).ok()) {
+            Ok(Some(report)) => match report.run() {
+                Ok(text) => print(&text),
+                Err(sentence) => print_error(&sentence, 1),
+            },
+            Ok(None) => print(report::HELP),
+            Err(sentence) => print_error(&sentence, USAGE),
+        },
         "copy" | "import" => transfer(name, arguments),
         "man" => print(manual::man(&entries()).trim_end()),
         "completions" => match arguments

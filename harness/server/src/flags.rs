@@ -565,7 +565,7 @@ pub fn help() -> String {
     let mut help = String::from(
         "Dynatwin: an emulator of Amazon DynamoDB for tests and development.\n\n\
          Usage: dynatwin [FLAG]...\n\
-         \x20      dynatwin copy|import|health|wait --help\n\
+         \x20      dynatwin access-report|copy|import|health|wait --help\n\
          \x20      dynatwin man, dynatwin completions bash|zsh|fish\n\n\
          Point a client at http://localhost:8000 with any credentials. Without --db-path data is in memory.\n\
          Flags can be written as --in-memory or, as for DynamoDB Local, as -inMemory. The start of a command line\n\

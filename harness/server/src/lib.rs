@@ -36,6 +36,7 @@ mod listen;
 mod log;
 mod manual;
 mod probe;
+mod report;
 mod server;
 mod start;
 mod stream;

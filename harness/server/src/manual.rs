@@ -29,7 +29,11 @@ impl Entry {
 }
 
 /// The subcommands and their descriptions.
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: [(&str, &str); 7] = [
+    (
+        "access-report",
+        "print the IAM policy that allows what a server has recorded",
+    ),
     ("copy", "copy tables between endpoints and directories"),
     ("import", "send the tables and items of files to an endpoint"),
     ("health", "exit with 0 if a server answers"),

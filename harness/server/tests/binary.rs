@@ -153,6 +153,46 @@ fn probes_find_a_server() {
 }
 
 #[test]
+fn the_policy_of_recorded_requests_is_printed() {
+    let server = Running::start(&["--port", "0"]);
+    let port = server.2.to_string();
+    let report = || finished(&["access-report", "--port", &port, "--leading-keys"]);
+    let none = "dynatwin: no requests are recorded: POST /_dynatwin/watch starts it\n".to_owned();
+    assert_eq!(report(), (Some(1), String::new(), none));
+    let send = |head: &str, body: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "POST {head}\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    };
+    send("/_dynatwin/watch HTTP/1.1", "");
+    let credentials = "authorization: AWS4-HMAC-SHA256 Credential=123456789012/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
+    let head = |operation: &str| {
+        format!(
+            "/ HTTP/1.1\r\n{credentials}\r\nx-amz-date: 20260101T000000Z\r\ncontent-type: application/x-amz-json-1.0\r\nx-amz-target: DynamoDB_20120810.{operation}"
+        )
+    };
+    let create = r#"{"TableName": "Tab", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}"#;
+    send(&head("CreateTable"), create);
+    send(&head("PutItem"), r#"{"TableName": "Tab", "Item": {"pk": {"S": "a"}}}"#);
+    let (code, text, _) = report();
+    let policy: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let table = "arn:aws:dynamodb:us-east-1:123456789012:table/Tab";
+    let expected = serde_json::json!({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": ["dynamodb:CreateTable"], "Resource": [table]},
+        {"Effect": "Allow", "Action": ["dynamodb:PutItem"], "Resource": [table], "Condition": {
+            "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["a"]}, "Null": {"dynamodb:LeadingKeys": "false"}}}]});
+    assert_eq!((code, policy), (Some(0), expected), "{text}");
+    assert!(text.starts_with("{\n  \"Version\": \"2012-10-17\",\n"), "{text}");
+}
+
+#[test]
 fn documents_are_printed() {
     assert!(finished(&["man"]).1.starts_with(".TH DYNATWIN 1"));
     for shell in ["bash", "zsh", "fish"] {

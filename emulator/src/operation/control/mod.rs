@@ -13,6 +13,7 @@ pub(super) mod items;
 pub(super) mod overview;
 pub(super) mod snapshot;
 pub(super) mod tables;
+pub(super) mod usage;
 pub(super) mod watch;
 
 use std::borrow::Cow;

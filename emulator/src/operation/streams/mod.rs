@@ -62,7 +62,7 @@ pub fn parse(arn: &Text) -> Result<ArnResource<'_>, ApiError> {
 
 /// The stream of an ARN.
 pub fn find(context: &Context<'_>, arn: &str) -> Result<Arc<Stream>, ApiError> {
-    let region = context.engine.catalog().region(&context.scope);
+    let region = context.engine.catalog().region(&context.scope_of(arn));
     region
         .and_then(|region| region.stream(arn, context.now))
         .ok_or_else(|| ApiError::stream_not_found(arn))

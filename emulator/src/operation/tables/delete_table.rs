@@ -87,7 +87,7 @@ impl Stages for Operation {
             let name = format!("{}$DeletedTableBackup", table.name);
             backups::make(context, table, name, BackupKind::System, gone)?;
         }
-        if let Some(region) = context.engine.catalog().region(&context.scope) {
+        if let Some(region) = context.engine.catalog().region(&context.scope_of(&table.arn)) {
             region.forget_deleted(&table.name, now);
         }
         Ok((shape, now))

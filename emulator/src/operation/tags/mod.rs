@@ -85,7 +85,7 @@ pub fn check_count(tags: &Tags) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The form of a `ResourceArn`: of the caller's region and account.
+/// The form of a `ResourceArn`: of the caller's region, and of its account unless access policies decide about another's.
 pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<ArnResource<'r>, ApiError> {
     let resource = arn::resource(arn)?;
     let arn = resource.arn;
@@ -94,7 +94,7 @@ pub fn resource<'r>(context: &Context<'_>, arn: Option<&'r Text>) -> Result<ArnR
             "Invalid TableArn: Invalid ResourceArn provided as input {arn}"
         )));
     }
-    if resource.is_foreign(context) {
+    if resource.is_foreign(context) && context.identity().is_none() {
         return Err(ApiError::not_authorized(context.account, context.operation, arn));
     }
     Ok(resource)
@@ -105,7 +105,10 @@ pub fn table(context: &Context<'_>, resource: &ArnResource<'_>) -> Result<Arc<Ta
     let now = context.now;
     let appears = |shape: &TableSettings| now.plus(APPEARS) >= shape.active_at && !shape.is_restoring(now);
     let there = |shape: &TableSettings| appears(shape) && (shape.deleted_at.is_none() || shape.lingers(now, LINGERS));
-    let found = context.engine.catalog().table(&context.scope, resource.table);
+    let found = context
+        .engine
+        .catalog()
+        .table(&context.scope_of(resource.arn), resource.table);
     found
         .filter(|table| table.arn == resource.table_arn() && there(&table.shape()))
         .filter(|table| !table.is_replica() || now >= table.shape().active_at)

@@ -1,0 +1,155 @@
+//! Least-privilege policies of recorded requests.
+
+use std::collections::BTreeMap;
+
+use super::ControlRequest;
+use crate::access::{Usage, UsedStatement};
+use crate::error::ErrorKind;
+use crate::journal::{ItemAction, Request, Touch};
+use crate::plan::key_text;
+use crate::storage::Table;
+use crate::value::Text;
+use crate::wire::control::ControlResult;
+use crate::wire::encode::Writer;
+use crate::wire::object::{List, Object};
+
+/// For each principal that has sent recorded requests, a policy that allows them and nothing else.
+pub fn report(asked: &ControlRequest<'_>, writer: &mut Writer) -> ControlResult<()> {
+    let query = asked.query(&["principal", "leadingKeys"])?;
+    let (principal, restricts_keys) = (query.text("principal"), query.flag("leadingKeys")?);
+    let journal = asked.twin.state.journal();
+    let requests = journal.requests();
+    let mut principals: BTreeMap<&str, Usage> = BTreeMap::new();
+    for request in &requests {
+        let name = request.principal.as_deref().unwrap_or(&request.caller.access_key);
+        if principal.is_none_or(|principal| principal == name) {
+            add(asked, principals.entry(name).or_default(), request);
+        }
+    }
+    let mut object = Object::open(writer);
+    object.boolean("watched", journal.is_watched());
+    object.integer("seen", journal.seen() as i64);
+    object.integer("remembered", requests.len() as i64);
+    let mut list = object.list("principals");
+    for (name, usage) in principals {
+        let statements = usage.statements(restricts_keys);
+        if !statements.is_empty() {
+            let mut object = list.object();
+            object.string("principal", name);
+            write_policy(&statements, object.object("policy"));
+            object.close();
+        }
+    }
+    list.close();
+    object.close();
+    Ok(())
+}
+
+/// Adds the permissions that a request has used. A request that was refused has used none.
+fn add(asked: &ControlRequest<'_>, usage: &mut Usage, request: &Request) {
+    if request.error == Some(ErrorKind::AccessDenied) {
+        return;
+    }
+    for permission in &request.permissions {
+        usage.add(
+            permission.action,
+            &permission.resource,
+            permission.leading_keys.as_deref(),
+        );
+    }
+    if request.permissions.is_empty() {
+        let touches = request
+            .touches
+            .iter()
+            .filter(|touch| touch.act != ItemAction::GetRecords);
+        touches.for_each(|touch| add_touch(asked, usage, request, touch));
+    }
+}
+
+/// Adds the permission for what an entry of a request has touched.
+fn add_touch(asked: &ControlRequest<'_>, usage: &mut Usage, request: &Request, touch: &Touch) {
+    let caller = &request.caller;
+    let table = asked
+        .twin
+        .state
+        .catalog()
+        .table(&asked.twin.scope(caller), &touch.table);
+    let mut resource = match &table {
+        Some(table) => table.arn.clone(),
+        None => format!(
+            "arn:aws:dynamodb:{}:{}:table/{}",
+            caller.region,
+            caller.account(),
+            touch.table
+        ),
+    };
+    if let Some(index) = &touch.index {
+        resource = format!("{resource}/index/{index}");
+    }
+    let keys = leading_keys(table.as_deref(), touch);
+    // What was touched beyond the log is unknown.
+    let keys = keys.filter(|_| request.more == 0);
+    usage.add(action(&request.operation, touch.act), &resource, keys.as_deref());
+}
+
+/// The IAM action of an entry of an operation.
+fn action(operation: &str, act: ItemAction) -> &str {
+    match (operation, act) {
+        ("ExecuteStatement" | "BatchExecuteStatement" | "ExecuteTransaction", act) => match act {
+            ItemAction::Put => "PartiQLInsert",
+            ItemAction::Update => "PartiQLUpdate",
+            ItemAction::Delete => "PartiQLDelete",
+            _ => "PartiQLSelect",
+        },
+        ("TransactGetItems", _) => "GetItem",
+        ("TransactWriteItems", ItemAction::Put) => "PutItem",
+        ("TransactWriteItems", ItemAction::Update) => "UpdateItem",
+        ("TransactWriteItems", ItemAction::Delete) => "DeleteItem",
+        ("TransactWriteItems", _) => "ConditionCheckItem",
+        (operation, _) => operation,
+    }
+}
+
+/// The values of `dynamodb:LeadingKeys`; `None` if the entry has none, or they are not known any more.
+fn leading_keys(table: Option<&Table>, touch: &Touch) -> Option<Vec<Text>> {
+    let value = match touch.act {
+        ItemAction::Scan | ItemAction::SearchVectors => None,
+        ItemAction::Query if touch.key.len() == 1 => touch.key.iter().next().map(|(_, value)| value),
+        ItemAction::Query => None,
+        _ => {
+            let shape = table?.shape();
+            let hash = shape.definition.key.attributes().next()?;
+            return Some(vec![key_text(touch.key.get(&hash.name)?)?]);
+        }
+    };
+    Some(vec![key_text(value?)?])
+}
+
+fn write_policy(statements: &[UsedStatement], mut policy: Object<'_>) {
+    policy.string("Version", "2012-10-17");
+    let mut list = policy.list("Statement");
+    statements
+        .iter()
+        .for_each(|statement| write_statement(statement, &mut list));
+    list.close();
+    policy.close();
+}
+
+fn write_statement(statement: &UsedStatement, list: &mut List<'_>) {
+    let mut object = list.object();
+    object.string("Effect", "Allow");
+    object.strings("Action", statement.actions.iter().map(String::as_str));
+    object.strings("Resource", statement.resources.iter().map(String::as_str));
+    if let Some(keys) = &statement.leading_keys {
+        let mut condition = object.object("Condition");
+        let mut all = condition.object("ForAllValues:StringEquals");
+        all.strings("dynamodb:LeadingKeys", keys.iter().map(String::as_str));
+        all.close();
+        // ForAllValues also holds where the key is absent.
+        let mut null = condition.object("Null");
+        null.string("dynamodb:LeadingKeys", "false");
+        null.close();
+        condition.close();
+    }
+    object.close();
+}

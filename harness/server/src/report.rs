@@ -1,0 +1,198 @@
+//! `dynatwin access-report`: the least-privilege policies of the requests that a running server has recorded.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use dynatwin_engine::wire::control::Json;
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(crate) const HELP: &str = "\
+dynatwin access-report [--port PORT] [--host HOST] [--principal ARN] [--leading-keys]
+  prints the IAM policy that allows what a principal has done on a running server while requests were recorded
+  (POST /_dynatwin/watch), and nothing else; of several principals, each with its policy. A principal is the ARN of a
+  configured user or role, or without --iam an access key. With --leading-keys the policy is restricted to the
+  partition key values of the requests.
+
+PORT is that of DYNATWIN_PORT, or 8000, and HOST is 127.0.0.1 unless given.";
+
+/// A report to be printed.
+#[derive(Debug, PartialEq)]
+pub(crate) struct AccessReport {
+    host: String,
+    port: u16,
+    principal: Option<String>,
+    leading_keys: bool,
+}
+
+impl AccessReport {
+    /// Reads the arguments of `access-report`; `None` asks for help.
+    pub fn parse(
+        arguments: impl IntoIterator<Item = String>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<AccessReport>, String> {
+        let port = variable("DYNATWIN_PORT").and_then(|port| port.parse().ok());
+        let mut report = AccessReport {
+            host: "127.0.0.1".into(),
+            port: port.unwrap_or(8000),
+            principal: None,
+            leading_keys: false,
+        };
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let (flag, inline) = match argument.split_once('=') {
+                Some((flag, value)) => (flag.to_owned(), Some(value.to_owned())),
+                None => (argument, None),
+            };
+            let mut value = || {
+                let value = inline.clone().or_else(|| arguments.next());
+                value.ok_or_else(|| format!("{flag} needs a value"))
+            };
+            match flag.as_str() {
+                "--help" | "-h" => return Ok(None),
+                "--host" => report.host = value()?,
+                "--port" => {
+                    let port = value()?;
+                    report.port = port.parse().map_err(|_| format!("{flag}: '{port}' is not a port"))?;
+                }
+                "--principal" => report.principal = Some(value()?),
+                "--leading-keys" => report.leading_keys = true,
+                _ => {
+                    return Err(format!(
+                        "{flag} is not a flag of dynatwin access-report; --help lists them"
+                    ));
+                }
+            }
+        }
+        Ok(Some(report))
+    }
+
+    /// The report of the server, as JSON text. The error is a sentence.
+    pub fn run(&self) -> Result<String, String> {
+        let body = self
+            .fetch()
+            .map_err(|error| format!("{}:{}: {error}", self.host, self.port))?;
+        let answer = Json::read(&body).map_err(|_| "the server does not answer in JSON".to_owned())?;
+        if let Some(sentence) = member(&answer, "error").and_then(Json::text) {
+            return Err(sentence.to_owned());
+        }
+        let Some(Json::List(principals)) = member(&answer, "principals") else {
+            return Err("the server has no access report".to_owned());
+        };
+        let shown = match &principals[..] {
+            [] if member(&answer, "watched") == Some(&Json::Flag(false)) => {
+                return Err("no requests are recorded: POST /_dynatwin/watch starts it".to_owned());
+            }
+            [] => return Err("no recorded request has used a permission".to_owned()),
+            [one] => member(one, "policy").cloned().unwrap_or(Json::Null),
+            _ => Json::List(principals.clone()),
+        };
+        Ok(indented(&shown, 0))
+    }
+
+    fn path(&self) -> String {
+        let encode = |text: &str| {
+            text.bytes()
+                .fold(String::new(), |text, byte| format!("{text}%{byte:02X}"))
+        };
+        let principal = self
+            .principal
+            .as_ref()
+            .map_or(String::new(), |principal| format!("&principal={}", encode(principal)));
+        format!("/_dynatwin/access/report?leadingKeys={}{principal}", self.leading_keys)
+    }
+
+    /// The body of the answer.
+    fn fetch(&self) -> Result<Vec<u8>, String> {
+        let text = |error: std::io::Error| error.to_string();
+        let mut addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(text)?;
+        let address = addresses.next().ok_or("the host has no address")?;
+        let mut stream = TcpStream::connect_timeout(&address, TIMEOUT).map_err(text)?;
+        stream.set_read_timeout(Some(TIMEOUT)).map_err(text)?;
+        let request = format!(
+            "GET {} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+            self.path()
+        );
+        stream.write_all(request.as_bytes()).map_err(text)?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).map_err(text)?;
+        let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
+        let end = end.ok_or("the server does not answer in HTTP")?;
+        Ok(answer.split_off(end + 4))
+    }
+}
+
+fn member<'j>(json: &'j Json, name: &str) -> Option<&'j Json> {
+    let Json::Object(members) = json else { return None };
+    members.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+}
+
+/// JSON with two blanks for each level.
+fn indented(json: &Json, depth: usize) -> String {
+    let block = |[open, close]: [&str; 2], elements: Vec<String>| {
+        let inner = "  ".repeat(depth + 1);
+        let elements = elements.join(&format!(",\n{inner}"));
+        format!("{open}\n{inner}{elements}\n{}{close}", "  ".repeat(depth))
+    };
+    match json {
+        Json::List(list) if !list.is_empty() => {
+            let elements = list.iter().map(|element| indented(element, depth + 1));
+            block(["[", "]"], elements.collect())
+        }
+        Json::Object(members) if !members.is_empty() => {
+            let members = members.iter().map(|(name, value)| {
+                let name = Json::Text(name.clone()).to_text();
+                format!("{name}: {}", indented(value, depth + 1))
+            });
+            block(["{", "}"], members.collect())
+        }
+        json => json.to_text(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str, port: Option<&str>) -> Result<Option<AccessReport>, String> {
+        let words = line.split_whitespace().map(str::to_owned);
+        AccessReport::parse(words, |_| port.map(str::to_owned))
+    }
+
+    #[test]
+    fn command_lines() {
+        let report = |port, principal: Option<&str>, leading_keys| AccessReport {
+            host: "127.0.0.1".into(),
+            port,
+            principal: principal.map(str::to_owned),
+            leading_keys,
+        };
+        assert_eq!(parse("", Some("81")), Ok(Some(report(81, None, false))));
+        let line = "--port=9 --principal arn:x --leading-keys";
+        let read = parse(line, None).unwrap().unwrap();
+        assert_eq!(read, report(9, Some("arn:x"), true));
+        assert_eq!(
+            read.path(),
+            "/_dynatwin/access/report?leadingKeys=true&principal=%61%72%6E%3A%78"
+        );
+        assert_eq!(parse("--help", None), Ok(None));
+        for (line, message) in [
+            ("--port x", "--port: 'x' is not a port"),
+            ("--principal", "--principal needs a value"),
+            (
+                "--keys",
+                "--keys is not a flag of dynatwin access-report; --help lists them",
+            ),
+        ] {
+            assert_eq!(parse(line, None), Err(message.into()), "{line}");
+        }
+    }
+
+    #[test]
+    fn json_is_indented() {
+        let json = Json::read(br#"{"a": ["x", 1], "b": {}, "c": []}"#).unwrap();
+        let text = "{\n  \"a\": [\n    \"x\",\n    1\n  ],\n  \"b\": {},\n  \"c\": []\n}";
+        assert_eq!(indented(&json, 0), text);
+    }
+}
