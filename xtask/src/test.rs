@@ -39,7 +39,7 @@ pub enum Extent {
 }
 
 /// The steps. A step starts after the earlier steps that it names in `after`.
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 20] = [
     Step::each("build", &[], |_| build()),
     Step::each("wasm", &[], wasm::test_build),
     Step::each("cargo test", &["build"], workspace),
@@ -59,6 +59,7 @@ const STEPS: [Step; 19] = [
     Step::nightly("plant", &["cargo test"], |_| planted()),
     Step::nightly("image", &["build"], |_| dist::test_image()),
     Step::nightly("kills", &["build", "cargo test"], |_| kills()),
+    Step::nightly("policies", &["build"], |_| policies()),
 ];
 
 /// Runs the steps of these names, or with none those of each change; with `--all` first, every test of them. Returns
@@ -211,6 +212,17 @@ fn without_locks() -> Outcome<Counts> {
 /// One test: that every planted bug is found.
 fn planted() -> Outcome<Counts> {
     plant::all(&[]).map(|()| Counts { passed: 1, failed: 0 })
+}
+
+/// How many random policy sets the nightly step compares with the naive evaluator's decisions.
+const POLICIES: &str = "1000000";
+
+/// Access policies against a naive second evaluator.
+fn policies() -> Outcome<Counts> {
+    let mut cargo = cargo();
+    cargo.args(["test", "--release", "--package", "dynatwin-engine"]);
+    cargo.args(["--test", "policies"]).env("DYNATWIN_POLICIES", POLICIES);
+    counted(&mut cargo, of_cargo)
 }
 
 /// How often the nightly step kills the server and the store under load.
