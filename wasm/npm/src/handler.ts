@@ -5,13 +5,22 @@ import type { HttpRequest, RequestHandler, RequestHandlerOptions } from './types
 // A lost answer never arrives, and a client without a timeout would wait for ever.
 const REQUEST_TIMEOUT = 30_000;
 
-export function requestHandler(twin: Dynatwin, { requestTimeout = REQUEST_TIMEOUT, onExchange }: RequestHandlerOptions = {}): RequestHandler {
+/** Replaces the headers of a request. */
+type Sign = (headers: Record<string, string>, body?: string | Uint8Array) => Promise<Record<string, string>>;
+
+export function requestHandler(
+  twin: Dynatwin,
+  { requestTimeout = REQUEST_TIMEOUT, onExchange }: RequestHandlerOptions = {},
+  sign?: Sign,
+): RequestHandler {
   const config: Record<string, unknown> & { requestTimeout: number } = { requestTimeout };
   return {
     metadata: { handlerProtocol: 'http/1.1' },
 
     async handle(request, options = {}) {
-      const answer = twin.handle(request.method, target(request), request.headers, await whole(request.body));
+      const body = await whole(request.body);
+      const headers = sign === undefined ? request.headers : await sign(request.headers, body);
+      const answer = twin.handle(request.method, target(request), headers, body);
       onExchange?.({ request, answer });
       const patience = {
         requestTimeout: options.requestTimeout ?? config.requestTimeout,

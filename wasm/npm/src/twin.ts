@@ -7,9 +7,13 @@ import { Engine, EngineSnapshot, isLoaded } from './engine.js';
 import { TwinFaults } from './faults.js';
 import { requestHandler } from './handler.js';
 import { isDescription, settled } from './polling.js';
+import { TwinPrincipal } from './principal.js';
 import { pauses, retryStrategy } from './retries.js';
 import { CapacitySpent } from './spent.js';
 import type {
+  AccessConfiguration,
+  AccessExplanation,
+  AccessQuestion,
   Answer,
   AttributeValue,
   Caller,
@@ -28,12 +32,16 @@ import type {
   Options,
   Patience,
   Pauses,
+  PolicyWarning,
+  Principal,
   RequestHandler,
   RequestHandlerOptions,
   RetryStrategy,
   Scan,
   SeenRequest,
+  SessionOptions,
   Snapshot,
+  UsedPermissions,
 } from './types.js';
 
 const CALLER = { accessKey: 'dynatwin', region: 'us-east-1' };
@@ -54,10 +62,11 @@ export class Dynatwin {
   readonly #polling: boolean;
   readonly #attachments = new Set<Attachment>();
   #records = false;
+  #sessions = 0;
   #meters = 0;
 
   constructor(options: Options = {}) {
-    const { seed = 0, conditions, clock, sharedTables = false, watch = false, ...others } = options;
+    const { seed = 0, conditions, clock, sharedTables = false, watch = false, iam, ...others } = options;
     refuseOthers(others);
     if (!isLoaded()) throw new Error('The wasm module is not loaded: await ready() before the first new Dynatwin().');
     this.#options = { ...options };
@@ -66,6 +75,7 @@ export class Dynatwin {
     this.clock = new TwinClock(this.#engine, this.#polling);
     this.faults = new TwinFaults(this.#engine);
     if (watch) this.watch();
+    if (iam !== undefined) this.setAccess(iam);
   }
 
   get seed(): bigint {
@@ -128,11 +138,12 @@ export class Dynatwin {
   /**
    * Answers the requests of an existing client, such as one of an application's module scope, or of a
    * `DynamoDBDocumentClient`, which shares its settings with the client it was created from. The client sends them as
-   * `caller`, by default `dynatwin` in `us-east-1`, instead of its own region and credentials, until the attachment is
+   * `caller`, by default `dynatwin` in `us-east-1`, or as a principal, instead of its own region and credentials, until the attachment is
    * detached or disposed, or the twin is disposed. The latest of several attachments of a client applies.
    */
-  attach(client: { config: object }, caller?: Caller): Attachment {
-    const { region, credentials, requestHandler } = this.clientConfig(caller);
+  attach(client: { config: object }, caller?: Caller | Principal): Attachment {
+    const config = caller instanceof TwinPrincipal ? caller.clientConfig() : this.clientConfig(caller as Caller);
+    const { region, credentials, requestHandler } = config;
     const inner = attach(client, ({ retryStrategy: own }) => {
       let paced: Promise<RetryStrategy> | undefined;
       return {
@@ -315,6 +326,58 @@ export class Dynatwin {
     }
   }
 
+  /**
+   * Replaces the accounts, principals and policies of access control, and returns warnings about policies that do not mean what
+   * they seem to. From then on every request needs credentials of a configured principal, such as those of `asRole`.
+   */
+  setAccess(iam: AccessConfiguration): PolicyWarning[] {
+    const body = typeof iam === 'string' ? iam : JSON.stringify(iam);
+    return this.#control<{ warnings: PolicyWarning[] }>('PUT', 'access', undefined, body).warnings;
+  }
+
+  // The engine goes back to no configuration.
+  #restoreAccess(): void {
+    if (this.#options.iam !== undefined) this.setAccess(this.#options.iam);
+  }
+
+  /** Removes the configuration of access control: everything is allowed. */
+  removeAccess(): void {
+    this.#control('DELETE', 'access');
+  }
+
+  /** What would be decided about a request, by which statement, and from which values. Nothing is carried out. */
+  explainAccess(question: AccessQuestion): AccessExplanation {
+    return this.#control('POST', 'access/explain', undefined, JSON.stringify(question));
+  }
+
+  /**
+   * For each principal of the recorded requests the policy that allows them and nothing else; with `leadingKeys`, restricted to
+   * the partition key values of the requests.
+   */
+  accessReport({ leadingKeys = false }: { leadingKeys?: boolean } = {}): UsedPermissions[] {
+    return this.#control<{ principals: UsedPermissions[] }>('GET', `access/report?leadingKeys=${leadingKeys}`).principals;
+  }
+
+  /** A session of a configured role: `asRole('arn:aws:iam::123456789012:role/Reader', { tags: { team: 'blue' } })`. */
+  asRole(arn: string, options: SessionOptions = {}): Principal {
+    const { name = 'session', tags = {}, policies, duration = 3600 } = options;
+    const id = `ASIADYNATWIN${String((this.#sessions += 1)).padStart(8, '0')}`;
+    const credentials = { accessKeyId: id, secretAccessKey: `secret of ${id}`, sessionToken: `token of ${id}` };
+    const session = { role: arn, name, ...credentials, tags, ...(policies?.length && { policies }), durationSeconds: duration };
+    this.#control('POST', 'access/sessions', undefined, JSON.stringify(session));
+    return new TwinPrincipal(this, arn, credentials, options);
+  }
+
+  /** A configured user: `asUser('arn:aws:iam::123456789012:user/ann')`. */
+  asUser(arn: string, options?: SessionOptions): Principal {
+    return this.asRole(arn, options);
+  }
+
+  /** The root user of an account, who may do everything there. */
+  asRoot(account: string, options?: SessionOptions): Principal {
+    return this.asRole(`arn:aws:iam::${account}:root`, options);
+  }
+
   /** Returns the moment of the next due work. */
   nextDue(): Date | undefined {
     const due = this.#engine.nextDue();
@@ -350,6 +413,7 @@ export class Dynatwin {
     } else {
       this.#engine.restore(stateOf(snapshot));
     }
+    this.#restoreAccess();
     if (this.#records || this.#meters > 0) this.#engine.watch(true);
   }
 
@@ -369,6 +433,7 @@ export class Dynatwin {
     if (!all) return this.#engine.reset();
     this.#engine.resetAll();
     this.clock.polling = this.#polling;
+    this.#restoreAccess();
   }
 
   /** Detaches all clients and frees the twin's memory at once. Otherwise it is freed with the last reference. */
@@ -378,11 +443,11 @@ export class Dynatwin {
   }
 
   // Calls a control as over HTTP.
-  #control<T>(method: string, path: string, caller?: Caller): T {
+  #control<T>(method: string, path: string, caller?: Caller, sent = ''): T {
     const [accessKey, region] = of(caller);
     const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/20260101/${region}/dynamodb/aws4_request`;
     const headers = ['host', 'localhost', 'content-type', 'application/json', 'authorization', authorization];
-    const { status, body } = sound(() => this.#engine.handle(method, `/_dynatwin/${path}`, headers, new Uint8Array()) as Answer);
+    const { status, body } = sound(() => this.#engine.handle(method, `/_dynatwin/${path}`, headers, encoder.encode(sent)) as Answer);
     const answer = JSON.parse(decoder.decode(body));
     if (status !== 200) throw new Error(answer.message ?? answer.error ?? `${method} ${path}: ${status}`);
     return answer;

@@ -242,6 +242,93 @@ export interface Options {
   sharedTables?: boolean;
   /** Whether requests are recorded from the start, as after `watch()`. */
   watch?: boolean;
+  /** The accounts, principals and policies of access control, as `setAccess` takes them. */
+  iam?: AccessConfiguration;
+}
+
+/** Accounts, principals, access keys and policies, as an object or as JSON: see the guide on access control. */
+export type AccessConfiguration = object | string;
+
+/** A valid policy that does not mean what it seems to. */
+export interface PolicyWarning {
+  policy: string;
+  /** The statement's place in the policy, from 1. */
+  statement: number;
+  code: string;
+  message: string;
+}
+
+/** A request whose decision is explained: of a principal or an access key, either an operation or an action. */
+export interface AccessQuestion {
+  principal?: string;
+  accessKeyId?: string;
+  session?: { name?: string; tags?: Record<string, string>; policies?: unknown };
+  region?: string;
+  sourceIp?: string;
+  vpcEndpoint?: string;
+  secureTransport?: boolean;
+  operation?: string;
+  request?: object;
+  action?: string;
+  resource?: string;
+  keys?: Record<string, string | string[]>;
+}
+
+/** A decision: which statement made it, and from which values. */
+export interface AccessExplanation {
+  allowed: boolean;
+  /** The service's refusal. */
+  message?: string;
+  evaluations: {
+    action: string;
+    resource: string;
+    allowed: boolean;
+    reason?: string;
+    decidedBy?: { policyType: string; policy: string; statement: number; sid?: string };
+    keys: Record<string, string | string[]>;
+    statements: object[];
+  }[];
+}
+
+/** The policy that allows what a principal has done, and nothing else. */
+export interface UsedPermissions {
+  /** The ARN of a user, role or root user; without access control an access key. */
+  principal: string;
+  policy: { Version: string; Statement: object[] };
+}
+
+/** The session in which a principal sends requests, and where they come from. */
+export interface SessionOptions {
+  /** The session's name, which is in the ARN of refusals: `session`. */
+  name?: string;
+  /** Session tags, which replace the role's tags of the same name. */
+  tags?: Record<string, string>;
+  /** Session policies: documents as objects or JSON. Several allow together what any of them allows. */
+  policies?: (object | string)[];
+  /** How many seconds of the twin's clock the credentials last: 3,600. */
+  duration?: number;
+  /** The region of its clients: `us-east-1`. */
+  region?: string;
+  sourceIp?: string;
+  vpcEndpoint?: string;
+  secureTransport?: boolean;
+}
+
+/** Temporary credentials. */
+export interface Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken: string;
+}
+
+/** A principal of the configured accounts. */
+export interface Principal {
+  readonly arn: string;
+  /** Its temporary credentials, which expire on the twin's clock. */
+  readonly credentials: Credentials;
+  /** All that an SDK client needs to send requests as this principal. */
+  clientConfig(): ClientConfig;
+  requestHandler(options?: RequestHandlerOptions): RequestHandler;
 }
 
 export interface Clock {
@@ -463,7 +550,7 @@ export interface RequestHandler {
 /** The settings of an SDK client that talks to a twin. */
 export interface ClientConfig {
   region: string;
-  credentials: { accessKeyId: string; secretAccessKey: string };
+  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
   requestHandler: RequestHandler;
   extensions: Pauses[];
 }

@@ -13,6 +13,7 @@ its backoff
 uses the emulator's clock. :func:`mock` intercepts every client of the process, for code that creates its own.
 """
 
+from dynatwin._access import Credentials, PolicyWarning, Principal, UsedPermissions
 from dynatwin._clock import Clock
 from dynatwin._conditions import Conditions, Enforcement, Lag, LagRange, Latency
 from dynatwin._dynatwin import __version__
@@ -40,6 +41,7 @@ __all__ = [
     "CapacitySpent",
     "Clock",
     "Conditions",
+    "Credentials",
     "Datapoint",
     "Enforcement",
     "Fault",
@@ -56,12 +58,15 @@ __all__ = [
     "Mock",
     "Outage",
     "PartitionHeat",
+    "PolicyWarning",
+    "Principal",
     "Request",
     "ResourceHeat",
     "Scan",
     "Snapshot",
     "Touch",
     "Twin",
+    "UsedPermissions",
     "Verdict",
     "__version__",
     "current",

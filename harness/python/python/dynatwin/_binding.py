@@ -11,7 +11,7 @@ import copy
 import inspect
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dynatwin import _delivery
@@ -27,6 +27,9 @@ ACCESS_KEY = "dynatwin"
 SECRET_KEY = "not checked"
 REGION = "us-east-1"
 
+Sign = Callable[[bytes, Mapping[str, Any]], list[tuple[str, str | bytes]]]
+"""Returns the headers that sign a request with this body and these headers."""
+
 _ATTRIBUTE = "_dynatwin_binding"
 _waiters = threading.Lock()
 
@@ -41,7 +44,9 @@ class Binding:
         read_timeout: float | None,
         region: str,
         access_key: str | None,
+        sign: Sign | None,
     ) -> None:
+        self._sign = sign
         self.find = find
         self.read_timeout = read_timeout
         self._endpoint = weakref.proxy(endpoint)
@@ -57,7 +62,7 @@ class Binding:
         """Leaves requests unsigned, so that a client needs no credentials and spends no time on signing."""
         from botocore import UNSIGNED
 
-        return UNSIGNED if self._authorization and self.find() is not None else None
+        return UNSIGNED if (self._sign or self._authorization) and self.find() is not None else None
 
     def send(self, request: Any, **_: Any) -> Any:
         """Handles botocore's ``before-send`` event."""
@@ -81,7 +86,8 @@ class Binding:
         body = request.body
         if not isinstance(body, bytes):
             body = _whole(body)
-        headers = [*request.headers.items(), *self._authorization]
+        added = self._authorization if self._sign is None else self._sign(body, request.headers)
+        headers = [*request.headers.items(), *added]
         return twin.engine.handle(request.method, url[path:] if path > 0 else "/", headers, body)
 
     def needs_retry(
@@ -144,15 +150,18 @@ def bind(
     read_timeout: float | None,
     region: str,
     access_key: str | None = None,
+    sign: Sign | None = None,
 ) -> Binding:
-    """Binds an endpoint to the twin that `find` returns. With an `access_key`, its requests use that key and are not
-    signed."""
+    """Binds an endpoint to the twin that `find` returns.
+
+    With an `access_key` its requests have that one and are not signed; with `sign` they have the headers that it returns.
+    """
     _pace_waiters()
-    binding = Binding(endpoint, find, read_timeout, region, access_key)
+    binding = Binding(endpoint, find, read_timeout, region, access_key, sign)
     asynchronous = inspect.iscoroutinefunction(type(endpoint)._send)
     events, service = endpoint._event_emitter, SERVICES[endpoint._endpoint_prefix]
     handlers: dict[str, Any] = {"before-send": binding.async_send if asynchronous else binding.send}
-    if access_key is not None:
+    if access_key is not None or sign is not None:
         handlers["choose-signer"] = binding.choose_signer
     for event in ("before-send", "choose-signer"):
         name, unique = f"{event}.{service}", f"dynatwin-{event}"
@@ -171,14 +180,16 @@ def binding_of(endpoint: Any) -> Binding | None:
     return binding
 
 
-def bind_client(client: Any, find: Callable[[], Twin | None], access_key: str | None = None) -> Binding:
-    """Binds a client. With an `access_key`, its requests use that key and are not signed."""
+def bind_client(
+    client: Any, find: Callable[[], Twin | None], access_key: str | None = None, sign: Sign | None = None
+) -> Binding:
+    """Binds a client, as :func:`bind` does its endpoint."""
     prefix = client._endpoint._endpoint_prefix
     if prefix not in SERVICES:
         raise TypeError(f"A twin answers clients of dynamodb and dynamodbstreams, but not of {prefix}.")
     meta = client.meta
     timeout, region = meta.config.read_timeout, meta.region_name
-    return bind(client._endpoint, find, read_timeout=timeout, region=region, access_key=access_key)
+    return bind(client._endpoint, find, read_timeout=timeout, region=region, access_key=access_key, sign=sign)
 
 
 def botocore_session(session: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import secrets
@@ -17,7 +18,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from urllib.parse import quote
 
-from dynatwin import _binding, _log, _values, _words
+from dynatwin import _access, _binding, _log, _values, _words
+from dynatwin._access import AccessConfiguration, Credentials, PolicyWarning, Principal, UsedPermissions
 from dynatwin._clock import Clock
 from dynatwin._conditions import Conditions, Lag, Name
 from dynatwin._dynatwin import Engine
@@ -79,6 +81,8 @@ class Twin:
     - ``"system"``: the machine's time; :meth:`Clock.advance` adds to it;
     - ``{"start": moment, "speed": 3600}``: runs from `start` (now), `speed` times as fast as the machine's (1).
 
+    `iam` is the configuration of access control, as :meth:`set_access` takes it.
+
     With `shared_tables` all access keys and regions share one set of tables. `buckets` is a folder that contains a folder for each S3
     bucket, for exports and imports. With `watch` the twin is watched from the start.
 
@@ -95,6 +99,7 @@ class Twin:
         shared_tables: bool = False,
         buckets: str | os.PathLike[str] | None = None,
         watch: bool = False,
+        iam: AccessConfiguration | None = None,
     ) -> None:
         clock = clock or ("now" if seed is None else "settable")
         settable, start, speed = _clock_of(clock)
@@ -102,10 +107,13 @@ class Twin:
         if not 0 <= seed < 1 << 64:
             raise ValueError("A seed is a whole number from 0 to 2^64 - 1.")
         told = json.dumps(_words.told(conditions)).encode()
-        self._begin((seed, told, settable, start, speed, shared_tables, buckets), watch)
+        configuration = None if iam is None else _access.text_of(iam)
+        self._begin((seed, told, settable, start, speed, shared_tables, buckets), watch, configuration)
 
-    def _begin(self, settings: _Settings, watch: bool) -> None:
+    def _begin(self, settings: _Settings, watch: bool, iam: str | None) -> None:
         self._settings = settings
+        self._iam = iam
+        self._sessions = itertools.count(1)
         try:
             self.engine = Engine(*settings)
         except ValueError as error:
@@ -116,6 +124,7 @@ class Twin:
         self._bound: list[weakref.ref[_binding.Binding]] = []
         if watch:
             self.watch()
+        self._restore_access()
 
     @property
     def seed(self) -> int:
@@ -212,30 +221,36 @@ class Twin:
         throughput: tuple[int, int] | None = None,
         region: str = _REGION,
         access_key: str = _ACCESS_KEY,
+        as_principal: Principal | None = None,
     ) -> dict[str, Any]:
         """Creates a table, waits until it is ``ACTIVE``, and sets its time-to-live attribute; returns its description.
 
-        A key attribute is a string, or ``("placedAt", "N")``. A global index has a partition key, or a list of a
-        partition key and
-        a sort key, and projects all attributes. The billing mode is on-demand unless `throughput` sets read and write
-        units.
+        A key attribute is a string, or ``("placedAt", "N")``. A global index has a partition key, or a list of a partition
+        key and a sort key, and projects all attributes. The billing mode is on-demand unless `throughput` sets read and
+        write units. The table is that of `region` and `access_key`, or of a principal of access control.
 
         >>> from dynatwin import Twin
         >>> table = Twin(seed=7).create_table("Orders", "customer", ("placedAt", "N"), global_indexes={"by-status": "status"})
         >>> table["TableStatus"]
         'ACTIVE'
         """
-        caller = {"region": region, "access_key": access_key}
+
+        def call(operation: str, request: dict[str, Any]) -> Any:
+            if as_principal is None:
+                return self._call(operation, request, region=region, access_key=access_key)
+            return client._make_api_call(operation, request)
+
+        client: Any = None if as_principal is None else as_principal.client()
         request = _table(name, hash, range, global_indexes or {}, local_indexes or {}, stream, throughput)
-        table: dict[str, Any] = self._call("CreateTable", request, **caller)["TableDescription"]
+        table: dict[str, Any] = call("CreateTable", request)["TableDescription"]
         while table["TableStatus"] == "CREATING":
-            table = self._call("DescribeTable", {"TableName": name}, **caller)["Table"]
+            table = call("DescribeTable", {"TableName": name})["Table"]
             if table["TableStatus"] == "CREATING":
                 self.clock.sleep(_POLL)
         if ttl is not None:
             specification = {"Enabled": True, "AttributeName": ttl}
             request = {"TableName": name, "TimeToLiveSpecification": specification}
-            self._call("UpdateTimeToLive", request, **caller)
+            call("UpdateTimeToLive", request)
         return table
 
     def tables(self, *, region: str = _REGION, access_key: str = _ACCESS_KEY) -> list[str]:
@@ -414,6 +429,97 @@ class Twin:
         """
         return _log.CapacitySpent.of(self.engine, access_key, region)
 
+    # Access control
+
+    def set_access(self, iam: AccessConfiguration) -> list[PolicyWarning]:
+        """Replaces the accounts, principals and policies of access control: a mapping, JSON text, or the path of a JSON file.
+
+        From then on every request needs credentials of a configured principal, such as those of :meth:`as_role`. Returns warnings
+        about policies that do not mean what they seem to.
+        """
+        answer = self._control("PUT", "/access", json.loads(_access.text_of(iam)))
+        return [PolicyWarning(**warning) for warning in answer["warnings"]]
+
+    def remove_access(self) -> None:
+        """Removes the configuration of access control: everything is allowed."""
+        self._control("DELETE", "/access")
+
+    def _restore_access(self) -> None:
+        if self._iam is not None:
+            self.set_access(self._iam)
+
+    def explain_access(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """What would be decided about a request, by which statement, and from which values. Nothing is carried out.
+
+        Question and answer are those of ``POST /_dynatwin/access/explain``.
+        """
+        explained: dict[str, Any] = self._control("POST", "/access/explain", question)
+        return explained
+
+    def access_report(self, *, leading_keys: bool = False) -> list[UsedPermissions]:
+        """For each principal of the recorded requests the policy that allows them and nothing else.
+
+        With `leading_keys` the policies are restricted to the partition key values of the requests.
+        """
+        query = "?leadingKeys=true" if leading_keys else ""
+        principals = self._control("GET", f"/access/report{query}")["principals"]
+        return [UsedPermissions(each["principal"], each["policy"]) for each in principals]
+
+    def as_role(
+        self,
+        arn: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        session_name: str = "session",
+        session_policies: Sequence[Mapping[str, Any] | str] = (),
+        duration: float = 3600,
+        region: str = _REGION,
+        source_ip: str | None = None,
+        vpc_endpoint: str | None = None,
+        secure_transport: bool | None = None,
+    ) -> Principal:
+        """A session of a configured role, which expires after `duration` seconds of the twin's clock.
+
+        >>> from dynatwin import Twin
+        >>> own = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "${aws:PrincipalTag/tenant}"}}
+        >>> statement = {"Effect": "Allow", "Action": "dynamodb:PutItem", "Resource": "*", "Condition": own}
+        >>> roles = {"Tenant": {"policies": [{"Version": "2012-10-17", "Statement": statement}]}}
+        >>> twin = Twin(seed=7, iam={"accounts": {"123456789012": {"roles": roles}}})
+        >>> _ = twin.create_table("Items", "id", as_principal=twin.as_root("123456789012"))
+        >>> blue = twin.as_role("arn:aws:iam::123456789012:role/Tenant", tags={"tenant": "blue"}).client()
+        >>> _ = blue.put_item(TableName="Items", Item={"id": {"S": "blue"}})
+        >>> blue.put_item(TableName="Items", Item={"id": {"S": "red"}})
+        Traceback (most recent call last):
+        ...
+        botocore.errorfactory.AccessDeniedException: An error occurred (AccessDeniedException) when calling the PutItem operation: ...
+        """
+        access_key = f"ASIADYNATWIN{next(self._sessions):08}"
+        credentials = Credentials(access_key, f"secret of {access_key}", f"token of {access_key}")
+        session: dict[str, Any] = {
+            "role": arn,
+            "name": session_name,
+            "accessKeyId": credentials.access_key,
+            "secretAccessKey": credentials.secret_key,
+            "sessionToken": credentials.session_token,
+            "tags": dict(tags or {}),
+            "durationSeconds": duration,
+        }
+        if session_policies:
+            session["policies"] = list(session_policies)
+        self._control("POST", "/access/sessions", session)
+        secure = None if secure_transport is None else str(secure_transport).lower()
+        named = {"source-ip": source_ip, "vpc-endpoint": vpc_endpoint, "secure-transport": secure}
+        origin = {f"x-dynatwin-{name}": value for name, value in named.items() if value is not None}
+        return Principal(self, arn, credentials, region, origin)
+
+    def as_user(self, arn: str, **options: Any) -> Principal:
+        """A configured user, such as ``arn:aws:iam::123456789012:user/ann``. `options` are those of :meth:`as_role`."""
+        return self.as_role(arn, **options)
+
+    def as_root(self, account: str, **options: Any) -> Principal:
+        """The root user of an account, who may do everything there. `options` are those of :meth:`as_role`."""
+        return self.as_role(f"arn:aws:iam::{account}:root", **options)
+
     # State
 
     def reset(self, all: bool = False) -> None:
@@ -423,6 +529,8 @@ class Twin:
         run meanwhile.
         """
         self._control("POST", "/reset", {"all": True} if all else None)
+        if all:
+            self._restore_access()
 
     def snapshot(self) -> Snapshot:
         """Returns the tables with all their settings and data, the conditions and the clock's moment, for
@@ -430,7 +538,7 @@ class Twin:
 
         Fault rules and recorded requests are not part of it.
         """
-        return Snapshot(self.engine.snapshot(), self._settings, self.watched)
+        return Snapshot(self.engine.snapshot(), self._settings, self.watched, self._iam)
 
     def restore(self, snapshot: Snapshot | bytes) -> None:
         """Resets the twin to a snapshot of it or of another one, or to the bytes of one.
@@ -441,6 +549,7 @@ class Twin:
         """
         state = snapshot._state if isinstance(snapshot, Snapshot) else NativeSnapshot.from_bytes(snapshot)
         self.engine.restore(state)
+        self._restore_access()
 
     def fork(self) -> Twin:
         """Another twin with the same settings and the same state, as :meth:`snapshot` has it. Neither sees the other's changes.
@@ -533,10 +642,11 @@ class Snapshot:
     ['Orders']
     """
 
-    def __init__(self, state: NativeSnapshot, settings: _Settings, watched: bool) -> None:
+    def __init__(self, state: NativeSnapshot, settings: _Settings, watched: bool, iam: str | None) -> None:
         self._state = state
         self._settings = settings
         self._watched = watched
+        self._iam = iam
 
     def __bytes__(self) -> bytes:
         return bytes(self._state)
@@ -544,7 +654,7 @@ class Snapshot:
     def fork(self) -> Twin:
         """Returns a new twin in this state, with the settings of the snapshot's twin."""
         twin = Twin.__new__(Twin)
-        twin._begin(self._settings, False)
+        twin._begin(self._settings, False, self._iam)
         twin.restore(self)
         if self._watched:
             twin.watch()
@@ -622,8 +732,14 @@ def _clients() -> Any:
     return _new_session(_REGION, _ACCESS_KEY)
 
 
-def make(kind: str, service: str, find: Callable[[], Twin | None], options: dict[str, Any]) -> Any:
-    """Returns a client or resource that is answered by the twin that `find` returns.
+def make(
+    kind: str,
+    service: str,
+    find: Callable[[], Twin | None],
+    options: dict[str, Any],
+    sign: _binding.Sign | None = None,
+) -> Any:
+    """Creates a client or resource for the twin that `find` returns; with `sign` its requests are signed.
 
     All twins share its session, which reduces its cost to a fifth.
     """
@@ -631,7 +747,7 @@ def make(kind: str, service: str, find: Callable[[], Twin | None], options: dict
     # Sessions are not thread-safe.
     with _making:
         made = getattr(_clients(), kind)(service, **options)
-    _binding.bind_client(made if kind == "client" else made.meta.client, find, access_key)
+    _binding.bind_client(made if kind == "client" else made.meta.client, find, access_key, sign)
     return made
 
 

@@ -1,0 +1,124 @@
+// Access control: principals, their clients, and the policies that decide.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CreateTableCommand, DynamoDBClient, GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { Dynatwin } from 'dynatwin';
+
+const ACCOUNT = '123456789012';
+const TENANT = `arn:aws:iam::${ACCOUNT}:role/Tenant`;
+const iam = {
+  accounts: {
+    [ACCOUNT]: {
+      roles: {
+        Tenant: {
+          policies: [{
+            Version: '2012-10-17',
+            Statement: [{
+              Effect: 'Allow', Action: ['dynamodb:GetItem', 'dynamodb:PutItem'], Resource: '*',
+              Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['${aws:PrincipalTag/tenant}'] } },
+            }],
+          }],
+        },
+      },
+      users: { ann: {} },
+    },
+  },
+  vpcEndpoints: {
+    'vpce-1': { policy: { Statement: { Effect: 'Allow', Principal: '*', Action: 'dynamodb:PutItem', Resource: '*' } } },
+  },
+};
+
+async function start(options) {
+  const twin = new Dynatwin({ seed: 1, clock: 'settable', iam, ...options });
+  await createTable(twin);
+  return twin;
+}
+
+const createTable = (twin) => client(twin.asRoot(ACCOUNT)).send(new CreateTableCommand({
+  TableName: 'Items',
+  BillingMode: 'PAY_PER_REQUEST',
+  AttributeDefinitions: [{ AttributeName: 'PK', AttributeType: 'S' }],
+  KeySchema: [{ AttributeName: 'PK', KeyType: 'HASH' }],
+}));
+const client = (principal) => new DynamoDBClient({ ...principal.clientConfig(), maxAttempts: 1 });
+const get = (key) => new GetItemCommand({ TableName: 'Items', Key: { PK: { S: key } } });
+const put = (key) => new PutItemCommand({ TableName: 'Items', Item: { PK: { S: key } } });
+const refused = (action, reason) => ({
+  name: 'AccessDeniedException',
+  message: `User: arn:aws:sts::${ACCOUNT}:assumed-role/Tenant/session is not authorized to perform: dynamodb:${action} on resource: ` +
+    `arn:aws:dynamodb:us-east-1:${ACCOUNT}:table/Items because no ${reason} allows the dynamodb:${action} action`,
+});
+
+test('a role sees what its tags and policies allow', async () => {
+  const twin = await start();
+  const blue = client(twin.asRole(TENANT, { tags: { tenant: 'blue' } }));
+  await blue.send(put('blue'));
+  assert.equal((await blue.send(get('blue'))).Item.PK.S, 'blue');
+  await assert.rejects(blue.send(get('red')), refused('GetItem', 'identity-based policy'));
+  await assert.rejects(blue.send(new ScanCommand({ TableName: 'Items' })), refused('Scan', 'identity-based policy'));
+  assert.deepEqual(twin.items('Items', { accessKey: ACCOUNT }), [{ PK: { S: 'blue' } }]);
+  await assert.rejects(client(twin.asUser(`arn:aws:iam::${ACCOUNT}:user/ann`)).send(get('blue')), { name: 'AccessDeniedException' });
+  const stranger = new DynamoDBClient(new Dynatwin({ iam, clock: 'system' }).clientConfig());
+  await assert.rejects(stranger.send(get('blue')), { name: 'UnrecognizedClientException' });
+  assert.throws(() => twin.asRole(`arn:aws:iam::${ACCOUNT}:role/Nobody`), /There is no principal/);
+});
+
+test('session policies and endpoints limit', async () => {
+  const twin = await start();
+  const policies = [{ Statement: { Effect: 'Allow', Action: 'dynamodb:PutItem', Resource: '*' } }];
+  const tags = { tenant: 'blue' };
+  await assert.rejects(client(twin.asRole(TENANT, { tags, policies })).send(get('blue')), refused('GetItem', 'session policy'));
+  const inside = client(twin.asRole(TENANT, { tags, vpcEndpoint: 'vpce-1' }));
+  await inside.send(put('blue'));
+  await assert.rejects(inside.send(get('blue')), refused('GetItem', 'VPC endpoint policy'));
+});
+
+test('credentials expire on the clock of the twin, which may be far from the machine\'s', async () => {
+  const twin = await start();
+  const blue = client(twin.asRole(TENANT, { tags: { tenant: 'blue' }, duration: 900 }));
+  twin.clock.advance(899);
+  await blue.send(put('blue'));
+  twin.clock.advance(1);
+  await assert.rejects(blue.send(put('blue')), { name: 'ExpiredTokenException' });
+});
+
+test('a client that exists already is attached as a principal', async () => {
+  const twin = await start();
+  const existing = new DynamoDBClient({ region: 'eu-west-1', endpoint: 'http://localhost:1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
+  const attachment = twin.attach(existing, twin.asRole(TENANT, { tags: { tenant: 'blue' } }));
+  await existing.send(put('blue'));
+  await assert.rejects(existing.send(put('red')), { name: 'AccessDeniedException' });
+  attachment.detach();
+});
+
+test('decisions are explained, and a configuration is replaced, removed and restored', async () => {
+  const twin = await start();
+  const question = { principal: TENANT, session: { tags: { tenant: 'blue' } }, operation: 'GetItem', request: { TableName: 'Items', Key: { PK: { S: 'red' } } } };
+  const explained = twin.explainAccess(question);
+  assert.equal(explained.allowed, false);
+  assert.deepEqual(explained.evaluations[0].keys['dynamodb:LeadingKeys'], ['red']);
+  assert.throws(() => twin.setAccess('{"accounts": {"1": {}}}'), /12 digits/);
+  const [warning] = twin.setAccess(JSON.stringify({ accounts: { [ACCOUNT]: { roles: { R: { policies: [{ Statement: { Effect: 'Allow', Action: 'dynamodb:GetItems', Resource: '*' } }] } } } } }));
+  assert.equal(warning.code, 'UnknownAction');
+  twin.removeAccess();
+  await assert.rejects(new DynamoDBClient(twin.clientConfig()).send(get('a')), { name: 'ResourceNotFoundException' });
+  twin.reset({ all: true });
+  await createTable(twin);
+  await assert.rejects(client(twin.asRole(TENANT)).send(get('a')), { name: 'AccessDeniedException' });
+  const fork = twin.fork();
+  await assert.rejects(client(fork.asRole(TENANT)).send(get('a')), { name: 'AccessDeniedException' });
+});
+
+test('the policy that a run needs is derived', async () => {
+  const twin = await start({ watch: true });
+  twin.forgetRequests();
+  const root = client(twin.asRoot(ACCOUNT));
+  await root.send(put('a'));
+  await root.send(get('a'));
+  const table = `arn:aws:dynamodb:us-east-1:${ACCOUNT}:table/Items`;
+  const statement = { Effect: 'Allow', Action: ['dynamodb:GetItem', 'dynamodb:PutItem'], Resource: [table] };
+  const principal = `arn:aws:iam::${ACCOUNT}:root`;
+  assert.deepEqual(twin.accessReport(), [{ principal, policy: { Version: '2012-10-17', Statement: [statement] } }]);
+  const [{ policy }] = twin.accessReport({ leadingKeys: true });
+  assert.deepEqual(policy.Statement[0].Condition['ForAllValues:StringEquals'], { 'dynamodb:LeadingKeys': ['a'] });
+});
