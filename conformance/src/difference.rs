@@ -14,9 +14,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use dynatwin_case::File;
 use serde_json::{Map, Value, json};
 
-use crate::case::File;
 use crate::check::{Failure, Outcome, ensure, present};
 use crate::report::{Entry, NOT_STARTED, Report, SCENARIOS, Verdict};
 use crate::scenario;
@@ -513,7 +513,7 @@ mod tests {
     #[test]
     fn each_listed_case_exists() {
         let differences = Differences::read(&file()).unwrap();
-        let files = crate::case::files(&crate::case::folder()).unwrap();
+        let files = dynatwin_case::files(&dynatwin_case::folder()).unwrap();
         assert_eq!(differences.stale(&files), Vec::<String>::new());
         assert_eq!(list().stale(&files), ["local: f/c", "local: f/v"]);
     }

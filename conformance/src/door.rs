@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime};
 use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
-use dynatwin::{Conditions, Twin};
+use dynatwin::Twin;
+use dynatwin_case::{Conditions, Reply};
 use dynatwin_engine::engine::Caller;
 use http::Request;
-use serde_json::Value;
 
 use crate::check::{Failure, Outcome};
 use crate::http::PlainHttp;
@@ -46,58 +46,6 @@ struct Remote {
     credentials: Credentials,
 }
 
-/// What came back.
-///
-/// ```
-/// use dynatwin_conformance::door::Reply;
-/// use serde_json::json;
-///
-/// let reply = Reply { status: 400, body: json!({"__type": "com.amazonaws#SomeException", "message": "no"}) };
-/// assert_eq!(reply.error().as_deref(), Some("SomeException: no"));
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    /// The HTTP status.
-    pub status: u16,
-    /// The body; a text if it is no JSON.
-    pub body: Value,
-}
-
-impl Reply {
-    fn new(status: u16, body: &[u8]) -> Reply {
-        // TagResource and others succeed without a body.
-        let body = if body.is_empty() { b"null" } else { body };
-        let body = serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into());
-        Reply { status, body }
-    }
-
-    /// The exception and its text, `ValidationException: …`, unless this is a success.
-    pub fn error(&self) -> Option<String> {
-        if self.status == 200 {
-            return None;
-        }
-        let kind = self.body["__type"].as_str().unwrap_or_default();
-        let text = self.body["message"].as_str().or(self.body["Message"].as_str());
-        Some(format!(
-            "{}: {}",
-            kind.rsplit('#').next().unwrap_or_default(),
-            text.unwrap_or_default()
-        ))
-    }
-}
-
-/// The error of a refusal, or status and body.
-impl std::fmt::Display for Reply {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.error() {
-            Some(error) if self.status == 400 && self.body.as_object().is_some_and(|body| body.len() == 2) => {
-                formatter.write_str(&error)
-            }
-            _ => write!(formatter, "{} {}", self.status, self.body),
-        }
-    }
-}
-
 impl Door {
     /// The twin's, in this process.
     pub fn twin(twin: Twin) -> Door {
@@ -120,17 +68,21 @@ impl Door {
     }
 
     /// Moves the twin's clock.
-    pub fn advance(&self, seconds: f64) -> Outcome {
-        self.of_twin()?.clock().advance(Duration::from_secs_f64(seconds));
+    pub fn advance(&self, by: Duration) -> Outcome {
+        self.of_twin()?.clock().advance(by);
         Ok(())
     }
 
-    /// Puts the twin under the conditions of this name, or under these with throughput enforced.
-    pub fn set_conditions(&self, name: &str, enforces_capacity: bool) -> Outcome {
-        let named = Conditions::named(name);
+    /// Makes a case's conditions take effect on the twin.
+    pub fn set_conditions(&self, wanted: &Conditions) -> Outcome {
+        let name = wanted.name.as_deref().unwrap_or("calm");
+        let named = dynatwin::Conditions::named(name);
         let mut conditions = named.ok_or_else(|| Failure::new(format!("there are no conditions {name}")))?;
-        if enforces_capacity {
-            conditions.capacity = Conditions::AWS.capacity;
+        if wanted.enforce_capacity {
+            conditions.capacity = dynatwin::Conditions::AWS.capacity;
+        }
+        if let Some(size) = wanted.item_collection_size {
+            conditions.item_collection_size = size;
         }
         self.of_twin()?.set_conditions(conditions);
         Ok(())

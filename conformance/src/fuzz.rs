@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use dynatwin_case::Reply;
 use serde_json::{Value, json};
 
 use crate::check::Outcome;
-use crate::door::Reply;
 use crate::target::Target;
 
 use generate::RECORDS;

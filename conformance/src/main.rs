@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dynatwin_conformance::case;
 use dynatwin_conformance::check::{Failure, Outcome};
 use dynatwin_conformance::difference::{self, Differences};
 use dynatwin_conformance::fuzz::{Told, fuzz};
@@ -113,7 +112,7 @@ fn list(folder: &Path) -> ExitCode {
     for Scenario { name, about, .. } in scenario::ALL {
         println!("{name:<22} {about}");
     }
-    match case::files(folder) {
+    match dynatwin_case::files(folder) {
         Ok(files) => {
             for file in files {
                 println!("{:<22} {} cases", file.name, file.cases.len());
@@ -173,7 +172,7 @@ fn named(name: &str) -> Result<&'static Scenario, lexopt::Error> {
 
 impl Arguments {
     fn folder(&self) -> PathBuf {
-        self.folder.clone().unwrap_or_else(case::folder)
+        self.folder.clone().unwrap_or_else(dynatwin_case::folder)
     }
 
     fn list(&self) -> PathBuf {
@@ -211,8 +210,8 @@ impl Arguments {
     }
 
     /// The files of cases, less the cases that are not asked for.
-    fn files(&self, everything: bool) -> Outcome<Vec<case::File>> {
-        let mut files = case::files(&self.folder())?;
+    fn files(&self, everything: bool) -> Outcome<Vec<dynatwin_case::File>> {
+        let mut files = dynatwin_case::files(&self.folder())?;
         if everything {
             return Ok(files);
         }
@@ -295,7 +294,7 @@ fn run(asked: &Arguments) -> Outcome<ExitCode> {
     write_all(asked, &report)?;
     let mut stale = Vec::new();
     if asked.folder.is_none() && !asked.record {
-        stale.extend(plan.differences.stale(&case::files(&asked.folder())?));
+        stale.extend(plan.differences.stale(&dynatwin_case::files(&asked.folder())?));
         if asked.runs_everything() {
             stale.extend(plan.differences.unused(&report));
         }
@@ -303,7 +302,7 @@ fn run(asked: &Arguments) -> Outcome<ExitCode> {
     if asked.record {
         // The reasons that are there are kept, also those of a list that would not be accepted as it is.
         let mut before = Differences::read_any(&asked.list())?;
-        before.prune(&case::files(&asked.folder())?);
+        before.prune(&dynatwin_case::files(&asked.folder())?);
         if asked.runs_everything() {
             before.prune_rules(&report);
         }

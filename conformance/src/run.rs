@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use dynatwin_case::{Case, Comparison, File};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::case::{Case, File, Lane};
 use crate::check::{Failure, Outcome};
 use crate::context::Context;
 use crate::difference::{Differences, Subject};
+use crate::lane::Lane;
 use crate::report::{Entry, Exchange, NOT_STARTED, Report, SCENARIOS, Verdict};
 use crate::scenario::Scenario;
 use crate::target::{Absence, Kind, Target};
@@ -217,14 +218,11 @@ async fn run_lane(mut lane: Lane, files: Arc<Vec<File>>, next: Arc<AtomicUsize>,
 }
 
 async fn ask(lane: &mut Lane, file: &File, case: &Case) -> CaseAnswer {
-    if let Some(needs) = &case.needs {
-        return CaseAnswer::Not(format!("the engine's own test carries this out: it needs {needs}"));
-    }
     if let Some(reason) = lane.refuses(case) {
         return CaseAnswer::Not(reason);
     }
     match tokio::time::timeout(PATIENCE, lane.run(file, case)).await {
-        Ok(Ok((reply, expect))) if expect.holds(&case.operation, &reply) => CaseAnswer::AsAws,
+        Ok(Ok((reply, expect))) if expect.holds(Comparison::Loose, &case.operation, &reply) => CaseAnswer::AsAws,
         Ok(Ok((reply, _))) => CaseAnswer::Otherwise(reply.to_string()),
         Ok(Err(failure)) if failure.is_of_transport() => CaseAnswer::Unanswered(failure.to_string()),
         Ok(Err(failure)) => CaseAnswer::Otherwise(failure.to_string()),
@@ -344,8 +342,9 @@ mod tests {
         let there = json!({"Item": {"pk": {"S": "a"}}});
         let file = File {
             name: "f".to_owned(),
+            about: String::new(),
             tables: vec![table],
-            items: vec![("one".to_owned(), vec![json!({"pk": {"S": "a"}})])],
+            items: [("one".to_owned(), vec![json!({"pk": {"S": "a"}})])].into(),
             cases: vec![
                 case("there", "GetItem", there.clone()),
                 case("goes", "DeleteItem", json!({})),

@@ -10,16 +10,16 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
-use dynatwin_conformance::case::{self, Case, Expect, File, Step, expand, filled};
+use dynatwin_case::{Case, Error, Expect, File, Service};
 use dynatwin_conformance::http::PlainHttp;
 use dynatwin_engine::answer::HttpRequest;
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
 use dynatwin_engine::engine::{Engine, Settings, StateSnapshot};
 use dynatwin_engine::operation::{OPERATIONS, service_of};
-use dynatwin_engine::wire::envelope::Service;
-use serde_json::{Value, json};
+use dynatwin_engine::wire::envelope::Service as ServiceName;
 
 const SEED: u64 = 7;
 
@@ -72,8 +72,8 @@ fn engine() -> Engine {
 
 fn request(operation: &str, caller: &str, region: &str, body: Vec<u8>) -> Request {
     let service = match service_of(operation) {
-        Service::DynamoDb => "DynamoDB_20120810",
-        Service::Streams => "DynamoDBStreams_20120810",
+        ServiceName::DynamoDb => "DynamoDB_20120810",
+        ServiceName::Streams => "DynamoDBStreams_20120810",
     };
     let credential = format!("Credential={caller}/20260101/{region}/dynamodb/aws4_request");
     let headers = [
@@ -161,7 +161,7 @@ struct Pair {
 }
 
 impl Pair {
-    async fn ask(&mut self, request: Request) -> Value {
+    async fn ask(&mut self, request: Request) -> dynatwin_case::Reply {
         let here = in_process(&self.engine, &request);
         let there = over_http(&self.http, &self.url, &request).await;
         let text = |reply: &Reply| format!("{} {:?} {}", reply.0, reply.1, String::from_utf8_lossy(&reply.2));
@@ -180,7 +180,7 @@ impl Pair {
             &mut self.refused
         };
         seen.insert(request.operation);
-        serde_json::from_slice(&here.2).unwrap_or_default()
+        dynatwin_case::Reply::new(here.0, &here.2)
     }
 
     /// The snapshots of both engines are the same bytes, and each restores the other's.
@@ -218,38 +218,47 @@ impl Pair {
         answer.body().to_vec()
     }
 
-    /// A case on tables of its own: those of its file. The clocks stand, so where it would move them it does not.
-    async fn case(&mut self, caller: &str, file: &File, case: &Case) {
-        let body = |body: &Value| expand(body).to_string().into_bytes();
-        let home = |operation: &str, asked: &Value| request(operation, caller, "us-east-1", body(asked));
-        for table in &file.tables {
-            self.ask(home("CreateTable", table)).await;
+    /// Runs a case on the tables and items of its file, in an account of its own.
+    async fn case(&mut self, caller: String, file: &File, case: &Case) {
+        let mut account = Account { pair: self, caller };
+        for (_, request) in file.set_up() {
+            account.ask(request).await;
         }
-        for (table, items) in &file.items {
-            for item in items {
-                self.ask(home("PutItem", &json!({"TableName": table, "Item": item})))
-                    .await;
-            }
-        }
-        let mut answers = Vec::new();
-        let there = |region: &Option<String>| region.clone().unwrap_or_else(|| "us-east-1".to_owned());
-        for step in &case.before {
-            answers.push(match step {
-                Step::Advance(_) => Value::Null,
-                Step::Request {
-                    operation,
-                    request: asked,
-                    region,
-                } => {
-                    // What an earlier step refused here gave no answer to go on with.
-                    let asked = filled(asked, &answers).unwrap_or_default();
-                    self.ask(request(operation, caller, &there(region), body(&asked))).await
-                }
-            });
-        }
-        let asked = filled(&case.request, &answers).unwrap_or_default();
-        self.ask(request(&case.operation, caller, &there(&case.region), body(&asked)))
-            .await;
+        // A case that takes something from an answer ends early where the answer depends on a step that does nothing here.
+        let _ = dynatwin_case::run(&mut account, case).await;
+    }
+}
+
+/// Both engines, as seen by one caller.
+struct Account<'a> {
+    pair: &'a mut Pair,
+    caller: String,
+}
+
+impl Account<'_> {
+    async fn ask(&mut self, asked: dynatwin_case::Request<'_>) -> dynatwin_case::Reply {
+        let region = asked.region.unwrap_or("us-east-1");
+        let body = asked.body.to_string().into_bytes();
+        self.pair
+            .ask(request(asked.operation, &self.caller, region, body))
+            .await
+    }
+}
+
+/// The clocks stand still and the conditions are calm, so these steps do nothing.
+impl Service for Account<'_> {
+    type Error = Error;
+
+    async fn send(&mut self, request: dynatwin_case::Request<'_>) -> Result<dynatwin_case::Reply, Error> {
+        Ok(self.ask(request).await)
+    }
+
+    fn advance(&mut self, _: Duration) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn set_conditions(&mut self, _: &dynatwin_case::Conditions) -> Result<(), Error> {
+        Ok(())
     }
 }
 
@@ -263,7 +272,7 @@ async fn answers_alike(url: String) {
         refused: BTreeSet::new(),
     };
     let mut caller = 0;
-    for file in case::files(&case::folder()).unwrap() {
+    for file in dynatwin_case::files(&dynatwin_case::folder()).unwrap() {
         let mut alike: BTreeMap<(&str, bool), u32> = BTreeMap::new();
         for case in &file.cases {
             let refused = matches!(case.expect, Expect::Error(_) | Expect::Body(_));
@@ -273,7 +282,7 @@ async fn answers_alike(url: String) {
             }
             *before += 1;
             caller += 1;
-            pair.case(&format!("CASE{caller}"), &file, case).await;
+            pair.case(format!("CASE{caller}"), &file, case).await;
         }
     }
     pair.exchange_snapshots().await;

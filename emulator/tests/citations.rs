@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 /// The sections of each page: `04` → {`1`, `1.1`, …}.
 type Pages = BTreeMap<String, BTreeSet<String>>;
 
@@ -134,18 +132,12 @@ fn every_case_cites_a_section_that_exists() {
     assert_eq!(pages.len(), 9, "pages of docs/behavior");
     let mut problems = Vec::new();
     let mut resolved = 0;
-    for path in files(&root().join("emulator/tests/cases"), "json") {
-        let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        let about = file["about"].as_str().unwrap_or_default();
-        let evidence = file["cases"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter_map(|case| case["evidence"].as_str());
-        for text in evidence.chain([about]) {
+    for file in dynatwin_case::files(&dynatwin_case::folder()).unwrap() {
+        let evidence = file.cases.iter().map(|case| &case.evidence);
+        for text in evidence.chain([&file.about]) {
             resolved += citations(text).len();
             for citation in unresolved(&pages, text) {
-                problems.push(format!("{}: {citation:?} in {text:?}", path.display()));
+                problems.push(format!("{}: {citation:?} in {text:?}", file.name));
             }
         }
     }

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use dynatwin_case::{Case, Expect};
 use dynatwin_engine::operation::OPERATIONS;
 use serde_json::Value;
 
@@ -29,28 +30,24 @@ fn tests() -> &'static Path {
 }
 
 /// The exception that a case expects, by its name.
-fn exception(case: &Value) -> Option<String> {
-    let text = match &case["error"] {
-        Value::Null => {
-            let kind = case["body"]["__type"].as_str()?;
-            return Some(kind.rsplit('#').next().unwrap().to_owned());
-        }
-        Value::String(text) => text.as_str(),
-        long => long["$text"][0].as_str().unwrap(),
+fn exception(case: &Case) -> Option<String> {
+    let text = match &case.expect {
+        Expect::Error(text) => text.split(':').next(),
+        Expect::Body(body) => body["__type"].as_str().and_then(|kind| kind.rsplit('#').next()),
+        Expect::Answer(_) | Expect::Has(_) => None,
     };
-    Some(text.split(':').next().unwrap().to_owned())
+    text.map(str::to_owned)
 }
 
 fn seen() -> BTreeMap<String, Seen> {
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
-    for file in fs::read_dir(tests().join("cases")).unwrap() {
-        for case in read(&file.unwrap().path())["cases"].as_array().unwrap() {
-            let operation = seen.entry(case["operation"].as_str().unwrap().to_owned()).or_default();
-            operation.cases += 1;
-            match exception(case) {
-                Some(error) => drop(operation.errors.insert(error)),
-                None => operation.succeeds = true,
-            }
+    let files = dynatwin_case::files(&dynatwin_case::folder()).unwrap();
+    for case in files.iter().flat_map(|file| &file.cases) {
+        let operation = seen.entry(case.operation.clone()).or_default();
+        operation.cases += 1;
+        match exception(case) {
+            Some(error) => drop(operation.errors.insert(error)),
+            None => operation.succeeds = true,
         }
     }
     seen

@@ -14,8 +14,7 @@
 
 use serde_json::{Value, json};
 
-use crate::case::canonical;
-use crate::door::Reply;
+use dynatwin_case::{Reply, canonical};
 
 /// Whether two answers are the same as far as they have to be.
 pub(super) fn same(operation: &str, request: &Value, ours: &Reply, theirs: &Reply) -> bool {

@@ -9,8 +9,9 @@ use serde_json::{Map, Value, json};
 use super::generate::{NAMES, RECORDS, Request};
 use super::{Mismatch, loose, shrink};
 use crate::check::{Failure, Outcome};
-use crate::door::{Door, Reply};
+use crate::door::Door;
 use crate::target::{InProcess, Mood, Target};
+use dynatwin_case::Reply;
 
 /// How many pages of anything are followed.
 const PAGES: usize = 64;

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use dynatwin_conformance::case;
 use dynatwin_conformance::difference::{self, Differences};
 use dynatwin_conformance::run::Plan;
 use dynatwin_conformance::scenario;
@@ -17,7 +16,7 @@ fn runs_all() -> bool {
 
 async fn all_pass(target: Kind) {
     let files = if runs_all() {
-        case::files(&case::folder()).unwrap()
+        dynatwin_case::files(&dynatwin_case::folder()).unwrap()
     } else {
         Vec::new()
     };
@@ -58,7 +57,7 @@ async fn server() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endpoint() {
     let server = Server::start(7).await.unwrap();
-    let mut files = case::files(&case::folder()).unwrap();
+    let mut files = dynatwin_case::files(&dynatwin_case::folder()).unwrap();
     let wanted = [
         "attached",
         "backups",
@@ -89,6 +88,6 @@ async fn an_endpoint() {
 #[test]
 fn known_differences_are_of_cases_that_exist() {
     let differences = Differences::read(&difference::file()).unwrap();
-    let stale = differences.stale(&case::files(&case::folder()).unwrap());
+    let stale = differences.stale(&dynatwin_case::files(&dynatwin_case::folder()).unwrap());
     assert!(stale.is_empty(), "{stale:#?}");
 }

@@ -9,7 +9,8 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use serde_json::{Value, json};
+use dynatwin_case::{Case, File, Step};
+use serde_json::json;
 
 /// Longer histories are not kept: a person should be able to read the file.
 const MAX_KEPT: usize = 400;
@@ -59,36 +60,35 @@ fn keep(folder: &Path) -> io::Result<()> {
 }
 
 fn cases() -> io::Result<Vec<String>> {
-    let mut histories = Vec::new();
-    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cases"))? {
-        let file: Value = serde_json::from_str(&fs::read_to_string(entry?.path())?)?;
-        let cases = file["cases"].as_array().into_iter().flatten();
-        histories.extend(cases.map(|case| history(&file, case)));
-    }
-    Ok(histories)
+    let files = dynatwin_case::files(&dynatwin_case::folder()).map_err(io::Error::other)?;
+    let histories = files
+        .iter()
+        .flat_map(|file| file.cases.iter().map(|case| history(file, case)));
+    Ok(histories.collect())
 }
 
-/// The requests that a case sends, without those for tables that it does not speak of.
-fn history(file: &Value, case: &Value) -> String {
-    let mut own: Vec<(String, Value)> = Vec::new();
-    for step in case["before"].as_array().into_iter().flatten() {
-        own.push((step[0].as_str().unwrap_or_default().into(), step[1].clone()));
-    }
-    own.push((
-        case["operation"].as_str().unwrap_or_default().into(),
-        case["request"].clone(),
-    ));
-    let spoken: String = own.iter().map(|(_, request)| request.to_string()).collect();
+/// The requests that a case sends, without those that make tables it does not name.
+fn history(file: &File, case: &Case) -> String {
+    let steps = case.before.iter().map(|step| match step {
+        Step::Request { operation, request, .. } => format!("{operation} {request}"),
+        Step::Advance(by) => format!("$advance {}", by.as_secs_f64()),
+        Step::SetConditions(name) => format!("$conditions {}", json!(name)),
+    });
+    let own: Vec<String> = steps.chain([format!("{} {}", case.operation, case.request)]).collect();
+    let named = |name: &str| {
+        let names = [format!("\"{name}"), format!("/{name}")];
+        own.iter().any(|line| names.iter().any(|name| line.contains(name)))
+    };
     let mut lines = Vec::new();
-    for table in file["tables"].as_array().into_iter().flatten() {
+    for table in &file.tables {
         let name = table["TableName"].as_str().unwrap_or_default();
-        if spoken.contains(&format!("\"{name}")) || spoken.contains(&format!("/{name}")) {
+        if named(name) {
             lines.push(format!("CreateTable {table}"));
-            for item in file["items"][name].as_array().into_iter().flatten() {
+            for item in file.items.get(name).into_iter().flatten() {
                 lines.push(format!("PutItem {}", json!({"TableName": name, "Item": item})));
             }
         }
     }
-    lines.extend(own.iter().map(|(operation, request)| format!("{operation} {request}")));
+    lines.extend(own);
     lines.join("\n")
 }

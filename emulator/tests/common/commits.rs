@@ -14,7 +14,7 @@ impl CommitSink for Recorder {
     fn append(&self, commit: &EncodedCommit) -> Result<(), AppendError> {
         let mut commits = self.0.lock().unwrap();
         assert_eq!(commit.sequence, commits.len() as u64 + 1, "commits are numbered");
-        commits.push(recoded(commit));
+        commits.push(Commit::clone(commit));
         Ok(())
     }
 }
@@ -55,11 +55,13 @@ fn replayed(settings: Settings, commits: &[Commit], like: &Engine) -> Engine {
     engine
 }
 
-fn dump(engine: &Engine) -> Vec<Mutation> {
+/// The mutations that make the state of an engine.
+pub fn dump(engine: &Engine) -> Vec<Mutation> {
     engine.checkpoint().flat_map(|commit| commit.mutations).collect()
 }
 
-fn same(what: &str, left: &[Mutation], right: &[Mutation]) -> Result<(), String> {
+/// Fails with the first of these mutations that differs.
+pub fn same(what: &str, left: &[Mutation], right: &[Mutation]) -> Result<(), String> {
     if left == right {
         return Ok(());
     }
@@ -74,7 +76,8 @@ fn same(what: &str, left: &[Mutation], right: &[Mutation]) -> Result<(), String>
 /// What is wrong about the state that the recorded commits make, and the state that a checkpoint of it makes.
 pub fn check(engine: &Engine, recorder: &Recorder, settings: impl Fn() -> Settings) -> Result<(), String> {
     let state = dump(engine);
-    let folded = replayed(settings(), &recorder.commits(), engine);
+    let recorded: Vec<Commit> = recorder.0.lock().unwrap().iter().map(recoded).collect();
+    let folded = replayed(settings(), &recorded, engine);
     same("the fold of the commits", &state, &dump(&folded))?;
     let checkpoint: Vec<Commit> = engine.checkpoint().map(|commit| recoded(&commit)).collect();
     let restored = replayed(settings(), &checkpoint, engine);

@@ -1,16 +1,19 @@
 //! Carrying cases out, one after the other, on tables that are made for them.
 
+mod names;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use dynatwin_case::{Case, Conditions, Expect, File, Reply, Request, Service, expand};
 use serde_json::{Value, json};
 
-use super::names::{Names, has_room, table_name, valid_name};
-use super::{Case, Expect, File, Step, expand, filled};
 use crate::check::{Failure, Outcome};
-use crate::door::{Door, Reply};
+use crate::door::Door;
 use crate::target::Target;
+
+use names::{Names, has_room, table_name, valid_name};
 
 /// How often a lane looks whether a table is `ACTIVE`, or gone.
 const PATIENCE: u32 = 600;
@@ -55,7 +58,7 @@ impl Lane {
     /// Why this case is not carried out here: it turns dials that are not here, or is about all that an account has, and the
     /// account is shared.
     pub fn refuses(&self, case: &Case) -> Option<String> {
-        if case.needs_twin() && !self.target.door(&self.account)?.is_twin() {
+        if case.needs_control() && !self.target.door(&self.account)?.is_twin() {
             return Some("it needs the twin's clock or conditions".to_owned());
         }
         if self.target.is_shared() && case.requests().any(is_of_account) {
@@ -92,18 +95,7 @@ impl Lane {
             return Err(Failure::new("there is no stage"));
         };
         stage.has_tables_of(case)?;
-        if case.conditions.is_some() || case.enforces_capacity {
-            stage.changed = true;
-            let name = case.conditions.as_deref().unwrap_or("calm");
-            stage.door.set_conditions(name, case.enforces_capacity)?;
-        }
-        let mut answers = Vec::with_capacity(case.before.len());
-        for step in &case.before {
-            answers.push(stage.step(step, &answers).await?);
-        }
-        let request = filled(&case.request, &answers)?;
-        let reply = stage.send(&case.operation, &request, case.region.as_deref()).await?;
-        Ok((reply, case.expect.filled(&answers)?))
+        dynatwin_case::run(stage, case).await
     }
 
     async fn set_up(&mut self, file: &File) -> Outcome {
@@ -196,41 +188,17 @@ fn unique() -> String {
 
 impl Stage {
     async fn fill(&mut self, file: &File) -> Outcome {
-        for table in &file.tables {
-            let name = table_name(table).unwrap_or_default();
-            self.must(&name, "CreateTable", table).await?;
-        }
-        for (table, items) in &file.items {
-            for item in items {
-                let put = json!({"TableName": table, "Item": item});
-                self.must(table, "PutItem", &put).await?;
-            }
+        for (table, request) in file.set_up() {
+            self.must(table, request).await?;
         }
         self.changed = false;
         Ok(())
     }
 
-    async fn step(&mut self, step: &Step, answers: &[Value]) -> Outcome<Value> {
-        match step {
-            Step::Request {
-                operation,
-                request,
-                region,
-            } => {
-                let request = filled(request, answers)?;
-                Ok(self.send(operation, &request, region.as_deref()).await?.body)
-            }
-            Step::Advance(seconds) => {
-                self.changed = true;
-                self.door.advance(*seconds)?;
-                Ok(Value::Null)
-            }
-        }
-    }
-
     /// What is refused here is missed only by the cases of that table.
-    async fn must(&mut self, table: &str, operation: &str, request: &Value) -> Outcome {
-        let reply = self.send(operation, request, None).await?;
+    async fn must(&mut self, table: &str, request: Request<'_>) -> Outcome {
+        let operation = request.operation;
+        let reply = self.send(request).await?;
         if reply.status != 200 && !self.refused.iter().any(|(known, _)| known == table) {
             let failure = Failure::new(format!("set-up: {operation}: {reply}"));
             self.refused.push((table.to_owned(), failure));
@@ -247,37 +215,6 @@ impl Stage {
         };
         let missed = self.refused.iter().find(|(table, _)| named(table));
         missed.map_or(Ok(()), |(_, failure)| Err(failure.clone()))
-    }
-
-    async fn send(&mut self, operation: &str, request: &Value, region: Option<&str>) -> Outcome<Reply> {
-        let mut request = expand(request);
-        if let Some(name) = made_table(operation, &request) {
-            self.names.know(name);
-        }
-        let shifts = self.names.rename(&mut request);
-        self.names.mark_token(&mut request);
-        let body = request.to_string();
-        let mut reply = self.door.send_to(region, operation, body.as_bytes()).await?;
-        if reply.status == 200 {
-            self.changed |= !only_reads(operation);
-            self.left |= OUTLIVES.contains(&operation);
-            if operation == "UpdateTable"
-                && let Some(name) = table_name(&request)
-            {
-                self.wait_until_active(&name, region).await?;
-            }
-            if let Some(name) = made_table(operation, &request) {
-                self.wait_until_active(&name, region).await?;
-                self.made.push((name, region.map(str::to_owned)));
-            }
-        } else if operation == "CreateTable" {
-            self.note_half_made(&request, region).await?;
-        }
-        if !self.door.is_twin() {
-            self.names.learn(&reply.body);
-        }
-        self.names.restore(&mut reply.body, &body, &shifts);
-        Ok(reply)
     }
 
     /// A target that is this run's own may have refused a table and yet have made it.
@@ -357,6 +294,55 @@ impl Stage {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         Ok(false)
+    }
+}
+
+impl Service for Stage {
+    type Error = Failure;
+
+    async fn send(&mut self, request: Request<'_>) -> Outcome<Reply> {
+        let Request {
+            operation,
+            region,
+            body: mut request,
+        } = request;
+        if let Some(name) = made_table(operation, &request) {
+            self.names.know(name);
+        }
+        let shifts = self.names.rename(&mut request);
+        self.names.mark_token(&mut request);
+        let body = request.to_string();
+        let mut reply = self.door.send_to(region, operation, body.as_bytes()).await?;
+        if reply.status == 200 {
+            self.changed |= !only_reads(operation);
+            self.left |= OUTLIVES.contains(&operation);
+            if operation == "UpdateTable"
+                && let Some(name) = table_name(&request)
+            {
+                self.wait_until_active(&name, region).await?;
+            }
+            if let Some(name) = made_table(operation, &request) {
+                self.wait_until_active(&name, region).await?;
+                self.made.push((name, region.map(str::to_owned)));
+            }
+        } else if operation == "CreateTable" {
+            self.note_half_made(&request, region).await?;
+        }
+        if !self.door.is_twin() {
+            self.names.learn(&reply.body);
+        }
+        self.names.restore(&mut reply.body, &body, &shifts);
+        Ok(reply)
+    }
+
+    fn advance(&mut self, by: Duration) -> Outcome {
+        self.changed = true;
+        self.door.advance(by)
+    }
+
+    fn set_conditions(&mut self, conditions: &Conditions) -> Outcome {
+        self.changed = true;
+        self.door.set_conditions(conditions)
     }
 }
 

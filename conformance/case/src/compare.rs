@@ -1,21 +1,38 @@
-//! Comparing answers, up to named looseness.
-//!
-//! - **Sets** are in no order, and neither are the items of a Scan and of a BatchGetItem, nor `UnprocessedItems`.
-//! - **Moments, ids and tokens** that the service makes up are equal if both are there and of the same kind of JSON;
-//!   in texts, ids are all alike.
+//! Comparing answers.
 
 use serde_json::Value;
 
-/// How members are called whose value the service makes up.
-const MADE_UP: [&str; 5] = ["DateTime", "Arn", "Id", "Label", "ShardIterator"];
-
-/// Members with names that end with the moment at which something was made.
-const STAMPED: [&str; 1] = ["ContributorInsightsRuleList"];
-
-/// An answer in the one form that all loosely equal answers have.
+/// How answers are compared.
 ///
 /// ```
-/// use dynatwin_conformance::case::canonical;
+/// use dynatwin_case::{Comparison, Expect, Reply};
+/// use serde_json::json;
+///
+/// let expect = Expect::Has(json!({"Table": {"TableId": "a"}}));
+/// let reply = Reply { status: 200, body: json!({"Table": {"TableId": "b", "ItemCount": 0}}) };
+/// assert!(expect.holds(Comparison::Loose, "DescribeTable", &reply));
+/// assert!(!expect.holds(Comparison::Exact, "DescribeTable", &reply));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// As they are, for a service with the seed and clock that the cases are written for.
+    Exact,
+    /// Without order where none is promised (sets, the items of a Scan and of a BatchGetItem, `UnprocessedItems`, lists of
+    /// tables, tags and indexes), and with generated values (times, ids, tokens) equal if they are of the same JSON type. In
+    /// texts, all ids are equal.
+    Loose,
+}
+
+/// The ends of the names of members with generated values.
+const GENERATED: [&str; 5] = ["DateTime", "Arn", "Id", "Label", "ShardIterator"];
+
+/// Members whose elements end with the time at which something was created.
+const STAMPED: [&str; 1] = ["ContributorInsightsRuleList"];
+
+/// The form that all [loosely](Comparison::Loose) equal answers of an operation share.
+///
+/// ```
+/// use dynatwin_case::canonical;
 /// use serde_json::json;
 ///
 /// let [one, other] = [json!({"Item": {"a": {"SS": ["x", "y"]}}}), json!({"Item": {"a": {"SS": ["y", "x"]}}})];
@@ -42,7 +59,7 @@ pub fn canonical(operation: &str, answer: &Value) -> Value {
     answer
 }
 
-/// Sorts sets, and replaces what is made up.
+/// Sorts sets, and replaces generated values.
 fn settle(value: &mut Value) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(settle),
@@ -52,7 +69,7 @@ fn settle(value: &mut Value) {
                     sort(value);
                 } else if STAMPED.contains(&name.as_str()) {
                     value.as_array_mut().into_iter().flatten().for_each(unstamp);
-                } else if made_up(name) && !value.is_object() {
+                } else if is_generated(name) && !value.is_object() {
                     *value = Value::from(kind(value));
                 } else {
                     settle(value);
@@ -69,13 +86,13 @@ fn unstamp(value: &mut Value) {
     }
 }
 
-fn made_up(name: &str) -> bool {
-    MADE_UP.iter().any(|end| name.ends_with(end))
+fn is_generated(name: &str) -> bool {
+    GENERATED.iter().any(|end| name.ends_with(end))
 }
 
-/// A text in which each id is the same: `ca1e5b4c-e23a-444d-a8c6-2fc86ce009d8`, a backup's `01767225660000-e045941d`, and a
+/// A text in which all ids are equal: `ca1e5b4c-e23a-444d-a8c6-2fc86ce009d8`, a backup's `01767225660000-e045941d`, and a
 /// policy's revision `1767225600000`, which is a moment in milliseconds.
-pub(super) fn without_ids(text: &str) -> String {
+pub(crate) fn without_ids(text: &str) -> String {
     const ID: &[usize] = &[8, 4, 4, 4, 12];
     const BACKUP: &[usize] = &[14, 8];
     let is = |word: Option<&str>, lengths: &[usize]| {
@@ -98,7 +115,7 @@ fn is_revision(word: &str) -> bool {
     digits.len() == 13 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Sorts a list, or all lists that an object has; not the lists in their elements, which may be attributes.
+/// Sorts a list, or all lists of an object, without the lists in their elements, which may be attributes.
 fn sort_lists(value: &mut Value) {
     match value {
         Value::Array(_) => sort(value),
@@ -109,7 +126,7 @@ fn sort_lists(value: &mut Value) {
 
 fn sort(value: &mut Value) {
     if let Value::Array(list) = value {
-        // What has a name stands at its place also where only some of its members are known.
+        // By name first, for expectations that have only some of the members.
         list.sort_by_key(|each| (each["IndexName"].to_string(), each.to_string()));
     }
 }
@@ -126,7 +143,7 @@ fn kind(value: &Value) -> &'static str {
 /// Whether `whole` has all of `part`: each member of an object, each element of a list.
 ///
 /// ```
-/// use dynatwin_conformance::case::has;
+/// use dynatwin_case::has;
 /// use serde_json::json;
 ///
 /// assert!(has(&json!({"a": [{"b": 1, "c": 2}]}), &json!({"a": [{"b": 1}]})));

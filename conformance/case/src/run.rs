@@ -1,0 +1,186 @@
+//! Running a case on a service.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{Case, Conditions, Error, Expect, Step, expand, fill};
+
+/// What cases run on.
+///
+/// ```
+/// use std::time::Duration;
+/// use dynatwin_case::{Case, Comparison, Conditions, Error, Reply, Request, Service, run_ready};
+/// use serde_json::json;
+///
+/// /// Answers to every request with its body.
+/// struct Echo;
+///
+/// impl Service for Echo {
+///     type Error = Error;
+///
+///     async fn send(&mut self, request: Request<'_>) -> Result<Reply, Error> {
+///         Ok(Reply { status: 200, body: request.body })
+///     }
+///
+///     fn advance(&mut self, by: Duration) -> Result<(), Error> {
+///         Err(Error::new("there is no clock"))
+///     }
+///
+///     fn set_conditions(&mut self, conditions: &Conditions) -> Result<(), Error> {
+///         Err(Error::new("there are no conditions"))
+///     }
+/// }
+///
+/// let case = Case::read(&json!({
+///     "name": "three of a kind", "operation": "ListTables", "evidence": "this example",
+///     "request": {"a": {"$text": ["x", 3]}}, "answer": {"a": "xxx"},
+/// }))?;
+/// let (reply, expect) = run_ready(&mut Echo, &case)?;
+/// assert!(expect.holds(Comparison::Exact, &case.operation, &reply));
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Service {
+    /// Why a request or a step failed.
+    type Error: From<Error>;
+
+    /// Sends a request and returns the reply to it.
+    fn send(&mut self, request: Request<'_>) -> impl Future<Output = Result<Reply, Self::Error>> + Send;
+
+    /// Moves the clock forward.
+    ///
+    /// # Errors
+    ///
+    /// Fails where there is no clock to move.
+    fn advance(&mut self, by: Duration) -> Result<(), Self::Error>;
+
+    /// Makes conditions take effect.
+    ///
+    /// # Errors
+    ///
+    /// Fails where they cannot be set, and if there are none of this name.
+    fn set_conditions(&mut self, conditions: &Conditions) -> Result<(), Self::Error>;
+}
+
+/// A request without short forms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request<'a> {
+    /// The operation: a bare name, or one with the service's target in front.
+    pub operation: &'a str,
+    /// The region, if it is not the default.
+    pub region: Option<&'a str>,
+    /// The body.
+    pub body: Value,
+}
+
+/// The status and body of an answer.
+///
+/// ```
+/// use dynatwin_case::Reply;
+///
+/// let reply = Reply::new(400, br#"{"__type": "com.amazonaws#SomeException", "message": "no"}"#);
+/// assert_eq!(reply.error().as_deref(), Some("SomeException: no"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body; a text if it is not JSON, and `null` if there is none.
+    pub body: Value,
+}
+
+impl Reply {
+    /// The reply of this status and body.
+    pub fn new(status: u16, body: &[u8]) -> Reply {
+        // TagResource and others succeed without a body.
+        let body = if body.is_empty() { b"null" } else { body };
+        let body = serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into());
+        Reply { status, body }
+    }
+
+    /// The exception and its text, `ValidationException: …`, unless this is a success.
+    pub fn error(&self) -> Option<String> {
+        if self.status == 200 {
+            return None;
+        }
+        let kind = self.body["__type"].as_str().unwrap_or_default();
+        let kind = kind.rsplit('#').next().unwrap_or_default();
+        let text = self.body["message"].as_str().or(self.body["Message"].as_str());
+        Some(format!("{kind}: {}", text.unwrap_or_default()))
+    }
+}
+
+/// The exception and its text where the body has nothing else; otherwise the status and body.
+impl fmt::Display for Reply {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.error() {
+            Some(error) if self.status == 400 && self.body.as_object().is_some_and(|body| body.len() == 2) => {
+                formatter.write_str(&error)
+            }
+            _ => write!(formatter, "{} {}", self.status, self.body),
+        }
+    }
+}
+
+/// Sets a case's conditions, does its steps, and sends its request. Returns the reply and what was expected of it.
+///
+/// # Errors
+///
+/// Fails if the service does, or if the case takes something from an answer that the answer does not have.
+pub async fn run<S: Service>(service: &mut S, case: &Case) -> Result<(Reply, Expect), S::Error> {
+    if case.conditions != Conditions::default() {
+        service.set_conditions(&case.conditions)?;
+    }
+    let mut answers = Vec::with_capacity(case.before.len());
+    for step in &case.before {
+        answers.push(perform(service, case, step, &answers).await?);
+    }
+    let request = Request {
+        operation: &case.operation,
+        region: case.region.as_deref(),
+        body: expand(&fill(&case.request, &answers)?),
+    };
+    let reply = service.send(request).await?;
+    Ok((reply, case.expect.filled(&answers)?))
+}
+
+/// [Runs](run) a case on a service whose requests never wait.
+///
+/// # Errors
+///
+/// Fails as `run` does, and if a request waits.
+pub fn run_ready<S: Service>(service: &mut S, case: &Case) -> Result<(Reply, Expect), S::Error> {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(run(service, case)).poll(&mut context) {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => Err(Error::new("a request waits").into()),
+    }
+}
+
+/// Does a step, and returns the body of the answer if it is a request.
+async fn perform<S: Service>(service: &mut S, case: &Case, step: &Step, answers: &[Value]) -> Result<Value, S::Error> {
+    match step {
+        Step::Request {
+            operation,
+            request,
+            region,
+        } => {
+            let request = Request {
+                operation,
+                region: region.as_deref(),
+                body: expand(&fill(request, answers)?),
+            };
+            return Ok(service.send(request).await?.body);
+        }
+        Step::Advance(by) => service.advance(*by)?,
+        Step::SetConditions(name) => service.set_conditions(&Conditions {
+            name: Some(name.clone()),
+            ..case.conditions.clone()
+        })?,
+    }
+    Ok(Value::Null)
+}
