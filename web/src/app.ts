@@ -1,6 +1,6 @@
 // The app's state and what can be done: one object, which the views read by signals.
 import { batch, computed, signal } from '@preact/signals';
-import { Run, type Ending, type Line } from './run/runner';
+import { prepare, Run, type Ending, type Line } from './run/runner';
 import { packed, unpacked } from './encode';
 import { checked, fromFragment, START, type Act, type Base, type Session, type Step } from './session';
 import { keep, kept } from './keep';
@@ -34,7 +34,6 @@ export class App {
   readonly feed: Feed;
   readonly tables: Tables;
 
-  readonly ready = signal(false);
   readonly failure = signal<string | undefined>(undefined);
   /** Whether the server refuses changes. */
   readonly controlled = signal(true);
@@ -115,7 +114,7 @@ export class App {
   /** Starts with the session of the link, the one that was kept, or the opening example. */
   async start(): Promise<void> {
     await this.#wholly(() => this.#begin());
-    this.ready.value = true;
+    performance.mark('interactive');
     this.#follow();
     addEventListener('hashchange', () => void this.#arrive());
   }
@@ -125,6 +124,7 @@ export class App {
     const stored = await kept(`session-${this.transport.home}`);
     const found = linked ?? checked(stored);
     if (this.isTab) {
+      prepare();
       if (found && (linked || found.base || found.script.length > 0)) {
         await this.replay(found);
         this.playing.value = !linked && (stored as { playing?: boolean }).playing === true;
@@ -177,7 +177,7 @@ export class App {
     await this.#serially(async () => {
       this.#endRun();
       await this.transport.restart({ seed: this.seed.value, moment: new Date(START).toISOString() });
-      if (this.#base) await this.transport.restore?.(await unpacked(this.#base.snapshot));
+      if (this.#base) await this.control.restore(await unpacked(this.#base.snapshot));
       await this.control.watch();
       this.#checkpoint = undefined;
       this.feed.clear();
@@ -313,18 +313,10 @@ export class App {
   }
 
   async #snapshotted(): Promise<{ base: Base; script: Step[]; until: number }> {
-    const bytes = await this.transport.snapshot?.();
-    if (!bytes) throw new Error('A server keeps its tables itself.');
+    const bytes = await this.control.snapshot();
     const until = Math.round(this.#moment - START);
     const rules = this.faults.value.map(({ told }): Step => ({ at: until, act: { do: 'fault', rule: told } }));
     return { base: { snapshot: await packed(bytes), definitions: this.tables.definitions, opened: this.#base?.opened ?? false }, script: rules, until };
-  }
-
-  /** The tables as a file. */
-  async snapshot(): Promise<Uint8Array> {
-    const bytes = await this.transport.snapshot?.();
-    if (!bytes) throw new Error('A server keeps its tables itself.');
-    return bytes;
   }
 
   /** Opens a file: a session, a snapshot, or a data model of NoSQL Workbench. Returns what it was. */
@@ -338,7 +330,7 @@ export class App {
   async #openFile(bytes: Uint8Array): Promise<string> {
     const text = new TextDecoder().decode(bytes);
     if (text.startsWith(SNAPSHOT)) {
-      if (!this.isTab) throw new Error('A server takes no snapshots from this page.');
+      if (!this.isTab) throw new Error('A snapshot would replace all tables of this server: PUT /_dynatwin/snapshot does that.');
       await this.#continueFrom({ base: { snapshot: await packed(bytes), definitions: [], opened: true }, script: [], until: 0 });
       return 'The tables of the snapshot are here.';
     }

@@ -94,7 +94,7 @@ function partly({ touches }: SeenRequest, explanation: Explanation | undefined):
 }
 
 function reading(request: SeenRequest, explanation: Explanation, sent: Json, filter: ExpressionNode[]): Remark[] {
-  const reads = explanation.entries.filter(({ act }) => act === 'Query' || act === 'Scan');
+  const reads = explanation.entries.filter(({ act }) => act === 'Query' || act === 'Scan' || act === 'Get').slice(0, 4);
   if (reads.length === 0 || request.status !== 200) return [];
   const discarded = explanation.sentences.filter((sentence) => sentence.startsWith('The filter discarded')).map(problem);
   const remarks = [...discarded];
@@ -103,7 +103,7 @@ function reading(request: SeenRequest, explanation: Explanation, sent: Json, fil
     const code = betterRequest(read, sent, filter);
     remarks.push({ ...advice(read.sentence), ...(code ? { better: { operation: read.operation, body: formatted(code) } } : {}) });
   }
-  remarks.push(...reads.flatMap(({ sentences }) => sentences).map(fact));
+  remarks.push(...reads.flatMap(({ sentences }) => sentences).map((sentence) => (sentence.startsWith('No key') ? advice(sentence) : fact(sentence))));
   if (better.length === 0 && reads[0]?.act === 'Scan' && filter.length === 0) remarks.push(advice('A Query with a partition key reads one item collection, and not the whole table.'));
   return remarks;
 }

@@ -1,9 +1,10 @@
 // The playground in a real Chromium, with the engine in the tab.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { after, afterEach, before, test } from 'node:test';
 import { browser, choose, clock, pause, printed, quiet, run, stable, state, violations } from './browser.js';
+import { fileOf } from './serve.js';
 
 const GUIDE = readFileSync(new URL('../../examples/node-guide/app.mjs', import.meta.url), 'utf8');
 
@@ -233,28 +234,6 @@ test('tables come from files and go into files, and stay after a reload', async 
   await page.locator('.grid tr', { hasText: 'johns' }).waitFor();
 });
 
-test('a long session is restored from a snapshot', async () => {
-  page = await chromium.open();
-  await run(
-    page,
-    `import { CreateTableCommand, DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
-const client = new DynamoDBClient({});
-const key = [{ AttributeName: "PK", KeyType: "HASH" }];
-await client.send(new CreateTableCommand({ TableName: "Many", BillingMode: "PAY_PER_REQUEST", KeySchema: key, AttributeDefinitions: [{ AttributeName: "PK", AttributeType: "S" }] }));
-for (let n = 0; n < 3100; n++) await client.send(new PutItemCommand({ TableName: "Many", Item: { PK: { S: String(n) } } }));
-console.log("stored");`,
-  );
-  await page.locator('.output li', { hasText: 'stored' }).waitFor({ timeout: 60_000 });
-  await page.locator('.table-box', { hasText: '3,100 items' }).waitFor();
-  await pause(page);
-  await page.waitForTimeout(3_000); // snapshots are taken every few seconds
-  const time = await clock(page);
-  await page.reload();
-  await page.locator('.output li', { hasText: 'are restored' }).waitFor();
-  await page.locator('.table-box', { hasText: '3,100 items' }).waitFor();
-  assert.ok((await clock(page)) <= time);
-});
-
 test('focus survives refreshes', async () => {
   page = await chromium.open();
   await page.locator('.requests li').nth(5).waitFor({ timeout: 20_000 });
@@ -295,6 +274,14 @@ test('a narrow screen needs no scrolling sideways', async () => {
     const [width, seen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
     assert.ok(width <= seen, `${name}: ${width} of ${seen} pixels`);
   }
+});
+
+test('opened as a file it says what to do', async () => {
+  page = await chromium.open();
+  const file = await page.context().newPage();
+  await file.goto(pathToFileURL(fileOf(chromium.base)).href);
+  await file.getByText('This page was opened as a file').waitFor();
+  await file.close();
 });
 
 test('it works offline after it was loaded once', async () => {

@@ -1,10 +1,10 @@
-//! The engine for the playground: requests and snapshots, and nothing else, so that the module is small. The page does the
-//! rest through the control API.
+//! The engine for the playground: requests and nothing else, so that the module is small. The page does the rest through the
+//! control API.
 
 use dynatwin_engine::answer::{Delivery, HttpRequest};
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
-use dynatwin_engine::engine::{Engine, Settings, StateSnapshot};
+use dynatwin_engine::engine::{Engine, Settings};
 use js_sys::{Array, Function, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 
@@ -63,21 +63,6 @@ impl PageEngine {
             (bytes as f64).into(),
         ];
         parts.into_iter().collect()
-    }
-
-    /// The tables with their items, the conditions and the clock's moment, as bytes.
-    pub fn snapshot(&self) -> Vec<u8> {
-        self.engine.snapshot().to_bytes()
-    }
-
-    /// Replaces the state by that of a snapshot. Recorded requests and fault rules are removed.
-    pub fn restore(&self, bytes: &[u8]) -> Result<(), JsError> {
-        let snapshot = StateSnapshot::from_bytes(bytes).map_err(|error| JsError::new(&error.to_string()))?;
-        self.engine
-            .restore(&snapshot)
-            .map_err(|error| JsError::new(&error.to_string()))?;
-        self.engine.watch(true);
-        Ok(())
     }
 }
 

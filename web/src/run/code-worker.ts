@@ -2,7 +2,7 @@
 import { EmulatorClock } from './clock';
 import { Connection, overFetch, overPort } from './handler';
 import { format, inspect } from './inspect';
-import { Modules } from './modules';
+import { Modules, preload } from './modules';
 import type { FromWorker, Level, StartMessage, ToWorker } from './protocol';
 import { install } from './random';
 import type { WorkerScope } from '../worker-scope';
@@ -47,6 +47,7 @@ async function report(id: number, now: number): Promise<void> {
 
 scope.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   if (data.kind === 'ping') post({ kind: 'pong' });
+  else if (data.kind === 'warm') preload();
   else if (data.kind === 'tick') void report(data.id, data.now);
   else void start(data);
 };

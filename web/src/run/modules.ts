@@ -13,6 +13,11 @@ const SDK: Record<string, () => Promise<Namespace>> = {
   '@aws-sdk/util-dynamodb': () => import('@aws-sdk/util-dynamodb'),
 };
 
+/** Loads the SDK before code asks for it. */
+export function preload(): void {
+  for (const load of Object.values(SDK)) void load();
+}
+
 type Constructor = new (config?: Record<string, unknown>) => object;
 
 export class Modules {

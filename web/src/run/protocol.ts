@@ -13,7 +13,7 @@ export interface StartMessage {
   settable: boolean;
 }
 
-export type ToWorker = StartMessage | { kind: 'tick'; id: number; now: number } | { kind: 'ping' };
+export type ToWorker = StartMessage | { kind: 'tick'; id: number; now: number } | { kind: 'ping' } | { kind: 'warm' };
 
 export type Level = 'log' | 'warn' | 'error' | 'note';
 

@@ -34,6 +34,24 @@ const PULSE = 150;
 /** How many questions may stay without an answer. Counted, not timed: on a busy machine the page itself is late. */
 const PATIENCE = 6;
 
+/** A Worker that was made ahead of the first run, and whether its script has loaded. */
+let spare: { worker: Worker; loaded: boolean } | undefined;
+
+function make(): Worker {
+  // A Worker made of a blob is under the page's Content-Security-Policy.
+  const entry = new URL(workerUrl, location.href).href;
+  const boot = URL.createObjectURL(new Blob([`import ${JSON.stringify(entry)};`], { type: 'text/javascript' }));
+  return new Worker(boot, { type: 'module', name: 'code' });
+}
+
+/** Makes the first run's Worker, which loads the SDK while the engine is compiled. */
+export function prepare(): void {
+  const made = { worker: make(), loaded: false };
+  made.worker.onmessage = () => (made.loaded = true);
+  made.worker.postMessage({ kind: 'warm' } satisfies ToWorker);
+  spare = made;
+}
+
 export class Run {
   #worker: Worker;
   #quiet = new Map<number, (next: number | undefined) => void>();
@@ -45,10 +63,10 @@ export class Run {
 
   constructor(transport: Transport, options: RunOptions) {
     this.#options = options;
-    // A Worker made of a blob is under the page's Content-Security-Policy.
-    const entry = new URL(workerUrl, location.href).href;
-    const boot = URL.createObjectURL(new Blob([`import ${JSON.stringify(entry)};`], { type: 'text/javascript' }));
-    this.#worker = new Worker(boot, { type: 'module', name: 'code' });
+    const ready = spare;
+    spare = undefined;
+    this.#worker = ready?.worker ?? make();
+    if (ready?.loaded) this.#receive({ kind: 'loaded' });
     this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data);
     this.#worker.onerror = (event) => {
       event.preventDefault();

@@ -1,6 +1,6 @@
 // The control API under `/_dynatwin/`, typed (see docs/control.md).
 import { signedHeaders, type Account } from './dynamodb';
-import { textOf, type Headers, type Transport } from './transport';
+import { textOf, type Headers, type Reply, type Transport } from './transport';
 
 export type Lag = number | { typical: number; p99?: number; longest: number };
 export type AttributeValue = Record<string, unknown>;
@@ -226,6 +226,9 @@ export class Control {
   resumeIndex = (table: string, index: string) => this.#send('POST', this.#index(table, index, 'resume'));
   expireNow = (table: string) => this.#send('POST', `/tables/${encodeURIComponent(table)}/expire-now`);
 
+  /** The tables, items, conditions and the clock's moment as bytes. */
+  snapshot = () => this.#handled('GET', '/snapshot').then(({ body }) => body);
+  restore = (bytes: Uint8Array) => this.#handled('PUT', '/snapshot', bytes, 'application/octet-stream');
   explain = (request: number) => this.#get<Explanation>(`/requests/${request}/explain`);
 
   /** Explains an expression, and evaluates it for some items of a table or index. */
@@ -254,13 +257,16 @@ export class Control {
   }
 
   async #send<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const said = textOf(await this.#handled(method, path, body === undefined ? undefined : JSON.stringify(body)));
+    return (said ? JSON.parse(said) : {}) as T;
+  }
+
+  async #handled(method: string, path: string, body?: string | Uint8Array, type = 'application/json'): Promise<Reply> {
     const headers: Headers = this.account ? signedHeaders(this.account) : {};
-    if (body !== undefined) headers['content-type'] = 'application/json';
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const reply = await this.transport.handle(method, `/_dynatwin${path}`, headers, text);
-    const said = textOf(reply);
-    const answer = (said ? JSON.parse(said) : {}) as T & { error?: string };
-    if (reply.status >= 400) throw new Refused(answer.error ?? `HTTP ${reply.status}`, reply.status);
-    return answer;
+    if (body !== undefined) headers['content-type'] = type;
+    const reply = await this.transport.handle(method, `/_dynatwin${path}`, headers, body);
+    if (reply.status < 400) return reply;
+    const { error } = JSON.parse(textOf(reply) || '{}') as { error?: string };
+    throw new Refused(error ?? `HTTP ${reply.status}`, reply.status);
   }
 }

@@ -5,17 +5,13 @@ import type { Call, EngineCall, Reply, Returned, ToEngine } from './transport';
 
 let engine: Engine | undefined;
 
-function running(): Engine {
-  if (!engine) throw new Error('The engine has not started.');
-  return engine;
-}
-
 const encoder = new TextEncoder();
 const NOTHING = new Uint8Array();
 
 function handle({ method, path, headers, body }: Call): Reply {
+  if (!engine) throw new Error('The engine has not started.');
   const sent = typeof body === 'string' ? encoder.encode(body) : (body ?? NOTHING);
-  const [status, received, bytes, at, kind, arriving] = running().handle(method, path, Object.entries(headers).flat(), sent) as [
+  const [status, received, bytes, at, kind, arriving] = engine.handle(method, path, Object.entries(headers).flat(), sent) as [
     number,
     string[],
     Uint8Array,
@@ -28,20 +24,15 @@ function handle({ method, path, headers, body }: Call): Reply {
   return { status, headers: names, body: bytes, at, delivery: kind === 'truncated' ? { kind, bytes: arriving } : { kind } };
 }
 
-function control({ control }: EngineCall): Uint8Array | undefined {
+function control({ control }: EngineCall): void {
   switch (control.do) {
     case 'load':
       initSync({ module: control.module });
-      return undefined;
+      break;
     case 'start':
       engine?.free();
       engine = new Engine(control.start.seed, Date.parse(control.start.moment));
-      return undefined;
-    case 'snapshot':
-      return running().snapshot();
-    case 'restore':
-      running().restore(control.bytes);
-      return undefined;
+      break;
   }
 }
 
@@ -50,7 +41,10 @@ const words = (error: unknown) => (error instanceof Error ? error.message : Stri
 function serve(port: MessagePort | WorkerScope, message: Call | EngineCall): void {
   let returned: Returned;
   try {
-    returned = 'control' in message ? { id: message.id, bytes: control(message) } : { id: message.id, reply: handle(message) };
+    if ('control' in message) {
+      control(message);
+      returned = { id: message.id };
+    } else returned = { id: message.id, reply: handle(message) };
   } catch (error) {
     returned = { id: message.id, failure: words(error) };
   }

@@ -2,7 +2,8 @@
 import moduleUrl from '../../engine/pkg/dynatwin_bg.wasm?url';
 import type { Call, EngineControl, Headers, Reply, Returned, Start, Transport } from './transport';
 
-type Settled = { reply: Reply } | { bytes: Uint8Array | undefined };
+/** What the engine answers: a control has no reply. */
+type Settled = { id: number; reply?: Reply };
 
 export class TabTransport implements Transport {
   readonly home = 'tab';
@@ -31,24 +32,14 @@ export class TabTransport implements Transport {
   async handle(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array): Promise<Reply> {
     const id = (this.#last += 1);
     const call: Call = { id, method, path, headers, body };
-    const settled = await this.#send(id, call);
-    if (!('reply' in settled)) throw new Error('The engine did not answer the request.');
-    return settled.reply;
+    const { reply } = await this.#send(id, call);
+    if (!reply) throw new Error('The engine did not answer the request.');
+    return reply;
   }
 
   async restart(start: Start): Promise<void> {
     await this.#loaded;
     await this.#control({ do: 'start', start });
-  }
-
-  async snapshot(): Promise<Uint8Array> {
-    const bytes = await this.#control({ do: 'snapshot' });
-    if (!bytes) throw new Error('The engine has no snapshot.');
-    return bytes;
-  }
-
-  async restore(bytes: Uint8Array): Promise<void> {
-    await this.#control({ do: 'restore', bytes });
   }
 
   connect(): MessagePort {
@@ -57,10 +48,9 @@ export class TabTransport implements Transport {
     return port2;
   }
 
-  async #control(control: EngineControl): Promise<Uint8Array | undefined> {
+  async #control(control: EngineControl): Promise<void> {
     const id = (this.#last += 1);
-    const settled = await this.#send(id, { id, control });
-    return 'bytes' in settled ? settled.bytes : undefined;
+    await this.#send(id, { id, control });
   }
 
   #send(id: number, message: unknown): Promise<Settled> {

@@ -25,10 +25,6 @@ export interface Transport {
   handle(method: string, path: string, headers?: Headers, body?: string | Uint8Array): Promise<Reply>;
   /** Replaces the engine by a new one; a server's engine stays. */
   restart(start: Start): Promise<void>;
-  /** The engine's tables, items, conditions and clock as bytes; not offered by a server. */
-  snapshot?(): Promise<Uint8Array>;
-  /** Replaces the engine's state by a snapshot's. */
-  restore?(bytes: Uint8Array): Promise<void>;
   /** A connection of its own for a Worker; a server is reached by `fetch` instead. */
   connect(): MessagePort | undefined;
 }
@@ -49,9 +45,7 @@ export interface Call {
 /** What is done with the engine as a whole. */
 export type EngineControl =
   | { do: 'load'; module: WebAssembly.Module }
-  | { do: 'start'; start: Start }
-  | { do: 'snapshot' }
-  | { do: 'restore'; bytes: Uint8Array };
+  | { do: 'start'; start: Start };
 
 export interface EngineCall {
   id: number;
@@ -61,4 +55,4 @@ export interface EngineCall {
 export type ToEngine = Call | EngineCall | { port: MessagePort };
 
 /** What comes back from the engine's Worker. */
-export type Returned = { id: number; reply: Reply } | { id: number; bytes: Uint8Array | undefined } | { id: number; failure: string };
+export type Returned = { id: number; reply: Reply } | { id: number } | { id: number; failure: string };

@@ -54,12 +54,10 @@ export function ShareDialog({ app, onClose }: { app: App; onClose: () => void })
               <span>what the link carries: it replays to the same history</span>
             </li>
           )}
-          {app.isTab && (
-            <li>
-              <button type="button" onClick={saved('tables.dynatwin', 'application/octet-stream', async () => new Uint8Array(await app.snapshot()))}>Save tables</button>
-              <span>a snapshot: tables, items, conditions and the clock</span>
-            </li>
-          )}
+          <li>
+            <button type="button" onClick={saved('tables.snapshot', 'application/octet-stream', async () => new Uint8Array(await app.control.snapshot()))}>Save tables</button>
+            <span>a snapshot: tables, items, conditions and the clock</span>
+          </li>
           <li>
             <button type="button" onClick={saved('dynatwin-model.json', 'application/json', async () => text(await modelOf(app)))}>Save data model</button>
             <span>tables, indexes and items for NoSQL Workbench</span>
