@@ -1,5 +1,5 @@
-//! What goes in and what comes out: an HTTP request without a socket, and an [`Answer`] that says when and how it is
-//! delivered. The engine never sleeps and breaks no connection: the door that carries the bytes does what they say.
+//! Requests and responses: an HTTP request without a socket, and an [`Answer`] with the time and form of its
+//! delivery. The engine never sleeps and closes no connection: the transport does what the answer prescribes.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -62,7 +62,7 @@ pub enum Delivery {
     Truncated(usize),
     /// Nothing: the connection is reset.
     Reset,
-    /// Nothing, for as long as the client cares to wait: the request was carried out and its answer is lost.
+    /// Nothing, until the client gives up: the request was executed and its response is lost.
     Lost,
 }
 
@@ -104,17 +104,17 @@ pub struct StillDelay {
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// The headers, all but `content-length`, `date` and `connection`, which belong to the door.
+    /// The headers, except `content-length`, `date` and `connection`, which the transport adds.
     pub headers: AnswerHeaders,
     /// The body.
     pub body: Vec<u8>,
-    /// When the answer is to be delivered: now, unless it waits.
+    /// When to deliver the response: the present unless it is delayed.
     pub at: Moment,
     /// The part of the time until `at` that does not move a settable clock that several clients share.
     pub still: StillDelay,
     /// How it is delivered.
     pub delivery: Delivery,
-    /// A word for the operator's log that the client does not see, such as where a missing table does exist.
+    /// A note for the operator's log, invisible to the client, such as the account in which a missing table exists.
     pub note: Option<String>,
 }
 

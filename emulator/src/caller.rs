@@ -1,8 +1,8 @@
-//! Who asks.
+//! The caller of a request.
 
 use compact_str::CompactString;
 
-/// Who asks: the account and region of a request's credentials. Each has tables of its own.
+/// The caller of a request: the account and region of its credentials. Each caller has its own tables.
 ///
 /// ```
 /// use dynatwin_engine::engine::Caller;
@@ -19,7 +19,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The account number in ARNs: the access key if it looks like one.
+    /// The account number in ARNs: the access key if it has the form of one.
     pub fn account(&self) -> &str {
         let key = self.access_key.as_str();
         if key.len() == 12 && key.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -5,7 +5,7 @@
 
 /// A 64-bit hash that never changes between versions, targets or runs: FNV-1a, finished by SplitMix64.
 ///
-/// Decisions are made of it, so a change of it is a change of behavior.
+/// All seeded decisions derive from it, so changing it changes behavior.
 #[derive(Clone, Copy, Debug)]
 pub struct StableHash(u64);
 
@@ -30,7 +30,7 @@ impl StableHash {
         self.word(u64::from_le_bytes(last)).word(bytes.len() as u64)
     }
 
-    /// Takes in a word.
+    /// Adds a 64-bit number.
     #[must_use]
     pub const fn word(self, word: u64) -> StableHash {
         StableHash(mix(self.0 ^ word))

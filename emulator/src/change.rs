@@ -16,13 +16,13 @@ use crate::value::{Item, Name};
 /// What an item's change does to one index.
 #[derive(Clone, Debug)]
 pub struct IndexChange {
-    /// The index's place among those of its kind.
+    /// The index's position among those of its kind.
     pub index: usize,
-    /// Its name: whoever made the plan may have known other indexes than whoever carried it out.
+    /// Its name. The indexes may differ between planning and execution.
     pub name: Name,
-    /// The entry that goes.
+    /// The key of the removed entry.
     pub remove: Option<Key>,
-    /// The entry that comes.
+    /// The added entry.
     pub insert: Option<(Key, Item)>,
     /// How much larger the index is afterwards, in bytes.
     pub growth: i64,
@@ -37,9 +37,9 @@ pub struct VectorChange {
     pub index: usize,
     /// Its name.
     pub name: Name,
-    /// The entry that goes.
+    /// The key of the removed entry.
     pub remove: Option<Key>,
-    /// The entry that comes.
+    /// The added entry.
     pub insert: Option<(Key, vector::VectorEntry)>,
     /// The bytes that it is charged for.
     pub bytes: u64,
@@ -48,7 +48,7 @@ pub struct VectorChange {
 /// What makes an item change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Somebody has asked for it.
+    /// A request.
     Request,
     /// Time to live has deleted the item.
     TimeToLive,
@@ -59,7 +59,7 @@ pub enum Cause {
 pub struct Change {
     /// What made it.
     pub cause: Cause,
-    /// When it was due, which is when it happened, whenever it was noticed; `None` if it happens as it is applied.
+    /// When the change was due, for due work that is noticed later; `None` if it happens when it is applied.
     pub due: Option<Moment>,
     /// The item's key.
     pub key: Key,
@@ -182,7 +182,7 @@ impl Change {
             (Some((key, item)), None) => (Some(key), None, units::write(item.size())),
             (Some((old_key, old)), Some((new_key, new))) if old_key == new_key => {
                 if old == new {
-                    // The entry is as it was; where it is the item itself, the newer one need not replace it.
+                    // The entry is unchanged. If it is the item itself, the newer copy need not replace it.
                     return None;
                 }
                 let units = units::write(old.size().max(new.size()));

@@ -1,4 +1,4 @@
-//! The twin's clock. The engine reads no system clock: a [`TimeSource`] comes in from outside.
+//! The emulator's clock. The engine reads no system clock: a [`TimeSource`] is passed in.
 
 use std::fmt;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ impl fmt::Display for Moment {
     }
 }
 
-/// Where time comes from: the system's clock, handed in by whoever may read it.
+/// A source of time, such as the system clock.
 pub trait TimeSource: Send + Sync {
     /// The moment it is now.
     fn now(&self) -> Moment;
@@ -164,9 +164,9 @@ impl<F: Fn() -> Moment + Send + Sync> TimeSource for F {
     }
 }
 
-/// The twin's clock: the system's with an offset, an accelerated one, or a settable one that stands still.
+/// The emulator's clock: the system's with an offset, an accelerated one, or a settable one.
 ///
-/// Time never goes back. Clones share one clock.
+/// Time is monotonic. Clones share one clock.
 ///
 /// ```
 /// use dynatwin_engine::clock::{Clock, Moment};
@@ -184,7 +184,7 @@ pub struct Clock(Arc<Inner>);
 pub struct ClockAdjustment {
     /// What is added to the source's time, in microseconds; of a settable clock its moment.
     pub offset: i64,
-    /// Where it stands, if it is frozen.
+    /// The moment at which it is frozen, if it is.
     pub frozen_at: Option<Moment>,
 }
 
@@ -192,11 +192,11 @@ struct Inner {
     source: ClockSource,
     /// Settable: the moment. Else: what is added to the source, in microseconds.
     value: AtomicI64,
-    /// The latest moment anybody was told, so that a source that steps back does not take the twin with it.
+    /// The latest moment returned, so that time stays monotonic when the source steps back.
     latest: AtomicI64,
-    /// Whether time stands, on any clock: then it is `latest`.
+    /// Whether the clock is frozen: it then shows `latest`.
     frozen: AtomicBool,
-    /// Held by who moves a clock that runs by itself, freezes it or lets it go.
+    /// Held while a running clock is moved, frozen or unfrozen.
     hand: Mutex<()>,
     /// What `value` was at first.
     initial: i64,
@@ -233,7 +233,7 @@ impl Clock {
         )
     }
 
-    /// A clock that stands still at `start` until it is moved.
+    /// A clock that stays at `start` until it is moved.
     pub fn settable(start: Moment) -> Clock {
         Clock::of(ClockSource::Settable, start.micros())
     }
@@ -249,8 +249,8 @@ impl Clock {
         }))
     }
 
-    /// Puts the clock back to its start, and lets time go on if it was frozen: a settable or an accelerated clock shows the
-    /// moment it started with, the system's clock loses what was added to it. This is the only way in which time goes back,
+    /// Resets the clock to its start and unfreezes it: a settable or an accelerated clock shows the
+    /// moment it started with, the system's clock loses its offset. This is the only way in which time goes back,
     /// so nothing that was dated by the clock may outlive it.
     ///
     /// ```
@@ -273,7 +273,7 @@ impl Clock {
         self.0.frozen.store(false, Ordering::Release);
     }
 
-    /// How the clock was moved, to be kept where its source's time is not.
+    /// How far the clock was moved from its source, to be persisted.
     pub fn adjustment(&self) -> ClockAdjustment {
         let frozen = self.is_frozen();
         ClockAdjustment {
@@ -282,8 +282,8 @@ impl Clock {
         }
     }
 
-    /// Moves a clock of the same kind as it was moved: a new process goes on with the clock of an earlier one. An accelerated
-    /// clock runs from its own start, so its moment is to be [set](Clock::set) besides.
+    /// Applies an adjustment to a clock of the same kind: a new process continues the clock of an earlier one. An accelerated
+    /// clock runs from its own start, so [set](Clock::set) its moment as well.
     ///
     /// ```
     /// use dynatwin_engine::clock::{Clock, Moment};
@@ -354,8 +354,8 @@ impl Clock {
         );
     }
 
-    /// Lets time stand: nothing but [`advance`](Clock::advance) and [`set`](Clock::set) moves it until
-    /// [`unfreeze`](Clock::unfreeze), and not who sleeps on it either.
+    /// Freezes the clock: only [`advance`](Clock::advance) and [`set`](Clock::set) move it until
+    /// [`unfreeze`](Clock::unfreeze). Sleeping on it does not.
     ///
     /// ```
     /// use dynatwin_engine::clock::{Clock, Moment};
@@ -366,12 +366,12 @@ impl Clock {
     /// ```
     pub fn freeze(&self) {
         let _hand = self.0.hand.lock();
-        // The moment at which it stands is told to somebody, so that it is the latest.
+        // Records the moment at which it freezes as the latest.
         self.now();
         self.0.frozen.store(true, Ordering::Release);
     }
 
-    /// Lets time go on from where it stood.
+    /// Lets a frozen clock continue from its moment.
     pub fn unfreeze(&self) {
         let _hand = self.0.hand.lock();
         if self.is_frozen() && !self.is_settable() {
@@ -381,12 +381,12 @@ impl Clock {
         self.0.frozen.store(false, Ordering::Release);
     }
 
-    /// Whether time stands by [`freeze`](Clock::freeze).
+    /// Whether the clock is frozen by [`freeze`](Clock::freeze).
     pub fn is_frozen(&self) -> bool {
         self.0.frozen.load(Ordering::Acquire)
     }
 
-    /// Moves the clock to `moment`, if that is ahead; says whether it was.
+    /// Moves the clock to `moment` if that is later; returns whether it was.
     pub fn set(&self, moment: Moment) -> bool {
         if self.is_settable() {
             return self.0.value.fetch_max(moment.0, Ordering::AcqRel) <= moment.0;
@@ -396,7 +396,7 @@ impl Clock {
         moment >= now
     }
 
-    /// Whether the clock stands still unless moved. Who sleeps on such a clock moves it, if it is not frozen.
+    /// Whether the clock only moves when it is told to. Sleeping on such a clock moves it, unless it is frozen.
     pub fn is_settable(&self) -> bool {
         matches!(self.0.source, ClockSource::Settable)
     }

@@ -1,6 +1,6 @@
 //! MD5, of which the service makes the order of a Scan. It protects nothing here.
 
-/// The words of RFC 1321 that a digest starts from.
+/// The initial state of a digest (RFC 1321).
 const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
 
 /// Bytes of a block.
@@ -48,7 +48,7 @@ fn compress(start: [u32; 4], block: &[u8; BLOCK]) -> [u32; 4] {
         *word = u32::from_le_bytes(*bytes);
     }
     let [mut a, mut b, mut c, mut d] = start;
-    // Steps of one round: each word's place, how far it rotates, and its constant.
+    // Steps of one round: the position of each word, its rotation, and its constant.
     macro_rules! steps {
         ($mix:expr; $($at:literal $shift:literal $constant:literal,)*) => {$(
             let sum = a.wrapping_add($mix(b, c, d)).wrapping_add(words[$at]).wrapping_add($constant);

@@ -1,4 +1,4 @@
-//! Everything the service says when it refuses, in one place: kinds of error, and each text as a named constructor.
+//! The service's errors: their kinds, and the texts as named constructors.
 //!
 //! The text is the contract: SDKs and applications match on it. An error knows no HTTP; its status and `__type` belong to
 //! [`crate::wire`]. Of texts that exist in two generations, each operation has the one that us-east-1 answers (see `ARCHITECTURE.md`, "Words").
@@ -127,11 +127,11 @@ impl ErrorKind {
 /// What became of one action of a cancelled transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CancellationReason {
-    /// `None` if the action is not at fault, else the kind of failure.
+    /// `None` if the action did not fail, else the kind of failure.
     pub code: &'static str,
     /// The failure's sentence.
     pub message: Option<Cow<'static, str>>,
-    /// The stored item, if the action asked for it.
+    /// The stored item, if the action requested it.
     pub item: Option<Item>,
 }
 
@@ -179,7 +179,7 @@ struct Inner {
     detail: Detail,
 }
 
-/// What goes before a text of the moved validation layer.
+/// The prefix of texts of the moved validation layer.
 pub const ONE_VALIDATION_ERROR: &str = "1 validation error detected: ";
 /// How many violations of one request are listed and counted.
 const MOST_VIOLATIONS: usize = 10;
@@ -260,12 +260,12 @@ impl fmt::Display for ApiError {
 
 impl std::error::Error for ApiError {}
 
-/// Faults found by the framework's constraints on a request's members: collected, then said together.
+/// Violations of the model's constraints on a request's members: collected, then reported together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations(Vec<String>);
 
 impl Violations {
-    /// None yet.
+    /// An empty list.
     pub const fn new() -> Violations {
         Violations(Vec::new())
     }
@@ -369,7 +369,7 @@ pub mod constraint {
         format!("Member must have value less than or equal to {most}")
     }
 
-    /// A word that is not in its set; `set` as the service prints it: `[HASH, RANGE]`.
+    /// A value outside its enumeration; `set` as the service prints it: `[HASH, RANGE]`.
     pub fn one_of(set: &str) -> String {
         format!("Member must satisfy enum value set: {set}")
     }
@@ -510,7 +510,7 @@ impl ApiError {
         ApiError::validation(format!("{operation} operation not supported on this index type{stop}"))
     }
 
-    /// A `Key` whose attributes are not the table's.
+    /// A `Key` whose attributes are not those of the table's key.
     pub fn key_mismatch() -> ApiError {
         ApiError::validation("The provided key element does not match the schema")
     }
@@ -592,7 +592,7 @@ impl ApiError {
         ApiError::new(ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded.")
     }
 
-    /// The condition did not hold; `item` if it was asked for.
+    /// The condition did not hold; `item` if it was requested.
     pub fn condition_failed(item: Option<Item>) -> ApiError {
         let error = ApiError::new(ErrorKind::ConditionalCheckFailed, "The conditional request failed");
         match item {
@@ -616,7 +616,7 @@ impl ApiError {
         ApiError::validation(format!("Query condition missed key schema element: {name}"))
     }
 
-    /// A path that goes on below a key attribute, of an index or of the table.
+    /// A path below a key attribute, of an index or of the table.
     pub fn path_below_key(of_index: bool, name: &str) -> ApiError {
         let kind = if of_index { "IndexKey" } else { "Key" };
         ApiError::validation(format!(
@@ -637,7 +637,7 @@ impl ApiError {
         ApiError::validation("The provided starting key is invalid")
     }
 
-    /// An `ExclusiveStartKey` that is no key of what is scanned, in the older layer's words.
+    /// An `ExclusiveStartKey` that is not a key of what is scanned, in the older layer's words.
     pub fn scan_start_key_invalid() -> ApiError {
         ApiError::validation("The provided starting key is invalid: The provided key element does not match the schema")
     }
@@ -674,7 +674,7 @@ impl ApiError {
     }
 }
 
-/// Updates, judged on the stored item.
+/// Errors of updates that depend on the stored item.
 impl ApiError {
     /// A path through what is not there or not a map or list.
     pub fn document_path() -> ApiError {
@@ -714,7 +714,7 @@ impl ApiError {
         ApiError::validation("Transaction request cannot include multiple operations on one item")
     }
 
-    /// A transaction that was not carried out, and why, action by action.
+    /// A cancelled transaction, with a reason for each action.
     pub fn transaction_cancelled(reasons: Vec<CancellationReason>) -> ApiError {
         let codes: Vec<&str> = reasons.iter().map(|reason| reason.code).collect();
         ApiError::new(
@@ -772,7 +772,7 @@ impl ApiError {
         )
     }
 
-    /// What stood there is too old (seen of the service in February 2019).
+    /// The record at this position is too old (seen from the service in February 2019).
     pub fn trimmed() -> ApiError {
         ApiError::new(
             ErrorKind::TrimmedDataAccess,

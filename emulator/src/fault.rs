@@ -31,13 +31,13 @@ pub struct FaultSubject<'a> {
     pub index: Option<&'a str>,
     /// The global indexes that a write may reach.
     pub feeds: &'a [Index],
-    /// The access key of who asks.
+    /// The caller's access key.
     pub caller: &'a str,
     /// The region that the request is sent to.
     pub region: &'a str,
-    /// When it is carried out.
+    /// When the request is executed.
     pub now: Moment,
-    /// Whose table it is, as a hash.
+    /// A hash of the table's owner.
     pub owner: u64,
     /// The partition key as text; `None` if the entry has none, or it is binary.
     pub partition: Option<&'a str>,
@@ -78,7 +78,7 @@ pub struct Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(pub u64);
 
-/// How often a rule was looked at and did something.
+/// How often a rule matched and acted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleReport {
     /// Its id.
@@ -91,7 +91,7 @@ pub struct RuleReport {
     pub until: Moment,
     /// How many entries it matched.
     pub matched: u64,
-    /// How many of those it made fail, wait or lose their answer.
+    /// How many of those failed, waited or lost their response.
     pub fired: u64,
 }
 
@@ -106,10 +106,10 @@ impl RuleReport {
 #[derive(Debug)]
 pub struct Faults {
     seed: u64,
-    /// So that a twin without rules asks no lock.
+    /// The number of rules, so that requests take no lock while there are none.
     count: AtomicUsize,
     rules: Mutex<InstalledRules>,
-    /// How often a dial was asked about a key.
+    /// How often a condition was decided for each key.
     asked: Ordinals,
 }
 
@@ -121,7 +121,7 @@ struct InstalledRules {
     rules: Vec<RuleReport>,
     /// Rules that were taken out before they ever acted.
     idle: VecDeque<RuleReport>,
-    /// How often a share was asked about a key.
+    /// How often a share was decided for each key.
     shares: OrdinalCounts,
 }
 
@@ -150,14 +150,14 @@ impl Faults {
         }
     }
 
-    /// Installs a rule behind those there are, at this moment of the emulator's clock.
+    /// Appends a rule, dated at this moment of the emulator's clock.
     pub fn add(&self, rule: Rule, now: Moment) -> Result<RuleId, InvalidRule> {
         let span = rule.checked_span(now)?;
         let mut installed = self.rules.lock();
         Ok(self.install(&mut installed, rule, span))
     }
 
-    /// Installs rules behind those there are, in their order; `None`, and none of them, if there would be more than `most`.
+    /// Appends rules in order; `None`, with no rule added, if there would be more than `most`.
     pub fn add_all(&self, rules: Vec<Rule>, most: usize, now: Moment) -> Result<Option<Vec<RuleId>>, InvalidRule> {
         let spans: Result<Vec<_>, _> = rules.iter().map(|rule| rule.checked_span(now)).collect();
         let spans = spans?;
@@ -185,7 +185,7 @@ impl Faults {
         id
     }
 
-    /// Takes a rule out; says what it did, if it was there.
+    /// Removes a rule and returns its report, if there was one.
     pub fn remove(&self, id: RuleId) -> Option<RuleReport> {
         let mut installed = self.rules.lock();
         let at = installed.rules.iter().position(|report| report.id == id)?;
@@ -195,7 +195,7 @@ impl Faults {
         Some(report)
     }
 
-    /// The rules that have never acted, also those that were taken out since the last [`clear`](Faults::clear): a test whose
+    /// The rules that have never acted, including those removed since the last [`clear`](Faults::clear): a test whose
     /// fault never happened has tested something else.
     pub fn never_fired(&self) -> Vec<RuleReport> {
         let installed = self.rules.lock();
@@ -213,7 +213,7 @@ impl Faults {
         self.count.store(0, Ordering::Release);
     }
 
-    /// Takes all rules out, and starts counting again: what was decided decides nothing of what comes.
+    /// Removes all rules and resets all counts, so that later decisions do not depend on earlier ones.
     pub fn reset(&self) {
         self.clear();
         self.asked.clear();
@@ -229,7 +229,7 @@ impl Faults {
         self.count.load(Ordering::Acquire) == 0
     }
 
-    /// Whether a dial acts on an entry: a seeded share of the entries of each key, in their order.
+    /// Whether a condition acts on an entry: a seeded share of the entries of each key, in order.
     pub fn decide(&self, what: &str, subject: &FaultSubject<'_>, share: f64) -> bool {
         if share <= 0.0 {
             return false;
@@ -259,7 +259,7 @@ impl Faults {
                 Trigger::Nth(number) => report.matched == number,
                 Trigger::EveryNth(number) => number > 0 && report.matched % number == 0,
                 Trigger::Share(share) => {
-                    // By key, as that of a dial: how keys interleave decides nothing.
+                    // By key, as for a condition: the interleaving of keys decides nothing.
                     let id = subject.id(self.seed, "rule", report.id.0 - cleared);
                     happens(self.seed, "rule", id, shares.next(subject.owner, id), share)
                 }

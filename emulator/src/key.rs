@@ -1,7 +1,7 @@
-//! Keys as bytes whose order is the order of the values, and the token that says which partition a key lives in.
+//! Keys encoded as bytes in the order of the values, and the token that determines a key's partition.
 //!
 //! A key is its components one after the other: the hash attributes, the range attributes and, in an index, the table's
-//! own key. Each component says where it ends, so one key is never a prefix of another, and "begins with" is a range.
+//! own key. Each component is terminated, so no key is a prefix of another, and "begins with" is a range.
 
 mod bytes;
 
@@ -14,7 +14,7 @@ use crate::value::{AttributeValue, Attributes, Item, Map};
 
 pub use bytes::KeyBytes;
 
-/// What the service puts before a partition key when it hashes it. Being eight bytes, it fills two words of MD5.
+/// The prefix that the service adds to a partition key before hashing. Its eight bytes fill two words of MD5.
 const TOKEN_PREFIX: [u8; 8] = *b"Outliers";
 
 /// An item's place in a table or an index: the token of its partition key, then its key.
@@ -83,7 +83,7 @@ impl Key {
         Some(Key { token, bytes })
     }
 
-    /// The key of values that are there and of the right types: checks that none is empty or too long.
+    /// The key of these attributes: checks that none is empty or too long.
     fn checked(schema: &KeySchema, map: &Map) -> Result<Key, ApiError> {
         for attribute in schema.attributes() {
             if let Some(kind) = map.get(&attribute.name).and_then(emptiness) {
@@ -111,7 +111,7 @@ impl Key {
         Key::read(schema, map).ok_or_else(ApiError::key_mismatch)
     }
 
-    /// The key of a stored item; `None` if it lacks an attribute or has it in another type.
+    /// The key of a stored item; `None` if an attribute is missing or has another type.
     pub fn read(schema: &KeySchema, item: &impl Attributes) -> Option<Key> {
         let mut bytes = KeyBytes::new();
         push_all(&mut bytes, &schema.hash, item)?;
@@ -120,7 +120,7 @@ impl Key {
         Some(Key { token, bytes })
     }
 
-    /// The place of an item in an index: the index's key, then the table's. `None` if the item is not in the index.
+    /// The key of an item's entry in an index: the index's key, then the table's. `None` if the item is not in the index.
     pub fn of_entry(index: &Index, item: &impl Attributes, base: &Key) -> Option<Key> {
         let key = Key::place(index, item, base)?;
         may_be_indexed(index, item).then_some(key)
@@ -130,7 +130,7 @@ impl Key {
     pub fn place(index: &Index, attributes: &impl Attributes, base: &Key) -> Option<Key> {
         let mut key = Key::read(&index.key, attributes)?;
         if index.local {
-            // A local index lives in the item collection of its table, whose hash key it shares.
+            // A local index is stored with the item collection of its table, whose hash key it shares.
             key.token = base.token;
         }
         key.bytes.extend_from_slice(&base.bytes);
@@ -257,7 +257,7 @@ where
     digest::md5_start(TOKEN_PREFIX, &raw)
 }
 
-/// The bytes of the value that a component encodes, if they stand in it as they are.
+/// The bytes of the value that a component encodes, if they appear in it unescaped.
 fn plain_value(kind: ScalarType, component: &[u8]) -> Option<&[u8]> {
     match (kind, component) {
         (ScalarType::N, _) => Some(number_value(component)),
@@ -356,7 +356,7 @@ pub fn push_prefix(bytes: &mut KeyBytes, prefix: &[u8]) {
     }
 }
 
-/// Whether there is a zero byte. Keys are short, so eight bytes are looked at in one step; the last steps may overlap.
+/// Whether there is a zero byte. Keys are short, so each step examines eight bytes; the last steps may overlap.
 fn has_zero(bytes: &[u8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let zero_in = |chunk: &[u8; 8]| {
@@ -375,7 +375,7 @@ fn push_terminated(bytes: &mut KeyBytes, raw: &[u8]) {
     bytes.extend_from_slice(&[0, 0]);
 }
 
-/// The first byte of zero: those of negative numbers are lower.
+/// The first byte of zero: negative numbers have lower ones.
 const NUMBER_ZERO: u8 = 0x80;
 /// What ends a component of zero or a positive number.
 const POSITIVE_END: u8 = 0;
@@ -386,7 +386,7 @@ const NUMBER_BYTES: usize = 20;
 
 /// Sign and exponent in one byte, then one for each pair of digits, as the service hashes numbers (inferred from the order
 /// in which they are scanned): `192 + e` and pairs plus 1, or for a negative number `63 - e` and 101 minus pairs. The end
-/// keeps a number from being the prefix of another.
+/// prevents one number from being the prefix of another.
 fn push_number(bytes: &mut KeyBytes, number: Number) {
     if number.is_zero() {
         bytes.extend_from_slice(&[NUMBER_ZERO, POSITIVE_END]);
@@ -395,7 +395,7 @@ fn push_number(bytes: &mut KeyBytes, number: Number) {
     let mut digits = [0; 40];
     let count = number.significant_digits(&mut digits);
     let digits = &digits[..count];
-    // How many digits stand before the point. Pairs meet at it, so an odd number of them begins with a single one.
+    // The number of digits before the decimal point. Pairs are aligned to it, so an odd number begins with a single digit.
     let point = number.magnitude() + 1;
     let exponent = (point + 1) >> 1;
     // Exponents go from -64 to 63, so both fit a byte.
@@ -418,7 +418,7 @@ fn push_number(bytes: &mut KeyBytes, number: Number) {
     });
 }
 
-/// The first key after all that begin with `prefix`; `None` if there is none.
+/// The first key after all that begin with `prefix`; `None` if there is no such key.
 pub fn after_prefix(prefix: &[u8]) -> Option<KeyBytes> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut bytes = KeyBytes::from_slice(&prefix[..=last]);

@@ -1,7 +1,7 @@
-//! A twin of Amazon DynamoDB: requests in, the service's answers out, at a moment of a clock that the caller owns.
+//! An emulator of Amazon DynamoDB: HTTP requests in, the service's responses out, on a clock that the caller controls.
 //!
-//! The engine is synchronous and pure: no sockets, threads, files, system clock or source of entropy. A door hands it
-//! bytes ([`engine::Engine::handle`]) and delivers what comes back.
+//! The engine is synchronous and pure: no sockets, threads, files, system clock or source of entropy. A transport passes it
+//! bytes ([`engine::Engine::handle`]) and delivers the response.
 pub mod access;
 pub mod answer;
 pub mod caller;

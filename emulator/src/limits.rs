@@ -6,9 +6,9 @@ pub const ITEM_SIZE: usize = 409_600;
 pub const HASH_KEY_SIZE: usize = 2048;
 /// A sort key's size in bytes (Developer Guide).
 pub const RANGE_KEY_SIZE: usize = 1024;
-/// The maps and lists that may stand around a value (Developer Guide says 32 levels; 31 wrappings pass, 32 fail).
+/// Nesting depth of maps and lists around a value (Developer Guide says 32 levels; 31 pass, 32 fail).
 pub const NESTING: usize = 31;
-/// The levels of a value that are kept while a request is read; deeper ones are skipped, and only remembered.
+/// Levels of a value that are decoded; deeper ones are skipped, and only their presence is recorded.
 pub const NESTING_KEPT: usize = 64;
 /// Bytes of items that a page of Query or Scan reads (Developer Guide).
 pub const PAGE_SIZE: usize = 1_048_576;
@@ -22,15 +22,15 @@ pub const BATCH_WRITES: usize = 25;
 pub const TRANSACTION_ACTIONS: usize = 100;
 /// Bytes in a transaction (Developer Guide).
 pub const TRANSACTION_SIZE: usize = 4 * 1024 * 1024;
-/// Seconds for which a client token is remembered (API Reference).
+/// Seconds for which a client token is valid (API Reference).
 pub const CLIENT_TOKEN_SECONDS: u64 = 600;
-/// Seconds for which a record of a stream is kept, and a closed stream (Developer Guide).
+/// Seconds for which stream records and closed streams are retained (Developer Guide).
 pub const STREAM_RETENTION_SECONDS: u64 = 24 * 3600;
-/// Seconds for which a shard of a stream takes records before another one goes on (Developer Guide: about four hours).
+/// Seconds for which a shard of a stream accepts records before a new one replaces it (Developer Guide: about four hours).
 pub const SHARD_LIFE_SECONDS: u64 = 4 * 3600;
 /// Readers of a stream's shard at a time, before they are throttled (Developer Guide, "Quotas").
 pub const SHARD_READERS: u32 = 2;
-/// Seconds for which a shard iterator can be used (API Reference).
+/// Seconds for which a shard iterator is valid (API Reference).
 pub const ITERATOR_SECONDS: u64 = 15 * 60;
 /// Records of an answer of GetRecords (API Reference).
 pub const STREAM_RECORDS: i64 = 1000;
@@ -40,13 +40,13 @@ pub const STREAM_PAGE_SIZE: usize = 1_048_576;
 pub const STREAM_LIST: i64 = 100;
 /// Bytes of a request's body (measured: 16 MiB pass, one more does not).
 pub const REQUEST_BODY: usize = 16 * 1024 * 1024;
-/// Bytes of the body of a control of the twin (ours: a fault rule has a few hundred).
+/// Bytes of a control request's body (ours: a fault rule has a few hundred).
 pub const CONTROL_BODY: usize = 64 * 1024;
 /// Bytes of a snapshot over HTTP (ours).
 pub const SNAPSHOT: usize = 256 * 1024 * 1024;
 /// Fault rules that can be set over HTTP (ours).
 pub const FAULT_RULES: usize = 1000;
-/// Tables, there or not, that can be given conditions of their own over HTTP (ours).
+/// Tables, existing or not, that can have their own conditions over HTTP (ours).
 pub const OWN_CONDITIONS: usize = 10_000;
 /// Bytes of an expression's text (Developer Guide).
 pub const EXPRESSION_SIZE: usize = 4096;
@@ -62,7 +62,7 @@ pub const STATEMENT_LENGTH: usize = 8192;
 pub const BATCH_STATEMENTS: usize = 25;
 /// Characters of a `NextToken` of ExecuteStatement (API Reference).
 pub const NEXT_TOKEN_LENGTH: usize = 32_768;
-/// Reads that the lists of keys in one statement may stand for (recorded, eu-west-2, 2026-09).
+/// Reads that the lists of keys in one statement may expand to (recorded, eu-west-2, 2026-09).
 pub const STATEMENT_READS: usize = 50;
 /// Characters of a placeholder, its prefix included (Developer Guide).
 pub const PLACEHOLDER_LENGTH: usize = 255;
@@ -100,13 +100,13 @@ pub const PARTITION_READ_UNITS: u64 = 3000;
 pub const PARTITION_WRITE_UNITS: u64 = 1000;
 /// Bytes of items in a partition (Developer Guide, "Partitions and data distribution").
 pub const PARTITION_SIZE: u64 = 10 << 30;
-/// Seconds for which unused provisioned capacity is kept (Developer Guide, "Burst capacity").
+/// Seconds of unused provisioned capacity that are retained (Developer Guide, "Burst capacity").
 pub const BURST_SECONDS: u64 = 300;
 /// Read units a second that a new on-demand table serves (Developer Guide).
 pub const ON_DEMAND_READ_UNITS: u64 = 12_000;
 /// Write units a second that a new on-demand table serves (Developer Guide).
 pub const ON_DEMAND_WRITE_UNITS: u64 = 4000;
-/// Items whose time to live lies further back than this are left alone: five years (Developer Guide).
+/// Items that expired longer ago than this are not deleted: five years (Developer Guide).
 pub const TTL_OLDEST_SECONDS: i64 = 5 * 365 * 86_400;
 /// Tables that can be created, updated or deleted at a time.
 pub const TABLE_OPERATIONS: usize = 500;
@@ -118,15 +118,15 @@ pub const ACCOUNT_UNITS: i64 = 80_000;
 pub const TABLE_UNITS: i64 = 40_000;
 /// Seconds by which the latest restorable moment lies behind (Developer Guide: typically five minutes; measured as 300 s).
 pub const RECOVERY_LAG_SECONDS: u64 = 300;
-/// Days for which changes are kept, unless fewer are asked for, and for which a system backup is kept (Developer Guide).
+/// Default days for which changes are retained, and for which a system backup is retained (Developer Guide).
 pub const RECOVERY_DAYS: u32 = 35;
 /// Restores of an account in a region at a time (Developer Guide).
 pub const RESTORES: usize = 50;
 /// Imports of an account in a region at a time (API Reference, ImportTable).
 pub const IMPORTS: usize = 50;
-/// Days for which exports, imports and bulk operations are remembered (API Reference).
+/// Days for which exports, imports and bulk operations are listed (API Reference).
 pub const TRANSFER_DAYS: u32 = 90;
-/// Seconds for which the token of an export or a bulk operation is remembered (API Reference).
+/// Seconds for which the token of an export or a bulk operation is valid (API Reference).
 pub const TRANSFER_TOKEN_SECONDS: u64 = 8 * 3600;
 /// Seconds that an incremental export spans at least, and at most (API Reference).
 pub const INCREMENTAL_EXPORT_SECONDS: (i64, i64) = (15 * 60, 24 * 3600);

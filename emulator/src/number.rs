@@ -1,6 +1,6 @@
 //! `N`: an exact decimal of up to 38 significant digits.
 //!
-//! A number is kept as sign, coefficient and exponent, normalized: the coefficient has no trailing zeros, zero has
+//! A number is stored as sign, coefficient and exponent, normalized: the coefficient has no trailing zeros, zero has
 //! exponent 0 and no sign. So two numbers are equal exactly when their parts are, however they were written.
 
 use std::cmp::Ordering;
@@ -156,7 +156,7 @@ impl Number {
             return Err(NumberError::NotNumeric);
         }
         if digits == 0 {
-            // Zero is judged by its written exponent.
+            // Zero is checked by its written exponent.
             let scale = exponent.saturating_add(written);
             return if scale > MAX_MAGNITUDE {
                 Err(overflow(written))
@@ -316,7 +316,7 @@ impl Number {
         (1 + (integer + 1) / 2 + (fraction + 1) / 2) as usize + usize::from(self.negative)
     }
 
-    /// The nearest 32-bit floating point number; infinite if there is none that large.
+    /// The nearest 32-bit floating point number; infinite if it is out of range.
     pub fn to_f32(self) -> f32 {
         let mut text = compact_str::CompactString::default();
         let sign = if self.negative { "-" } else { "" };

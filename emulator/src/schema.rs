@@ -95,7 +95,7 @@ impl KeySchema {
         self.hash.iter().chain(&self.range)
     }
 
-    /// The key of an item, and nothing else of it.
+    /// The item's key attributes alone.
     pub fn only(&self, item: &Item) -> Item {
         Item::new(&item.filter(|name| self.contains(name)))
     }
@@ -112,12 +112,12 @@ impl KeySchema {
     }
 }
 
-/// Which attributes an index keeps beside the keys.
+/// Which attributes an index stores besides the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Projection {
     /// All.
     All,
-    /// None.
+    /// No others.
     KeysOnly,
     /// These, sorted by name.
     Include(Vec<Name>),
@@ -178,7 +178,7 @@ pub struct OnDemandThroughput {
 pub struct Index {
     /// Its name.
     pub name: Name,
-    /// Its key; the table's key is not in it unless the definition says so.
+    /// Its key; it includes the table's key only if the definition does.
     pub key: KeySchema,
     /// What it projects.
     pub projection: Projection,
@@ -190,12 +190,12 @@ pub struct Index {
     pub adjustments: Adjustments,
     /// On-demand limits of a global index.
     pub on_demand: Option<OnDemandThroughput>,
-    /// What a global index serves at once, where that is more than its throughput says.
+    /// The warm throughput of a global index, where it exceeds its throughput.
     pub warm: Option<Throughput>,
 }
 
 impl Index {
-    /// Whether the index keeps this attribute, given the table's key.
+    /// Whether the index stores this attribute, given the table's key.
     pub fn projects(&self, name: &str, table: &KeySchema) -> bool {
         match &self.projection {
             Projection::All => true,
@@ -208,7 +208,7 @@ impl Index {
         }
     }
 
-    /// What the index keeps of an item: the item itself if that is everything.
+    /// What the index stores of an item: the item itself if that is everything.
     pub fn project(&self, item: &Item, table: &KeySchema) -> Item {
         if self.projection == Projection::All {
             return item.clone();
@@ -284,7 +284,7 @@ impl BillingMode {
     }
 }
 
-/// What a table or index with these units serves at once, if nothing else is known of it.
+/// The default warm throughput of a table or index with these units.
 pub fn initial_warm(billing: BillingMode, provisioned: Throughput) -> Throughput {
     match billing {
         BillingMode::Provisioned => provisioned,
@@ -325,9 +325,9 @@ pub struct Definition {
     pub on_demand_since: Option<Moment>,
     /// On-demand limits.
     pub on_demand: Option<OnDemandThroughput>,
-    /// What the table serves at once, where that was asked for or is more than its throughput says.
+    /// The warm throughput of the table, if requested or above its throughput.
     pub warm: Option<Throughput>,
-    /// The table class, if one was asked for.
+    /// The table class, if requested.
     pub class: Option<&'static str>,
     /// When the table class was changed.
     pub class_changed: Option<Moment>,

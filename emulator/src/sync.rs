@@ -1,4 +1,4 @@
-//! The one door to locks and atomics: `parking_lot` and `std`, or loom's under `cfg(loom)`, with one interface.
+//! Locks and atomics: `parking_lot` and `std`, or loom's under `cfg(loom)`, with one interface.
 
 #[cfg(not(loom))]
 pub use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};

@@ -1,4 +1,4 @@
-//! What goes to buckets and comes from them. The engine sees items and records; a [`ObjectStore`] that comes in from outside has
+//! Transfers to and from buckets. The engine handles items and records; an [`ObjectStore`] that is passed in has
 //! the files, their formats and their compression.
 
 use crate::clock::Moment;
@@ -6,7 +6,7 @@ use crate::request::ItemRecord;
 use crate::schema::KeyAttribute;
 use crate::value::{Item, Map, Name};
 
-/// Where buckets are kept.
+/// Access to buckets.
 ///
 /// A request that exports or imports calls it and waits. No lock is held meanwhile.
 ///
@@ -38,7 +38,7 @@ pub trait ObjectStore: Send + Sync {
     /// bytes they have. What cannot be read as a record is a record too: a bad one.
     fn read(&self, source: &ImportSource, take: &mut dyn FnMut(Record)) -> Result<u64, Failure>;
 
-    /// Writes what a bulk operation has to report.
+    /// Writes the report of a bulk operation.
     fn report(&self, report: &BulkReport) -> Result<(), Failure>;
 }
 
@@ -144,7 +144,7 @@ pub struct Export {
     pub table_arn: String,
     /// The table's id.
     pub table_id: String,
-    /// When it was asked for.
+    /// When it was requested.
     pub start: Moment,
     /// When it is done.
     pub end: Moment,
@@ -225,9 +225,9 @@ pub struct ImportSource {
     pub compression: Compression,
     /// What separates the values of a CSV.
     pub delimiter: char,
-    /// The names of a CSV's columns, if its first line does not tell them.
+    /// The names of the CSV's columns, if its first line does not have them.
     pub header: Option<Vec<Name>>,
-    /// The key attributes, whose types CSV does not tell.
+    /// The key attributes, whose types CSV does not have.
     pub keys: Vec<KeyAttribute>,
 }
 
@@ -251,9 +251,9 @@ pub struct BulkReport {
     pub bucket: String,
     /// What keys begin with.
     pub prefix: Option<String>,
-    /// Records that were not written, if those are wanted.
+    /// Records that were not written, if requested.
     pub errors: Option<Vec<Rejected>>,
-    /// Records whose condition did not hold, if those are wanted.
+    /// Records whose condition did not hold, if requested.
     pub unmet: Option<Vec<Rejected>>,
 }
 

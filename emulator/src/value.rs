@@ -12,14 +12,14 @@ use compact_str::CompactString;
 use crate::number::Number;
 pub use item::{Attributes, Item, PartialItem, SentItem};
 
-/// The name of an attribute. Short names, which nearly all are, stand inside it.
+/// The name of an attribute. Short names, as nearly all are, are stored inline.
 pub type Name = CompactString;
 /// The text of an `S`.
 pub type Text = CompactString;
 
 /// A value of an attribute: one of DynamoDB's ten types.
 ///
-/// Sets are sorted and without repeats: whoever builds one sorts it ([`AttributeValue::string_set`] and its like).
+/// Sets are sorted and free of duplicates: the constructor sorts ([`AttributeValue::string_set`] and the like).
 ///
 /// ```
 /// use dynatwin_engine::value::AttributeValue;
@@ -169,7 +169,7 @@ impl AttributeValue {
         }
     }
 
-    /// How many maps and lists stand around the innermost value: 0 for a scalar or a set, 1 for a list of scalars.
+    /// The nesting depth of maps and lists: 0 for a scalar or a set, 1 for a list of scalars.
     pub fn depth(&self) -> usize {
         match self {
             AttributeValue::L(list) => 1 + list.iter().map(AttributeValue::depth).max().unwrap_or(0),
@@ -215,7 +215,7 @@ impl Map {
         self.find(name).ok()
     }
 
-    /// Where an entry is or belongs.
+    /// The position of an entry, or where to insert it.
     fn find(&self, name: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|(candidate, _)| candidate.as_str().cmp(name))
     }

@@ -1,4 +1,4 @@
-//! A token bucket: units that come at a rate, are kept up to a limit, and can be spent once.
+//! A token bucket: units are added at a rate, accumulate up to a limit, and are spent once.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::clock::Moment;
 /// Grains in half a unit: what a rate of one unit a second brings in a microsecond is a whole number of them.
 const GRAINS: i128 = 1_000_000;
 
-/// Units of one resource in one direction. It is computed when it is looked at; nothing happens meanwhile.
+/// Units of one resource in one direction. The level is computed on access.
 ///
 /// A request that costs more than the bucket can ever hold is let through when the bucket is full, and what a page cost is
 /// known only after it was read: so a bucket can be in debt, and then nothing is let through until that is paid.
@@ -46,7 +46,7 @@ pub struct Level {
     pub rate: u64,
 }
 
-/// What one request asks of a bucket: its entries ask together, and are answered one by one.
+/// The demands of one request on a bucket: its entries ask together, and are granted one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct BucketRound {
     round: u64,
@@ -64,8 +64,8 @@ fn brought(rate: u64, time: Duration) -> i128 {
 }
 
 impl Bucket {
-    /// A bucket that keeps what `keeps` brings, one second's at least. It starts with one second's: nothing has been left
-    /// unused yet.
+    /// A bucket that accumulates up to what `keeps` adds, at least one second's worth. It starts with one second's
+    /// worth.
     pub fn new(rate: u64, keeps: Duration, now: Moment) -> Bucket {
         Bucket {
             rate,
@@ -85,14 +85,14 @@ impl Bucket {
         }
     }
 
-    /// The same where half of what comes between the two moments of `shared` goes elsewhere.
+    /// Brings the level up to `now`; between the two moments of `shared` only half of the rate is added.
     pub fn settle_shared(&mut self, shared: (Moment, Moment), now: Moment) {
         let (from, until) = (self.at.max(shared.0), now.min(shared.1));
         self.settle(now);
         self.level -= brought(self.rate, until.since(from)) / 2;
     }
 
-    /// Changes the rate from `now` on. What is there stays, as far as it can be kept.
+    /// Changes the rate from `now` on. The level stays, up to the new limit.
     pub fn change(&mut self, rate: u64, keeps: Duration, now: Moment) {
         self.settle(now);
         self.rate = rate;
@@ -129,7 +129,7 @@ impl Bucket {
         }
     }
 
-    /// Whether so much can be spent.
+    /// Whether this many units are available.
     pub fn has(&self, units: Units) -> bool {
         self.level >= grains(units).min(self.most)
     }
@@ -139,7 +139,7 @@ impl Bucket {
         self.level > 0
     }
 
-    /// An entry of the request of this round asks for so much.
+    /// Adds an entry's demand to the request's in this round.
     pub fn ask(&mut self, units: Units, round: u64) {
         if self.asked.round != round {
             self.asked = BucketRound {
@@ -150,7 +150,7 @@ impl Bucket {
         self.asked.sum += grains(units);
     }
 
-    /// After all entries have asked, in their order: whether there is enough for this one. If not for all, then for those
+    /// After all entries have asked, in order: whether there is enough for this one. If not for all, then for those
     /// that come first.
     pub fn grants(&mut self, units: Units) -> bool {
         self.asked.seen += grains(units);
@@ -171,7 +171,7 @@ mod tests {
         Moment::START.plus(Duration::from_secs_f64(seconds))
     }
 
-    /// A bucket of 10 units a second that keeps 30; each step waits, then spends halves of units.
+    /// A bucket of 10 units a second with a limit of 30; each step waits, then spends half units.
     fn left(steps: &[(f64, u64)]) -> f64 {
         let mut bucket = Bucket::new(10, Duration::from_secs(3), Moment::START);
         let mut now = 0.0;

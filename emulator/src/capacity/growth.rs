@@ -33,7 +33,7 @@ pub struct OnDemandGrowth {
 }
 
 impl OnDemandGrowth {
-    /// So much is served, and no peak was higher than half of it.
+    /// Serves this much at first; no peak was higher than half of it.
     pub fn new(serves: u64, now: Moment) -> OnDemandGrowth {
         OnDemandGrowth {
             from: serves,
@@ -57,7 +57,7 @@ impl OnDemandGrowth {
         self.from + u64::try_from(grown).unwrap_or(u64::MAX)
     }
 
-    /// Serves at least so much from now on: it was asked to be warm.
+    /// Serves at least this much from now on: the table was warmed.
     pub fn raise(&mut self, serves: u64, now: Moment) {
         if serves > self.rate(now) {
             self.to = self.to.max(serves);
@@ -110,7 +110,7 @@ mod tests {
     const TAKES: Duration = Duration::from_mins(30);
     const QUOTA: u64 = 40_000;
 
-    /// Spends so many units at each of these seconds, and says what is served at the end.
+    /// Spends these units at each of these seconds, and returns what is served at the end.
     fn served(spends: &[(u64, u64)], end: u64) -> u64 {
         let at = |second: u64| Moment::START.plus(Duration::from_secs(second));
         let mut growth = OnDemandGrowth::new(4000, Moment::START);
@@ -128,7 +128,7 @@ mod tests {
             (&[][..], 9000, 4000),
             // Half of what is served is the peak it was made for.
             (&[(0, 2000)], 9000, 4000),
-            // A peak of 3,000 lets 6,000 be served, after half an hour.
+            // After half an hour, a peak of 3,000 raises it to 6,000.
             (&[(0, 3000)], 0, 4000),
             (&[(0, 3000)], 1, 4000),
             (&[(0, 3000)], 901, 5000),
@@ -141,7 +141,7 @@ mod tests {
             (&[(0, 4000), (901, 6000)], 1801, 8000),
             (&[(0, 4000), (901, 6000)], 2701, 10_000),
             (&[(0, 4000), (901, 6000)], 3601, 12_000),
-            // A peak that is none does not put off the next one.
+            // A lower peak does not delay the next one.
             (&[(0, 2000), (10, 3000)], 1811, 6000),
             // More than the rate in one second is no higher a peak.
             (&[(0, 9000)], 1801, 8000),

@@ -38,7 +38,7 @@ impl ThrottleCounts {
     }
 }
 
-/// A capacity partition, and what it was asked for.
+/// A capacity partition, and the demand on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionHeat {
     /// Its first token.
@@ -85,7 +85,7 @@ pub struct ResourceHeat {
 pub struct Heat {
     /// The table, then its global indexes.
     pub resources: Vec<ResourceHeat>,
-    /// The partition keys that cost most, hottest first, while somebody watches.
+    /// The most expensive partition keys, hottest first, while the table is watched.
     pub keys: Vec<(AttributeValue, Units)>,
 }
 

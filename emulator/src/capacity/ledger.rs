@@ -24,7 +24,7 @@ pub struct Demand<'a> {
     pub units: Units,
     /// Of which key.
     pub token: u64,
-    /// The value of the table's partition key, for those who watch which keys are hot.
+    /// The value of the table's partition key, to track hot keys.
     pub key: Option<&'a AttributeValue>,
 }
 
@@ -37,7 +37,7 @@ pub struct Shortage {
     pub index: Option<Name>,
     /// Reading or writing.
     pub direction: Direction,
-    /// How much it asked for.
+    /// The requested units.
     pub units: Units,
     /// Of which key.
     pub token: u64,
@@ -55,7 +55,7 @@ pub struct Ledger {
     table: ResourceCapacity,
     indexes: Vec<(Name, ResourceCapacity)>,
     hot: Option<HotKeys>,
-    /// Where the table's partitions were split, until somebody asks.
+    /// Tokens at which the table's partitions were split, until they are taken.
     splits: Splits,
 }
 
@@ -68,7 +68,7 @@ fn rules(capacity: Capacity) -> (bool, Enforcement) {
 }
 
 impl Ledger {
-    /// The capacity of a table that nobody has used yet.
+    /// The unused capacity of a new table.
     pub fn new(definition: &Definition, capacity: Capacity, now: Moment) -> Ledger {
         let (enforced, rules) = rules(capacity);
         let index = |index: &crate::schema::Index| {
@@ -102,7 +102,7 @@ impl Ledger {
         found.map_or(&self.table, |(_, meter)| meter).place(token)
     }
 
-    /// Goes by another definition and other rules. `from` says from when on a resource's new limits hold.
+    /// Adopts another definition and other rules. `from` returns when a resource's new limits take effect.
     pub fn adapt(
         &mut self,
         definition: &Definition,
@@ -181,7 +181,7 @@ impl Ledger {
         }
     }
 
-    /// Spends all demands of a request, or none: then it says what is lacking.
+    /// Spends all demands of a request, or none: the error lists what is lacking.
     pub fn reserve(&mut self, demands: &[Demand<'_>], now: Moment) -> Result<(), Vec<Shortage>> {
         let shortages = self.check(demands, now);
         if shortages.is_empty() {
@@ -203,7 +203,7 @@ impl Ledger {
         }
     }
 
-    /// What a read lacks of which nobody knows yet what it will cost: it needs something to be there.
+    /// What a read of unknown cost lacks: it needs capacity above zero.
     pub fn admit(&mut self, demand: &Demand<'_>, now: Moment) -> Result<(), Shortage> {
         let enforced = self.enforced;
         let Some(meter) = self.meter(demand.index).filter(|_| enforced) else {
@@ -231,7 +231,7 @@ impl Ledger {
         }
     }
 
-    /// Whether requests for which there is no capacity are refused.
+    /// Whether requests beyond the capacity are throttled.
     pub fn is_enforced(&self) -> bool {
         self.enforced
     }
@@ -247,7 +247,7 @@ impl Ledger {
         self.splits.extend(split);
     }
 
-    /// The tokens at which the table's partitions were split for heat or size since this was last asked.
+    /// The tokens at which the table's partitions were split for heat or size since the last call.
     pub fn take_splits(&mut self) -> Splits {
         std::mem::take(&mut self.splits)
     }
@@ -259,14 +259,14 @@ impl Ledger {
         Some(meter.rate(direction))
     }
 
-    /// Lets the backfill of an index have half of its provisioned write units between two moments.
+    /// Gives the backfill of an index half of its provisioned write units between two moments.
     pub fn share_with_backfill(&mut self, index: &str, (from, until): (Moment, Moment), now: Moment) {
         if let Some(meter) = self.meter(Some(index)) {
             meter.share_with_backfill(from, until, now);
         }
     }
 
-    /// What has been spent and refused, by resource and partition, and by key while somebody watches.
+    /// What has been spent and throttled, by resource and partition, and by key while the table is watched.
     pub fn heat(&mut self, now: Moment) -> Heat {
         let mut resources: SmallVec<[ResourceHeat; 4]> = SmallVec::new();
         let table = std::iter::once((None, &mut self.table));

@@ -12,7 +12,7 @@ use crate::conditions::Enforcement;
 use crate::limits;
 use crate::schema::{BillingMode, Definition, Index, OnDemandThroughput, Throughput, initial_warm};
 
-/// What a resource was given.
+/// The configured limits of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How it is paid for.
@@ -26,13 +26,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those of a table.
+    /// The limits of a table.
     pub fn of_table(definition: &Definition) -> Limits {
         let (throughput, warm) = (definition.throughput, definition.warm);
         Limits::of(definition.billing, throughput, warm, definition.on_demand)
     }
 
-    /// Those of a global index of a table.
+    /// The limits of a global index of a table.
     pub fn of_index(definition: &Definition, index: &Index) -> Limits {
         Limits::of(definition.billing, index.throughput, index.warm, index.on_demand)
     }
@@ -102,7 +102,7 @@ const PAUSES: u32 = 10;
 pub type Splits = Vec<u64>;
 
 impl ResourceCapacity {
-    /// A resource that nobody has used yet.
+    /// A new resource, unused.
     pub fn new(limits: Limits, rules: Enforcement, now: Moment) -> ResourceCapacity {
         let side = |direction| DirectionCapacity::new(&limits, &rules, direction, now);
         let mut meter = ResourceCapacity {
@@ -129,7 +129,7 @@ impl ResourceCapacity {
         self.limits.billing
     }
 
-    /// Lets other rules hold from `now` on.
+    /// Changes the rules from `now` on.
     pub fn set_rules(&mut self, rules: Enforcement, now: Moment) {
         if rules != self.rules {
             self.settle(now);
@@ -145,7 +145,7 @@ impl ResourceCapacity {
         }
     }
 
-    /// Lets other limits hold from `from` on. Of two changes on their way the later has the word, at the earlier time.
+    /// Changes the limits from `from` on. Of two pending changes, the later limits apply from the earlier time.
     pub fn set_limits(&mut self, limits: Limits, from: Moment, now: Moment) {
         self.settle(now);
         let known = self.coming.as_ref().map_or(&self.limits, |(_, coming)| coming);
@@ -175,7 +175,7 @@ impl ResourceCapacity {
         self.grow_partitions(now);
     }
 
-    /// Lets the backfill of an index have half of its provisioned write units between two moments.
+    /// Gives the backfill of an index half of its provisioned write units between two moments.
     pub fn share_with_backfill(&mut self, from: Moment, until: Moment, now: Moment) {
         self.settle(now);
         self.backfill = Some((from, until));
@@ -218,8 +218,8 @@ impl ResourceCapacity {
         needed.clamp(1, most) as usize
     }
 
-    /// Splits partitions until none has more of the tokens than those of a new table would have, so that traffic that is
-    /// spread evenly can use all of the throughput. The widest go first; none is ever merged.
+    /// Splits partitions until none is wider than those of a new table would be, so that evenly spread traffic
+    /// can use all of the throughput. The widest are split first; partitions are never merged.
     fn grow_partitions(&mut self, now: Moment) {
         let needed = self.needed(now);
         if needed <= self.divided {
@@ -269,7 +269,7 @@ impl ResourceCapacity {
         }
     }
 
-    /// The place of the partition that a token belongs to.
+    /// The position of the partition that a token belongs to.
     pub(super) fn place(&self, token: u64) -> usize {
         let after = self.partitions.partition_point(|partition| partition.start <= token);
         after.saturating_sub(1)
@@ -290,7 +290,7 @@ impl ResourceCapacity {
             .chain(partition.map(|bucket| (bucket, Exceeded::KeyRangeThroughput)))
     }
 
-    /// An entry of the request of this round asks for units.
+    /// Adds an entry's demand to the request's in this round.
     pub fn ask(&mut self, direction: Direction, token: u64, units: Units, round: u64, now: Moment) {
         self.settle(now);
         let at = self.place(token);
@@ -299,7 +299,7 @@ impl ResourceCapacity {
             .for_each(|(bucket, _)| bucket.ask(units, round));
     }
 
-    /// After all entries have asked, in their order: what this one exceeds.
+    /// After all entries have asked, in order: what this one exceeds.
     pub fn exceeds(&mut self, direction: Direction, token: u64, units: Units) -> Option<Exceeded> {
         let mut exceeded = None;
         for (bucket, what) in self.buckets(direction, token) {
@@ -320,7 +320,7 @@ impl ResourceCapacity {
         empty.map(|(_, what)| what)
     }
 
-    /// Spends what was asked for.
+    /// Spends the requested units.
     pub fn spend(&mut self, direction: Direction, token: u64, units: Units, now: Moment) {
         self.spend_total(direction, units);
         self.spend_partition(self.place(token), direction, token, units, now);
@@ -367,7 +367,7 @@ impl ResourceCapacity {
     ) -> Option<u64> {
         self.sides[direction.place()].counts.note(exceeded);
         let at = self.place(token);
-        // On demand the whole table says the same when it is empty.
+        // On demand, an empty table has the same effect.
         let lacks = |bucket: &mut Bucket| !(bucket.has(units) && bucket.has_any());
         let partition = self.partitions[at].buckets(direction).any(lacks);
         if exceeded != Exceeded::KeyRangeThroughput || !partition {
@@ -390,7 +390,7 @@ impl ResourceCapacity {
         Some(token)
     }
 
-    /// An item of so many bytes is there from the beginning.
+    /// Adds an existing item's bytes.
     pub fn weigh(&mut self, token: u64, bytes: usize) {
         let at = self.place(token);
         self.partitions[at].bytes += bytes as u64;
@@ -428,7 +428,7 @@ impl ResourceCapacity {
         self.sides[direction.place()].most.as_ref().map(Bucket::level)
     }
 
-    /// Lets the buckets of all partitions take in what has come by `now`.
+    /// Brings the buckets of all partitions up to `now`.
     pub fn settle_partitions(&mut self, now: Moment) {
         for partition in &mut self.partitions {
             partition.settle(&self.rules, now);
@@ -587,7 +587,7 @@ mod tests {
         assert_eq!(starts(&even), [0, quarter, 2 * quarter, 3 * quarter]);
         let ends: Vec<u64> = even.partitions().iter().map(|partition| partition.last).collect();
         assert_eq!(ends, [quarter - 1, 2 * quarter - 1, 3 * quarter - 1, u64::MAX]);
-        // None is ever merged.
+        // Partitions are never merged.
         let mut grown = meter(provisioned(1, 1));
         grown.set_limits(provisioned(9000, 0), after(1), after(1));
         grown.set_limits(provisioned(1, 1), after(2), after(2));

@@ -1,4 +1,4 @@
-//! A capacity partition: a range of tokens with limits of its own.
+//! A capacity partition: a range of tokens with its own limits.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ struct DirectionBuckets {
     limit: Bucket,
     /// Its even share of the table's, where partitions do not lend.
     share: Option<Bucket>,
-    /// Since when it has been asked for too much, and when it last was.
+    /// Since when demand has exceeded it, and when it last did.
     hot: Option<(Moment, Moment)>,
     counts: KeyCounts,
 }
@@ -61,8 +61,8 @@ impl CapacityPartition {
         }
     }
 
-    /// The upper part, from `at` up to the token `end`; this keeps the lower. Each goes on with what was there: nothing is
-    /// given away. Bytes are divided as tokens are.
+    /// Splits off the upper part, from `at` up to the token `end`. Both parts keep the level of their buckets.
+    /// Bytes are divided in proportion to tokens.
     pub fn split_off(&mut self, at: u64, end: u128) -> CapacityPartition {
         let mut upper = self.clone();
         upper.start = at;
@@ -122,7 +122,7 @@ impl CapacityPartition {
         self.sides[direction.place()].counts.units += units;
     }
 
-    /// Counts a request that it could not serve, and says since when there are such without a pause longer than `cools`.
+    /// Counts a throttled request, and returns since when there are such without a pause longer than `cools`.
     pub fn refuse(&mut self, direction: Direction, token: u64, units: Units, cools: Duration, now: Moment) -> Moment {
         self.sample.note(token, units);
         let side = &mut self.sides[direction.place()];

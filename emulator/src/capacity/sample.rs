@@ -1,4 +1,4 @@
-//! Where a partition's heat lies: the tokens that were asked for most, as a bounded sample.
+//! Where a partition's heat lies: a bounded sample of the most requested tokens.
 
 use super::units::Units;
 

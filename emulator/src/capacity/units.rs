@@ -21,7 +21,7 @@ impl Units {
         Units(units * 2)
     }
 
-    /// So many halves of a unit.
+    /// This many halves of a unit.
     pub(super) const fn halves(halves: u64) -> Units {
         Units(halves)
     }

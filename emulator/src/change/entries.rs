@@ -37,7 +37,7 @@ pub fn with_local_entries(definition: &Definition, item: &Item) -> usize {
 }
 
 /// Checks what an update has changed for the indexes of its table. A value from before an index was made, which it could
-/// not take, stands in nobody's way.
+/// not accept, does not block the update.
 pub fn check_changed(definition: &Definition, old: Option<&Item>, new: &Item) -> Result<(), ApiError> {
     let changed = |name: &str| old.and_then(|old| old.get(name)) != new.get(name);
     let mut indexes = definition

@@ -1,4 +1,4 @@
-//! Vectors: what of an item a vector index keeps, which items it refuses, and how near two vectors are.
+//! Vectors: what a vector index stores of an item, which items it rejects, and the distance between two vectors.
 //!
 //! An index keeps vectors in 32-bit floating point numbers and measures in them; the table keeps every digit. A vector
 //! counts as its name and four bytes for each element, where a write and an index are measured; an item's own size is that
@@ -17,7 +17,7 @@ use crate::value::{AttributeValue, Item};
 /// Bytes of an element.
 const ELEMENT: usize = 4;
 
-/// What a vector index keeps of an item.
+/// What a vector index stores of an item.
 ///
 /// ```
 /// use dynatwin_engine::value::{Item, Map};
@@ -34,7 +34,7 @@ pub struct VectorEntry {
 }
 
 impl VectorEntry {
-    /// The entry of an item, or of what is kept of it, whose attribute `name` has the vector.
+    /// The entry of an item, or of its projection, whose attribute `name` holds the vector.
     pub fn new(name: &str, item: Item, vector: Arc<[f32]>) -> VectorEntry {
         let size = item.size() - vector_in(name, &item) + compact_size(name, vector.len());
         VectorEntry { item, vector, size }
@@ -45,7 +45,7 @@ impl VectorEntry {
         VectorEntry { item, vector, size }
     }
 
-    /// The item as it is kept. With or without the vector's attribute, which is not to be read here.
+    /// The stored item. The vector's attribute may be present or not; do not read it here.
     pub fn item(&self) -> &Item {
         &self.item
     }
@@ -60,7 +60,7 @@ impl VectorEntry {
         self.size
     }
 
-    /// Whether both look the same in an index over the attribute `name`.
+    /// Whether both entries are equal as seen through an index over the attribute `name`.
     pub fn same_view(&self, other: &VectorEntry, name: &str) -> bool {
         let rest = |entry: &VectorEntry| entry.item.filter(|other| other != name);
         self.vector == other.vector && (self.item.same(&other.item) || rest(self) == rest(other))
@@ -76,7 +76,7 @@ fn compact_size(name: &str, dimensions: usize) -> usize {
     name.len() + ELEMENT * dimensions
 }
 
-/// The vector in a value, if it is one of so many elements.
+/// The vector in a value, if it has this many elements.
 fn read(value: &AttributeValue, dimensions: usize) -> Option<Arc<[f32]>> {
     let AttributeValue::L(list) = value else { return None };
     if list.len() != dimensions {
@@ -89,8 +89,8 @@ fn read(value: &AttributeValue, dimensions: usize) -> Option<Arc<[f32]>> {
     list.iter().map(element).collect()
 }
 
-/// What an index keeps of an item, and where. `None` if the item has no vector, or not the attribute that divides the
-/// index; items from before the index was made may also have such as it does not take.
+/// The entry of an item and its key. `None` if the item has no vector, or lacks the attribute that partitions the
+/// index; items written before the index was created may hold values of other types.
 pub fn entry(index: &VectorIndex, item: &Item, table: &KeySchema, base: &Key) -> Option<(Key, VectorEntry)> {
     let vector = read(&item.get(&index.attribute)?, index.dimensions)?;
     let key = place(index, item, base)?;
@@ -252,7 +252,7 @@ fn sum(left: &[f32], right: &[f32], of: impl Fn(f32, f32) -> f32) -> f32 {
     left.iter().zip(right).map(|(one, other)| of(*one, *other)).sum()
 }
 
-/// The length of a vector; no number if it has run over, so that no product with it looks finite.
+/// The length of a vector; NaN on overflow, so that no product with it looks finite.
 fn norm(vector: &[f32]) -> f32 {
     let norm = sum(vector, vector, |one, other| one * other).sqrt();
     if norm.is_finite() { norm } else { f32::NAN }
@@ -273,13 +273,13 @@ fn wide_score(distance: Distance, left: &[f32], right: &[f32]) -> f64 {
     }
 }
 
-/// An element as the index shows it: the shortest decimals that stand for it, and always with a fraction.
+/// An element as the index returns it: the shortest decimal that parses to it, always with a fraction.
 pub fn shown(element: f32) -> String {
     let text = element.to_string();
     if text.contains('.') { text } else { format!("{text}.0") }
 }
 
-/// Whether the first of two scores stands before the second.
+/// Whether the first of two scores ranks before the second.
 pub fn nearer(distance: Distance, one: f32, other: f32) -> std::cmp::Ordering {
     match distance {
         Distance::DotProduct => other.total_cmp(&one),

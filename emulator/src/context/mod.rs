@@ -1,4 +1,4 @@
-//! The request that is being carried out, and what the requests of an engine share.
+//! The context of one request, and the state that the requests of an engine share.
 
 mod rates;
 mod readers;
@@ -22,13 +22,13 @@ use crate::fault::ResponseEffects;
 use crate::journal::RequestRecorder;
 use crate::storage::{ClientToken, Scope};
 
-/// One request's surroundings: who asks, when, of which engine, and what becomes of the answer.
+/// The context of one request: its caller, time, engine, and what it adds to the response.
 pub struct Context<'e> {
     /// What the engine's requests share.
     pub engine: &'e EngineState,
-    /// Whose tables.
+    /// The account and region whose tables it uses.
     pub scope: Scope,
-    /// Who asks; the scope may be shared.
+    /// The caller; callers may share a scope.
     pub caller: &'e Caller,
     /// The caller's region, for ARNs.
     pub region: &'e str,
@@ -36,7 +36,7 @@ pub struct Context<'e> {
     pub account: &'e str,
     /// The operation's name in the API.
     pub operation: &'static str,
-    /// The moment the request is carried out at. It stays the same to its end.
+    /// The moment at which the request is executed. It stays the same throughout.
     pub now: Moment,
     effects: Cell<ResponseEffects>,
     note: RefCell<Option<String>>,
@@ -45,7 +45,7 @@ pub struct Context<'e> {
     latency: Cell<Option<(Lag, Duration)>>,
     /// The client token that the request has taken, and when its request is done: not yet known.
     token: Cell<Option<ClientToken>>,
-    /// What the journal will hear of it; nothing while nobody watches.
+    /// What the journal will record of it; `None` unless the engine is watched.
     draft: Option<Box<RefCell<RequestRecorder>>>,
     identity: Option<Box<Identity>>,
     /// The table that was not found, if access policies are evaluated.
@@ -88,7 +88,7 @@ impl<'e> Context<'e> {
         }
     }
 
-    /// Notes the client token that the request has taken: its commit keeps the token.
+    /// Records the client token that the request uses: its commit keeps the token.
     pub fn take_token(&self, token: &str, fingerprint: u64) {
         self.token
             .set(Some(ClientToken::new(&self.scope, token, fingerprint, self.now)));
@@ -99,7 +99,7 @@ impl<'e> Context<'e> {
         self.token.get().map(|token| ClientToken { done, ..token })
     }
 
-    /// Lets the request take as long as its operation does.
+    /// Makes the request take the latency of its operation.
     #[cold]
     pub fn take(&self, latency: &Latency) {
         self.latency
@@ -142,13 +142,13 @@ impl<'e> Context<'e> {
         }
     }
 
-    /// The request is carried out at `moment`, and its answer delivered then.
+    /// Sets the moment at which the request is executed and its response delivered.
     pub fn answer_at(&self, moment: Moment) {
         self.done_at.set(moment);
         self.wait(moment.since(self.now));
     }
 
-    /// When the request is carried out.
+    /// When the request is executed.
     pub fn done_at(&self) -> Moment {
         self.done_at.get()
     }
@@ -165,29 +165,29 @@ impl<'e> Context<'e> {
         self.effects.set(effects);
     }
 
-    /// Leaves a word for the operator's log.
+    /// Leaves a note for the operator's log.
     pub fn note(&self, note: String) {
         *self.note.borrow_mut() = Some(note);
     }
 
-    /// Takes that word.
+    /// Takes that note.
     pub fn take_note(&self) -> Option<String> {
         self.note.borrow_mut().take()
     }
 
-    /// Whether somebody watches.
+    /// Whether the journal records this request.
     pub fn is_told(&self) -> bool {
         self.draft.is_some()
     }
 
-    /// Tells the journal something of this request, while somebody watches. `tell` asks for no other telling.
+    /// Records something about this request, if the engine is watched. `tell` must not call this function.
     pub fn tell(&self, tell: impl FnOnce(&mut RequestRecorder)) {
         if let Some(draft) = &self.draft {
             tell(&mut draft.borrow_mut());
         }
     }
 
-    /// What the journal has to hear of this request, which is done.
+    /// Takes what the journal records of this finished request.
     pub fn take_draft(&mut self) -> Option<RequestRecorder> {
         self.draft.take().map(|draft| draft.into_inner())
     }
@@ -276,12 +276,12 @@ impl Context<'_> {
         self.missing.borrow_mut().take()
     }
 
-    /// Makes the request stop where it is authorized, with an explanation of each decision.
+    /// Makes the request stop after authorization, with an explanation of each decision.
     pub fn explain_only(&mut self) {
         self.explanations = Some(Box::default());
     }
 
-    /// Whether the request stops where it is authorized.
+    /// Whether the request stops after authorization.
     pub fn is_explained(&self) -> bool {
         self.explanations.is_some()
     }

@@ -20,9 +20,9 @@ struct Rate {
 /// Requests that share a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RateGroup {
-    /// An operation that has a rate of its own, by its place in `OWN`.
+    /// An operation with its own rate, by its position in `OWN`.
     Own(usize),
-    /// Those that create, change or delete.
+    /// Operations that create, change or delete.
     Changes,
     /// All others.
     Others,
@@ -65,7 +65,7 @@ const CHANGING: [&str; 10] = [
     "UpdateContinuousBackups",
 ];
 
-/// The rate of an operation; none of those that read and write items or records.
+/// The rate of an operation; `None` for those that read and write items or records.
 fn rate(operation: &str) -> Option<Rate> {
     if let Some(at) = OWN.iter().position(|(name, ..)| *name == operation) {
         let (_, burst, per_second) = OWN[at];

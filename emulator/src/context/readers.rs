@@ -19,8 +19,8 @@ const MOST_READERS: usize = 1 << 18;
 pub struct Readers(Mutex<BTreeMap<u64, (u64, Moment)>>);
 
 impl Readers {
-    /// The state that a reader sees who would see `state`: that, or the one seen before if it is newer, and at most the
-    /// present one. Readers who have not come since `forget` can see nothing older anyway.
+    /// The state that a reader sees when `state` is chosen: `state` itself, or the one it saw before if that is newer, and at
+    /// most the present one. Readers idle since `forget` cannot see an older state anyway.
     pub fn advance(&self, reader: u64, state: u64, present: u64, (forget, now): (Moment, Moment)) -> u64 {
         let mut seen = self.0.lock();
         if seen.len() >= MOST_READERS && !seen.contains_key(&reader) {

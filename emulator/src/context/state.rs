@@ -16,7 +16,7 @@ use crate::storage::{AppendError, Catalog, RestoreError, Scope, StateSnapshot, T
 use crate::sync::{AtomicBool, Ordering};
 use crate::transfer::ObjectStore;
 
-/// The tables of an engine, its dials and rules, and what it remembers.
+/// The tables of an engine, its conditions and fault rules, and what it remembers.
 ///
 /// ```
 /// use dynatwin_engine::conditions::Conditions;
@@ -83,22 +83,22 @@ impl EngineState {
         &self.catalog
     }
 
-    /// Where buckets are kept, if anywhere.
+    /// The object store of exports and imports, if there is one.
     pub fn object_store(&self) -> Option<&dyn ObjectStore> {
         self.object_store.as_deref()
     }
 
-    /// Sets where buckets are kept.
+    /// Sets the object store.
     pub fn set_object_store(&mut self, object_store: Arc<dyn ObjectStore>) {
         self.object_store = Some(object_store);
     }
 
-    /// Who frees what is large.
+    /// The reclaimer of large values.
     pub fn reclaimer(&self) -> &Reclaimer {
         &self.catalog.host().reclaimer
     }
 
-    /// Sets who frees what is large, of the tables that are made from now on.
+    /// Sets the reclaimer of tables that are created from now on.
     pub fn set_reclaimer(&mut self, reclaimer: Reclaimer) {
         self.catalog.host_mut().reclaimer = reclaimer;
     }
@@ -119,17 +119,17 @@ impl EngineState {
         &self.decided
     }
 
-    /// What callers have seen whose reads never go back.
+    /// The states seen by callers with monotonic reads.
     pub fn readers(&self) -> &Readers {
         &self.readers
     }
 
-    /// What was asked, while somebody watches.
+    /// The journal of requests.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
 
-    /// Lets changes that would store more fail, or no longer.
+    /// Makes changes that would store more fail, or lifts that.
     pub fn refuse_growth(&self, refuse: bool) {
         self.full.store(refuse, Ordering::Relaxed);
     }
@@ -154,12 +154,12 @@ impl EngineState {
         self.catalog.defaults().conditions()
     }
 
-    /// The conditions that the twin was made with.
+    /// The conditions with which the engine was created.
     pub fn initial_conditions(&self) -> Conditions {
         self.initial_conditions
     }
 
-    /// The conditions that a table has of its own.
+    /// The conditions set for a single table, if any.
     pub fn own_conditions(&self, scope: &Scope, table: &str) -> Option<Conditions> {
         self.catalog.defaults().of_table(scope, table)
     }
@@ -174,19 +174,19 @@ impl EngineState {
         self.own_conditions(scope, table).unwrap_or_else(|| self.conditions())
     }
 
-    /// Who may do what.
+    /// The access control in force.
     pub fn access(&self) -> &AccessControl {
         &self.access
     }
 
-    /// Removes all tables, rules, tokens, and conditions of single tables, and forgets what was asked.
+    /// Removes all tables, rules, tokens, and conditions of single tables, and clears the journal.
     pub fn clear(&self, now: Moment) -> Result<(), AppendError> {
         self.catalog.clear(now)?;
         self.forget();
         Ok(())
     }
 
-    /// Replaces tables, tokens and conditions by those of a snapshot, removes all rules, and forgets what was asked.
+    /// Replaces tables, tokens and conditions by those of a snapshot, removes all rules, and clears the journal.
     pub fn restore(&self, snapshot: &StateSnapshot) -> Result<(), RestoreError> {
         self.catalog.restore(snapshot)?;
         self.forget();

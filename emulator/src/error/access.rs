@@ -3,7 +3,7 @@
 use super::{ApiError, ErrorKind};
 
 impl ApiError {
-    /// An access key that nobody has, or a temporary one without its token.
+    /// An unknown access key, or a temporary one without its session token.
     pub fn unrecognized_client() -> ApiError {
         ApiError::new(
             ErrorKind::UnrecognizedClient,

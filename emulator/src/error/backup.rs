@@ -4,7 +4,7 @@ use super::{ApiError, ErrorKind};
 use crate::clock::Moment;
 
 impl ApiError {
-    /// The table is not there, for whoever backs up, restores or exports.
+    /// The table to back up, restore or export does not exist.
     pub fn no_table_to_back_up(table: &str) -> ApiError {
         ApiError::new(ErrorKind::TableNotFound, format!("Table not found: {table}"))
     }
@@ -27,7 +27,7 @@ impl ApiError {
         )
     }
 
-    /// A restore or export of a table whose changes are not kept.
+    /// A restore or export of a table without point-in-time recovery.
     pub fn recovery_off(table: &str) -> ApiError {
         ApiError::new(
             ErrorKind::PointInTimeRecoveryUnavailable,

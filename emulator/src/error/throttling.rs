@@ -1,4 +1,4 @@
-//! What a throttled request is told: the exception, its text, and which of the sixteen reasons.
+//! The answer to a throttled request: the exception, its text, and which of the sixteen reasons.
 
 use super::{ApiError, Detail, ErrorKind};
 
@@ -85,7 +85,7 @@ impl Exceeded {
     }
 }
 
-/// What ran out, and whose.
+/// The exceeded limit, and its resource.
 ///
 /// ```
 /// use dynatwin_engine::error::{ApiError, Exceeded, Throttle};
@@ -170,7 +170,7 @@ impl ApiError {
         )
     }
 
-    /// Throughput is used up: the first of `throttles` has the word, and each is a reason.
+    /// Throughput is exhausted: the first of `throttles` determines the exception, and each is a reason.
     pub fn throttled(throttles: Vec<Throttle>) -> ApiError {
         let Some((kind, text)) = throttles.first().map(Throttle::words) else {
             return ApiError::internal();

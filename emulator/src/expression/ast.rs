@@ -126,7 +126,7 @@ impl Operator {
         .find(|function| function.name() == name)
     }
 
-    /// How many operands a function takes; `None` for an operator, whose syntax says it.
+    /// The number of operands of a function; `None` for an operator, whose number the syntax determines.
     pub(super) const fn arity(self) -> Option<usize> {
         match self {
             Operator::AttributeExists | Operator::AttributeNotExists | Operator::Size => Some(1),
@@ -139,7 +139,7 @@ impl Operator {
         }
     }
 
-    /// Whether a function is one of updates; the others are those of conditions.
+    /// Whether the function belongs to updates; the others belong to conditions.
     pub const fn is_of_updates(self) -> bool {
         matches!(self, Operator::IfNotExists | Operator::ListAppend)
     }
@@ -172,7 +172,7 @@ pub(super) enum CheckStep {
     Apply(u32),
 }
 
-/// A condition as a tree, for what is judged by its shape: key conditions, and what a statement reads.
+/// A condition as a tree, for checks of its structure: key conditions, and what a statement reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
     And(u32, u32),
@@ -189,9 +189,9 @@ pub(super) enum Op {
     Test(u32),
     /// Negates the truth value.
     Not,
-    /// Goes on elsewhere if the truth value is false: the right side of an AND is skipped.
+    /// Jumps if the truth value is false: the right side of an AND is skipped.
     JumpIfFalse(u32),
-    /// Goes on elsewhere if the truth value is true: the right side of an OR is skipped.
+    /// Jumps if the truth value is true: the right side of an OR is skipped.
     JumpIfTrue(u32),
 }
 
@@ -222,7 +222,7 @@ impl Clause {
 pub(super) struct UpdateAction {
     pub clause: Clause,
     pub target: Span,
-    /// What is set, added or deleted; `None` for REMOVE.
+    /// The value to set, add or delete; `None` for REMOVE.
     pub value: Option<Operand>,
     /// The action's part of [`Parsed::steps`].
     pub steps: Span,
@@ -240,7 +240,7 @@ pub(super) enum Body {
     Projection(Vec<Span>),
 }
 
-/// A parsed expression, without what its placeholders stand for.
+/// A parsed expression, before placeholders are bound.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub text: Box<str>,
@@ -310,7 +310,7 @@ impl Parsed {
         };
         let lists = [
             size_of::<Parsed>(),
-            // The text, and at most as much again in names too long to stand in their place.
+            // The text, and at most as much again in names too long to be stored inline.
             2 * self.text.len(),
             bytes(&self.literals),
             bytes(&self.names),

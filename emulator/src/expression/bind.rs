@@ -1,4 +1,4 @@
-//! Expressions with what their placeholders stand for.
+//! Expressions bound to their placeholders' names and values.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::value::{AttributeValue, Name};
 
 const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
-/// With more substitutions than this a placeholder is looked up by hash.
+/// With more substitutions than this, placeholders are looked up by hash.
 const FEW: usize = 8;
 
-/// A parsed expression and what its placeholders stand for; `None` for those that stand for nothing, which only the
+/// A parsed expression and the meaning of its placeholders; `None` for undefined ones, which only the
 /// static checks meet.
 #[derive(Clone)]
 pub(super) struct Bound<'r> {
@@ -58,7 +58,7 @@ impl<'r> Bound<'r> {
         }
     }
 
-    /// Adds the attributes that operators and functions look at.
+    /// Adds the attributes that operators and functions read.
     pub(super) fn add_names<'a>(&'a self, names: &mut Names<'a>) {
         for application in &self.parsed.applications {
             let tests = matches!(
@@ -73,7 +73,7 @@ impl<'r> Bound<'r> {
     }
 }
 
-/// The names of the attributes that expressions look at, sorted, each once.
+/// The names of the attributes that expressions read, sorted and distinct.
 #[derive(Default)]
 pub struct Names<'a> {
     names: SmallVec<[&'a str; FEW]>,
@@ -87,7 +87,7 @@ impl<'a> Names<'a> {
         Names::default()
     }
 
-    /// Adds the name of an attribute whose value is read.
+    /// Adds an attribute that is read.
     pub fn add(&mut self, name: &'a str) {
         self.insert(name, true);
     }
@@ -233,7 +233,7 @@ impl<'r> Bindings<'r> {
         })
     }
 
-    /// Checks a text's emptiness, which comes before any other fault of any expression of the request.
+    /// Checks that a text is not empty, before any other check of the request's expressions.
     pub fn check_not_empty(kind: ExpressionKind, text: &str) -> Result<(), ApiError> {
         if text.is_empty() {
             return Err(error::invalid(kind, error::EMPTY));
@@ -262,7 +262,7 @@ impl<'r> Bindings<'r> {
         self.key_condition_and_shape(text)?
     }
 
-    /// Binds a key condition; the inner error is that of its shape, which comes after unused placeholders.
+    /// Binds a key condition; the inner error concerns its structure, and comes after unused placeholders.
     pub fn key_condition_and_shape(&mut self, text: &str) -> Result<Result<KeyCondition<'r>, ApiError>, ApiError> {
         let bound = self.bind(ExpressionKind::KeyCondition, text)?;
         Ok(KeyCondition::new(&bound))

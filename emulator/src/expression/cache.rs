@@ -18,8 +18,8 @@ const SET_WEIGHT: usize = 128 * 1024;
 
 /// A bounded cache of parsed expressions.
 ///
-/// It is set-associative: a text's hash says in which set it belongs, and in a set the most recently used comes first
-/// and the last one gives way. Texts that do not parse are not kept.
+/// It is set-associative: a text's hash selects its set, in which the most recently used text comes first
+/// and the last one is evicted. Texts that do not parse are not cached.
 ///
 /// ```
 /// use dynatwin_engine::expression::{Cache, Bindings};

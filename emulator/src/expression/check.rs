@@ -1,4 +1,4 @@
-//! The static checks that need to know what placeholders stand for, in the service's order.
+//! The static checks that need bound placeholders, in the service's order.
 //!
 //! A condition is walked once, each operator after its operands. An update is walked three times: paths and placeholders;
 //! ADD and DELETE; functions and arithmetic. Updates and projections are walked from the last action or path back, as
@@ -115,7 +115,7 @@ fn application(bound: &Bound<'_>, application: Application) -> Check {
     }
     requires_path(operator, operands)?;
     if operator == Operator::AttributeType {
-        // Its second operand's type is judged after the distinctness.
+        // The type of its second operand is checked after distinctness.
         distinct(bound, operator, operands)?;
         return attribute_type(bound, operands);
     }

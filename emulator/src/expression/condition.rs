@@ -14,7 +14,7 @@ use super::path::Path;
 use crate::number::Number;
 use crate::value::{AttributeValue, Item, Map, Name, Type};
 
-/// What a part of a condition is, for those who judge by its shape. Numbers name other parts.
+/// A node of a condition, for checks of its structure. Numbers refer to other nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConditionPart<'r> {
     /// Both.
@@ -48,7 +48,7 @@ pub struct Condition<'r> {
     bound: Bound<'r>,
 }
 
-/// An operand's value; `None` if there is none.
+/// An operand's value; `None` if it has none.
 type OperandValue<'a> = Option<Cow<'a, AttributeValue>>;
 
 impl<'r> Condition<'r> {
@@ -85,7 +85,7 @@ impl<'r> Condition<'r> {
         self.matches(Some(&item.pick(&names)))
     }
 
-    /// Adds the attributes that the condition looks at.
+    /// Adds the attributes that the condition reads.
     pub fn add_names<'a>(&'a self, names: &mut Names<'a>) {
         self.bound.add_names(names);
     }
@@ -106,7 +106,7 @@ impl<'r> Condition<'r> {
         }
     }
 
-    /// A part of the condition. The legacy parameters' conditions have none but tests.
+    /// A node of the condition. Conditions of the legacy parameters consist of comparisons only.
     pub fn part(&self, part: u32) -> ConditionPart<'r> {
         match self.node(part) {
             None => ConditionPart::Test,

@@ -168,7 +168,7 @@ impl ExpressionBuilder {
         }
     }
 
-    /// The condition `root`, which takes so many values.
+    /// The condition with this root and number of values.
     pub fn finish_condition(mut self, root: Logic, values: usize) -> BuiltExpression {
         let program = program(&self.nodes, root.0);
         let nodes = std::mem::take(&mut self.nodes);
@@ -176,7 +176,7 @@ impl ExpressionBuilder {
         self.finish(Body::Condition { nodes, root, program }, values)
     }
 
-    /// The update, which takes so many values. Its actions are judged as those of a statement are: the last one first.
+    /// The update with this number of values. Its actions are checked as those of a statement: the last one first.
     pub fn finish_update(mut self, values: usize) -> BuiltExpression {
         let mut actions = std::mem::take(&mut self.actions);
         actions.reverse();
@@ -195,8 +195,8 @@ impl ExpressionBuilder {
     }
 }
 
-/// A tree as a program over one truth value. The tree may be as deep as it has nodes, so what is still to be done stands
-/// on a stack of its own.
+/// A tree compiled to a program over one truth value. The tree may be as deep as it has nodes, so pending work is kept
+/// on an explicit stack.
 fn program(nodes: &[Node], root: u32) -> Vec<Op> {
     enum Todo {
         Visit(u32),
@@ -206,7 +206,7 @@ fn program(nodes: &[Node], root: u32) -> Vec<Op> {
             and: bool,
             right: u32,
         },
-        /// The jump over a right side, whose end this is.
+        /// The end of the jump over a right side.
         End {
             and: bool,
             jump: usize,

@@ -1,4 +1,4 @@
-//! What the service says about expressions and the legacy parameters: each text once.
+//! The service's texts about expressions and the legacy parameters, each in one place.
 //!
 //! The functions that return a `String` give what follows `Invalid <X>Expression: `, which [`invalid`] puts before it.
 //! The envelope of the moved validation layer is the operations' business.
@@ -97,7 +97,7 @@ pub(super) fn operand_type(operator: &str, kind: &str) -> String {
     format!("Incorrect operand type for operator or function; operator or function: {operator}, operand type: {kind}")
 }
 
-/// ADD and DELETE have words of their own for the types.
+/// ADD and DELETE name types differently.
 pub(super) fn section_operand_type(section: &str, kind: Type) -> String {
     let word = match kind {
         Type::S => "STRING",
@@ -244,7 +244,7 @@ impl ApiError {
         ApiError::validation(format!("{member} contains invalid key: Syntax error; key: \"{key}\""))
     }
 
-    /// A placeholder of more than 255 characters. Only names say how long it is.
+    /// A placeholder of more than 255 characters. Only names include the length.
     pub(super) fn placeholder_too_long(member: &str, size: Option<usize>) -> ApiError {
         let tail = size.map(|size| format!(" size of key: {size}")).unwrap_or_default();
         ApiError::validation(format!(
@@ -280,7 +280,7 @@ impl ApiError {
         ApiError::validation("ExpressionAttributeNames can only be specified when using expressions")
     }
 
-    /// Values without any expression. Writes say no more (`None`); Scan says `FilterExpression is null` and Query
+    /// Values without any expression. Writes say nothing more (`None`); Scan says `FilterExpression is null` and Query
     /// `FilterExpression and KeyConditionExpression are null`.
     pub fn values_without_expression(missing: Option<&str>) -> ApiError {
         const TEXT: &str = "ExpressionAttributeValues can only be specified when using expressions";
@@ -293,7 +293,7 @@ impl ApiError {
 
 /// Legacy parameters.
 impl ApiError {
-    /// Legacy parameters beside expressions; only those that are there, in the order of the service.
+    /// Legacy parameters together with expressions; only those present, in the service's order.
     pub fn mixed_parameters(legacy: &[&str], expressions: &[&str]) -> ApiError {
         ApiError::validation(format!(
             "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {{{}}} Expression parameters: {{{}}}",

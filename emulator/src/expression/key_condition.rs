@@ -1,4 +1,4 @@
-//! Key conditions: what a Query asks of the keys.
+//! Key conditions of Query.
 
 use smallvec::SmallVec;
 
@@ -50,11 +50,11 @@ impl<'r> KeyOperator<'r> {
 pub struct KeyClause<'r> {
     /// The attribute.
     pub name: Name,
-    /// What is asked of it.
+    /// The condition on the key attribute.
     pub operator: KeyOperator<'r>,
 }
 
-/// A key condition whose shape is right; whether it fits the table's keys is for others to say.
+/// A key condition of valid structure; whether it fits the table's keys is checked later.
 ///
 /// ```
 /// use dynatwin_engine::expression::{Cache, KeyOperator, Scope};
@@ -76,7 +76,7 @@ pub struct KeyCondition<'r> {
 }
 
 impl<'r> KeyCondition<'r> {
-    /// Walks the condition from its root, left before right; the first clause that is none ends it.
+    /// Walks the condition from its root, left before right, up to the first invalid clause.
     pub(super) fn new(bound: &Bound<'r>) -> Result<KeyCondition<'r>, ApiError> {
         let mut clauses: SmallVec<[KeyClause<'r>; 2]> = SmallVec::new();
         let Body::Condition { nodes, root, .. } = &bound.parsed.body else {

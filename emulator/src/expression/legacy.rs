@@ -92,7 +92,7 @@ impl Comparison {
     }
 }
 
-/// Whether a word is a `ComparisonOperator`.
+/// Whether a text is a `ComparisonOperator`.
 pub fn is_comparison(word: &str) -> bool {
     COMPARISONS.iter().any(|(name, _)| *name == word)
 }
@@ -189,7 +189,7 @@ fn lower<'r>(
     Ok(Condition::new(lowering.finish(body)))
 }
 
-/// Checks `ConditionalOperator` beside so many conditions; whether it is OR.
+/// Checks `ConditionalOperator` against the number of conditions; returns whether it is OR.
 fn is_or(conditional_operator: Option<&str>, conditions: usize) -> Result<bool, ApiError> {
     match (conditional_operator, conditions) {
         (None, _) => Ok(false),
@@ -276,7 +276,7 @@ fn condition<'r>(member: &str, (name, condition): &'r (Name, LegacyCondition)) -
     Ok((name, comparison, arguments))
 }
 
-/// Lowers `KeyConditions`. How many there may be, and of which keys, is for the table's schema to say.
+/// Lowers `KeyConditions`. Their number and keys are checked against the table's schema later.
 pub fn key_conditions(conditions: &[(Name, LegacyCondition)]) -> Result<KeyCondition<'_>, ApiError> {
     let clause = |entry| {
         let (name, comparison, arguments) = condition("keyConditions", entry)?;

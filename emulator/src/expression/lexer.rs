@@ -1,6 +1,6 @@
 //! Tokens of the expression language.
 
-/// The words that are never names, in any case.
+/// The keywords, in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keyword {
     And,
@@ -58,7 +58,7 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// A token and where it stands, in bytes.
+/// A token and its position in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub kind: TokenKind,

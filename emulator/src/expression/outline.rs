@@ -42,9 +42,9 @@ pub enum OutlinePart {
 pub enum Outcome {
     /// Whether it holds.
     Truth(bool),
-    /// Its value; `None` if the item has none there.
+    /// Its value; `None` if the item has no such value.
     Value(Option<AttributeValue>),
-    /// Nothing of its own: a constant, or a part of an update.
+    /// No value: a constant, or a part of an update.
     Nothing,
 }
 
@@ -64,7 +64,7 @@ pub struct OutlineError {
     pub range: Option<Range<usize>>,
 }
 
-/// How a text was parsed and bound: its parts in the order of the tree, each before those inside of it.
+/// The parse and binding of an expression: its parts in tree order, each before its children.
 ///
 /// ```
 /// use dynatwin_engine::expression::{Cache, ExpressionKind, OutlinePart, Scope};
@@ -78,7 +78,7 @@ pub struct OutlineError {
 /// assert_eq!(outline.nodes[2].part, OutlinePart::Path("a".to_owned()));
 /// ```
 pub struct Outline<'r> {
-    /// The parts; none if the text cannot be parsed.
+    /// The parts; empty if the text cannot be parsed.
     pub nodes: Vec<OutlineNode>,
     /// Why the expression is refused, if it is.
     pub error: Option<OutlineError>,
@@ -252,7 +252,7 @@ impl<'a> Tree<'a> {
                 source,
             });
         }
-        // What has no place of its own reaches over what is inside of it.
+        // A part without a position of its own spans its children.
         for at in (0..nodes.len()).rev() {
             let depth = nodes[at].depth;
             let inner = nodes[at + 1..].iter().take_while(|node| node.depth > depth);
@@ -290,7 +290,7 @@ fn range(span: Span) -> Range<usize> {
     span.start as usize..span.end as usize
 }
 
-/// A path as it is written in expressions, with its names resolved.
+/// A path in expression syntax, with its names resolved.
 fn written(path: &Path<'_>) -> String {
     let mut text = String::new();
     for element in path.elements() {

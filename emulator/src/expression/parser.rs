@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str, grammar: Grammar) -> Result<Parsed, String> {
     parser.finish(body)
 }
 
-/// Parses `text` and gives the place of each step; the error comes with the place of the token at fault.
+/// Parses `text` and returns the position of each step; the error comes with the position of the offending token.
 #[allow(clippy::type_complexity)]
 pub(super) fn parse_with_places(
     text: &str,
@@ -52,14 +52,14 @@ struct Parser<'t> {
     before: Option<Token>,
     current: Token,
     parsed: Parsed,
-    /// Literals and placeholders met so far and their indexes; the first character tells which is which.
+    /// Literals and placeholders so far, with their indexes; the first character distinguishes them.
     interned: FxHashMap<&'t str, u32>,
     /// Where in the text each application began.
     positions: Vec<usize>,
     /// Where in the text each step is.
     places: Vec<Span>,
     redundant_parentheses: bool,
-    /// The leftmost fault that is not one of syntax, and where it is.
+    /// The leftmost error that is not a syntax error, with its position.
     fault: Option<(usize, String)>,
     /// The first section used twice.
     section_twice: Option<&'static str>,
@@ -172,7 +172,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A document path whose first element has been read.
+    /// The rest of a document path whose first element has been read.
     fn path_from(&mut self, first: Token) -> Result<Span, String> {
         let start = self.parsed.elements.len();
         self.name_element(first);
@@ -223,7 +223,7 @@ impl<'t> Parser<'t> {
         self.parsed.elements.push(Element::Index(index.unsigned_abs()));
     }
 
-    /// A path, a value, a function call, or one of these in parentheses; and whether it stood in parentheses.
+    /// A path, a value, a function call, or one of these in parentheses; and whether it was in parentheses.
     fn operand(&mut self) -> Result<(Operand, bool), String> {
         let mut frames: Vec<Frame> = Vec::new();
         'begin: loop {
@@ -312,7 +312,7 @@ impl<'t> Parser<'t> {
         self.parsed.apply(operator, operands)
     }
 
-    /// Notes a function that stands where an operand does and cannot.
+    /// Records an error if a function that cannot be an operand is used as one.
     fn as_operand(&mut self, operand: Operand) {
         if let Operand::Nested(at) = operand {
             let operator = self.parsed.application(at).operator;

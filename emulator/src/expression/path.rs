@@ -147,7 +147,7 @@ impl PartialOrd for Path<'_> {
 }
 
 impl Ord for Path<'_> {
-    /// Element by element: whatever lies below a path comes directly after it.
+    /// Compares element by element: everything below a path sorts directly after it.
     fn cmp(&self, other: &Self) -> Ordering {
         self.elements().cmp(other.elements())
     }
@@ -162,7 +162,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// How two paths stand to each other.
+/// The relation of two paths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
     Apart,

@@ -85,7 +85,7 @@ impl<'r> Projection<'r> {
     }
 }
 
-/// The parts of `item` that sorted paths, of which none leads into another, lead to.
+/// The parts of `item` at these sorted paths, none of which is a prefix of another.
 pub(super) fn project(item: &Map, paths: &[Path<'_>]) -> Map {
     Map::from_entries(named_parts(paths, 0, |name| item.get(name)))
 }
@@ -97,8 +97,8 @@ pub(super) fn project_item(item: &Item, paths: &[Path<'_>]) -> Map {
     project(&item.pick(&names), paths)
 }
 
-/// The parts of a value that `paths` lead to from their element `depth` on. Paths have 32 elements at most, and so many
-/// deep this goes.
+/// The parts of a value at `paths`, from their element `depth` on. Paths have at most 32 elements, which bounds the
+/// recursion.
 fn part(value: &AttributeValue, paths: &[Path<'_>], depth: usize) -> Option<AttributeValue> {
     if paths.iter().any(|path| path.len() == depth) {
         return Some(value.clone());

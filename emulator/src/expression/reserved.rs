@@ -1,4 +1,4 @@
-//! The reserved words: no bare element of a document path may be one, in any case.
+//! The reserved words, in any case: an element of a document path must not be one unless it is aliased.
 
 /// The 573 words of the Developer Guide, "Reserved words in DynamoDB", sorted.
 #[rustfmt::skip]

@@ -1,4 +1,4 @@
-//! Search conditions: what a SearchVectors asks of the attributes that its index can be narrowed by.
+//! Search conditions of SearchVectors, which narrow a search by attributes of the index.
 
 use smallvec::SmallVec;
 
@@ -8,7 +8,7 @@ use super::path::Path;
 use crate::error::ApiError;
 use crate::value::{AttributeValue, Item, Name};
 
-/// Equalities that all hold of what a search brings back; whether they fit the index is for others to say.
+/// Equalities that all hold for a result; whether they fit the index is checked later.
 ///
 /// ```
 /// use dynatwin_engine::expression::{Cache, Scope};
@@ -30,7 +30,7 @@ pub struct SearchCondition<'r> {
 }
 
 impl<'r> SearchCondition<'r> {
-    /// Walks the condition from its root, left before right; the first clause that is none ends it.
+    /// Walks the condition from its root, left before right, up to the first invalid clause.
     pub(super) fn new(bound: &Bound<'r>) -> Result<SearchCondition<'r>, ApiError> {
         let mut clauses: SmallVec<[(Name, &'r AttributeValue); 2]> = SmallVec::new();
         let Body::Condition { nodes, root, .. } = &bound.parsed.body else {
@@ -68,7 +68,7 @@ impl<'r> SearchCondition<'r> {
     }
 }
 
-/// An equality of an attribute and a value, whichever comes first.
+/// An equality of an attribute and a value, in either order.
 fn clause<'r>(bound: &Bound<'r>, application: u32) -> Result<(Name, &'r AttributeValue), ApiError> {
     if bound.parsed.application(application).operator != Operator::Eq {
         return Err(ApiError::search_comparator());

@@ -1,7 +1,7 @@
 //! Updates: from the old item to the new one.
 //!
 //! Every right side and every path is read in the item as it was, so the order of actions does not matter: two targets
-//! never overlap, and positions in lists are those of the old lists. Lists change their length only when all else is done,
+//! never overlap, and positions in lists are those of the old lists. Lists change their length after all other changes,
 //! first by what is appended, then by what is removed, the last position first.
 
 use std::borrow::Cow;
@@ -51,7 +51,7 @@ pub struct Target<'u> {
     pub constant: Option<&'u AttributeValue>,
 }
 
-/// A new value for a target: `None` takes the target away.
+/// A new value for a target; `None` removes the target.
 type Outcome<'a> = Option<Cow<'a, AttributeValue>>;
 
 /// The attributes that an update sets or removes (`None`), sorted by name.
@@ -89,13 +89,13 @@ impl<'r> Update<'r> {
         })
     }
 
-    /// Whether the update makes an item where there is none: one that only removes does not.
+    /// Whether the update creates an item if there is none: one that only removes does not.
     pub fn creates(&self) -> bool {
         let actions = self.actions();
         actions.is_empty() || actions.iter().any(|action| makes(action.clause))
     }
 
-    /// The item after the update; `None` if there was none and none is made. `key` is what a new item begins with.
+    /// The item after the update; `None` if there was none and none is created. A new item starts from `key`.
     pub fn apply(&self, old: Option<&Map>, key: &Map) -> Result<Option<Map>, ApiError> {
         if old.is_none() && !self.creates() {
             return Ok(None);
@@ -128,7 +128,7 @@ impl<'r> Update<'r> {
         Ok(work.finish(base))
     }
 
-    /// What an action makes of the value that stands at its target.
+    /// The result of an action on the current value of its target.
     fn outcome<'a>(
         &'a self,
         action: &UpdateAction,
@@ -172,7 +172,7 @@ impl<'r> Update<'r> {
             (AttributeValue::Ss(left), AttributeValue::Ss(right)) => Ok(AttributeValue::Ss(union(left, right))),
             (AttributeValue::Ns(left), AttributeValue::Ns(right)) => Ok(AttributeValue::Ns(union(left, right))),
             (AttributeValue::Bs(left), AttributeValue::Bs(right)) => Ok(AttributeValue::Bs(union(left, right))),
-            // Of the legacy parameters alone: an expression's ADD is given no list.
+            // Only from the legacy parameters: ADD in an expression rejects lists.
             (AttributeValue::L(left), AttributeValue::L(right)) => Ok(appended(left, right)),
             _ => Err(self.mismatch()),
         }
@@ -188,7 +188,7 @@ impl<'r> Update<'r> {
         }
     }
 
-    /// The value of a right side: a path, a placeholder, or what a function or arithmetic makes of values. Those stand in
+    /// The value of a right side: a path, a placeholder, or the result of a function or arithmetic. Those occur in
     /// each other only in statements, and no deeper than an expression has operators.
     fn evaluate<'a>(&'a self, mut operand: Operand, base: &'a Map) -> Result<Cow<'a, AttributeValue>, ApiError> {
         loop {
@@ -282,7 +282,7 @@ fn makes(clause: Clause) -> bool {
     matches!(clause, Clause::Set | Clause::Add)
 }
 
-/// What stands at a path; an error if the path's parent is not there or is of another kind.
+/// The value at a path; an error if the path's parent is missing or has another type.
 fn locate<'m>(path: &Path<'_>, base: &'m Map) -> Result<Option<&'m AttributeValue>, ApiError> {
     let Some((parent, last)) = path.split_last().filter(|_| path.is_nested()) else {
         return Ok(base.get(path.name()));
@@ -322,14 +322,14 @@ fn union<T: Ord + Clone>(left: &[T], right: &[T]) -> Vec<T> {
     all
 }
 
-/// What is left of a sorted set without the members of another; `None` if nothing is.
+/// A sorted set without the members of another; `None` if nothing is left.
 fn rest<T: Ord + Clone>(here: &[T], operand: &[T], set: fn(Vec<T>) -> AttributeValue) -> Option<AttributeValue> {
     let kept = here.iter().filter(|member| operand.binary_search(member).is_err());
     let kept: Vec<T> = kept.cloned().collect();
     (!kept.is_empty()).then(|| set(kept))
 }
 
-/// What is to be done to the item, sorted by when it can be done.
+/// The changes of an update, grouped by the order in which they are made.
 #[derive(Default)]
 struct UpdateWork<'a> {
     /// Whole attributes.
@@ -371,7 +371,7 @@ impl<'a> UpdateWork<'a> {
         self.attributes
     }
 
-    /// Makes the changes inside of attributes, on copies of those.
+    /// Makes the changes inside attributes, on copies.
     fn finish_nested(&mut self, base: &Map) {
         let written = self.inner.iter().chain(&self.appended).map(|(path, _)| path);
         let mut names: Vec<&'a str> = written.chain(&self.removed).map(Path::name).collect();

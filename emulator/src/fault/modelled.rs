@@ -26,7 +26,7 @@ macro_rules! modelled {
     };
 }
 
-/// Each operation with what its model declares besides `COMMON`; `emulator/tests/model` compares it with the model.
+/// The exceptions that each operation's model declares besides `COMMON`; `emulator/tests/model` compares it with the model.
 pub static MODELLED: &[(&str, &[ErrorKind])] = modelled! {
     "BatchExecuteStatement" => [RequestLimitExceeded],
     "BatchGetItem" => [ProvisionedThroughputExceeded, RequestLimitExceeded, ResourceNotFound],
@@ -96,7 +96,7 @@ pub static MODELLED: &[(&str, &[ErrorKind])] = modelled! {
     "UpdateTimeToLive" => [LimitExceeded, ResourceInUse, ResourceNotFound],
 };
 
-/// What the model declares for an operation besides the common errors; `None` if there is no such operation.
+/// The exceptions that the model declares for an operation besides the common ones; `None` if there is no such operation.
 fn declared(operation: &str) -> Option<&'static [ErrorKind]> {
     let at = MODELLED.binary_search_by_key(&operation, |(name, _)| name).ok()?;
     Some(MODELLED[at].1)

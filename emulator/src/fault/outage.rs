@@ -1,4 +1,4 @@
-//! Named outages: rule sets for what goes wrong together.
+//! Named outages: sets of rules for failures that occur together.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub enum Outage {
     /// The service is slow and fails now and then: of all requests a tenth is answered with a 500 and a twentieth with a 503,
     /// and half of the others are answered late, mostly within 300 ms, at worst after 5 s.
     Brownout,
-    /// Half of all requests are throttled, those of the control plane too.
+    /// Half of all requests are throttled, including those of the control plane.
     ThrottleStorm,
     /// One of three availability zones is gone. For a minute a third of all requests goes there: half of these are reset, the
     /// other half are not answered. For the first ten seconds a third of the others fails with a 500, while partitions elect

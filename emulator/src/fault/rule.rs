@@ -11,37 +11,37 @@ use crate::error::{ErrorKind, Exceeded};
 
 /// What becomes of a request that a rule meets.
 ///
-/// The entries of a batch are met one by one: those before the one that is met have been carried out, as with a service
+/// The entries of a batch are matched one by one: those before the matched one have been executed, as with a service
 /// that breaks in the middle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// It is throttled, as the table's billing mode has it, or for the reason given. In a batch the entries that the
+    /// It is throttled, for the reason given or else the one of the table's billing mode. In a batch the entries that the
     /// rule meets come back as unprocessed.
     Throttle(Option<Exceeded>),
-    /// `InternalServerError`, HTTP 500; nothing is carried out.
+    /// `InternalServerError`, HTTP 500; nothing is executed.
     InternalServerError,
-    /// It is carried out, and answered with `InternalServerError`, HTTP 500, if it succeeds: the client cannot know that its
+    /// It is executed and, on success, answered with `InternalServerError`, HTTP 500: the client cannot know that its
     /// write was applied.
     InternalServerErrorAfterApply,
-    /// `ServiceUnavailable`, HTTP 503; nothing is carried out.
+    /// `ServiceUnavailable`, HTTP 503; nothing is executed.
     ServiceUnavailable,
-    /// This exception, with the text that the service has for it; nothing is carried out. A rule can only be added if the
+    /// This exception, with the service's text; nothing is executed. A rule can only be added if the
     /// operation that it names is modelled with the exception; without an operation it acts on those that are. In a
     /// transaction, an exception that an action can fail with is that action's reason.
     Exception(ErrorKind),
-    /// The table's encryption key cannot be used; nothing is carried out.
+    /// The table's encryption key cannot be used; nothing is executed.
     Kms(KmsFault),
-    /// It is carried out, and its answer delivered this much later.
+    /// It is executed, and its response delayed by this much.
     Wait(Duration),
-    /// It is carried out, and its answer delivered later by a seeded length of time.
+    /// It is executed, and its response delayed by a seeded length of time.
     WaitAbout(Lag),
-    /// Nothing is carried out, and the connection is reset.
+    /// Nothing is executed, and the connection is reset.
     Reset,
-    /// It is carried out, and its answer never arrives.
+    /// It is executed, and its response never arrives.
     AnswerLost,
-    /// It is carried out, and only this many bytes of the body arrive.
+    /// It is executed, and only this many bytes of the body arrive.
     Truncate(usize),
-    /// It is carried out, and the `x-amz-crc32` of its answer is not that of the body.
+    /// It is executed, and the `x-amz-crc32` of its response is not that of the body.
     CorruptChecksum,
     /// The export, import, bulk operation or restore that the request starts fails: it runs, and ends as failed. A table that
     /// is being restored is gone then.
@@ -114,13 +114,13 @@ pub enum KeyMatch {
 pub enum Trigger {
     /// Each.
     Every,
-    /// The first so many.
+    /// The first n.
     First(u64),
     /// Only the n-th, counted from 1.
     Nth(u64),
     /// Each n-th.
     EveryNth(u64),
-    /// A seeded share, from 0 to 1, of those of each partition key: in which order keys come decides nothing.
+    /// A seeded share, from 0 to 1, of those of each partition key, independent of the order of keys.
     Share(f64),
 }
 
@@ -212,11 +212,11 @@ pub struct Rule {
     pub key: Option<KeyMatch>,
     /// Only in this time.
     pub window: Window,
-    /// On which of those it acts.
+    /// Which of the matching requests it acts on.
     pub trigger: Trigger,
     /// What it does.
     pub verdict: Verdict,
-    /// Whether its wait moves a settable clock that several clients share, as those of a server do.
+    /// Whether its wait moves a settable clock that several clients share, as a server's clients do.
     pub moves_clock: bool,
     /// The outage that it is a part of.
     pub outage: Option<Outage>,
@@ -252,7 +252,7 @@ impl Rule {
         self
     }
 
-    /// Only for reads of this index, and writes to tables whose global index it is. A throttle is the index's then: on
+    /// Only for reads of this index, and writes to tables with this global index. A throttle is then the index's: on
     /// writes it is the back-pressure of an index that cannot keep up.
     ///
     /// ```
@@ -318,7 +318,7 @@ impl Rule {
         self.on(Trigger::Nth(number))
     }
 
-    /// Only this share of the requests that match, from 0 to 1, chosen by the twin's seed.
+    /// Only this share of the requests that match, from 0 to 1, chosen by the emulator's seed.
     pub fn share(self, share: f64) -> Rule {
         self.on(Trigger::Share(share))
     }

@@ -15,7 +15,7 @@ use crate::value::Name;
 
 /// Touches of one request that are remembered: as many as a transaction or a batch can have.
 const MOST_TOUCHES: usize = 100;
-/// Characters of an operation's name that are remembered: nobody holds a caller to known ones.
+/// Characters of an operation's name that are recorded: callers can send any name.
 const LONGEST_OPERATION: usize = 64;
 
 /// How a request ended.
@@ -41,7 +41,7 @@ impl RequestEnd {
     };
 }
 
-/// What is known of a request that is being carried out.
+/// What is recorded of a request in progress.
 ///
 /// ```
 /// use dynatwin_engine::clock::Moment;
@@ -59,10 +59,10 @@ pub struct RequestRecorder {
     request: Request,
     counts: AccountCounts,
     scans: Vec<ObservedScan>,
-    /// Entries that were carried out or refused, and those of them that were throttled.
+    /// Entries executed or refused, and how many of them were throttled.
     entries: u64,
     throttled: u64,
-    /// What it has caused, while somebody listens to events.
+    /// The events it causes, while there are listeners.
     events: Option<Vec<Event>>,
     /// What let entries fail that are not touched yet, and with what.
     injected: Vec<(Injected, ErrorKind)>,
@@ -80,7 +80,7 @@ pub(super) struct RecordedRequest {
 }
 
 impl RequestRecorder {
-    /// A request at its beginning; `owner` is whose tables it sees.
+    /// A new request; `owner` is the owner of the tables it sees.
     pub fn new(owner: Caller, caller: Caller, operation: &str, at: Moment) -> RequestRecorder {
         let operation: Name = operation.chars().take(LONGEST_OPERATION).collect();
         RequestRecorder {
@@ -114,7 +114,7 @@ impl RequestRecorder {
         }
     }
 
-    /// Collects what the request causes, for those who listen to events.
+    /// Collects the events that the request causes.
     pub fn collect_events(&mut self) {
         self.events = Some(Vec::new());
     }
@@ -151,7 +151,7 @@ impl RequestRecorder {
         self.age = self.age.max(Some(age));
     }
 
-    /// When it is carried out.
+    /// When it is executed.
     pub fn at(&self) -> Moment {
         self.request.at
     }
@@ -219,8 +219,8 @@ impl RequestRecorder {
         self.counts.table(table).resource(index).write += units;
     }
 
-    /// An entry of it has failed, in a transaction or by itself. CloudWatch counts failed conditions of writes that stand
-    /// alone; a transaction says by itself that it was cancelled.
+    /// Records that an entry failed, alone or in a transaction. CloudWatch counts failed conditions of single
+    /// writes; of a transaction it counts the cancellation.
     pub fn fail(&mut self, table: &Name, error: &ApiError, in_transaction: bool) {
         if let Detail::Throttling(reasons) = error.detail() {
             self.throttled += 1;
@@ -241,19 +241,19 @@ impl RequestRecorder {
         }
     }
 
-    /// It answers so many items.
+    /// Records the number of returned items.
     pub fn answer(&mut self, items: u64) {
         self.request.returned += items;
     }
 
-    /// It answers so many items of a range of a table.
+    /// Records the number of items returned from a range of a table.
     pub fn answer_of_range(&mut self, table: &Name, items: u64) {
         self.answer(items);
         let operation = self.request.operation.clone();
         self.counts.table(table).operation(&operation).returned += items;
     }
 
-    /// It answers so many records of a stream, of so many bytes; the last of them is this old, or nothing is left to read.
+    /// Records the records returned from a stream, their bytes, and the age of the last; `None` if nothing is left to read.
     pub fn answer_records(&mut self, table: &Name, label: &str, (records, bytes): (u64, u64), age: Duration) {
         self.answer(records);
         let stream = self.counts.table(table).stream(label);
@@ -297,7 +297,7 @@ impl RequestRecorder {
         if end.status == 400 && !throttled && end.error != Some(ErrorKind::ConditionalCheckFailed) {
             self.counts.user_errors += 1;
         }
-        // Nobody has seen the status of an answer that was never sent.
+        // A response that was never sent has no visible status.
         if end.status >= 500 && end.delivery != Delivery::Reset {
             let tables = self.request.tables.clone();
             self.counts.fail(&tables, &operation);

@@ -23,9 +23,9 @@ const MOST_WAITING: usize = 1024;
 pub struct EventSubject {
     /// What happens: `put`, `delete` or `check`; of a stream record `insert`, `modify` or `remove`.
     pub action: &'static str,
-    /// Its key attributes; an entry has those of its index too.
+    /// Its key attributes; an entry also has those of its index.
     pub key: Map,
-    /// The token of the table's partition key, where it is known.
+    /// The token of the table's partition key, if known.
     pub token: Option<u64>,
 }
 
@@ -36,13 +36,13 @@ pub enum EventKind {
     Request(Arc<Request>),
     /// A request touched an item or a range of items: the touch in this place of the request.
     Entry(Arc<Request>, usize),
-    /// A change sets out to an index, and arrives at this moment; `None`: the index is paused.
+    /// A change is queued for an index and arrives at this moment; `None`: the index is paused.
     IndexChange(Name, EventSubject, Option<Moment>),
     /// A change that was on its way has arrived at an index.
     IndexArrival(Name, EventSubject),
     /// A transaction holds an item until this moment.
     TransactionHold(EventSubject, Moment),
-    /// A transaction that was in flight is carried out on an item.
+    /// A pending transaction is applied to an item.
     TransactionLanding(EventSubject),
     /// An item was written that expires at the first moment, and that time to live deletes at the second.
     ExpirySchedule(EventSubject, Moment, Moment),
@@ -63,9 +63,9 @@ pub struct Event {
     pub id: u64,
     /// When it happened.
     pub at: Moment,
-    /// Whose tables it concerns.
+    /// The owner of the tables it concerns.
     pub owner: Caller,
-    /// The table; none of a request as a whole.
+    /// The table; `None` for a request as a whole.
     pub table: Option<Name>,
     /// The number of the request that caused it, if one did.
     pub request: Option<u64>,
@@ -122,7 +122,7 @@ pub struct EventPage {
     pub cleared: bool,
 }
 
-/// The log of events: numbered, bounded, and empty while nobody listens.
+/// The log of events: numbered, bounded, and empty while there are no listeners.
 ///
 /// ```
 /// use dynatwin_engine::journal::EventLog;
@@ -135,7 +135,7 @@ pub struct EventPage {
 /// ```
 #[derive(Debug, Default)]
 pub struct EventLog {
-    /// How many listen: whoever has asked by `listen`, and everybody between `begin` and `end`.
+    /// The number of listeners: callers of `listen`, and those between `begin` and `end`.
     listeners: AtomicUsize,
     asked: AtomicBool,
     ring: Mutex<Ring>,
@@ -146,14 +146,14 @@ struct Ring {
     events: VecDeque<Arc<Event>>,
     bytes: usize,
     taken: u64,
-    /// How many batches are open, and what was told meanwhile.
+    /// The number of open batches, and the events recorded meanwhile.
     batches: usize,
     batch: Vec<Event>,
     waiting: Vec<Waker>,
 }
 
 impl EventLog {
-    /// Whether events are to be told.
+    /// Whether events are recorded.
     pub fn is_listening(&self) -> bool {
         self.listeners.load(Ordering::Relaxed) != 0
     }
@@ -169,12 +169,12 @@ impl EventLog {
         changes
     }
 
-    /// Whether somebody has asked to listen.
+    /// Whether `listen` was called.
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Listens until [`end`](EventLog::end), whoever else does.
+    /// Listens until [`end`](EventLog::end), independently of other listeners.
     pub fn begin(&self) {
         self.listeners.fetch_add(1, Ordering::Relaxed);
     }
@@ -203,7 +203,7 @@ impl EventLog {
         })
     }
 
-    /// The events after a number, at most so many.
+    /// The events after a number, at most this many.
     pub fn after(&self, number: u64, most: usize) -> EventPage {
         let ring = self.ring.lock();
         let cleared = number > ring.taken;
@@ -235,7 +235,7 @@ impl EventLog {
         false
     }
 
-    /// Forgets all events, and counts from 1 again. Who listens goes on.
+    /// Removes all events and restarts numbering at 1. Listeners stay.
     pub fn clear(&self) {
         let mut ring = self.ring.lock();
         let batches = ring.batches;
@@ -305,12 +305,12 @@ pub struct TableEvents {
 }
 
 impl TableEvents {
-    /// Those of this table of this owner.
+    /// The events of this table of this owner.
     pub fn new(log: Arc<EventLog>, owner: Caller, table: Name) -> TableEvents {
         TableEvents { log, owner, table }
     }
 
-    /// Whether they are to be told.
+    /// Whether there are listeners.
     pub fn are_listened_to(&self) -> bool {
         self.log.is_listening()
     }
@@ -332,7 +332,7 @@ impl TableEvents {
         }
     }
 
-    /// Tells what no request caused.
+    /// Records an event that no request caused.
     pub fn tell(&self, at: Moment, kind: EventKind) {
         self.log.tell([self.event(at, kind)]);
     }

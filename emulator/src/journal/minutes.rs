@@ -7,9 +7,9 @@ use super::metric::{Datapoint, Metric};
 use crate::clock::Moment;
 use crate::value::Name;
 
-/// Minutes that are kept, of those in which something happened: a day's worth.
+/// The number of retained minutes with activity: a day's worth.
 const MOST_MINUTES: usize = 1440;
-/// Counters that are kept in all of them; beyond them the oldest minutes go, and the last one gets no new ones.
+/// The number of retained counters; beyond it the oldest minutes are dropped, and the last one accepts no new counters.
 const MOST_COUNTERS: usize = 20_000;
 
 /// What was counted in each minute, by owner.
@@ -26,7 +26,7 @@ struct Minute {
 }
 
 impl Minutes {
-    /// Adds what a request has counted that was carried out at this moment.
+    /// Adds the counts of a request executed at this moment.
     pub fn add(&mut self, owner: &(Name, Name), at: Moment, counts: &AccountCounts) {
         let number = at.seconds().div_euclid(60);
         let new = !self.minutes.contains_key(&number);
@@ -141,7 +141,7 @@ mod tests {
         let found: usize = minutes.minutes.values().map(|minute| minute.accounts.len()).sum();
         assert_eq!(found, minutes.counters);
         assert!(found <= MOST_COUNTERS && found > MOST_COUNTERS / 2, "{found}");
-        // Those of one minute are too.
+        // Counters of one minute are bounded as well.
         (0..2 * MOST_COUNTERS)
             .for_each(|at| minutes.add(&owner(&at.to_string()), Moment::from_seconds(86_400), &errors(1)));
         assert!(minutes.counters <= MOST_COUNTERS);

@@ -1,8 +1,8 @@
-//! What was asked of the engine, while somebody watches: counters by CloudWatch's names, the latest requests, and which of
+//! What the engine was asked, recorded while it is watched: counters by CloudWatch's names, the latest requests, and
 //! them were scans. Nothing here decides anything.
 //!
-//! A request under way fills a [`RequestRecorder`] of its own, without a lock. When it is done, the [`Journal`] takes that in at once.
-//! While nobody watches there is no draft, and a request pays a relaxed load.
+//! A request in progress fills its own [`RequestRecorder`], without a lock. When it is done, the [`Journal`] takes it at once.
+//! While nobody watches there is no recorder, and a request costs a relaxed load.
 
 mod counts;
 mod draft;
@@ -52,7 +52,7 @@ pub struct Spent {
     pub write: Units,
 }
 
-/// What was asked of an engine while somebody watched.
+/// The requests of an engine, recorded while it is watched.
 ///
 /// ```
 /// use dynatwin_engine::journal::Journal;
@@ -64,7 +64,7 @@ pub struct Spent {
 /// ```
 #[derive(Debug, Default)]
 pub struct Journal {
-    /// How many watch: whoever has asked by `watch`, and everybody between `begin` and `end`.
+    /// The number of watchers: callers of `watch`, and those between `begin` and `end`.
     watchers: AtomicUsize,
     asked: AtomicBool,
     bodies: AtomicBool,
@@ -89,7 +89,7 @@ fn owned_by(owner: &Caller) -> (Name, Name) {
 }
 
 impl Journal {
-    /// Whether requests are to be told.
+    /// Whether requests are recorded.
     pub fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) != 0
     }
@@ -105,7 +105,7 @@ impl Journal {
         }
     }
 
-    /// Whether somebody has asked to watch, by [`watch`](Journal::watch).
+    /// Whether [`watch`](Journal::watch) was called.
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
@@ -120,12 +120,12 @@ impl Journal {
         self.bodies.load(Ordering::Relaxed)
     }
 
-    /// What happens inside, event by event, while somebody listens.
+    /// The log of internal events.
     pub fn events(&self) -> &Arc<EventLog> {
         &self.events
     }
 
-    /// Begins or ends to listen to events. Who listens watches too.
+    /// Starts or stops listening to events. Listening implies watching.
     pub fn listen(&self, listens: bool) {
         if self.events.listen(listens) {
             if listens {
@@ -136,7 +136,7 @@ impl Journal {
         }
     }
 
-    /// Listens to events until [`end_listening`](Journal::end_listening), whoever else does.
+    /// Listens to events until [`end_listening`](Journal::end_listening), independently of other listeners.
     pub fn begin_listening(&self) {
         self.begin();
         self.events.begin();
@@ -148,7 +148,7 @@ impl Journal {
         self.end();
     }
 
-    /// Watches until [`end`](Journal::end), whoever else does.
+    /// Watches until [`end`](Journal::end), independently of other watchers.
     pub fn begin(&self) {
         self.watchers.fetch_add(1, Ordering::Relaxed);
     }
@@ -210,7 +210,7 @@ impl Journal {
         found.ok().map(|at| Arc::clone(&book.requests[at]))
     }
 
-    /// How many requests were seen, those that are not remembered any more too.
+    /// The number of requests seen, including those no longer stored.
     pub fn seen(&self) -> u64 {
         self.book.lock().taken
     }
@@ -229,7 +229,7 @@ impl Journal {
             .unwrap_or_default()
     }
 
-    /// Whose counters there are.
+    /// The owners that have counters.
     pub fn owners(&self) -> Vec<Caller> {
         let book = self.book.lock();
         let owners = book.accounts.keys();
@@ -252,7 +252,7 @@ impl Journal {
         self.book.lock().minutes.of(&owned_by(owner))
     }
 
-    /// Forgets all that was seen. Who watches goes on.
+    /// Clears all records. Watchers stay.
     pub fn clear(&self) {
         *self.book.lock() = JournalState::default();
         self.events.clear();

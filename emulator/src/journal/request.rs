@@ -71,7 +71,7 @@ pub struct Touch {
     pub read: Units,
     /// Write units, of the table and its indexes.
     pub write: Units,
-    /// Items that were looked at.
+    /// The number of examined items.
     pub scanned: u64,
     /// What it failed with.
     pub error: Option<ErrorKind>,
@@ -92,7 +92,7 @@ pub struct Touch {
 /// The filter of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterTrace {
-    /// The attributes that it looks at.
+    /// The attributes that it examines.
     pub attributes: Vec<Name>,
     /// Reads that would have read less, those with the most key attributes first.
     pub better: Vec<BetterRead>,
@@ -113,7 +113,7 @@ pub struct BetterRead {
     pub consistent: bool,
 }
 
-/// What lets requests fail on purpose.
+/// The cause of an injected failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injected {
     /// The fault rule of this number.
@@ -159,7 +159,7 @@ impl Permission {
     }
 }
 
-/// A body as it is remembered: its beginning, if it is long.
+/// A recorded body, truncated if it is long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedBody {
     /// Its first bytes.
@@ -183,9 +183,9 @@ impl LoggedBody {
 pub struct Request {
     /// Its number, counted from 1 since the journal was begun or cleared.
     pub number: u64,
-    /// When it was carried out.
+    /// When it was executed.
     pub at: Moment,
-    /// Who has asked.
+    /// The caller.
     pub caller: Caller,
     /// The ARN of the user, role or root user that sent it, once access control is configured.
     pub principal: Option<Text>,
@@ -210,11 +210,11 @@ pub struct Request {
     pub read: Units,
     /// Write units, of all tables and indexes.
     pub write: Units,
-    /// Items that were looked at.
+    /// The number of examined items.
     pub scanned: u64,
     /// Items that were answered.
     pub returned: u64,
-    /// The bodies of the request and of its answer, while they are kept.
+    /// The bodies of the request and of its response, if bodies are kept.
     pub bodies: Option<Box<[LoggedBody; 2]>>,
 }
 
@@ -238,13 +238,13 @@ pub struct ObservedScan {
     pub table: Name,
     /// The index, if one was read.
     pub index: Option<Name>,
-    /// Who has asked.
+    /// The caller.
     pub caller: Caller,
     /// When it was first seen.
     pub first: Moment,
-    /// Pages that were asked for.
+    /// The number of requested pages.
     pub times: u64,
-    /// Items that were looked at.
+    /// The number of examined items.
     pub scanned: u64,
     /// What could be queried instead: the table (`None`) and its indexes, each with its partition key's first attribute.
     pub partition_keys: Vec<(Option<Name>, Name)>,

@@ -5,11 +5,11 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
-/// Bytes that stand inside a [`KeyBytes`]: with their length and the tag, 32.
+/// Bytes that fit inside a [`KeyBytes`]: with their length and the tag, 32.
 const INSIDE: usize = 30;
 
-/// An encoded key or a part of one. Short ones, which most are, stand inside it: every entry of a partition and of an index
-/// has one, so it is kept small.
+/// An encoded key or a part of one. Most are short and stored inline: every entry of a partition and of an index
+/// has one, so its size matters.
 ///
 /// ```
 /// use dynatwin_engine::key::KeyBytes;
@@ -80,7 +80,7 @@ impl KeyBytes {
     }
 }
 
-/// Eight bytes as a number whose order is theirs.
+/// Eight bytes as a number with the same order.
 #[inline]
 fn word(bytes: &[u8; INSIDE], at: usize) -> u64 {
     let word = bytes.get(at..).and_then(<[u8]>::first_chunk);

@@ -1,5 +1,5 @@
 //! What a parsed statement is: flat arrays that refer to each other by index, so that no nesting, however deep, can
-//! overflow a stack. What an expression is made of stands before it in [`Tree::nodes`].
+//! overflow a stack. The children of an expression come before it in [`Tree::nodes`].
 
 use super::lexer::{Operator, Token};
 use crate::value::Name;
@@ -129,7 +129,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// An empty tree with room for so many expressions.
+    /// An empty tree with room for this many expressions.
     pub(super) fn with_capacity(nodes: usize) -> Tree {
         Tree {
             nodes: Vec::with_capacity(nodes),
@@ -164,7 +164,7 @@ impl Tree {
     }
 }
 
-/// What RETURNING asks for.
+/// The clause RETURNING.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returning {
     /// `ALL OLD *`.
@@ -178,7 +178,7 @@ pub enum Returning {
 }
 
 impl Returning {
-    /// The words.
+    /// The clause's text.
     pub const fn name(self) -> &'static str {
         match self {
             Returning::AllOld => "ALL OLD",
@@ -189,10 +189,10 @@ impl Returning {
     }
 }
 
-/// A SELECT as it is written.
+/// A parsed SELECT.
 #[derive(Debug)]
 pub(super) struct Select {
-    /// The columns; none for `*`.
+    /// The columns; empty for `*`.
     pub columns: Vec<Id>,
     pub from: Id,
     pub condition: Option<Id>,
@@ -207,7 +207,7 @@ pub(super) enum Assignment {
     Remove(Id),
 }
 
-/// A statement as it is written.
+/// A parsed statement.
 #[derive(Debug)]
 pub(super) enum Statement {
     Select(Select),

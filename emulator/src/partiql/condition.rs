@@ -1,5 +1,5 @@
-//! WHERE clauses, and the right sides of SET, into drafts. Expressions are lowered in the order in which they stand in
-//! the tree, where each comes after what it is made of, so this needs no recursion.
+//! Lowers WHERE clauses and the right sides of SET to expressions, in the order of the tree, in which children come
+//! first, so that no recursion is needed.
 
 use super::ast::{Binary, Id, Node, NodeKind, Span};
 use super::error::{self, statement_error, statement_error_at};
@@ -16,7 +16,7 @@ enum Lowered {
     Logic(Logic),
 }
 
-/// Where an expression stands.
+/// The role of an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExpressionRole {
     Condition,
@@ -39,7 +39,7 @@ struct Expressions<'l, 's> {
     lowering: &'l mut Lowering<'s>,
     draft: &'l mut ExpressionBuilder,
     setting: ExpressionRole,
-    /// What the expressions up to the current one have become; those that stand elsewhere are nothing.
+    /// The results of lowering the expressions up to the current one; `None` for those in another role.
     lowered: Vec<Option<Lowered>>,
 }
 
@@ -94,7 +94,7 @@ impl Lowering<'_> {
         expressions.get(root)
     }
 
-    /// Marks what a root is made of: operands, but nothing inside of paths and literals.
+    /// Marks the operands of a root, except inside paths and literals.
     fn mark(&self, root: Id, wanted: &mut [bool]) {
         let mut todo = vec![root];
         while let Some(id) = todo.pop() {
@@ -118,7 +118,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The members of what IN looks into.
+    /// The members on the right side of IN.
     fn members(&self, list: Id) -> Option<Span> {
         match self.tree.node(list).kind {
             NodeKind::List(members) | NodeKind::Bag(members) => Some(members).filter(|span| span.start < span.end),
@@ -129,7 +129,7 @@ impl Lowering<'_> {
 
 impl<'s> Expressions<'_, 's> {
     fn get(&self, id: Id) -> Result<Lowered, ApiError> {
-        // Whatever is asked for was lowered before.
+        // Everything referenced was lowered before.
         self.lowered[id as usize].ok_or_else(ApiError::internal)
     }
 

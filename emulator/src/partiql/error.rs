@@ -1,4 +1,4 @@
-//! What the service says about statements: each text once. Faults of the language, which have no prefix, may end with the
+//! The service's texts about statements, each in one place. Errors of the language, which have no prefix, may end with the
 //! place of the token that they are about.
 
 use std::fmt::{self, Display};
@@ -12,7 +12,7 @@ pub(super) fn not_well_formed(detail: impl Display) -> ApiError {
     ApiError::validation(format!("Statement wasn't well formed, can't be processed: {detail}"))
 }
 
-/// Where a token stands in its statement, as texts end with it: line, column and length, in characters, from 1.
+/// The position of a token in its statement, as texts show it: line, column and length, in characters, from 1.
 #[derive(Clone, Copy)]
 pub(super) struct SourcePosition {
     line: usize,
@@ -143,7 +143,7 @@ impl ApiError {
         statement_error(format!("Key attribute should be present in the item: Key {name}"))
     }
 
-    /// A write that does not say which item it is about.
+    /// A write whose WHERE clause does not fix the item's key.
     pub fn mandatory_equality() -> ApiError {
         statement_error("Where clause does not contain a mandatory equality on all key attributes")
     }
@@ -160,7 +160,7 @@ impl ApiError {
         statement_error("Overlapping conditions with range keys are not supported in where clause")
     }
 
-    /// A WHERE clause that stands for more reads than one request may make.
+    /// A WHERE clause that expands to more reads than one request may make.
     pub(super) fn too_many_reads() -> ApiError {
         statement_error("Too many decomposed read operations for a given query.")
     }
@@ -170,12 +170,12 @@ impl ApiError {
         ApiError::new(ErrorKind::DuplicateItem, "Duplicate primary key exists in table")
     }
 
-    /// A token that no statement was given.
+    /// An invalid token.
     pub fn next_token_invalid() -> ApiError {
         statement_error("Invalid NextToken")
     }
 
-    /// A token that another statement was given.
+    /// A token of another statement.
     pub fn next_token_foreign() -> ApiError {
         statement_error("NextToken does not match request")
     }

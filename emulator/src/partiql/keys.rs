@@ -1,4 +1,4 @@
-//! What a WHERE clause says about keys: which item a write is about, and which ranges of keys a SELECT reads.
+//! Keys in a WHERE clause: the item that a write addresses, and the key ranges that a SELECT reads.
 //!
 //! A SELECT is a Query when every branch of its clause fixes the partition key, and a Scan otherwise. The clause is taken
 //! apart only as far as keys are concerned; whatever it reads, the whole clause is the filter.
@@ -47,7 +47,7 @@ struct Branches<'c, 'r> {
     range: Option<&'c str>,
 }
 
-/// The branches of a clause that fixes the partition key in each of them; `None` if it does not.
+/// The branches of a clause, if each of them fixes the partition key.
 ///
 /// Conditions have a bounded number of operators, and so deep this recurs.
 pub fn branches<'r>(schema: &KeySchema, condition: &Condition<'r>) -> Result<Option<Vec<Branch<'r>>>, ApiError> {
@@ -86,7 +86,7 @@ impl<'r> Branches<'_, 'r> {
         }
     }
 
-    /// Whether a part says anything about keys that chooses what is read.
+    /// Whether a part constrains keys in a way that narrows what is read.
     fn concerns_keys(&self, part: u32) -> bool {
         match self.condition.part(part) {
             ConditionPart::And(left, right) | ConditionPart::Or(left, right) => {
@@ -183,7 +183,7 @@ pub fn check_key_value(attribute: &KeyAttribute, value: &AttributeValue) -> Resu
     }
 }
 
-/// The one item that a SELECT in a batch or transaction is about: its clause fixes the whole key and says nothing else.
+/// The key of the item that a SELECT in a batch or transaction reads: its clause fixes the whole key and nothing else.
 pub fn only_key(schema: &KeySchema, condition: &Condition<'_>) -> Option<Map> {
     let branches = branches(schema, condition).ok()??;
     let [branch] = branches.as_slice() else { return None };
@@ -202,7 +202,7 @@ pub fn only_key(schema: &KeySchema, condition: &Condition<'_>) -> Option<Map> {
     }
 }
 
-/// What the key of a write's item is, by equalities that all must hold; and whether the clause says more.
+/// The key of a write's item, from equalities that must all hold; and whether the clause has other conditions.
 pub fn written_key(schema: &KeySchema, condition: Option<&Condition<'_>>) -> Result<(Map, bool), ApiError> {
     let mut found: SmallVec<[(Name, &AttributeValue); 2]> = SmallVec::new();
     let mut more = false;

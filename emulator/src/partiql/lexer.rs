@@ -1,4 +1,4 @@
-//! Tokens of a statement: those of the reference parser of PartiQL, whose keywords of several words are one token.
+//! Tokens of a statement, as in the reference parser of PartiQL: keywords of several words are one token.
 
 use super::error::not_well_formed;
 use crate::error::ApiError;
@@ -7,7 +7,7 @@ use crate::error::ApiError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub kind: TokenKind,
-    /// Where it begins and ends, in bytes.
+    /// Its start and end, in bytes.
     pub start: u32,
     pub end: u32,
 }
@@ -49,7 +49,7 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// Operators that are no words.
+/// Operators other than keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Plus,
@@ -85,7 +85,7 @@ impl Operator {
     }
 }
 
-/// The keywords that statements are made of, and one for all that are only reserved.
+/// The keywords of statements, and one variant for words that are only reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[rustfmt::skip]
 pub(super) enum Keyword {
@@ -103,7 +103,7 @@ pub(super) enum Keyword {
     Reserved,
 }
 
-/// Words with a meaning of their own, sorted.
+/// Keywords with a meaning, sorted.
 #[rustfmt::skip]
 const WORDS: &[(&str, Keyword)] = &[
     ("all", Keyword::All), ("and", Keyword::And), ("as", Keyword::As), ("asc", Keyword::Asc), ("at", Keyword::At),
@@ -216,7 +216,7 @@ impl Lexer<'_> {
         self.statement.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    /// Passes over blanks and comments; `None` if a comment does not end.
+    /// Skips blanks and comments; `None` if a comment does not end.
     fn skip_blanks(&mut self) -> Option<()> {
         loop {
             match (self.peek(0), self.peek(1)) {
@@ -288,7 +288,7 @@ impl Lexer<'_> {
         Some(kind)
     }
 
-    /// A text in quotes, in which the quote stands doubled.
+    /// A quoted text, in which the quote is doubled.
     fn quoted(&mut self, quote: u8, kind: TokenKind) -> Option<TokenKind> {
         self.at += 1;
         loop {
@@ -315,7 +315,7 @@ impl Lexer<'_> {
         self.at - start
     }
 
-    /// A number. Its exponent must fit 32 bits, and nothing of a word may follow.
+    /// A number. Its exponent must fit 32 bits, and no letter may follow.
     fn number(&mut self) -> Option<TokenKind> {
         self.digits();
         if self.peek(0) == b'.' {

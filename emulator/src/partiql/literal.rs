@@ -21,13 +21,13 @@ impl Lowering<'_> {
         self.literal(id, &mut ROOT.to_owned(), 0)
     }
 
-    /// Each question mark stands for a parameter of its own, which is taken over.
+    /// The value of a question mark, which is moved out of the parameters.
     fn parameter(&mut self, at: u32) -> Result<AttributeValue, ApiError> {
         let parameter = self.parameters.get_mut(at as usize).and_then(Option::take);
         parameter.ok_or_else(ApiError::parameter_count)
     }
 
-    /// One value inside of `depth` lists and maps. It goes no deeper than values may.
+    /// A value inside `depth` lists and maps. The depth of values is bounded.
     fn literal(&self, id: Id, path: &mut String, depth: usize) -> Result<AttributeValue, ApiError> {
         let node = self.tree.node(id);
         if depth > limits::NESTING {
@@ -131,7 +131,7 @@ impl Lowering<'_> {
         ))
     }
 
-    /// The item of an INSERT. Each of its values is a root of its own, and may be a parameter.
+    /// The item of an INSERT. Each of its values is a separate root, and may be a parameter.
     pub(super) fn item(&mut self, value: Id) -> Result<Map, ApiError> {
         let node = self.tree.node(value);
         let NodeKind::Struct(members) = node.kind else {
@@ -197,7 +197,7 @@ fn too_deep(path: &str) -> ApiError {
     statement_error(format!("{} under {path}", ApiError::NESTING_STORED))
 }
 
-/// A number, whose faults name where it stands.
+/// A number; errors include its path.
 fn number(text: &str, path: &str) -> Result<Number, ApiError> {
     Number::parse(text.as_bytes()).map_err(|error| {
         let error = match error {

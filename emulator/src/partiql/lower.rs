@@ -11,7 +11,7 @@ use crate::value::{AttributeValue, Name};
 pub(super) struct Lowering<'s> {
     pub statement: &'s str,
     pub tree: &'s Tree,
-    /// What the question marks stand for, until it is taken.
+    /// The values of the question marks, until they are taken.
     pub parameters: Vec<Option<AttributeValue>>,
     /// The constants of the statement's expressions.
     pub values: Vec<AttributeValue>,

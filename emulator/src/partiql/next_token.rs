@@ -1,4 +1,4 @@
-//! `NextToken`: where a SELECT goes on. It says for which statement it was given, and nobody else can read it.
+//! `NextToken`: the position at which a SELECT continues, bound to its statement and opaque to clients.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,11 +8,11 @@ use crate::error::ApiError;
 use crate::key::{Key, KeyBytes};
 use crate::limits;
 
-/// Told apart from what a later version gives.
+/// Distinguishes tokens from those of later versions.
 const VERSION: u8 = 1;
 const SEED: u64 = 0x6e65_7874_746f_6b65;
 
-/// Where a SELECT goes on: after a key of one of its ranges.
+/// The position at which a SELECT continues: after a key of one of its ranges.
 ///
 /// ```
 /// use dynatwin_engine::key::{Key, KeyBytes};
@@ -27,7 +27,7 @@ const SEED: u64 = 0x6e65_7874_746f_6b65;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextToken {
-    /// The place of the range among those of the statement.
+    /// The position of the range among those of the statement.
     pub range: usize,
     /// The last key that was read.
     pub key: Key,
@@ -46,7 +46,7 @@ impl NextToken {
         STANDARD.encode(bytes)
     }
 
-    /// Reads a token, which must have been given for the statement of this fingerprint.
+    /// Decodes a token, which must belong to the statement with this fingerprint.
     pub fn decode(text: &str, statement: u64) -> Result<NextToken, ApiError> {
         let (given, token) = NextToken::read(text).ok_or_else(ApiError::next_token_invalid)?;
         if given != statement {

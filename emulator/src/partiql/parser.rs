@@ -1,7 +1,7 @@
 //! From text to statement: one token ahead and no recursion, so that no nesting can overflow a stack.
 //!
-//! The details of syntax errors are those of PartiQL's reference parser, which the service carries. What parses and is
-//! refused all the same is noted, and said if nothing is wrong with the syntax of the rest.
+//! The details of syntax errors are those of PartiQL's reference parser, which the service uses. Valid syntax that is
+//! rejected anyway is recorded, and reported if the rest has no syntax error.
 
 mod expression;
 
@@ -42,7 +42,7 @@ struct Parser<'s> {
 
 impl Parser<'_> {
     fn peek(&self, ahead: usize) -> Token {
-        // The last token is the end, and nothing comes after it.
+        // The last token marks the end.
         self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }
 
@@ -188,7 +188,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The columns of a SELECT; none for `*`.
+    /// The columns of a SELECT; empty for `*`.
     fn columns(&mut self) -> Parse<Vec<Id>> {
         let mut columns = Vec::new();
         let mut all = false;
@@ -517,7 +517,7 @@ impl Parser<'_> {
         Ok(self.path(base, steps))
     }
 
-    /// The text of a name: of one in quotes what stands inside.
+    /// A name, without its quotes.
     fn name_of(&self, token: Token) -> Name {
         let text = token.text(self.text);
         if token.kind == TokenKind::Quoted {
@@ -538,7 +538,7 @@ fn unquoted(text: &str, quote: &str) -> Name {
     }
 }
 
-/// What the service calls an expression that stands where a statement does; nothing for operators and functions, which
+/// The service's term for an expression in the position of a statement; `None` for operators and functions, which
 /// it takes for an EXISTS.
 fn operation_name(kind: &NodeKind) -> Option<&'static str> {
     Some(match kind {

@@ -1,4 +1,4 @@
-//! A statement with its parameters: all that can be known and checked before any table is looked at.
+//! A statement with its parameters, after all checks that need no table.
 
 use super::ast::{self, Assignment, Id, NodeKind, Returning, Statement as Written};
 use super::error::{statement_error, statement_error_at};
@@ -51,7 +51,7 @@ enum Body {
     },
 }
 
-/// A statement whose expressions are bound.
+/// A statement with bound expressions.
 pub enum Statement<'r> {
     /// SELECT.
     Select(Select<'r>),
@@ -79,7 +79,7 @@ pub enum Statement<'r> {
 
 /// A SELECT.
 pub struct Select<'r> {
-    /// The columns; none for `*`.
+    /// The columns; `None` for `*`.
     pub columns: Option<Columns<'r>>,
     /// The WHERE clause.
     pub condition: Option<Condition<'r>>,
@@ -154,7 +154,7 @@ impl Prepared {
         })
     }
 
-    /// The table that a statement is about, whatever else is wrong about it; none if it does not parse.
+    /// The table of a statement, even if the statement has other errors; `None` if it does not parse.
     pub fn table_of(statement: &str) -> Option<Name> {
         let (written, tree) = parser::parse(statement).ok()?;
         let target = match written {
@@ -170,7 +170,7 @@ impl Prepared {
         &self.values
     }
 
-    /// Whether the statement reads; the others write, or stand beside writes.
+    /// Whether the statement reads; the others write, or occur among writes.
     pub fn reads(&self) -> bool {
         matches!(self.body, Body::Select { exists: false, .. })
     }
@@ -350,7 +350,7 @@ impl Lowering<'_> {
                 }
             }
         }
-        // Values of the update come before those of the condition; both know all up to their own.
+        // The update's values come before those of the condition; each binds to the values up to its own.
         let update = draft.finish_update(self.values.len());
         let condition = self.filter(condition)?;
         Ok(Body::Update {

@@ -80,9 +80,9 @@ impl<'r> Reads<'r> {
     }
 }
 
-/// Which way ORDER BY goes.
+/// The direction of ORDER BY.
 struct Direction {
-    /// Whether partitions ascend by their keys, if that is asked for.
+    /// Whether partitions are sorted by their keys, ascending or descending, if requested.
     orders_partitions: Option<bool>,
     forward: bool,
 }
@@ -123,7 +123,7 @@ fn check_values(schema: &KeySchema, branches: &[Branch<'_>]) -> Result<(), ApiEr
     Ok(())
 }
 
-/// A keyed read of an index does not filter by what the index has not: said if every branch does.
+/// A keyed read of an index must not filter by attributes that the index lacks: an error if every branch does.
 fn check_filters(
     definition: &Definition,
     index: &Index,

@@ -66,7 +66,7 @@ pub struct VectorIndex {
     pub attribute: Name,
     /// The attributes that searches can name, in the order given.
     pub search: Vec<SearchAttribute>,
-    /// What it keeps besides.
+    /// What it stores besides.
     pub projection: Projection,
     /// The elements of its vectors.
     pub dimensions: usize,
@@ -85,7 +85,7 @@ impl VectorIndex {
         self.search.iter().find(|attribute| attribute.name == name)
     }
 
-    /// Whether the index keeps this attribute beside the vector, given the table's key.
+    /// Whether the index stores this attribute besides the vector, given the table's key.
     pub fn projects(&self, name: &str, table: &KeySchema) -> bool {
         match &self.projection {
             Projection::All => true,

@@ -11,8 +11,8 @@ use super::json::{self, JsonAttributes};
 use super::{AttributeValue, Map, Name};
 use crate::size;
 
-/// A stored item: immutable and cheap to clone. It is kept as its JSON on the wire, in one allocation with its size, so
-/// that it is small and sent by copying; single attributes are decoded where they are looked at.
+/// A stored item: immutable and cheap to clone. It is stored as its JSON on the wire, in one allocation with its size, so
+/// that it is small and sent by copying; single attributes are decoded on access.
 ///
 /// ```
 /// use dynatwin_engine::value::{AttributeValue, Item, Map};
@@ -59,7 +59,7 @@ impl Item {
         self.pick_places(names, |_| true).attributes
     }
 
-    /// The attributes with these names, which are sorted, with where they are. Those whose names are `read`, by position,
+    /// The attributes with these sorted names, with their positions. Those whose names are `read`, by position,
     /// are decoded; the others are null.
     pub fn pick_places<'n>(&self, names: &'n [&'n str], read: impl Fn(usize) -> bool) -> PartialItem<'n> {
         if names.is_empty() {
@@ -100,7 +100,7 @@ impl Item {
         }
     }
 
-    /// The attributes whose names are wanted, decoded.
+    /// The attributes whose names match, decoded.
     pub fn filter(&self, wanted: impl Fn(&str) -> bool) -> Map {
         let entries = self.entries().filter_map(|entry| {
             let name = entry.name();
@@ -125,7 +125,7 @@ impl Item {
         self.entries().next().is_none()
     }
 
-    /// This item with attributes set or removed (`None`), which are sorted by name and are among those that were picked of
+    /// This item with attributes set or removed (`None`), which are sorted by name and among those selected by
     /// it and decoded. All others are copied as they are.
     pub fn replace(&self, picked: &PartialItem<'_>, changes: &[(&str, Option<Cow<'_, AttributeValue>>)]) -> Item {
         let json = self.json();
@@ -198,11 +198,11 @@ fn push_kept(out: &mut Vec<u8>, json: &[u8], start: usize, end: usize) {
 /// Attributes that were picked of an item.
 #[derive(Clone, Debug, Default)]
 pub struct PartialItem<'n> {
-    /// The attributes; null stands for those that are not decoded.
+    /// The attributes; those not decoded are null.
     pub attributes: Map,
-    /// The names that were asked for.
+    /// The requested names.
     names: &'n [&'n str],
-    /// Where each begins and ends in the item's JSON. One that is not there has the place where it would begin.
+    /// Where each begins and ends in the item's JSON. An absent one has the position where it would be inserted.
     places: SmallVec<[(usize, usize); 8]>,
 }
 
@@ -236,7 +236,7 @@ impl fmt::Debug for Item {
     }
 }
 
-/// An item that a request has sent: its attributes, and the item as it is stored.
+/// An item in a request: its attributes, and the item as it is stored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SentItem {
     /// The attributes.
@@ -252,11 +252,11 @@ impl From<Map> for SentItem {
     }
 }
 
-/// Attributes up to which those that a request has sent are sorted in place, with their JSON beside them.
+/// Up to this many attributes of a request are sorted in place, with their JSON beside them.
 const FEW: usize = 16;
 
 impl SentItem {
-    /// An item of attributes in any order, of several with one name the last. Each comes with its JSON as it was sent, from
+    /// An item from attributes in any order; of several with one name the last counts. Each comes with its JSON from
     /// its name to the end of its value, which is copied if it is canonical; it is empty if the name is written otherwise.
     pub fn of_entries(mut entries: Vec<(Name, AttributeValue)>, mut sent: SmallVec<[&[u8]; FEW]>) -> SentItem {
         if entries.len() > FEW {
@@ -319,7 +319,7 @@ fn prefix(name: &str) -> u64 {
     }
 }
 
-/// What has attributes: a map has them decoded, an item decodes those that are looked at.
+/// Access to attributes: a map holds them decoded, an item decodes them on access.
 pub trait Attributes {
     /// The value under a name.
     fn attribute(&self, name: &str) -> Option<Cow<'_, AttributeValue>>;

@@ -85,7 +85,7 @@ fn is_canonical_integer(value: &[u8]) -> bool {
     }
 }
 
-/// Appends a value with its type around it. Values are never deeper than a request's are kept, so this recursion is bounded.
+/// Appends a value with its type. The depth of values is bounded when a request is decoded, so this recursion is bounded.
 pub fn push_value(out: &mut Vec<u8>, value: &AttributeValue) {
     out.extend_from_slice(b"{\"");
     out.extend_from_slice(value.type_name().as_bytes());
@@ -143,7 +143,7 @@ fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
 /// An attribute in an item's JSON.
 #[derive(Clone, Copy)]
 pub(super) struct JsonAttribute<'a> {
-    /// Where it begins, with its name, and where it ends.
+    /// Its start, including the name, and its end.
     pub start: usize,
     pub end: usize,
     name: &'a [u8],
@@ -237,10 +237,10 @@ fn end_of_string(json: &[u8], mut at: usize) -> (usize, bool) {
     }
 }
 
-/// How many bytes stand before the first quote or backslash.
+/// The number of bytes before the first quote or backslash.
 #[inline]
 fn quote_or_backslash(json: &[u8]) -> usize {
-    // Most names and many texts end within a few words, which takes less than a call.
+    // Most names and many texts end within a few words, which is cheaper than a call.
     let (words, _) = json.as_chunks::<8>();
     for (at, word) in words.iter().take(4).enumerate() {
         let special = specials(u64::from_le_bytes(*word));
@@ -340,7 +340,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A value with its type around it, which is never deeper than a request's are kept.
+    /// A value with its type, whose depth was bounded when its request was decoded.
     fn value(&mut self) -> AttributeValue {
         let kind = self.at + 2;
         self.at = content_of(self.json, self.at);

@@ -5,7 +5,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 /// The bit that puts the quote right behind the control characters: 0x22 becomes 0x20, and 0x20 becomes 0x22.
 const FLIPPED: u8 = 2;
 
-/// How many bytes stand before the first quote, backslash or control character, or before the end.
+/// The number of bytes before the first quote, backslash or control character, or before the end.
 #[inline]
 pub fn plain_length(bytes: &[u8]) -> usize {
     // Most names and many texts end within the first eight bytes.
@@ -18,7 +18,7 @@ pub fn plain_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Words that are looked at one by one before larger steps are worth their start.
+/// Words that are examined one by one before larger steps pay off.
 const WORDS: usize = 3;
 /// Bytes of the larger steps.
 const BLOCK: usize = 64;
@@ -59,7 +59,7 @@ fn plain_bytes(bytes: &[u8]) -> usize {
     plain.count()
 }
 
-/// How many bytes stand in blocks before the first block that has something special.
+/// The number of bytes in blocks before the first block with a special byte.
 fn plain_blocks<const SIZE: usize>(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<SIZE>();
     SIZE * blocks.iter().take_while(|block| is_plain(block)).count()

@@ -51,7 +51,7 @@ impl Builder {
         self.open.push(open);
     }
 
-    /// Ends what is open to the left of `node` and binds as tight as what follows: NOT and AND always, OR as asked.
+    /// Closes what is open to the left of `node` and binds as tight as what follows: NOT and AND always, OR on request.
     fn reduce(&mut self, mut node: u32, or: bool) -> u32 {
         loop {
             node = match self.open.last().copied() {
@@ -139,7 +139,7 @@ impl Parser<'_> {
         *wrapped = true;
     }
 
-    /// Goes on after a complete condition: to the next one (`None`), or to the end of all.
+    /// Continues after a complete condition: with the next one (`None`), or at the end of all.
     fn close_condition(
         &mut self,
         builder: &mut Builder,
@@ -202,7 +202,7 @@ impl Parser<'_> {
         Ok(operand)
     }
 
-    /// Notes a function that stands where a condition does and is none.
+    /// Records an error if a function that is not a condition is used as one.
     fn as_predicate(&mut self, application: u32) {
         let operator = self.parsed.application(application).operator;
         if !operator.is_predicate() {

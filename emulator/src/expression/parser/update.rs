@@ -52,7 +52,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An operand, or a sum or difference of two; parentheses may stand around the first operand and around it all.
+    /// An operand, or a sum or difference of two; the first operand and the whole may be in parentheses.
     fn set_value(&mut self) -> Result<Operand, String> {
         let position = self.current.start;
         let mut open = 0;

@@ -72,7 +72,7 @@ impl Container {
     }
 }
 
-/// What comes after a term.
+/// What follows a term.
 enum Next {
     /// Another term.
     Term,
@@ -103,7 +103,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads one token of what may begin a term: the term, or `None` if only something was opened.
+    /// Reads one token that may begin a term: returns the term, or `None` if it only opened something.
     fn open(&mut self, frames: &mut Vec<Frame>) -> Parse<Option<Id>> {
         let token = self.advance();
         let kind = match token.kind {
@@ -185,7 +185,7 @@ impl Parser<'_> {
         self.container(frames, Container::Call(name), token)
     }
 
-    /// Opens what has elements, or makes it at once if it has none.
+    /// Opens a container, or creates it at once if it is empty.
     fn container(&mut self, frames: &mut Vec<Frame>, kind: Container, token: Token) -> Option<Id> {
         if self.take(kind.close().0) {
             return Some(self.contain(kind, token, &[]));
@@ -206,7 +206,7 @@ impl Parser<'_> {
         self.tree.add(kind, token)
     }
 
-    /// Goes on after a term: its path, the signs before it, and the operators and brackets after it.
+    /// Continues after a term: its path, the signs before it, and the operators and brackets after it.
     fn after(&mut self, frames: &mut Vec<Frame>, mut term: Id) -> Parse<Next> {
         let mut steps: Vec<PathStep> = Vec::new();
         loop {
@@ -248,13 +248,13 @@ impl Parser<'_> {
                         _ => self.contain(kind, token, &items),
                     };
                 }
-                // Nothing else is left by `infix`.
+                // `infix` leaves nothing else.
                 Some(_) => return Err(not_well_formed("Unexpected term")),
             }
         }
     }
 
-    /// Reads steps of a path; whether an index was opened. What has been read becomes a path when no more comes.
+    /// Reads steps of a path; returns whether an index was opened. The steps become a path when no more follow.
     fn path_goes_on(&mut self, frames: &mut Vec<Frame>, term: &mut Id, steps: &mut Vec<PathStep>) -> Parse<bool> {
         loop {
             if self.take(TokenKind::Dot) {
@@ -309,7 +309,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Closes what binds tighter than the operator that comes, and opens that; whether a term is to follow.
+    /// Closes what binds tighter than the next operator, and opens that operator; returns whether a term must follow.
     fn infix(&mut self, frames: &mut Vec<Frame>, term: &mut Id) -> Parse<bool> {
         loop {
             let token = self.peek(0);
@@ -338,7 +338,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Closes the frame on top, whose last term is there; whether it needs another.
+    /// Closes the top frame, whose last term is complete; returns whether it needs another.
     fn reduce(&mut self, frames: &mut Vec<Frame>, term: &mut Id) -> Parse<bool> {
         let Some(frame) = frames.pop() else { return Ok(false) };
         let last = *term;
