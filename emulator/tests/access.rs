@@ -1,4 +1,4 @@
-//! Access policies attached to callers, and what the service answers them.
+//! Access policies attached to callers, and the service's answers.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ use operations::operations;
 use serde_json::{Value, json};
 use twin::{ACCOUNT, REGION, Twin};
 
-/// The policy of the first guide: a tenant by its principal tag.
+/// The policy of the first guide: isolates tenants by a principal tag.
 fn tenant_policy() -> Value {
     let table = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Projects");
     json!({
@@ -33,7 +33,7 @@ fn tenant_policy() -> Value {
     })
 }
 
-/// The policy of the second guide: some attributes of one's own items, and none of the secret ones.
+/// The policy of the second guide: some attributes of the caller's own items, and no secret ones.
 fn attribute_policy() -> Value {
     let table = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/UserData");
     json!({
@@ -163,7 +163,7 @@ fn the_text_names_caller_action_resource_and_reason() {
             "User: {caller} is not authorized to perform: dynamodb:Scan on resource: {table}/index/by-owner because no identity-based policy allows the dynamodb:Scan action"
         )
     );
-    // A caller who may not use a table is not told that it is missing.
+    // A caller without access does not learn whether the table exists.
     let missing = twin
         .call(
             "alice",
@@ -403,7 +403,7 @@ fn a_refused_part_refuses_the_whole_call_and_nothing_is_written() {
     assert_eq!(answer["Responses"][1]["Error"]["Code"], "AccessDenied", "{answer}");
 }
 
-/// Policies of all kinds around a role of one account and a table of it, or of another account.
+/// Policies of all kinds around a role of one account and a table of that account or another one.
 struct Scene {
     configuration: Value,
 }
@@ -455,7 +455,7 @@ impl Scene {
         twin
     }
 
-    /// The end of the refusal of a GetItem by the role, or nothing if it is allowed.
+    /// Returns the end of the refusal of a GetItem by the role; empty if it is allowed.
     #[track_caller]
     fn check(&self, table: &str, policy: Option<(&str, Value)>, headers: &[(&str, &str)], expect: &str) {
         let twin = self.twin();
@@ -644,7 +644,7 @@ fn items_of_another_account_are_written_there() {
     assert_eq!(twin.call("ROOT", "Scan", &json!({"TableName": "Tab"})).1["Count"], 0);
     let described = twin.call("ROOT", "DescribeTable", &json!({"TableName": arn})).1;
     assert_eq!(described["Table"]["TableArn"], arn.as_str());
-    // Statements name tables of their own account alone.
+    // Statements can only name tables of their own account.
     let statement = json!({"Statement": format!("SELECT * FROM \"{arn}\"")});
     assert_eq!(twin.call("ROOT", "ExecuteStatement", &statement).0, 400);
 }
@@ -741,7 +741,7 @@ fn endpoint_policies() {
         through,
         "because no identity-based policy allows the dynamodb:GetItem action",
     );
-    // A gateway endpoint takes the principal * alone.
+    // A gateway endpoint accepts only the principal *.
     scene(guide(ROLE))
         .endpoint("type", json!("gateway"))
         .check("Tab", None, through, refused);
@@ -859,7 +859,7 @@ fn every_operation_is_authorized() {
         {"Effect": effect, "Action": action, "Resource": "*"}]})
     };
     let mut wrong = Vec::new();
-    // GetRecords needs an iterator, and SearchVectors an index: they have tests of their own.
+    // GetRecords needs an iterator, and SearchVectors an index: they have their own tests.
     let all_operations = operations("Tab", &json!({"pk": {"S": "a"}}));
     let mut names: Vec<&str> = all_operations
         .iter()
@@ -1003,7 +1003,7 @@ fn a_policy_that_locks_its_author_out() {
         Some(refused),
     );
     twin.check("ann", "DeleteTable", &json!({"TableName": "Tab"}), None);
-    // What the policy language does not know is refused.
+    // Elements outside of the policy language are refused.
     twin.create_table("Other", ("pk", ""), None);
     let wrong = json!({"ResourceArn": format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Other"),
         "Policy": statement("Deny", "dynamodb:GetItem", json!({"Principal": "*", "Condition": {"StringEqual": {"aws:a": "b"}}})).to_string()});

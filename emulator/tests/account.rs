@@ -1,4 +1,4 @@
-//! The limits of an account on the control plane: table operations at a time, bursts of requests, provisioned units.
+//! The limits of an account on the control plane: concurrent table operations, bursts of requests, provisioned units.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ fn twin(conditions: &Conditions) -> Twin {
     twin
 }
 
-/// As on AWS, but that tables are busy for this long.
+/// The conditions of AWS, with tables that are busy for this long.
 fn busy_for(length: Duration) -> Conditions {
     Conditions {
         table_status: Lag::Fixed(length),
@@ -48,7 +48,7 @@ fn table(name: &str, units: Option<(u64, u64)>, indexes: &[(&str, u64)]) -> Valu
     body
 }
 
-/// Sends a request after a time in which no burst is left over; `Exception: text`, or nothing if it succeeds.
+/// Sends a request after a time in which every burst is refilled; returns `Exception: text`, or nothing if it succeeds.
 fn send(twin: &Twin, operation: &str, body: &Value) -> String {
     twin.engine.advance(Duration::from_millis(50));
     at_once(twin, operation, body)
@@ -87,7 +87,7 @@ fn so_many_tables_are_busy_at_a_time() {
         assert_eq!(send(&twin, operation, &body), BUSY, "{operation}");
     }
     assert_eq!(send(&twin, "DescribeTable", &name), "");
-    // Another region has tables of its own, and those that are done are not busy.
+    // Another region has its own tables, and finished operations do not count.
     twin.engine.advance(Duration::from_mins(10));
     assert_eq!(send(&twin, "DeleteTable", &name), "");
 }
@@ -145,10 +145,10 @@ fn an_account_has_so_many_units() {
         ask("UpdateTable", &units("one", 40_000, 10_001)),
         too_many("WriteCapacityUnits", 70_010, 9991)
     );
-    // What goes down may go down.
+    // Units can be decreased.
     assert_eq!(ask("UpdateTable", &units("two", 9000, 39_000)), "");
     assert_eq!(ask("UpdateTable", &units("one", 40_000, 9000)), "");
-    // And in calm nobody counts.
+    // Under calm the limits are not enforced.
     twin.engine.set_conditions(Conditions::CALM);
     assert_eq!(ask("CreateTable", &table("three", Some((40_000, 40_000)), &[])), "");
 }
@@ -192,7 +192,7 @@ fn bursts_are_throttled() {
             assert_eq!(at_once(&twin, operation, &body), "", "{operation} {at}");
         }
         assert_eq!(at_once(&twin, operation, &body), text);
-        // It refills, and others are served.
+        // It refills, and other operations are served.
         assert_eq!(
             at_once(&twin, "ListTables", &json!({})).is_empty(),
             operation != "DescribeTable"

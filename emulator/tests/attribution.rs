@@ -1,4 +1,5 @@
-//! Which table, index and capacity partition a request is charged to, and by whose settings it goes, where several could be.
+//! Which table, index and capacity partition a request is charged to, and whose settings apply, where there are several
+//! candidates.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -54,7 +55,7 @@ fn heat(twin: &Twin, table: &str) -> Heat {
     twin.engine.heat(&twin.caller, table).unwrap()
 }
 
-/// What a request is charged, by table.
+/// Returns what a request is charged, by table.
 fn charged(twin: &Twin, operation: &str, body: &Value) -> (u16, [Charges; 2]) {
     let tables = ["one", "two"];
     let before = tables.map(|table| charges(&heat(twin, table)));
@@ -69,7 +70,7 @@ fn charged(twin: &Twin, operation: &str, body: &Value) -> (u16, [Charges; 2]) {
     (status, after)
 }
 
-/// For each quarter of the ring a text whose token lies there: what a table was charged for tells.
+/// Returns a partition key in each quarter of the ring, found by the charges of a table.
 fn one_of_each_quarter() -> [String; 4] {
     let probe = Twin::new(1);
     create(&probe, "one");
@@ -245,7 +246,8 @@ fn every_request_is_charged_where_its_keys_are() {
             statement("SELECT * FROM \"one\".\"by-g\" WHERE g = ?", json!([text(&one)])),
             expected(&[("by-g", "read", 1, 1)]),
         ),
-        // Writes: a local index lives on its table's partition; an entry that moves costs where it was and where it goes.
+        // Writes: a local index shares its table's partition; an entry that moves costs both at its old and its new
+        // key.
         (
             "PutItem",
             with(json!({"Item": item})),
@@ -339,7 +341,7 @@ fn a_page_that_is_cut_is_charged_up_to_its_last_item() {
     create(&twin, "one");
     create(&twin, "two");
     for (at, name) in quarters.iter().enumerate() {
-        // The table's key lies elsewhere than the index's.
+        // The table's key is in another quarter than the index's.
         let item = json!({"pk": {"S": quarters[3 - at]}, "sk": {"S": "s"}, "g": {"S": name}});
         twin.ok("PutItem", &json!({"TableName": "one", "Item": item}));
     }
@@ -383,7 +385,7 @@ fn a_page_that_is_cut_is_charged_up_to_its_last_item() {
     }
 }
 
-/// Requests over two tables: each pays its own part, in whatever order they are named.
+/// Requests over two tables: each table is charged its own part, in any order of the tables.
 #[test]
 fn each_table_of_a_request_pays_its_own_part() {
     let [zero, .., three] = one_of_each_quarter();
@@ -441,7 +443,7 @@ fn each_table_of_a_request_pays_its_own_part() {
                     .iter()
                     .map(|((name, way, at), units)| (name.as_str(), *way, *at, *units))
                     .collect();
-                // 9 stands for any quarter.
+                // 9 means any quarter.
                 let at = if quarter == 9 { of[0].2 } else { quarter };
                 assert_eq!(
                     of,
@@ -453,7 +455,7 @@ fn each_table_of_a_request_pays_its_own_part() {
     }
 }
 
-/// A transaction over two tables holds its items for the longer of their times, whichever comes first.
+/// A transaction over two tables locks its items for the longer of the tables' times.
 #[test]
 fn a_transaction_over_tables_takes_the_longest_of_their_times() {
     let times = [Duration::ZERO, Duration::from_millis(20), Duration::from_millis(50)];
@@ -493,7 +495,7 @@ fn a_transaction_over_tables_takes_the_longest_of_their_times() {
     }
 }
 
-/// Each of two tables goes by its own conditions, though one request changes both.
+/// The conditions of each table apply to its part of a request that changes both.
 #[test]
 fn each_table_of_a_request_goes_by_its_own_conditions() {
     let twin = Twin::new(1);

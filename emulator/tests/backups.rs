@@ -1,4 +1,4 @@
-//! Backups and point-in-time recovery over the clock: what is restored is what was there.
+//! Backups and point-in-time recovery over time: a restored table has the items of its moment.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -27,7 +27,7 @@ fn recovery(twin: &Twin, days: u64) {
     );
 }
 
-/// The table's items by their keys.
+/// Returns the table's items by their keys.
 fn items(twin: &Twin, table: &str) -> BTreeMap<String, String> {
     let scan = twin.ok("Scan", &json!({"TableName": table}));
     let items = scan["Items"].as_array().unwrap();
@@ -143,7 +143,7 @@ fn a_list_of_backups_goes_on_where_it_ended() {
     assert_eq!(found, made);
 }
 
-/// A table is written to at random, and restored to moments at random: each time it is what it was then.
+/// A table is written to at random, and restored to random moments: each time it has the items of that moment.
 #[test]
 fn a_table_can_be_laid_back_to_any_second() {
     let seed = setting("DYNATWIN_SEED").unwrap_or(7);
@@ -208,8 +208,8 @@ fn a_deletion_by_time_to_live_can_be_undone() {
     }
 }
 
-/// Beyond the limit the oldest changes are dropped: the earliest moment that can be restored moves forward, and every one
-/// from there on is what it was.
+/// Beyond the limit the oldest changes are dropped: the earliest restorable moment moves forward, and every later one
+/// can be restored exactly.
 #[test]
 fn recovery_keeps_to_its_limit_in_bytes() {
     for (limit, moves) in [

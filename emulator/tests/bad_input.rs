@@ -1,4 +1,4 @@
-//! Bad input: each gets the service's error, on a small stack, and nothing is half written.
+//! Bad input: each gets the service's error, on a small stack, and nothing is applied in part.
 #![allow(clippy::unwrap_used)]
 
 use dynatwin_engine::answer::{Answer, HttpRequest};
@@ -8,7 +8,7 @@ use dynatwin_engine::engine::{Engine, Settings};
 
 const AUTHORIZATION: &str =
     "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
-/// What a thread of a small server or a browser has.
+/// The stack of a thread in a small server or a browser.
 const STACK: usize = 256 * 1024;
 
 fn post(engine: &Engine, operation: &str, body: &[u8]) -> Answer {
@@ -31,7 +31,7 @@ fn text(answer: &Answer) -> String {
     String::from_utf8_lossy(&answer.body).into_owned()
 }
 
-/// Sends each body to a table that holds one item, and expects this status, these words, and the item as it was.
+/// Sends each body to a table that holds one item, and expects this status and text, and the unchanged item.
 fn check(cases: Vec<(&'static str, &'static str, Vec<u8>, u16, &'static str)>) {
     let run = move || {
         let settings = Settings {

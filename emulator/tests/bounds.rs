@@ -1,4 +1,5 @@
-//! Both sides of bounds in size and time, and keys and prefixes at their edges, compared with a naive reading of the rules.
+//! Both sides of bounds in size and time, and keys and prefixes at their edges, compared with a naive implementation of
+//! the rules.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -35,7 +36,7 @@ const EDGES: [&[u8]; 14] = [
     b"bb",
 ];
 
-/// The same with bytes that no text has.
+/// Binary edges that are not valid UTF-8.
 const BINARY_EDGES: [&[u8]; 6] = [b"\xff", b"\xff\0", b"\xff\xff", b"a\xff", b"\0\xff", b"a\xff\xff"];
 
 fn value(kind: &str, bytes: &[u8]) -> Value {
@@ -67,7 +68,7 @@ fn edges(kind: &str) -> BTreeSet<&'static [u8]> {
     EDGES.iter().chain(binary).copied().collect()
 }
 
-/// The values of `name` in the answer to a Query, in its order.
+/// Returns the values of `name` in the answer to a Query, in its order.
 fn column(answer: &Value, name: &str) -> Vec<Value> {
     let items = answer["Items"].as_array().unwrap();
     items.iter().map(|item| item[name].clone()).collect()
@@ -79,7 +80,7 @@ fn keys_that_hold_zero_bytes_are_told_apart_and_sorted() {
         let twin = Twin::new(1);
         create_sorted_table(&twin, kind);
         let edges = edges(kind);
-        // Every pair of sort key in the index and partition key: where one ends in zeros, the other begins with them.
+        // Every pair of sort key in the index and partition key: where one ends in zeros, the other starts with them.
         let mut pairs: Vec<(&[u8], &[u8])> = Vec::new();
         for gs in &edges {
             for pk in &edges {
@@ -188,13 +189,13 @@ fn prefixes_and_ranges_are_those_of_the_bytes() {
     }
 }
 
-/// An item of `tab` of so many bytes.
+/// Returns an item of `tab` with this many bytes.
 fn item_of(key: usize, bytes: usize) -> Value {
     let key = format!("{key:02}");
     json!({"pk": {"S": key}, "v": {"S": "v".repeat(bytes - "pk".len() - key.len() - "v".len())}})
 }
 
-/// Sizes of items that are so many bytes together, as few as can be.
+/// Returns the sizes of the fewest items that have this many bytes together.
 fn sizes(total: usize) -> Vec<usize> {
     let whole = std::iter::repeat_n(limits::ITEM_SIZE, total / limits::ITEM_SIZE);
     whole.chain([total % limits::ITEM_SIZE]).collect()
@@ -275,7 +276,7 @@ fn what_expired_five_years_ago_is_left_alone() {
         ("just now", now),
         ("soon", now + 1),
     ];
-    // With a lag that never ends only the control deletes.
+    // With an endless lag only the control deletes.
     for (lag, by_control) in [
         (Lag::None, None),
         (Lag::Fixed(Duration::from_hours(100_000)), Some(Ok(2))),
@@ -334,7 +335,7 @@ fn time_to_live_that_is_turned_on_leaves_what_expired_five_years_ago() {
     assert_eq!(column(&left, "pk"), [json!({"S": "too old"})]);
 }
 
-/// A depot that keeps the keys of what was exported last.
+/// An object store that keeps the keys of the last export.
 #[derive(Default)]
 struct Keys(Mutex<Vec<String>>);
 
@@ -357,7 +358,8 @@ impl ObjectStore for Keys {
     }
 }
 
-/// An export spans from its first moment on to before its last; the table of a moment has what happened at that moment.
+/// An export covers the time from its first moment, inclusive, to its last, exclusive; a restored table includes the
+/// changes of its moment.
 #[test]
 fn an_export_ends_before_its_end_and_a_restore_with_it() {
     const MINUTE: i64 = 60;

@@ -1,4 +1,5 @@
-//! Whose tables: each access key and region has its own, and a table that is looked for in the wrong place is pointed out.
+//! Each access key and region has its own tables, and the note on a missing table names the access key or region that
+//! has it.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 

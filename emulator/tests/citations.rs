@@ -1,7 +1,8 @@
 //! Every citation of `docs/behavior/` names a page and section that exist.
 //!
-//! A citation is `04 12.3` (page 04, section 12.3), in the `evidence` and `about` of `tests/cases/*.json`, in the model's exception
-//! lists, and in comments, where it stands after `docs/behavior:`. `04 4.1 to 4.4` and `04 1, 2 and 9.1` cite several sections of one page.
+//! A citation is `04 12.3` (page 04, section 12.3), in the `evidence` and `about` of `tests/cases/*.json`, in the
+//! model's exception lists, and in comments, where it follows `docs/behavior:`. `04 4.1 to 4.4` and `04 1, 2 and 9.1`
+//! cite several sections of one page.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +62,7 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The (page, section) pairs that a text cites. A page alone has an empty section.
+/// Returns the (page, section) pairs that a text cites. A page alone has an empty section.
 fn citations(text: &str) -> Vec<(String, String)> {
     let mut cited = Vec::new();
     let mut page: Option<&str> = None;

@@ -1,4 +1,4 @@
-//! Sinks that refuse commits: the change does not happen, and the request fails.
+//! Sinks that refuse commits: the change is not applied, and the request fails.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -25,7 +25,7 @@ impl CommitSink for Disk {
     }
 }
 
-/// The state, without due work being done.
+/// Returns the state, without applying due work.
 fn state(twin: &Twin) -> Vec<Mutation> {
     twin.engine.checkpoint().flat_map(|commit| commit.mutations).collect()
 }
@@ -76,7 +76,7 @@ fn what_the_sink_refuses_does_not_happen() {
         assert_eq!(state(&twin), before, "{operation}");
     }
     disk.0.store(false, Ordering::Relaxed);
-    // The token of the transaction that failed is free.
+    // The token of the failed transaction can be used again.
     let transaction = json!({"ClientRequestToken": "once", "TransactItems": [{"Put": put("a")}, {"Put": put("b")}]});
     twin.ok("TransactWriteItems", &transaction);
     assert_ne!(state(&twin), before);

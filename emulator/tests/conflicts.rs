@@ -1,4 +1,4 @@
-//! Transactions that are in flight for a while: what holds their items, who is turned away and how, and when they land.
+//! Pending transactions: the locks on their items, the conflicts of other requests, and when they are applied.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +21,7 @@ fn flying(lag: Lag) -> Conditions {
     }
 }
 
-/// A twin on whose table transactions fly for 50 ms.
+/// Returns a twin on whose table transactions are pending for 50 ms.
 fn twin() -> Twin {
     let twin = Twin::new(7);
     twin.engine.set_conditions(flying(Lag::Fixed(FLIGHT)));
@@ -62,7 +62,7 @@ fn codes(answer: &Value) -> Vec<&str> {
     reasons.iter().map(|reason| reason["Code"].as_str().unwrap()).collect()
 }
 
-/// Begins a transaction that puts `a`, removes `b` and looks at `c`.
+/// Starts a transaction that puts `a`, deletes `b` and checks `c`.
 fn begin(twin: &Twin) -> Moment {
     let mut check = key("c");
     check["ConditionExpression"] = "attribute_not_exists(nothing)".into();
@@ -89,7 +89,7 @@ fn a_transaction_lands_when_it_is_answered() {
     assert_eq!(twin.engine.next_due(), at);
     twin.engine.clock().set(at.minus(Duration::from_micros(1)));
     assert_eq!((stored(&twin, "a"), stored(&twin, "b")), (None, Some("old".into())));
-    // Nobody moves it but the next who looks.
+    // The next request applies it.
     twin.engine.clock().set(at);
     assert_eq!((stored(&twin, "a"), stored(&twin, "b")), (Some("new".into()), None));
     twin.engine.run_due();
@@ -110,7 +110,7 @@ fn whoever_writes_an_item_in_flight_is_turned_away() {
         ("PutItem", put("a", "mine")),
         ("UpdateItem", update.clone()),
         ("DeleteItem", key("b")),
-        // An item that is only looked at is held as well.
+        // An item with only a condition check is locked as well.
         ("PutItem", put("c", "mine")),
     ] {
         let (status, answer) = twin.send(operation, &body);
@@ -159,7 +159,7 @@ fn whoever_writes_an_item_in_flight_is_turned_away() {
         ]),
     );
     assert_eq!(codes(&answer), ["TransactionConflict", "None", "TransactionConflict"]);
-    // Plain reads see what is there, and what nobody holds is written.
+    // Plain reads return the current state, and unlocked items can be written.
     assert_eq!(stored(&twin, "b"), Some("old".into()));
     twin.ok("PutItem", &put("free", "mine"));
     let scanned = twin.ok("Scan", &json!({"TableName": "tab"}));
@@ -208,12 +208,12 @@ fn the_same_token_meanwhile_is_in_progress() {
     assert_eq!(kind(&answer), "IdempotentParameterMismatchException");
     twin.engine.advance(FLIGHT);
     assert_eq!(cost("ReadCapacityUnits"), 2.0);
-    // The ten minutes begin when it has landed.
+    // The ten minutes start when it is applied.
     let moment = Duration::from_millis(1);
     twin.engine.advance(Duration::from_mins(10).saturating_sub(moment));
     assert_eq!(cost("ReadCapacityUnits"), 2.0);
     twin.engine.advance(moment);
-    // The index has the item as it is put, and costs nothing.
+    // The index has the item once it is put, and costs nothing.
     assert_eq!(cost("WriteCapacityUnits"), 2.0);
 }
 
@@ -268,7 +268,7 @@ fn what_expires_in_flight_is_deleted_after_it_if_it_still_is_to_be() {
     assert_eq!(there(&twin), [false; 4]);
     twin.engine.run_due();
     assert_eq!(twin.engine.next_due(), Moment::NEVER);
-    // The dial of deletions may be turned meanwhile.
+    // The condition for deletions may change meanwhile.
     twin.ok("PutItem", &lives("a", longer.plus(Duration::from_secs(5))));
     let mut check = key("a");
     check["ConditionExpression"] = "attribute_exists(pk)".into();
@@ -284,7 +284,7 @@ fn what_expires_in_flight_is_deleted_after_it_if_it_still_is_to_be() {
     assert!(stored(&twin, "a").is_some());
 }
 
-/// `expire_now` deletes no item that a transaction holds, whatever that does to it, and counts only what it deletes.
+/// `expire_now` deletes no item that a transaction has locked, and counts only the items that it deletes.
 #[test]
 fn items_in_flight_are_not_expired_by_the_control() {
     let twin = Twin::new(7);
@@ -316,7 +316,7 @@ fn items_in_flight_are_not_expired_by_the_control() {
     assert_eq!(stored(), [old.clone(), old.clone(), old.clone(), None]);
     twin.engine.clock().set(answer.at);
     assert_eq!(stored(), [Some("new".to_owned()), None, old, None]);
-    // The one that was only looked at can be deleted now.
+    // The item with only a condition check can be deleted now.
     assert_eq!(twin.engine.expire_now(&twin.caller, "tab"), Ok(1));
     assert_eq!(stored(), [Some("new".to_owned()), None, None, None]);
 }

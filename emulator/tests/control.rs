@@ -1,4 +1,4 @@
-//! Whatever the controls are told, nothing panics, and the twin goes on answering.
+//! Random bodies for the controls: no body causes a panic, and the twin keeps answering.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 const CREATE: &[u8] = br#"{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"g","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1},"GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"},"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":1}}],"StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#;
-/// What works on all that conditions and rules act on.
+/// Requests that exercise what conditions and rules act on.
 const WORK: &[(&str, &str)] = &[
     (
         "UpdateTimeToLive",
@@ -143,7 +143,7 @@ fn rule() -> BoxedStrategy<String> {
     ])
 }
 
-/// A control by its name, and a body, mostly of the form that it takes.
+/// A control by its name, and a body that mostly has its format.
 fn told() -> impl Strategy<Value = (&'static str, String)> {
     let moment = one_of(&[
         "\"2026-01-02T00:00:00Z\"",
@@ -212,7 +212,7 @@ proptest! {
     }
 }
 
-/// A body of a control has a form of its own for each; those above are told where they mean something.
+/// Each control has its own format of body; these valid bodies are accepted.
 #[test]
 fn what_means_something_is_accepted() {
     let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
@@ -247,7 +247,7 @@ fn what_means_something_is_accepted() {
     }
 }
 
-/// A twin whose tables are everybody's, so that a table has a name without credentials.
+/// Returns an engine with shared tables, so that a table can be named without credentials.
 fn shared() -> Engine {
     Engine::new(Settings {
         clock: Clock::settable(Moment::START),
@@ -317,7 +317,7 @@ fn counters_are_told_by_who_was_seen_or_has_tables() {
     assert_eq!(told, ["me", "you"]);
 }
 
-/// A client that lives in real time lets its pauses pass on a clock that stands still.
+/// A client in real time advances a clock that stands still by its backoff.
 #[test]
 fn a_header_moves_a_settable_clock() {
     for (allowed, text, expect) in [

@@ -1,7 +1,7 @@
-//! The cases of `cases/*.json`, counted against the table of operations: each operation has a success, a fault of its
-//! request, and every error that the service's model says it can raise.
+//! Counts the cases of `cases/*.json` against the operation table: each operation has a success, a validation error,
+//! and every error that the service's model lists for it.
 //!
-//! `model/uncovered.json` lists what has no case, and why. What is listed and has a case fails the test as well.
+//! `model/uncovered.json` lists what has no case, and why. A listed entry that has a case also fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use dynatwin_case::{Case, Expect};
 use dynatwin_engine::operation::OPERATIONS;
 use serde_json::Value;
 
-/// What an operation can be seen to do.
+/// The results that the cases of an operation expect.
 #[derive(Default)]
 struct Seen {
     cases: usize,
@@ -29,7 +29,7 @@ fn tests() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests"))
 }
 
-/// The exception that a case expects, by its name.
+/// Returns the name of the exception that a case expects.
 fn exception(case: &Case) -> Option<String> {
     let text = match &case.expect {
         Expect::Error(text) => text.split(':').next(),
@@ -53,7 +53,8 @@ fn seen() -> BTreeMap<String, Seen> {
     seen
 }
 
-/// The rows of `uncovered.json`: what has no case (`success`, `fault` or an error's name), of which operations, and why.
+/// The rows of `uncovered.json`: what has no case (`success`, `fault` or an error's name), of which operations, and
+/// why.
 struct Uncovered(Vec<Value>);
 
 impl Uncovered {
@@ -64,7 +65,7 @@ impl Uncovered {
         Uncovered(rows)
     }
 
-    /// Whether a row names it; `everywhere` if that row is of all operations.
+    /// Returns whether a row names it; `everywhere` if that row is for all operations.
     fn names(&self, operation: &str, what: &str) -> Option<bool> {
         let row = self.0.iter().find(|row| {
             let of = row["operations"].as_array();

@@ -1,4 +1,4 @@
-//! The events that the engine tells while somebody listens: what they say, and that they are the same each time.
+//! The events that the engine logs while a client subscribes: their content, and that they are reproducible.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const HEADERS: [(&str, &str); 1] = [("host", "here")];
 
-/// A page of events, as a client asks for it.
+/// Returns a page of events as a client requests it.
 fn page(twin: &Twin, after: u64) -> Value {
     let target = format!("/_dynatwin/events?after={after}&limit=20000");
     let request = HttpRequest {
@@ -31,7 +31,7 @@ fn events(twin: &Twin) -> Vec<Value> {
     page(twin, 0)["events"].as_array().unwrap().clone()
 }
 
-/// Each event as its second, its kind and these members, in short.
+/// Returns each event in short: its second, its kind and these members.
 fn told(twin: &Twin, members: &[&str]) -> Vec<String> {
     let short = |event: &Value| {
         let at = &event["at"].as_str().unwrap()["2026-01-01T00:".len()..];
@@ -52,7 +52,7 @@ fn told(twin: &Twin, members: &[&str]) -> Vec<String> {
     events(twin).iter().map(short).collect()
 }
 
-/// A table with an index, a stream and a time to live, and these lags; then somebody listens.
+/// Creates a table with an index, a stream, time to live and these lags; then subscribes to events.
 fn listened(conditions: &Conditions) -> Twin {
     let twin = Twin::new(7);
     create(&twin);
@@ -129,7 +129,7 @@ fn an_item_is_told_of_from_its_write_to_its_end() {
             "00:02.000Z indexArrival put a",
             "00:40.000Z expiry delete a",
             "00:40.000Z indexChange delete a 00:42.000Z",
-            // It was noticed when the clock had been moved.
+            // It was noticed after the clock had advanced.
             "00:40.000Z streamRecord remove a 01:00.000Z",
             "00:42.000Z indexArrival delete a",
         ]
@@ -153,7 +153,7 @@ fn without_lag_nothing_is_on_its_way() {
             "00:00.000Z entry 1 Put 0",
             "00:00.000Z indexChange 1 put 00:00.000Z",
             "00:00.000Z streamRecord 1 insert 00:00.000Z",
-            // The same item again changes nothing.
+            // Writing the identical item changes nothing.
             "00:00.000Z request 2 0",
             "00:00.000Z entry 2 Put 0",
             "00:00.000Z request 3 1",
@@ -299,7 +299,7 @@ fn nothing_is_told_while_nobody_listens() {
     put(&twin, "c", None);
     let heard = events(&twin);
     assert!(heard.iter().all(|event| event["request"] == 2), "{heard:?}");
-    // A reset forgets them, and a cursor from before begins anew.
+    // A reset removes them, and an older cursor starts anew.
     let next = page(&twin, 0)["next"].as_u64().unwrap();
     twin.engine.reset();
     assert_eq!(
@@ -308,7 +308,7 @@ fn nothing_is_told_while_nobody_listens() {
     );
 }
 
-/// Steps of a script: requests, and the clock.
+/// Runs a random step of a script: a request, or an advance of the clock.
 fn step(twin: &Twin, choice: &mut Choice) {
     let key = json!({"pk": {"S": format!("k{}", choice.below(6))}});
     let mut item = key.clone();
@@ -332,7 +332,7 @@ fn step(twin: &Twin, choice: &mut Choice) {
     }
 }
 
-/// Whoever looks in between, and whether or not the engine's timer does.
+/// The log is the same whoever reads it in between, and with or without the engine's timer.
 #[test]
 fn a_script_is_told_the_same_each_time() {
     for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(10) {
@@ -368,7 +368,7 @@ fn a_script_is_told_the_same_each_time() {
     }
 }
 
-/// As `EventSource` asks for them.
+/// As an `EventSource` requests them.
 #[test]
 fn events_are_sent_by_the_server_too() {
     let twin = listened(&Conditions::CALM);
@@ -406,7 +406,7 @@ fn events_are_sent_by_the_server_too() {
         text.starts_with("id: 1\ndata: {") && text.ends_with("}\n\nid: 4\n\n"),
         "{text}"
     );
-    // What was received is not sent again.
+    // Received events are not sent again.
     let resumed = [stream[0], ("last-event-id", "3")];
     assert!(
         ask(&resumed, "/_dynatwin/events?after=1")

@@ -1,4 +1,4 @@
-//! What the log says of why requests cost what they cost and ended as they did.
+//! Explanations in the log of the cost and the failure of requests.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -40,7 +40,7 @@ fn watched() -> Twin {
     twin
 }
 
-/// The explanation of the last request.
+/// Returns the explanation of the last request.
 fn explained(twin: &Twin) -> Value {
     let number = twin.engine.requests_seen();
     let target = format!("/_dynatwin/requests/{number}/explain");
@@ -55,7 +55,7 @@ fn explained(twin: &Twin) -> Value {
     serde_json::from_slice(&answer.body).unwrap()
 }
 
-/// Reads in short: operation, index, key attributes.
+/// Returns suggested reads in short: operation, index, key attributes.
 fn better(explained: &Value) -> Vec<String> {
     let better = explained["entries"][0]["better"].as_array().unwrap();
     let short = |read: &Value| {
@@ -111,7 +111,7 @@ fn a_filter_on_a_key_could_be_a_query() {
         twin.ok("Scan", &scan);
         let explained = explained(&twin);
         let mut found = better(&explained);
-        // A Query of the table comes with one of its local index, by the partition key that both have.
+        // A Query of the table is also suggested on its local index, by the partition key that both have.
         if expect.len() == 1 && expect[0] == "Query  customer" {
             assert_eq!(found.pop().unwrap(), "Query by-total customer");
         }
@@ -169,7 +169,7 @@ fn what_was_read_and_discarded_is_said() {
     );
 }
 
-/// Each request that fails, and a part of what is said of it.
+/// Each failing request, and a part of its explanation.
 #[test]
 fn why_a_request_failed_is_said() {
     let twin = watched();

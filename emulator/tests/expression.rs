@@ -1,4 +1,4 @@
-//! How expressions are explained: their parts, the place of a fault, and what each part gives for items.
+//! Explanations of expressions: their parts, the position of an error, and the value of each part for items.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -58,7 +58,7 @@ fn explained(twin: &Twin, kind: &str, expression: &str, names: &Value, values: &
     (answer.status, serde_json::from_slice(&answer.body).unwrap())
 }
 
-/// The parts in short: depth, what it is, and its place in the text.
+/// Returns the parts in short: depth, kind, and position in the text.
 fn parts(expression: &str, explained: &Value) -> Vec<String> {
     let part = |node: &Value| {
         let at = |name: &str| usize::try_from(node[name].as_u64().unwrap()).unwrap();

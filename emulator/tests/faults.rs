@@ -1,4 +1,4 @@
-//! Fault rules, end to end: what each verdict does to a request, its answer, and the item.
+//! Fault rules, end to end: the effect of each verdict on a request, its answer, and the item.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -238,7 +238,7 @@ fn a_rule_names_numbers_as_they_are_shown() {
     }
 }
 
-/// A request of the data plane fails by each dial alone, without a rule and beside one about something else.
+/// Each condition alone makes data-plane requests fail, without a rule and with a rule about something else.
 #[test]
 fn dials_fail_requests() {
     for (internal_errors, throttles, expect) in [
@@ -363,7 +363,7 @@ fn a_rule_can_be_about_one_caller() {
         access_key: "other".into(),
         region: "us-east-1".into(),
     };
-    // The control plane is asked for the caller as well.
+    // A rule about a caller also applies to the control plane.
     assert_eq!(twin.0.dispatch(&caller, "ListTables", b"{}").status, 500);
     assert_eq!(twin.0.faults().report()[0].fired, 1);
 }
@@ -452,7 +452,7 @@ fn an_exception_that_an_operation_does_not_model_is_refused() {
         );
     }
     assert!(twin.0.faults().report().is_empty());
-    // Without an operation it acts on those that are modelled with it.
+    // Without an operation it acts on the operations whose model lists the exception.
     twin.0.add_fault(rule(ErrorKind::TransactionConflict)).unwrap();
     assert_eq!(twin.send("GetItem", key("a")).status, 200);
     assert_eq!(twin.put("a").status, 400);
@@ -538,7 +538,7 @@ fn a_rule_has_its_time() {
             rule().after(Moment::START.plus(minute)).until(3 * minute),
             [200, 503, 503, 200],
         ),
-        // What it does not meet in its time is not counted.
+        // Requests outside of its window are not counted.
         (rule().after(minute).nth(2), [200, 200, 503, 200]),
     ] {
         let twin = Twin::on_demand();
@@ -579,14 +579,14 @@ fn a_failure_after_the_write_leaves_the_write() {
         (500, "InternalServerError".into())
     );
     assert_eq!(twin.0.items(&caller(), "tab").unwrap().len(), 1);
-    // What fails by itself says why.
+    // An invalid rule is refused with a reason.
     let unmet =
         json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}, "ConditionExpression": "attribute_not_exists(pk)"});
     assert_eq!(
         kind_and_text(&twin.send("PutItem", unmet)).0,
         "ConditionalCheckFailedException"
     );
-    // The retry of a transaction with a token finds that it is done.
+    // The retry of a transaction with its token finds that it has been applied.
     let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "b"}},
         "ConditionExpression": "attribute_not_exists(pk)"}});
     let transaction = || {
@@ -713,7 +713,7 @@ fn outages_are_rules_that_end() {
         assert_eq!(acts, after, "{outage}");
         assert_eq!(twin.send("ListTables", json!({})).status, 200);
     }
-    // A time that is asked for ends every part.
+    // A given duration limits every part.
     let twin = Twin::on_demand();
     let scope = Rule::new(Verdict::Reset).lasting(Duration::from_secs(5));
     twin.0.start_outage(Outage::AzLoss, &scope).unwrap();

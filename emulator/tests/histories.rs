@@ -1,7 +1,7 @@
-//! Seeded random histories against a naive model: every answer is compared, and at the end the indexes, counts
-//! and sizes, and that the stream tells each change of each item, and rebuilds the table.
+//! Seeded random histories against a naive model: every answer is compared, and at the end the indexes, counts and
+//! sizes; the stream must contain each change of each item, and rebuild the table.
 //!
-//! `DYNATWIN_SEED=n` replays one history, `DYNATWIN_HISTORIES=n` runs so many.
+//! `DYNATWIN_SEED=n` replays one history, `DYNATWIN_HISTORIES=n` sets the number of histories.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -19,20 +19,20 @@ use serde_json::{Map, Value, json};
 
 const HISTORIES: u64 = 500;
 const STEPS: u64 = 60;
-/// Hours that the clock moves at most: nothing becomes too old to be read.
+/// The maximum number of hours that the clock advances, so that no record expires.
 const HOURS: u64 = 20;
 const VIEWS: [&str; 4] = ["NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"];
 
-/// What a write does to its item.
+/// The effect of a write on its item.
 enum Action {
     Put(Value),
-    /// Sets `n`, adds to it, gives or takes `g` and `l`.
+    /// Sets `n`, adds to it, sets or removes `g` and `l`.
     Update(Update),
     Delete,
     Check,
 }
 
-/// A change of an item, as its stream has to tell it.
+/// A change of an item, which its stream must contain.
 struct Told {
     key: Key,
     old: Option<Value>,
@@ -41,7 +41,7 @@ struct Told {
 }
 
 impl Told {
-    /// What a record with this view has of it.
+    /// Returns the record that a stream with this view contains.
     fn record(&self, view: &str) -> Value {
         let event = match (&self.old, &self.new) {
             (None, _) => "INSERT",
@@ -56,13 +56,13 @@ impl Told {
     }
 }
 
-/// The engine and the model beside it.
+/// The engine and its model.
 struct History {
     twin: Twin,
     items: BTreeMap<Key, Value>,
     /// The rule that throttles the next request of this operation with this partition key.
     throttle: Option<(&'static str, String)>,
-    /// What the stream has to tell, in order.
+    /// The expected records of the stream, in order.
     told: Vec<Told>,
     view: &'static str,
     hours: u64,
@@ -124,7 +124,7 @@ impl History {
         );
     }
 
-    /// What is due happens before anything looks.
+    /// Due deletions are applied before each request.
     fn expire(&mut self) {
         let now = self.twin.seconds();
         let dies = |item: &Value| number(&item["dies"]).is_some_and(|at| at <= now);
@@ -145,7 +145,7 @@ impl History {
         }
     }
 
-    /// Whether the rule meets an entry; it does once.
+    /// Returns whether the rule matches an entry; it acts once.
     fn throttled(&mut self, operation: &str, partition: &str) -> bool {
         let met = self
             .throttle
@@ -165,7 +165,7 @@ impl History {
         let mut keys: Vec<Key> = (0..=self.choice.below(most)).map(|_| self.key()).collect();
         keys.sort();
         keys.dedup();
-        // Not always in the same order.
+        // The order varies.
         if self.choice.one_in(2) {
             keys.reverse();
         }
@@ -196,7 +196,7 @@ impl History {
         self.choice.one_in(2).then(|| Condition::any(&mut self.choice, 2))
     }
 
-    /// The members of a write, and its name in the API.
+    /// Returns the members of a write, and its name in the API.
     fn write_json(key: &Key, action: &Action, condition: Option<&Condition>) -> (&'static str, Value) {
         let mut values = Map::new();
         let mut body = json!({"TableName": "tab"});
@@ -247,7 +247,7 @@ impl History {
         match action {
             Action::Put(item) => drop(self.items.insert(key.clone(), item.clone())),
             Action::Delete => drop(self.items.remove(key)),
-            // A REMOVE alone makes no item.
+            // A REMOVE alone creates no item.
             Action::Update(Update::RemoveBoth) if !self.items.contains_key(key) => {}
             Action::Update(update) => {
                 update.apply(self.items.entry(key.clone()).or_insert_with(|| key_json(key)));
@@ -346,12 +346,12 @@ impl History {
             let l = item["l"]["S"].as_str().unwrap();
             item["pk"]["S"] == *pk && prefix.as_ref().is_none_or(|prefix| l.starts_with(prefix))
         });
-        // Entries with the same `l` follow in the order of the table's key.
+        // Entries with equal `l` are ordered by the table's key.
         expected.sort_by_key(|item| (item["l"]["S"].as_str().unwrap().to_owned(), key_of(item)));
         self.shape_query(&mut body, &mut expected, &pk, &["pk", "sk", "l"]);
     }
 
-    /// Gives a query a direction, a filter and a limit, and compares its answer.
+    /// Adds a direction, a filter and a limit to a query, and applies them to the expected answer.
     fn shape_query(&mut self, body: &mut Value, expected: &mut Vec<Value>, pk: &str, names: &[&str]) {
         if self.choice.one_in(3) {
             body["ScanIndexForward"] = false.into();
@@ -384,7 +384,7 @@ impl History {
         self.same("Query", body, answer, whole);
     }
 
-    /// All pages of a Query or Scan.
+    /// Returns the items of all pages of a Query or Scan.
     fn pages(&self, operation: &str, body: &Value) -> Vec<Value> {
         let mut body = body.clone();
         let mut items = Vec::new();
@@ -575,7 +575,7 @@ impl History {
         }
     }
 
-    /// Time passes: mostly seconds, sometimes hours, in which shards are followed by others. Or they are split.
+    /// Advances the clock, mostly by seconds, sometimes by hours in which shards are replaced; or splits shards.
     fn pass(&mut self) {
         let seconds = match self.choice.below(4) {
             0 => {
@@ -605,7 +605,7 @@ impl History {
         entries.map(|item| pick(item, &["pk", "sk", "l", "n"])).collect()
     }
 
-    /// Whether table, indexes, counts and sizes agree with each other and with the model.
+    /// Checks that table, indexes, counts and sizes agree with each other and with the model.
     fn check(&mut self) {
         self.expire();
         for (index, expected) in [
@@ -638,7 +638,7 @@ impl History {
 }
 
 impl History {
-    /// Whether the stream tells what happened to each item, in order, and whether that makes the table.
+    /// Checks that the stream has all changes of each item in order, and that replaying it yields the table.
     fn check_stream(&mut self) {
         self.expire();
         let records = replay::records(&self.twin, "tab");

@@ -1,4 +1,4 @@
-//! What the engine tells of itself while somebody watches: counters, the log of requests, scans.
+//! The records of a watched engine: counters, the log of requests, scans.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ fn watched() -> Twin {
     twin
 }
 
-/// The counters, as `Name{Dimension=value, …} 1`.
+/// Returns the counters, as `Name{Dimension=value, …} 1`.
 fn metrics(twin: &Twin) -> Vec<String> {
     let metrics = twin.engine.metrics(&twin.caller);
     metrics.iter().map(ToString::to_string).collect()
@@ -59,7 +59,7 @@ fn nothing_is_told_while_nobody_watches() {
     assert!(twin.engine.requests().is_empty());
 }
 
-/// Each request, what it adds to the counters, and what the log says of it.
+/// Each request with the counters that it changes and its log entry.
 #[test]
 fn requests_are_counted_as_cloudwatch_counts_them() {
     let item = |key: &str| json!({"pk": {"S": key}, "g": {"S": "x"}});
@@ -257,7 +257,7 @@ fn the_log_says_who_asked_what_of_which_item_and_how_it_ended() {
             .all(|touch| touch.key.len() == 1 && touch.write.is_zero())
     );
 
-    // What is known of a request that got nowhere: its table, if it named one.
+    // A request that fails early still has its table, if it named one.
     twin.send("PutItem", &json!({"TableName": "tab", "Item": {"g": {"S": "x"}}}));
     assert_eq!((last(&twin).tables, last(&twin).touches.len()), (vec!["tab".into()], 0));
     twin.send("DescribeTable", &json!({"TableName": "gone"}));
@@ -353,7 +353,7 @@ fn throttles_are_counted_by_reason_resource_and_operation() {
     let batch = |keys: &[&str]| json!({"RequestItems": {"tab": keys.iter().map(|key| write(key)).collect::<Vec<_>>()}});
     twin.send("GetItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
     twin.send("PutItem", &json!({"TableName": "tab", "Item": {"pk": {"S": "a"}}}));
-    // All of the first batch is throttled, and half of the second: it is answered.
+    // The first batch is throttled completely, and half of the second, which is answered.
     assert_eq!(twin.send("BatchWriteItem", &batch(&["a", "b"])).0, 400);
     assert_eq!(twin.send("BatchWriteItem", &batch(&["a", "b"])).0, 200);
     let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}}}});
@@ -383,7 +383,7 @@ fn what_fails_at_the_service_is_a_system_error() {
         (Verdict::InternalServerError, 1),
         (Verdict::ServiceUnavailable, 2),
         (Verdict::AnswerLost, 2),
-        // Nothing was answered: nobody has seen a status.
+        // Nothing was answered, so there is no status.
         (Verdict::Reset, 2),
     ] {
         let rule = twin.engine.add_fault(Rule::new(verdict).operation("GetItem")).unwrap();
@@ -618,7 +618,7 @@ fn a_search_of_a_vector_index_is_told() {
     }
 }
 
-/// What comes a second time costs the reads that find that out.
+/// A repeated transaction is charged for the reads that detect the repetition.
 #[test]
 fn a_transaction_that_comes_again_is_told_as_reads() {
     let twin = watched();
@@ -651,7 +651,7 @@ fn accounts_are_counted_apart_unless_they_share_their_tables() {
     assert_eq!(twin.engine.requests().len(), 2);
 }
 
-/// Random requests, under enforced capacity: what the counters say is what the ledger says and what answers report.
+/// Random requests under enforced capacity: counters, ledger and answers agree.
 #[test]
 fn counters_ledger_and_answers_agree_to_the_unit() {
     for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(20) {
@@ -666,7 +666,7 @@ fn counters_ledger_and_answers_agree_to_the_unit() {
             let (operation, body) = request(&mut choice);
             let (status, answer) = twin.send(operation, &body);
             if status != 200 {
-                // What a failed condition costs is not in its answer.
+                // The cost of a failed condition is not in its answer.
                 reported += last(&twin).write.as_f64();
             }
             let consumed = &answer["ConsumedCapacity"];
@@ -700,7 +700,7 @@ fn counters_ledger_and_answers_agree_to_the_unit() {
     }
 }
 
-/// The same random requests, under everything that conditions can do.
+/// Identical random requests, under all conditions and faults.
 #[test]
 fn a_watched_twin_answers_as_one_that_is_not() {
     for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(10) {

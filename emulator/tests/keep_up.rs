@@ -1,4 +1,4 @@
-//! What a timer does: it misses nothing that is due, though it looks only where something can be.
+//! The timer misses no due work, although it visits only accounts that can have some.
 #![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn ask(engine: &Engine, account: usize, operation: &str, body: &str) {
     assert_eq!(answer.status, 200, "{operation} {body}: {text}");
 }
 
-/// A look of the timer, and whether it left nothing undone.
+/// Runs the timer, and checks that it left no due work.
 fn look(engine: &Engine, what: &str) -> Moment {
     let next = engine.keep_up();
     assert_eq!(next, engine.next_due(), "{what}: it knows when something is due next");
@@ -70,7 +70,7 @@ fn a_timer_misses_nothing() {
     }
     look(&engine, "time to live");
     engine.clock().advance(Duration::from_hours(2));
-    // Each account rests for longer than the timer remembers it.
+    // Each account is idle for longer than the timer keeps it.
     for account in 0..ACCOUNTS {
         for looks in 0..20 {
             look(&engine, &format!("rest {account} {looks}"));
@@ -81,7 +81,7 @@ fn a_timer_misses_nothing() {
         look(&engine, "a transaction");
     }
     ask(&engine, 0, "DeleteTable", r#"{"TableName": "tab"}"#);
-    // From one due moment to the next: arrivals, deletions, the end of a table, of records, shards and streams.
+    // From one due moment to the next: arrivals at indexes, deletions, the end of tables, records, shards and streams.
     let (end, mut steps) = (engine.clock().now().plus(Duration::from_hours(100)), 0);
     while engine.clock().now() < end {
         let next = look(&engine, &format!("step {steps}"));
@@ -89,7 +89,7 @@ fn a_timer_misses_nothing() {
         steps += 1;
     }
     assert!(steps > ACCOUNTS, "{steps}");
-    // Conditions change what is due everywhere.
+    // Changed conditions change the due work of all accounts.
     for account in 0..ACCOUNTS {
         if account > 0 {
             ask(

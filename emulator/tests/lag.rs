@@ -1,4 +1,4 @@
-//! What lags: global indexes, each by its own dial or paused, and deletions by time to live.
+//! Lag: global indexes, each with its own condition or paused, and deletions by time to live.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -34,7 +34,7 @@ fn put(twin: &Twin, pk: &str) {
     twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
 }
 
-/// The keys in an index, in their order.
+/// Returns the keys in an index, in order.
 fn keys(twin: &Twin, index: &str) -> String {
     let answer = twin.ok("Scan", &json!({"TableName": "tab", "IndexName": index}));
     let mut keys: Vec<&str> = answer["Items"]
@@ -59,7 +59,7 @@ fn each_index_lags_by_its_own_dial() {
     assert_eq!((keys(&twin, "by-g"), keys(&twin, "by-h")), ("a".into(), String::new()));
     twin.engine.advance(Duration::from_secs(10));
     assert_eq!(keys(&twin, "by-h"), "a");
-    // A change overtakes those of other items, and no earlier change of its own item.
+    // A change can overtake those of other items, but no earlier change of its own item.
     put(&twin, "b");
     twin.engine.set_index_lag(&twin.caller, "tab", "by-h", None).unwrap();
     put(&twin, "c");
@@ -72,7 +72,7 @@ fn each_index_lags_by_its_own_dial() {
     assert_eq!(keys(&twin, "by-h"), "bc");
 }
 
-/// A twin with two indexes whose changes take as long as under `aws`, at `start`.
+/// Returns a twin at `start` with two indexes whose lag is that of `aws`.
 fn propagating(start: Moment) -> Twin {
     let twin = Twin::new(7);
     twin.engine.clock().set(start);
@@ -86,7 +86,7 @@ fn propagating(start: Moment) -> Twin {
 
 const GAP: Duration = Duration::from_millis(4);
 
-/// How many milliseconds each of so many puts, 4 ms apart, takes to show in an index, rounded up.
+/// Returns for each of several puts, 4 ms apart, the milliseconds until it reaches an index, rounded up.
 fn delays(twin: &Twin, index: &str, puts: usize) -> Vec<u64> {
     let mut written = Vec::new();
     let mut delays = vec![None; puts];
@@ -123,7 +123,7 @@ fn each_change_reaches_an_index_within_its_own_lag() {
 #[test]
 fn a_delay_depends_on_no_moment_and_no_other_item() {
     let twins = [0, 1_234_567].map(|micros| propagating(Moment::START.plus(Duration::from_micros(micros))));
-    // What happens to other items before changes nothing.
+    // Earlier changes of other items do not matter.
     twins[1].ok(
         "PutItem",
         &json!({"TableName": "tab", "Item": {"pk": {"S": "other"}, "h": {"S": "x"}}}),
@@ -166,7 +166,7 @@ fn a_paused_index_stands_still_and_catches_up() {
     twin.engine.pause_index(&twin.caller, "tab", "by-g").unwrap();
     ["b", "c"].iter().for_each(|pk| put(&twin, pk));
     twin.ok("DeleteItem", &json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}}));
-    // More than the queue that a writer empties by itself.
+    // More than the queue length at which a writer applies changes.
     (0..200).for_each(|_| put(&twin, "d"));
     twin.engine.advance(Duration::from_hours(10));
     assert_eq!((keys(&twin, "by-g"), keys(&twin, "by-h")), ("a".into(), "bcd".into()));
@@ -197,7 +197,7 @@ fn who_names_what_is_not_there_is_told() {
     assert!(twin.engine.expire_now(&twin.caller, "tub").is_err());
 }
 
-/// A twin whose time to live deletes after a lag, and whose clock may be any.
+/// Returns a twin with a TTL lag and the given clock.
 fn living(clock: Clock, time_to_live: TimeToLive) -> Twin {
     let conditions = Conditions {
         time_to_live,
@@ -261,13 +261,13 @@ fn what_fell_due_reaches_an_index_as_of_then() {
     let twin = living(Clock::settable(Moment::START), TimeToLive::Deletes(Lag::None));
     let lag = Some(Lag::Fixed(Duration::from_secs(10)));
     let expires = twin.seconds() + 5;
-    // Over all partitions, so that what is written later is in the queue before it is noticed that they are gone.
+    // In all partitions, so that later writes are in the queue before the deletions are noticed.
     (0..20).for_each(|at| put_until(&twin, &at.to_string(), &seconds(expires)));
     assert_eq!(keys(&twin, "by-g").len(), 30);
     twin.engine.set_index_lag(&twin.caller, "tab", "by-g", lag).unwrap();
     twin.engine.clock().advance(Duration::from_secs(14));
     put(&twin, "later");
-    // They went at 5, and the index knows at 15.
+    // They were deleted at 5, and the index shows it at 15.
     assert_eq!(keys(&twin, "by-g").len(), 30);
     twin.engine.clock().advance(Duration::from_secs(1));
     assert_eq!(keys(&twin, "by-g"), "");

@@ -1,4 +1,4 @@
-//! How long requests take: by class, size and seed, and what CloudWatch's metrics say of it, by the minute.
+//! The latency of requests: by class, size and seed, and in CloudWatch's metrics, by the minute.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ fn millis(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// Each class takes a time of its own, and a kilobyte a millisecond more.
+/// Each class has its own latency, and a kilobyte adds a millisecond.
 const CLASSES: Latency = Latency {
     read: Lag::Fixed(Duration::from_secs(1)),
     write: Lag::Fixed(Duration::from_secs(2)),
@@ -61,7 +61,7 @@ fn a_class_and_the_size_decide() {
         ("GetItem", key.clone(), 1100, 1101),
         ("Scan", json!({"TableName": "tab"}), 3100, 3101),
         ("TransactGetItems", json!({"TransactItems": [{"Get": key}]}), 4100, 4101),
-        // What never comes to the table takes no time.
+        // Requests that fail before they reach the table have no latency.
         ("GetItem", json!({}), 0, 0),
     ] {
         let took = took(&twin, operation, &body);
@@ -69,7 +69,7 @@ fn a_class_and_the_size_decide() {
     }
     twin.engine.set_conditions(Conditions::CALM);
     assert_eq!(took(&twin, "PutItem", &put("a", 0)), Duration::ZERO);
-    // A table's own conditions count.
+    // A table's own conditions apply.
     let slow = Conditions {
         latency: Some(CLASSES),
         ..Conditions::CALM
@@ -113,7 +113,7 @@ fn points<'p>(points: &'p [Datapoint], name: &str) -> Vec<(i64, &'p Datapoint)> 
     found.map(|point| (minute(point), point)).collect()
 }
 
-/// The condition of an alarm: in two minutes of three more than so many throttled requests.
+/// The condition of an alarm: more than a number of throttled requests in two of three minutes.
 #[test]
 fn metrics_are_kept_by_the_minute() {
     let twin = twin(7, CLASSES);

@@ -1,4 +1,4 @@
-//! The order of the modules: each imports only from rows above its own. And what the engine may not know.
+//! The order of the modules: each imports only from rows above its own. Also checks what the engine must not use.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules, row by row. Who adds a module gives it a place here and in `ARCHITECTURE.md`.
+/// The modules, row by row. A new module needs a place here and in `ARCHITECTURE.md`.
 const ROWS: &[&[&str]] = &[
     &["limits", "number", "sync", "chance", "caller", "digest", "reclaim"],
     &["clock", "conditions", "size", "value"],
@@ -24,10 +24,10 @@ const ROWS: &[&[&str]] = &[
     &["engine"],
 ];
 
-/// Modules of one subject and one row that know each other: the size of an item is kept with it, and made of its values.
+/// Modules of one row that import each other: the size of an item is stored with it and computed from its values.
 const ONE_SUBJECT: &[(&str, &str)] = &[("size", "value"), ("value", "size")];
 
-/// What the engine does without: its host owns the time, the threads, the files and the entropy.
+/// What the engine must not use: its host provides time, threads, files and entropy.
 const FOREIGN: &[&str] = &[
     "std::fs",
     "std::net",
@@ -53,14 +53,14 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is compiled outside of tests, without comments: test modules stand at the end of their file or in files of their own.
+/// Returns the code outside of tests, without comments: test modules are at the end of their file or in separate files.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Every file of the engine outside of tests: its path, its module, its code.
+/// Returns every file of the engine outside of tests: its path, its module, its code.
 fn sources() -> Vec<(String, String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
@@ -82,7 +82,8 @@ fn row(module: &str) -> Option<usize> {
     ROWS.iter().position(|row| row.contains(&module))
 }
 
-/// The top modules that a code names by `crate::`, also in braces: `use crate::{error::ApiError, value}`.
+/// Returns the top-level modules that code imports with `crate::`, also in braces: `use crate::{error::ApiError,
+/// value}`.
 fn imports(code: &str) -> BTreeSet<String> {
     let word = |text: &str| {
         let end = text.find(|char: char| !char.is_alphanumeric() && char != '_');
@@ -147,7 +148,7 @@ fn modules_import_only_from_rows_above() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Statements are lowered to plans; who carries those out is none of their business.
+/// Statements are lowered to plans and not executed.
 #[test]
 fn statements_are_only_lowered() {
     for (place, module, code) in sources() {
@@ -172,7 +173,7 @@ fn the_engine_knows_no_host() {
         for foreign in FOREIGN.iter().filter(|foreign| code.contains(**foreign)) {
             faults.push(format!("{place}: {foreign}"));
         }
-        // Locks and atomics come through `sync`, where loom can take their place.
+        // Locks and atomics come from `sync`, where loom can replace them.
         let locks = [
             "parking_lot",
             "std::sync::atomic",

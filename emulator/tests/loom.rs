@@ -1,8 +1,8 @@
-//! loom explores the interleavings of two threads over the real engine: the same `dispatch`, storage and execute that
-//! everybody uses, with loom's locks and atomics behind `sync`.
+//! loom explores the interleavings of two threads over the real engine: its `dispatch`, storage and execute, with
+//! loom's locks and atomics in `sync`.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p dynatwin-engine --test loom --target-dir target/loom`.
-//! `cargo xtask unlocked` shows that each fails without the lock it is about.
+//! `cargo xtask unlocked` shows that each model fails without its lock.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used)]
 
@@ -19,11 +19,11 @@ use dynatwin_engine::schema::ScalarType;
 use dynatwin_engine::value::AttributeValue;
 use loom::thread;
 
-/// Preemptions explored: two show nearly all errors of locking, and the third is cheap in models this small.
+/// The number of preemptions explored: two reveal nearly all locking errors, and a third is cheap in models this small.
 /// `DYNATWIN_PREEMPTIONS` overrides it.
 const PREEMPTIONS: usize = 3;
 
-/// Interleavings that a model explores at least: with fewer its threads would not meet.
+/// The minimum number of interleavings of a model: with fewer its threads would not interact.
 const FEWEST: usize = 5;
 
 /// Two partition keys of different partitions.
@@ -83,7 +83,7 @@ impl Twin {
         twin
     }
 
-    /// A twin whose table has a stream of so many shards.
+    /// Returns a twin whose table has a stream with this many shards.
     fn with_stream(shards: u32) -> Twin {
         let twin = Twin::empty();
         twin.0.set_conditions(Conditions {
@@ -120,7 +120,7 @@ impl Twin {
         )
     }
 
-    /// A read that may see what was there a while ago.
+    /// Reads with possible staleness.
     fn get_stale(&self, key: &str) -> String {
         self.ok(
             "GetItem",
@@ -137,7 +137,7 @@ impl Twin {
         )
     }
 
-    /// An iterator at the beginning of the shard that has a key's records, in a stream of four or of one.
+    /// Returns an iterator at the start of the shard with a key's records, in a stream of four shards or one.
     fn shard_of(&self, key: &str) -> String {
         let streams = self.ok("ListStreams", "{}");
         let arn = member(&streams, "StreamArn", 0);
@@ -149,7 +149,7 @@ impl Twin {
         member(&self.ok("GetShardIterator", &body), "ShardIterator", 0).to_owned()
     }
 
-    /// What stands at an iterator.
+    /// Returns the records at an iterator.
     fn told(&self, iterator: &str) -> String {
         self.ok("GetRecords", &format!(r#"{{"ShardIterator":"{iterator}"}}"#))
     }
@@ -160,14 +160,14 @@ impl Twin {
     }
 }
 
-/// The text that is the value of the `at`-th member of this name.
+/// Returns the text value of the `at`-th member with this name.
 fn member<'j>(json: &'j str, name: &str, at: usize) -> &'j str {
     let name = format!(r#""{name}":""#);
     let rest = json.split(name.as_str()).nth(1 + at);
     rest.and_then(|rest| rest.split('"').next()).unwrap()
 }
 
-/// The place of the partition that has a key. A new table has four, each a quarter of the tokens.
+/// Returns the number of the partition of a key. A new table has four, each a quarter of the tokens.
 fn partition(key: &str) -> usize {
     let mut bytes = KeyBytes::new();
     push_component(&mut bytes, &AttributeValue::S(key.into()));
@@ -225,7 +225,7 @@ fn a_counter_loses_no_step() {
     });
 }
 
-/// The body of a transaction that puts two items.
+/// Returns the body of a transaction that puts two items.
 fn put_both(first: &str, second: &str) -> String {
     let put = |key| format!(r#"{{"Put":{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}}}}}}}}"#);
     format!(r#"{{"TransactItems":[{},{}]}}"#, put(first), put(second))
@@ -452,7 +452,7 @@ fn no_unit_of_capacity_is_spent_twice() {
             ..Conditions::CALM
         });
         twin.ok("CreateTable", METERED);
-        // Items of two partitions, so that no lock but the ledger's stands between them.
+        // Items of two partitions, so that only the ledger's lock serializes them.
         let put = |twin: &Twin, key: &str| {
             let body = format!(r#"{{"TableName":"tab","Item":{{"pk":{{"S":"{key}"}}}}}}"#);
             twin.send("PutItem", &body).0 == 200
@@ -546,7 +546,7 @@ fn a_sequence_number_is_given_once() {
     });
 }
 
-/// A twin whose reads see what was there a second before, under conditions that are added to.
+/// Returns a twin whose reads are stale by a second, with further conditions.
 fn stale(monotonic: bool) -> Twin {
     let twin = Twin::empty();
     twin.0.set_conditions(Conditions {
@@ -560,7 +560,7 @@ fn stale(monotonic: bool) -> Twin {
 
 const STALE: Duration = Duration::from_secs(1);
 
-/// Another key in the partition of [`NEAR`].
+/// Returns another key in the partition of [`NEAR`].
 fn beside() -> String {
     let mut keys = ('d'..='z').map(String::from);
     keys.find(|key| partition(key) == partition(NEAR)).unwrap()
@@ -591,7 +591,7 @@ fn what_a_caller_has_seen_stays_seen() {
     explore(|| {
         let twin = stale(true);
         twin.put("a", "");
-        // One read sees the present, the other may not; after both none goes back.
+        // One read returns the current state, the other may not; afterwards none is older.
         let other = twin.spawn(|twin| drop(twin.get_stale("a")));
         assert!(twin.get("a").contains("Item"));
         other.join().unwrap();
@@ -628,7 +628,7 @@ fn transactions_on_two_ledgers_do_not_block_each_other() {
         let table = METERED.replace(r#""ReadCapacityUnits":1,"WriteCapacityUnits":1"#, units);
         twin.ok("CreateTable", &table);
         twin.ok("CreateTable", &table.replace("tab", "tub"));
-        // No partition is touched by both.
+        // No partition is used by both.
         let both = |first: &str, second: &str, key: &str| {
             let put = |table: &str| format!(r#"{{"Put":{{"TableName":"{table}","Item":{{"pk":{{"S":"{key}"}}}}}}}}"#);
             format!(r#"{{"TransactItems":[{},{}]}}"#, put(first), put(second))

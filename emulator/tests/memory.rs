@@ -1,4 +1,4 @@
-//! An engine that may store no more: what would make it larger fails, and everything else goes on.
+//! An engine at its memory limit: requests that would store more fail, and all others succeed.
 #![allow(clippy::unwrap_used)]
 
 use dynatwin_engine::clock::{Clock, Moment};

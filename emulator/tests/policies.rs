@@ -1,4 +1,4 @@
-//! Policy evaluation against a naive second implementation, and a parser that meets arbitrary text.
+//! Compares policy evaluation with a naive second implementation, and parses arbitrary text.
 //!
 //! `DYNATWIN_POLICIES=1000000` compares a million random policy sets; `DYNATWIN_SEED` replays a run.
 #![cfg(not(loom))]
@@ -29,7 +29,7 @@ fn attached(document: &Value, kind: PolicyKind) -> AttachedPolicy {
     }
 }
 
-/// What the engine decides: nothing if it allows, else the kind of policy and whether it denies explicitly.
+/// Returns the engine's decision: nothing if it allows, otherwise the kind of policy and whether it denies explicitly.
 fn decide(case: &Case) -> Option<(PolicyKind, bool)> {
     let list = |documents: &[Value], kind| -> Vec<AttachedPolicy> {
         documents.iter().map(|document| attached(document, kind)).collect()
@@ -96,7 +96,7 @@ fn decisions_are_those_of_a_naive_evaluator() {
     }
     println!("{allowed} allowed, denied {kinds:?}");
     if count >= 10_000 {
-        // The comparison says something only if every way to end is taken.
+        // The comparison is meaningful only if every outcome occurs.
         assert!(allowed > count / 50, "{allowed}");
         assert_eq!(kinds.len(), 13, "{kinds:?}");
     }
@@ -105,7 +105,7 @@ fn decisions_are_those_of_a_naive_evaluator() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 
-    /// No text makes the parser panic, and what is damaged never allows what the whole document does not.
+    /// No text makes the parser panic, and a damaged document never allows what the intact one does not.
     #[test]
     fn damaged_documents_allow_no_more(seed in any::<u64>(), at in any::<prop::sample::Index>(), with in "[\\x00-\\x7f*?$\"{}\\[\\],:é]{0,3}", cut in 0_usize..6) {
         let mut random = Random::new(seed);

@@ -1,6 +1,6 @@
-//! Real threads on few keys: one winner every time, and every item's history linearizable.
+//! Real threads on few keys: one winner in every race, and a linearizable history of every item.
 //!
-//! `DYNATWIN_ROUNDS` says how many rounds, `DYNATWIN_SEED` where their seeds start.
+//! `DYNATWIN_ROUNDS` sets the number of rounds, `DYNATWIN_SEED` their first seed.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 const RACERS: usize = 50;
 const ABSENT: &str = "attribute_not_exists(pk)";
 
-/// Tries to make the item `key` for `owner`, by the operation of this kind; says whether it could.
+/// Tries to create the item `key` for `owner` with the operation of this kind; returns whether it succeeded.
 fn claim(twin: &Twin, kind: usize, key: &str, owner: usize) -> bool {
     let item = json!({"pk": {"S": key}, "g": {"S": key}, "owner": {"N": owner.to_string()}});
     let (operation, body) = match kind % 3 {
@@ -44,7 +44,7 @@ fn claim(twin: &Twin, kind: usize, key: &str, owner: usize) -> bool {
     status == 200
 }
 
-/// Who owns an item, as the table and the index have it.
+/// Returns the owners of an item in the table and in the index.
 fn owners(twin: &Twin, key: &str) -> [Vec<usize>; 2] {
     let owner = |item: &Value| item["owner"]["N"].as_str().unwrap().parse().unwrap();
     let got = twin.ok(
@@ -61,8 +61,8 @@ fn by_index(key: &str) -> Value {
         "ExpressionAttributeValues": {":g": {"S": key}}})
 }
 
-/// Lets all racers claim one key after the other, all at once, and gives the winners of each to `judge`.
-/// `before` runs before each race, and `during` in it, by each of them.
+/// Makes all racers claim one key after the other, concurrently, and passes the winners of each to `judge`. `before`
+/// runs before each race, and each racer runs `during`.
 fn race(
     twin: &Twin,
     rounds: usize,
@@ -118,34 +118,34 @@ fn what_expires_while_fifty_race_is_won_once() {
         }
     };
     let judge = |key: &str, winners: &[usize]| {
-        // The one who moved the clock came after the deletion: somebody has won.
+        // The racer that advanced the clock came after the deletion, so there is a winner.
         assert_eq!(winners.len(), 1, "{key}: {winners:?}");
         assert_eq!(owners(&twin, key), [winners.to_vec(), winners.to_vec()], "{key}");
     };
     race(&twin, 60, |_, racer| racer, before, during, judge);
 }
 
-/// What a request did to an item, or saw of it. Values are never used twice.
+/// The effect of a request on an item, or what it read. Values are never used twice.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
-    /// Put, and what was there before.
+    /// Put, with the value before.
     Put { value: u64, old: Option<u64> },
-    /// Put by a transaction, which does not say what was there.
+    /// Put by a transaction, whose answer does not contain the value before.
     PutUnseen { value: u64 },
-    /// Put if nothing was there; else what was.
+    /// Put if the item did not exist, otherwise refused by the existing value.
     Create { value: u64, refused_by: Option<u64> },
-    /// Replaced if `expected` was there: whether it was.
+    /// Replaced if the value was `expected`; `done` is whether it was.
     Swap { expected: u64, value: u64, done: bool },
-    /// Removed, and what was there.
+    /// Deleted, with the value before.
     Delete { old: Option<u64> },
-    /// Seen, in the table or the index.
+    /// Read, from the table or the index.
     Read { seen: Option<u64> },
-    /// Time to live removes this value, if it is there.
+    /// Time to live deletes this value if it exists.
     Expire { value: u64 },
 }
 
 impl Event {
-    /// Whether it can have happened in this state.
+    /// Returns whether the event is possible in this state.
     fn fits(&self, state: Option<u64>) -> bool {
         match *self {
             Event::Put { old, .. } | Event::Delete { old } => old == state,
@@ -172,7 +172,7 @@ impl Event {
     }
 }
 
-/// An event, and between which moments it happened.
+/// An event, and the moments of its invocation and answer.
 #[derive(Clone, Debug)]
 struct Call {
     invoked: u64,
@@ -180,12 +180,12 @@ struct Call {
     event: Event,
 }
 
-/// Whether the calls can be put in one order that each of them agrees with and that respects which came before which
-/// (Wing and Gong, with the states that led nowhere remembered).
+/// Returns whether one order of the calls agrees with each of them and with their real-time order (Wing and Gong, with
+/// a cache of failed states).
 fn linearizable(calls: &[Call]) -> bool {
     fn search(calls: &[Call], done: u128, state: Option<u64>, dead: &mut HashSet<(u128, Option<u64>)>) -> bool {
         let open = || (0..calls.len()).filter(|at| done & (1 << at) == 0);
-        // A call that was answered before another was invoked comes before it.
+        // A call that was answered before another was invoked precedes it.
         let Some(first_answer) = open().map(|at| calls[at].answered).min() else {
             return true;
         };
@@ -262,7 +262,7 @@ struct Round<'t> {
     values: AtomicU64,
     expires: i64,
     calls: [Mutex<Vec<Call>>; KEYS as usize],
-    /// Values that were put with a time to live, with their key and their put's place in time.
+    /// Values that were put with a time to live, with their key and the interval of the put.
     mortal: Mutex<Vec<(usize, u64, u64, u64)>>,
 }
 
@@ -283,7 +283,7 @@ impl Round<'_> {
         item
     }
 
-    /// One random request on one key, recorded.
+    /// Sends one random request on one key, and records it.
     fn call(&self, choice: &mut Choice) {
         let at = choice.below(KEYS) as usize;
         let key = format!("key-{at}");

@@ -12,12 +12,12 @@ use dynatwin_engine::wire::envelope::Service;
 const README: &str = include_str!("../../README.md");
 const LISTED: &str = include_str!("../../docs/operations.md");
 const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
-/// One operation a line: the service, then the name.
+/// One operation per line: the service, then the name.
 const API: &str = include_str!("operations.txt");
 const SERVED: &str = "served";
 const NOT_YET: &str = "not yet";
 
-/// The API's operations by name, and whether each belongs to DynamoDB Streams.
+/// Returns the API's operations by name, and whether each belongs to DynamoDB Streams.
 fn api() -> BTreeMap<&'static str, bool> {
     let lines = API.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -29,7 +29,7 @@ fn api() -> BTreeMap<&'static str, bool> {
         .collect()
 }
 
-/// The rows of a page's tables whose second cell is one of our two words: each name with that word.
+/// Returns the rows of a page's tables whose second cell is `served` or `not yet`, as name and word.
 fn rows(page: &str) -> Vec<(&str, &str)> {
     let row = |line| -> Option<(&str, &str)> {
         let mut cells = str::strip_prefix(line, "|")?.split('|').map(str::trim);
@@ -78,7 +78,7 @@ fn rows_are_read() {
     assert_eq!(rows(page), [("GetItem", SERVED), ("Nothing", NOT_YET)]);
 }
 
-/// The Rust files under a folder, as one text; what was built or fetched is passed over.
+/// Collects the Rust files under a folder as one text, without build results and dependencies.
 fn sources(folder: &Path, text: &mut String) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -98,7 +98,7 @@ fn the_tests_that_the_architecture_names_are_there() {
     for folder in ["emulator", "harness"] {
         sources(&root.join(folder), &mut text);
     }
-    // A test's name is a sentence: words joined by underscores, four at least.
+    // A test's name has at least four words joined by underscores.
     let named: BTreeSet<&str> = ARCHITECTURE
         .split('`')
         .filter(|word| {

@@ -1,8 +1,8 @@
-//! Under a settable clock one seed gives the same decisions, however threads interleave.
+//! With a settable clock one seed gives the same decisions, however threads interleave.
 //!
-//! Eight threads work on keys of their own, in partitions and indexes that they share, while everything lags and fails that
-//! can. A schedule says whose turn it is: each of twenty is another order, the last of them that of the machine, and each key
-//! is answered the same in all of them. `DYNATWIN_SEED=n` replays one workload.
+//! Eight threads work on their own keys, in shared partitions and indexes, with every kind of lag and failure. A
+//! schedule defines whose turn it is: each of twenty is a different order, the last ones are the machine's, and each
+//! key gets the same answers in all of them. `DYNATWIN_SEED=n` replays one workload.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 
 const THREADS: u64 = 8;
 const SCHEDULES: u64 = 20;
-/// Between two rounds the clock moves.
+/// The clock advances between two rounds.
 const ROUNDS: u64 = 10;
 const TURNS: u64 = 4;
-/// From this schedule on nobody waits for anybody.
+/// From this schedule on threads do not wait for each other.
 const FREE: u64 = 16;
 
-/// Whose turn it is, in one round.
+/// The order of turns in one round.
 struct Baton {
     order: Vec<u64>,
     turn: Mutex<usize>,
@@ -33,7 +33,7 @@ struct Baton {
 }
 
 impl Baton {
-    /// Every thread has its turns, in an order that is chosen.
+    /// Returns a random order in which every thread has its turns.
     fn shuffled(choice: &mut Choice) -> Baton {
         let mut order: Vec<u64> = (0..THREADS * TURNS).map(|turn| turn % THREADS).collect();
         for at in (1..order.len()).rev() {
@@ -54,7 +54,7 @@ impl Baton {
         let mut turn = self.passed.wait_while(self.turn.lock().unwrap(), waits).unwrap();
         work();
         *turn += 1;
-        // The last one passes it to nobody.
+        // After the last turn the order starts again.
         *turn %= self.order.len();
         self.passed.notify_all();
     }
@@ -72,7 +72,7 @@ fn conditions() -> Conditions {
         transaction_time: millis(800, 3000),
         internal_errors: 0.05,
         throttles: 0.1,
-        // Capacity is not enforced: who comes first has what there is, and that is no decision.
+        // Capacity is not enforced: it goes to the first request, which depends on the order of threads.
         ..Conditions::CALM
     }
 }
@@ -96,7 +96,7 @@ fn set_up(twin: &Twin) {
     }
 }
 
-/// A request of a thread, on keys of its own.
+/// Returns a request of a thread, on its own keys.
 fn request(thread: u64, choice: &mut Choice, now: i64) -> (&'static str, Value) {
     let own = |choice: &mut Choice| format!("{thread}/{}", choice.below(3));
     let key = |pk: &str| json!({"pk": {"S": pk}});
@@ -140,7 +140,7 @@ fn request(thread: u64, choice: &mut Choice, now: i64) -> (&'static str, Value) 
     }
 }
 
-/// A request, and its whole answer, with when and how it is delivered.
+/// Sends a request, and returns its whole answer with its delivery.
 fn ask(twin: &Twin, thread: u64, choice: &mut Choice) -> String {
     let now = twin.engine.clock().now();
     let (operation, body) = request(thread, choice, now.seconds());
@@ -152,7 +152,7 @@ fn ask(twin: &Twin, thread: u64, choice: &mut Choice) -> String {
     format!("{now} {operation} {body}: {status} at {at}, {delivery:?}: {text}")
 }
 
-/// What each thread was told: every answer.
+/// Returns all answers of each thread.
 fn told(seed: u64, schedule: u64) -> Vec<Vec<String>> {
     told_by(&twin(seed), seed, schedule)
 }
@@ -204,7 +204,7 @@ fn one_seed_gives_the_same_decisions_however_threads_interleave() {
                 }
             }
         }
-        // What is compared has all of it.
+        // The compared answers contain every kind of failure.
         let all = first.concat().join("\n");
         for what in [
             "500 at",
@@ -220,7 +220,7 @@ fn one_seed_gives_the_same_decisions_however_threads_interleave() {
     }
 }
 
-/// A suite that resets its twin between two tests has the second one as if it ran alone.
+/// After a reset a twin makes the decisions of a new one.
 #[test]
 fn a_twin_that_was_reset_decides_as_a_new_one() {
     for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
@@ -236,7 +236,7 @@ fn a_twin_that_was_reset_decides_as_a_new_one() {
     }
 }
 
-/// Suites that share a server, each with an access key of its own, run as if each were alone.
+/// Test suites that share a server, each with its own access key, get the decisions that each would get alone.
 #[test]
 fn what_another_account_asks_decides_nothing() {
     for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
@@ -270,7 +270,7 @@ fn create(twin: &Twin) -> String {
     twin.ok("CreateTable", &table).to_string()
 }
 
-/// The description of a new table, and when it is ACTIVE, and gone.
+/// Returns the description of a new table, and when it is ACTIVE and when it is deleted.
 fn life_of_a_table(twin: &Twin) -> Vec<String> {
     let name = json!({"TableName": "new"});
     let mut told = vec![create(twin)];

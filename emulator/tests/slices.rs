@@ -1,4 +1,4 @@
-//! What is large is done in slices or elsewhere, so that no request waits for all of it: and what is seen stays right.
+//! Long operations are done in slices or on another thread, so that no request waits for them, and reads stay correct.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ use dynatwin_engine::engine::{Engine, Settings};
 use dynatwin_engine::reclaim::Reclaim;
 use serde_json::{Value, json};
 
-/// A host that keeps what it is to free.
+/// A host that keeps the values it should free.
 #[derive(Default)]
 struct Kept(Mutex<Vec<Box<dyn Send>>>);
 
@@ -41,7 +41,7 @@ fn create(twin: &Twin, more: Value) {
     twin.ok("CreateTable", &request);
 }
 
-/// A twin whose clock goes on by itself: as fast as the test says.
+/// Returns a twin whose clock runs as fast as the test defines.
 fn running() -> (Twin, Arc<AtomicI64>) {
     let micros = Arc::new(AtomicI64::new(Moment::START.micros()));
     let source = Arc::clone(&micros);
@@ -79,7 +79,7 @@ fn create_index(units: Value) -> Value {
         "GlobalSecondaryIndexUpdates": [{"Create": create}]})
 }
 
-/// All items of the table or of its index, in the order of their keys.
+/// Returns all items of the table or of its index, ordered by key.
 fn scan(twin: &Twin, index: Option<&str>) -> Vec<Value> {
     let mut request = json!({"TableName": "tab"});
     if let Some(index) = index {
@@ -103,7 +103,7 @@ fn what_is_large_is_freed_by_the_host() {
     assert_eq!(kept.take(), 0);
     let remove = json!({"TableName": "tab", "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}]});
     twin.ok("UpdateTable", &remove);
-    // Its deletion is a change like others, which the next one forgets.
+    // Its deletion is a change like others, and cancels the pending one.
     twin.ok(
         "UpdateTable",
         &json!({"TableName": "tab", "DeletionProtectionEnabled": false}),
@@ -203,7 +203,7 @@ fn a_backfill_takes_time_with_the_size_of_the_table() {
     }
 }
 
-/// Puts so many items that expire ten seconds after the start.
+/// Puts items that expire ten seconds after the start.
 fn fill_living(twin: &Twin, count: usize) {
     let ttl = (Moment::START.seconds() + 10).to_string();
     let keys: Vec<usize> = (0..count).collect();
@@ -341,7 +341,7 @@ fn a_backfill_shares_the_write_units_of_its_index() {
         };
         (0..seconds).map(|_| of_second()).sum::<usize>()
     };
-    // What was left unused before comes first.
+    // Unused capacity comes first.
     written(120);
     let during = written(100);
     assert!((450..=550).contains(&during), "{during}");

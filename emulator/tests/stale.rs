@@ -1,5 +1,5 @@
-//! Stale reads against a naive model that records every version of everything: an eventually consistent read sees a state
-//! that existed, never older than the bound, and all of a page in one partition is of the same state.
+//! Stale reads against a naive model that records every version: an eventually consistent read returns a state that
+//! existed, never older than the bound, and a page reads each partition in one state.
 //!
 //! `DYNATWIN_SEED=n` replays one history.
 #![cfg(not(loom))]
@@ -24,7 +24,7 @@ const STEPS: u64 = 120;
 
 type Items = BTreeMap<(String, i64), Value>;
 
-/// A partition's state, and since when it was there.
+/// A partition's state, and its start.
 type State = (Moment, Items);
 
 fn create(twin: &Twin) {
@@ -58,7 +58,7 @@ fn stale(staleness: Lag, monotonic: bool) -> Conditions {
     }
 }
 
-/// 0.4% of the reads shortly after a write do not see it.
+/// 0.4% of the reads shortly after a write miss it.
 #[test]
 fn few_reads_are_stale_under_aws() {
     let twin = Twin::new(1);
@@ -86,7 +86,7 @@ fn caller(access_key: &str) -> Caller {
     }
 }
 
-/// The number of the partition of four that an item is in.
+/// Returns the number of the partition of an item, out of four.
 fn partition_of(pk: &str) -> usize {
     let mut bytes = KeyBytes::new();
     push_component(&mut bytes, &AttributeValue::string(pk));
@@ -100,9 +100,9 @@ fn number(value: &Value) -> Option<i64> {
 struct History {
     twin: Twin,
     other: Caller,
-    /// All states that each partition has been in.
+    /// All states of each partition.
     states: [Vec<State>; 4],
-    /// For each caller and partition, the newest state known to have been seen.
+    /// For each caller and partition, the newest state known to have been read.
     seen: BTreeMap<(bool, usize), usize>,
     bound: Duration,
     monotonic: bool,
@@ -115,7 +115,7 @@ struct History {
 impl History {
     fn new(seed: u64) -> History {
         let mut choice = Choice(seed);
-        // Both callers see the same tables.
+        // Both callers share one set of tables.
         let settings = Settings {
             clock: Clock::settable(Moment::START),
             seed,
@@ -160,14 +160,14 @@ impl History {
         self.twin.engine.clock().now()
     }
 
-    /// What a partition holds, and may be changed to.
+    /// Changes a partition's state.
     fn change(&mut self, partition: usize, at: Moment, change: impl FnOnce(&mut Items)) {
         let mut items = self.states[partition].last().unwrap().1.clone();
         change(&mut items);
         self.states[partition].push((at, items));
     }
 
-    /// Deletions fall due one by one, each at its own time.
+    /// Applies due deletions one by one, each at its own time.
     fn expire(&mut self) {
         let now = self.now();
         for partition in 0..4 {
@@ -182,7 +182,7 @@ impl History {
                 if Moment::from_seconds(at) > now {
                     break;
                 }
-                // A time that was past when it was written takes the item at once.
+                // An expiry in the past deletes the item at once.
                 let at = Moment::from_seconds(at).max(self.states[partition].last().unwrap().0);
                 self.change(partition, at, |items| drop(items.remove(&key)));
             }
@@ -222,12 +222,12 @@ impl History {
         self.expire();
     }
 
-    /// What was read of a partition is what `view` gives of one of the states that may be seen.
+    /// Checks that what was read of a partition is `view` of one of the states that the read may return.
     fn check(&mut self, partition: usize, mine: bool, consistent: bool, found: &Value, view: impl Fn(&Items) -> Value) {
         let states = &self.states[partition];
         let newest = states.len() - 1;
         let oldest = self.now().minus(self.bound);
-        // A state is there until the next one is, and may be seen if that was within the bound.
+        // A state lasts until the next one, and may be read if it ended within the bound.
         let mut first = (0..newest).find(|at| states[at + 1].0 > oldest).unwrap_or(newest);
         if consistent {
             first = newest;
@@ -308,7 +308,7 @@ impl History {
         });
     }
 
-    /// A whole scan: each partition is seen in one state.
+    /// Scans the table: each partition is read in one state.
     fn scan(&mut self, mine: bool, consistent: bool) {
         let mut body = json!({"TableName": "tab", "ConsistentRead": consistent});
         let local = self.choice.one_in(2);
@@ -385,7 +385,7 @@ fn a_dial_turned_on_begins_there_and_turned_off_is_gone() {
     twin.engine
         .set_conditions(stale(Lag::Fixed(Duration::from_secs(2)), false));
     put(2);
-    // What was there when the dial was turned on is the oldest that is known.
+    // The state when the condition was set is the oldest known one.
     assert_eq!((read(false), read(true)), (1, 2));
     twin.engine.advance(Duration::from_secs(1));
     put(3);

@@ -1,4 +1,4 @@
-//! Statements that take several requests: pages by `NextToken`, and what they share with the other operations.
+//! Statements that need several requests: pages by `NextToken`, and state shared with the other operations.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -41,7 +41,7 @@ fn create(twin: &Twin) {
     }
 }
 
-/// All items of a statement, page by page, and how many pages there were.
+/// Returns all items of a statement, page by page, and the number of pages.
 fn pages(twin: &Twin, request: &Value) -> (Vec<Value>, usize) {
     let mut request = request.clone();
     let mut items = Vec::new();
@@ -131,7 +131,7 @@ fn a_token_belongs_to_its_statement() {
             (400, &json!("NextToken does not match request"))
         );
     }
-    // Nor does it outlive its table.
+    // It is also invalid after its table is deleted.
     twin.ok("DeleteTable", &json!({"TableName": "tab"}));
     create(&twin);
     let (status, body) = resume(request(statement, "a"));

@@ -1,4 +1,4 @@
-//! Streams as their readers see them: what is recorded, where it stands, and how long.
+//! Streams as consumers read them: which records they have, in which order, and for how long.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -75,7 +75,7 @@ fn iterator(twin: &Twin, arn: &str, shard: &str, kind: &str) -> String {
     text(&twin.ok("GetShardIterator", &body)["ShardIterator"])
 }
 
-/// All records of a stream, shard by shard as they are listed, which is parents first.
+/// Returns all records of a stream, in the listed order of shards: parents first.
 fn records(twin: &Twin, arn: &str) -> Vec<Value> {
     let mut records = Vec::new();
     for shard in shards(twin, arn) {
@@ -94,7 +94,7 @@ fn records(twin: &Twin, arn: &str) -> Vec<Value> {
     records
 }
 
-/// `INSERT a 1`, in the order of the sequence numbers.
+/// Returns records in short, such as `INSERT a 1`, in the order of their sequence numbers.
 fn told(records: &[Value]) -> Vec<String> {
     let mut records = records.to_vec();
     records.sort_by_key(|record| text(&record["dynamodb"]["SequenceNumber"]));
@@ -223,11 +223,11 @@ fn time_to_live_tells_who_it_is_and_when_it_was_due() {
     let start = twin.seconds();
     put(&twin, "a", start + 60);
     put(&twin, "b", start + 120);
-    // Longer than a record lives: what nobody could read yet is there for a day.
+    // Longer than a record is kept: one that could not be read yet is kept for a day.
     twin.engine.advance(HOUR * 48);
     let arn = latest(&twin);
     let found = records(&twin, &arn);
-    // Each in its own shard; numbers of different shards say nothing.
+    // Each is in its own shard; sequence numbers of different shards are not comparable.
     let mut lines = told(&found);
     lines.sort();
     let expect = [("a", 60), ("b", 120)].map(|(pk, after)| format!("REMOVE {pk} {}", start + after));
@@ -260,7 +260,7 @@ fn what_is_due_is_told_before_the_stream_is_read() {
         .iter()
         .map(|shard| iterator(&twin, &arn, shard["ShardId"].as_str().unwrap(), "LATEST"))
         .collect();
-    // Only the clock: nothing else is asked for in between.
+    // Only the clock advances, without requests in between.
     twin.engine.clock().advance(Duration::from_secs(61));
     let found: Vec<Value> = ends
         .iter()
@@ -395,7 +395,7 @@ fn a_record_lives_a_day() {
     refused(twin.send("GetRecords", &json!({"ShardIterator": next})), trimmed);
     let body = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": number});
     refused(twin.send("GetShardIterator", &body), trimmed);
-    // Memory is let go of by the clock, though nobody looks.
+    // Memory is freed as the clock advances, without readers.
     let later = twin.engine.next_due();
     assert!(later > twin.engine.clock().now());
     twin.engine.advance(HOUR * 4);
@@ -520,7 +520,7 @@ fn a_reader_from_the_end_misses_nothing_that_is_on_its_way() {
         1,
         "the record was not readable when the iterator was taken"
     );
-    // A stream that is switched off is read to its end all the same.
+    // A disabled stream can still be read to its end.
     put(&twin, "c", 3);
     assert_eq!(switch(&twin, None).0, 200);
     assert_eq!(records(&twin, &arn).len(), 2);
@@ -558,7 +558,7 @@ fn a_third_reader_of_a_shard_is_throttled() {
             assert_eq!(may, [true, true, !throttled]);
             twin.engine.advance(Duration::from_millis(250));
         }
-        // One that stays away for a second has given its place away.
+        // A reader that pauses for a second no longer counts.
         twin.engine.advance(Duration::from_millis(750));
         let [first, second, third] = &mut readers;
         assert!(read(third) && read(second));
@@ -643,7 +643,7 @@ fn readers_follow_a_split() {
             assert_ne!(found["Records"], json!([]), "both halves have keys");
         }
     }
-    // Parents first, so what was there before the split comes first.
+    // Parents first, so records from before the split come first.
     let found = records(&twin, &arn);
     for key in 0..40 {
         let of_key = found
@@ -801,7 +801,7 @@ fn a_switch_takes_its_time() {
     second(5);
     assert_eq!(describe(&twin, &arn)["StreamStatus"], "ENABLED");
     assert_eq!(records(&twin, &arn).len(), 1);
-    // What else is on its way stands in a switch's way.
+    // Another change in progress blocks a switch.
     assert_eq!(update(index).0, 200);
     let off = || update(json!({"StreamSpecification": {"StreamEnabled": false}}));
     refused(
@@ -820,7 +820,7 @@ fn a_switch_takes_its_time() {
         &format!("{in_use}Can't enable or disable stream while table IOPS are being updated. Table: tab"),
     );
     second(100);
-    // Back to on-demand and a stream go together.
+    // A switch back to on-demand can be combined with a stream.
     assert_eq!(
         update(json!({"BillingMode": "PAY_PER_REQUEST", "StreamSpecification": {"StreamEnabled": false}})).0,
         200
@@ -868,7 +868,7 @@ fn each_caller_has_streams_of_its_own() {
     assert_eq!(twin.ok("ListStreams", &json!({})), json!({"Streams": []}));
 }
 
-/// What a stream keeps of records beyond its limit, and what its readers and its operator are told.
+/// The records that a stream keeps beyond its limit, and the messages to its readers and the operator.
 #[test]
 fn a_stream_keeps_to_its_limit_in_bytes() {
     for (limit, shard_count, everything) in [

@@ -1,4 +1,4 @@
-//! The operations of the control plane, end to end through `dispatch`.
+//! Control-plane operations, end to end through `dispatch`.
 #![allow(clippy::unwrap_used)]
 
 use dynatwin_engine::clock::{Clock, Moment};
@@ -31,7 +31,7 @@ impl Twin {
         }))
     }
 
-    /// The same as the service is on an ordinary day.
+    /// Returns a twin with the service's usual delays.
     fn slow() -> Twin {
         let twin = Twin::new();
         twin.0.set_conditions(Conditions::AWS);
@@ -197,7 +197,7 @@ fn hash(name: &str) -> Value {
     json!([{"AttributeName": name, "KeyType": "HASH"}])
 }
 
-/// An UpdateTable request that makes an index on the string `g`.
+/// Returns an UpdateTable request that creates an index on the string `g`.
 fn create_index(name: &str, more: Value) -> Value {
     let index = json!({"IndexName": name, "KeySchema": hash("g"), "Projection": {"ProjectionType": "ALL"}});
     update(json!({
@@ -284,7 +284,8 @@ fn a_new_index_has_what_was_there() {
     let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
                        "ExpressionAttributeValues": {":g": {"S": "x"}}});
     assert_eq!(twin.ok("Query", query.clone())["Count"], 2);
-    // Items from before may be updated beside the key, and come in when their key becomes one.
+    // Items from before may be updated in other attributes, and enter the index when their attribute becomes a valid
+    // key.
     let set = |pk: &str, name: &str, value: Value| {
         json!({"TableName": "tab", "Key": {"pk": {"S": pk}}, "UpdateExpression": "SET #n = :v",
                "ExpressionAttributeNames": {"#n": name}, "ExpressionAttributeValues": {":v": value}})
@@ -353,7 +354,7 @@ fn an_index_comes_and_goes_on_the_clock() {
         ),
         format!("{in_use}Can't change table IOPS when an index is being created. Table: tab Indexes: [by-g]")
     );
-    // Writes meanwhile are in the index when it is there.
+    // Writes during the backfill are in the index when it is active.
     twin.put("b", json!({"S": "x"}));
     twin.pass(61);
     assert_eq!(status(), (json!("ACTIVE"), json!("CREATING"), json!(true)));
@@ -787,7 +788,7 @@ fn warm_throughput_only_rises() {
     );
 }
 
-/// An import from a bucket that is not there, which is found out later.
+/// Imports from a bucket that does not exist, which fails later.
 fn import(table: &str) -> Value {
     json!({
         "S3BucketSource": {"S3Bucket": "none"},
@@ -796,7 +797,7 @@ fn import(table: &str) -> Value {
     })
 }
 
-/// As on AWS, however fast requests come.
+/// The conditions of AWS without limits on request rates.
 fn at_any_rate() -> Conditions {
     Conditions {
         control_limits: false,

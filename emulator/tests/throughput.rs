@@ -1,4 +1,4 @@
-//! Capacity that runs out, over time: what passes, what is throttled, and that it all adds up.
+//! Capacity that runs out, over time: which requests pass, which are throttled, and that the units add up.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -42,7 +42,7 @@ fn on_demand() -> Value {
     json!({"BillingMode": "PAY_PER_REQUEST"})
 }
 
-/// Puts an item of so many units; says whether it passed.
+/// Puts an item of this many units; returns whether it passed.
 fn put(twin: &Twin, key: &str, units: usize) -> bool {
     let filler = "v".repeat((units * 1024).saturating_sub(100));
     let item = json!({"pk": {"S": key}, "v": {"S": filler}});
@@ -56,7 +56,7 @@ fn is_throttle(body: &Value) -> bool {
     kind.ends_with("#ProvisionedThroughputExceededException") || kind.ends_with("#ThrottlingException")
 }
 
-/// Writes so many units to a key, in items of `each`; says how many passed.
+/// Writes units to a key, in items of `each`; returns how many passed.
 fn write(twin: &Twin, key: &str, units: usize, each: usize) -> usize {
     (0..units / each).filter(|_| put(twin, key, each)).count() * each
 }
@@ -75,7 +75,7 @@ fn token_of(key: &str) -> u64 {
     token([ScalarType::S], &bytes)
 }
 
-/// So many keys of the first quarter of all tokens.
+/// Returns keys in the first quarter of all tokens.
 fn keys_of_the_first_quarter(count: usize) -> Vec<String> {
     let keys = (0..1000).map(|at| format!("k{at}"));
     keys.filter(|key| token_of(key) >> 62 == 0).take(count).collect()
@@ -106,7 +106,7 @@ fn one_table_can_have_its_own_dial() {
 
 #[test]
 fn hot_partitions_borrow_what_others_leave() {
-    // The guide's example: 400 units over four partitions, of which three use 50 and one 150, all the time.
+    // The guide's example: 400 units over four partitions, of which three use 50 and one 150, continuously.
     for (adaptive, expect) in [(true, 60 * 150), (false, 60 * 100)] {
         let twin = enforced(Enforcement {
             adaptive,
@@ -151,14 +151,14 @@ fn a_hot_key_is_throttled_while_the_table_is_idle() {
     assert!((partition.first..=partition.last).contains(&token_of("hot")));
 }
 
-/// Writes to keys for so many seconds, more than they can have together; says what passed in the last second.
+/// Writes to keys for several seconds, more than their capacity; returns what passed in the last second.
 fn heat_up(twin: &Twin, keys: &[String], duration: u64) -> usize {
     let mut passed = 0;
     for _ in 0..duration {
         let before = twin.engine.clock().now();
         seconds(twin, 1);
         assert!(twin.engine.clock().now() > before);
-        // In turns, so that no key takes all.
+        // Alternates between the keys, so that none takes all.
         passed = (0..14)
             .flat_map(|_| keys.iter().map(|key| write(twin, key, 100, 100)))
             .sum();
@@ -207,7 +207,7 @@ fn size_splits_a_partition() {
     assert!(count(&twin) > before && sizes.len() >= 3, "{sizes:?}");
     let described = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
     assert_eq!(json!(sizes.iter().sum::<u64>()), described["Table"]["TableSizeBytes"]);
-    // Turned off and on again, it weighs what is there.
+    // Turned off and on again, it uses the current size.
     twin.engine.set_conditions(Conditions::CALM);
     twin.engine.set_conditions(Conditions::AWS);
     let again: u64 = heat(&twin).resources[0].partitions.iter().map(|each| each.bytes).sum();
@@ -257,7 +257,7 @@ fn warm_throughput_is_served_at_once() {
     assert_eq!(resource.left, [Units::whole(40_000); 2]);
 }
 
-/// Writes so many items of one unit, each of its own key; says how many did not pass.
+/// Writes items of one unit with different keys; returns how many were throttled.
 fn refused_of(twin: &Twin, items: usize) -> usize {
     let put = |key: usize| json!({"PutRequest": {"Item": {"pk": {"S": format!("spread-{key}")}}}});
     let batch = |from: usize| -> Vec<Value> { (from..(from + 25).min(items)).map(put).collect() };
@@ -292,7 +292,7 @@ fn raised_throughput_serves_traffic_that_is_spread_evenly() {
     }
 }
 
-/// Transactions over items of 400 KB, each of its own partition key, until one does not pass.
+/// Sends transactions over items of 400 KB, each with its own partition key, until one is throttled.
 fn until_refused(twin: &Twin, transaction: impl Fn(usize) -> (&'static str, Value)) -> Value {
     let answers = (0..).map(|round| {
         let (operation, body) = transaction(round);
@@ -305,7 +305,7 @@ fn until_refused(twin: &Twin, transaction: impl Fn(usize) -> (&'static str, Valu
 #[test]
 fn the_account_has_a_quota_for_each_table() {
     let twin = enforced(Enforcement {
-        // Partitions that are never the bottleneck here.
+        // Partitions are never the bottleneck here.
         partition_read: 40_000,
         partition_write: 40_000,
         ..Enforcement::AWS
@@ -363,7 +363,7 @@ fn the_account_has_a_quota_for_each_table() {
     expect(&refused.unwrap(), "IndexReadAccountLimitExceeded", &of_index);
 }
 
-/// An entry whose key moves asks two partitions of its index, and may lack what one of them has not.
+/// An entry whose key moves consumes from two partitions of its index, and can be throttled by either.
 #[test]
 fn a_throttle_is_counted_where_there_was_too_little() {
     let twin = enforced(Enforcement {
@@ -427,7 +427,7 @@ fn who_watches_sees_heat_without_being_throttled() {
     assert_eq!(seen.resources[0].write.all_throttles(), 0);
     assert!(twin.engine.watch_heat(&twin.caller, "tab", false));
     assert_eq!(heat(&twin), Heat::default());
-    // What was only watched is no debt when it is enforced.
+    // Capacity that was only watched is no debt when it is enforced.
     twin.engine.watch_heat(&twin.caller, "tab", true);
     assert!(put(&twin, "a", 300));
     twin.engine.set_conditions(Conditions {
@@ -450,7 +450,7 @@ fn a_change_that_takes_its_time_holds_when_it_is_done() {
     let raise =
         json!({"TableName": "tab", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 100}});
     twin.ok("UpdateTable", &raise);
-    // A quarter of what a table takes to be made.
+    // A quarter of the time that creating a table takes.
     seconds(&twin, 9);
     assert_eq!(write(&twin, "a", 20, 1), 9, "one a second until then");
     seconds(&twin, 2);
@@ -504,7 +504,7 @@ fn what_an_index_has_spent_stays_its_own_when_its_table_changes() {
     assert_eq!(spent(), [(None, 14.0), (name("two"), 4.0), (name("six"), 8.0)]);
 }
 
-/// A bucket as the guide describes it, counted in whole microseconds, and what passed when.
+/// A bucket as the guide describes it, counted in whole microseconds, and the units that passed with their times.
 struct Model {
     rate: i128,
     most: i128,
@@ -513,7 +513,7 @@ struct Model {
     passed: Vec<(i128, i128)>,
 }
 
-/// Half a unit, in what a rate of one unit a second brings in half a microsecond.
+/// Half a unit, in the amount that a rate of one unit a second adds in half a microsecond.
 const HALF: i128 = 1_000_000;
 
 impl Model {
@@ -543,7 +543,7 @@ impl Model {
         }
     }
 
-    /// What passed in any window is no more than what was kept, and what came in it; and one page that was paid for late.
+    /// Checks that in any window no more passed than was kept and refilled, except for one page that is charged late.
     fn check_windows(&self, page: i128, seed: u64) {
         for (from, (start, _)) in self.passed.iter().enumerate() {
             let mut sum = 0;
@@ -559,7 +559,7 @@ impl Model {
     }
 }
 
-/// Halves of units that an answer reports for one of its arms.
+/// Returns the half units that an answer reports for one of its members.
 fn halves(arm: &Value) -> i128 {
     (arm["CapacityUnits"].as_f64().unwrap_or(0.0) * 2.0) as i128
 }
@@ -569,7 +569,7 @@ const INDEXED: &str = r#"{"AttributeDefinitions": [{"AttributeName": "pk", "Attr
         "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": {"ReadCapacityUnits": 3, "WriteCapacityUnits": 2}}],
     "ProvisionedThroughput": {"ReadCapacityUnits": 4, "WriteCapacityUnits": 5}}"#;
 
-/// A seeded history: what passes, what is refused, and what is reported are those of the model.
+/// Runs a seeded history: passed, refused and reported units are those of the model.
 fn history(seed: u64) {
     let twin = enforced(Enforcement::AWS);
     create(&twin, &serde_json::from_str(INDEXED).unwrap());
@@ -641,7 +641,7 @@ fn history(seed: u64) {
         } else {
             assert!(is_throttle(&answer), "{at}");
             assert_eq!(spent, [0; 4], "{at}: nothing is spent");
-            // Every resource that is named is short of something.
+            // Every resource in the reasons is short of capacity.
             for reason in answer["ThrottlingReasons"].as_array().unwrap() {
                 let place = match reason["reason"].as_str().unwrap() {
                     "TableReadProvisionedThroughputExceeded" => 0,
@@ -655,7 +655,7 @@ fn history(seed: u64) {
             }
         }
     }
-    // A page here is at most five items.
+    // A page has at most five items here.
     models.iter().for_each(|model| model.check_windows(20, seed));
 }
 
@@ -667,7 +667,7 @@ fn capacity_is_never_overspent() {
     }
 }
 
-/// Puts of known cost: what passes is exactly what the model lets pass.
+/// Puts of known cost: exactly those that the model allows pass.
 #[test]
 fn what_there_is_can_be_spent() {
     for seed in 1..=60 {
@@ -684,7 +684,7 @@ fn what_there_is_can_be_spent() {
             model.settle(now);
             let largest = if choice.one_in(8) { 390 } else { 5 };
             let units = 1 + choice.below(largest) as usize;
-            // A key of its own each time: its cost is its own.
+            // Each has its own key and cost.
             let passed = put(&twin, &format!("k{step}"), units);
             let halves = 2 * units as i128;
             assert_eq!(passed, model.has(halves), "seed {seed}, step {step}: {units} units");
@@ -703,7 +703,7 @@ fn a_transaction_that_comes_again_is_paid_for_as_a_whole() {
     let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
     let body = json!({"ClientRequestToken": "once", "TransactItems": [put("a"), put("b")]});
     twin.ok("TransactWriteItems", &body);
-    // Two transactional reads are four units, of which there are three: as in a transaction the first has enough.
+    // Two transactional reads need four units, and there are three: as in a transaction the first has enough.
     let (_, answer) = twin.send("TransactWriteItems", &body);
     let codes: Vec<&Value> = answer["CancellationReasons"]
         .as_array()
@@ -722,14 +722,14 @@ fn a_transaction_that_comes_again_is_paid_for_as_a_whole() {
     assert_eq!(heat(&twin).resources[0].read.units, Units::whole(4));
 }
 
-/// The shards of a table's stream.
+/// Returns the shards of a table's stream.
 fn shards(twin: &Twin) -> Vec<Value> {
     let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
     let stream = twin.ok("DescribeStream", &json!({ "StreamArn": arn }));
     stream["StreamDescription"]["Shards"].as_array().unwrap().clone()
 }
 
-/// The place in the list of the open shard that has the newest record of a key.
+/// Returns the position in the list of the open shard with the newest record of a key.
 fn shard_of(twin: &Twin, key: &str) -> Value {
     let arn = twin.ok("DescribeTable", &json!({"TableName": "tab"}))["Table"]["LatestStreamArn"].clone();
     let mut found = Value::Null;
@@ -746,7 +746,7 @@ fn shard_of(twin: &Twin, key: &str) -> Value {
     found
 }
 
-/// Whatever makes a partition hot, its heat splits the shard as well, at the same token.
+/// Heat that splits a partition splits the shard at the same token.
 #[test]
 fn heat_that_splits_a_partition_splits_its_shard() {
     let keys = keys_of_the_first_quarter(2);
@@ -799,7 +799,7 @@ fn heat_that_splits_a_partition_splits_its_shard() {
                     "{answer}"
                 );
             }
-            // A longer pause would let it cool.
+            // A longer pause would let it cool down.
             twin.engine.advance(Duration::from_millis(300));
             waited += 1;
             assert!(waited < 200, "{name}: nothing was split");
@@ -816,7 +816,7 @@ fn heat_that_splits_a_partition_splits_its_shard() {
         let parent = parent.unwrap_or_else(|| panic!("{name}: no shard was split"))["ShardId"].clone();
         let children: Vec<&Value> = all.iter().filter(|shard| shard["ParentShardId"] == parent).collect();
         assert_eq!((all.len(), children.len()), (6, 2), "{name}");
-        // Each key has a partition and a shard of its own now.
+        // Each key has its own partition and shard now.
         seconds(&twin, 600);
         for key in &keys {
             let (operation, mut body) = write(key);

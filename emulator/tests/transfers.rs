@@ -1,4 +1,4 @@
-//! Exports and imports by way of a depot that the engine is given.
+//! Exports and imports through an object store that the test provides.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use dynatwin_engine::transfer::{BulkReport, Export, Failure, ImportSource, Line,
 use dynatwin_engine::value::AttributeValue;
 use serde_json::{Value, json};
 
-/// A bucket in memory: what was exported last.
+/// An object store in memory with the last export.
 #[derive(Default)]
 struct Shelf(Mutex<Vec<Line>>);
 
@@ -55,7 +55,7 @@ fn table(name: &str) -> Value {
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]})
 }
 
-/// A twin with a shelf, and three items in a table whose past can be seen.
+/// Returns a twin with an object store, and three items in a table with point-in-time recovery.
 fn with_shelf() -> (Twin, Arc<Shelf>) {
     let (mut twin, shelf) = (Twin::new(1), Arc::new(Shelf::default()));
     twin.engine = twin
@@ -72,7 +72,7 @@ fn with_shelf() -> (Twin, Arc<Shelf>) {
     (twin, shelf)
 }
 
-/// Exports, and says how many items that were.
+/// Exports the table, and returns the number of items.
 fn export(twin: &Twin, more: Value) -> Value {
     let mut body = json!({"TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/tab", "S3Bucket": "shelf"});
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

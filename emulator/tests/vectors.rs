@@ -1,4 +1,4 @@
-//! Vector indexes over time: their states, their lag, and that they end up as the projection of their table.
+//! Vector indexes over time: their states, their lag, and that they converge to the projection of their table.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -39,7 +39,7 @@ fn vector(x: u64, y: u64) -> Value {
     json!({"L": [{"N": x.to_string()}, {"N": y.to_string()}]})
 }
 
-/// All that an index has, by key.
+/// Returns all entries of an index, by key.
 fn search(twin: &Twin, index: &str, hash: Option<&str>) -> BTreeMap<String, Value> {
     let mut request = json!({"TableName": "tab", "IndexName": index, "TopK": 100, "SearchVector": vector(0, 0)["L"]});
     if let Some(hash) = hash {
@@ -58,7 +58,7 @@ fn key_of(item: &Value) -> String {
     item["pk"]["S"].as_str().unwrap().to_owned()
 }
 
-/// What an index should have of the table's items.
+/// Returns the expected entries of an index, from the table's items.
 fn projected(twin: &Twin, hash: Option<&str>, keep: fn(&str) -> bool) -> BTreeMap<String, Value> {
     let items = twin.ok("Scan", &json!({"TableName": "tab", "ConsistentRead": true}))["Items"].clone();
     let mut expected = BTreeMap::new();
@@ -172,7 +172,7 @@ fn an_index_ends_up_as_the_projection_of_its_table() {
                 check(&twin, seed);
             }
         }
-        // All that will expire has, and all that follows from it has arrived.
+        // All items that can expire have, and all index changes have arrived.
         twin.engine.clock().advance(Duration::from_secs(20 + 10));
         check(&twin, seed);
     }
@@ -200,7 +200,7 @@ fn a_write_arrives_when_its_lag_is_over() {
     assert!(search(&twin, "all", None).is_empty());
 }
 
-/// The table's status, and the last index's with its `Backfilling`.
+/// Returns the table's status, and the last index's with its `Backfilling`.
 fn statuses(twin: &Twin) -> (String, Value, Value) {
     let answer = twin.ok("DescribeTable", &json!({"TableName": "tab"}));
     let table = &answer["Table"];

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use crate::operations::operations;
 use crate::twin::{ACCOUNT, REGION, Twin};
 
-/// What a policy is to answer: requests about one key, the operations that it allows, and the reason with which it
-/// refuses any other.
+/// The expected result of a policy: requests about one key, the allowed operations, and the reason for refusing the
+/// others.
 struct Case {
     what: &'static str,
-    /// What is different from the plain request of each operation.
+    /// How the requests differ from the plain request of each operation.
     shape: Shape,
     /// The partition key's value.
     key: &'static str,
@@ -53,7 +53,7 @@ fn select(statement: &mut Value, attributes: &str) {
     *statement = json!(statement.as_str().unwrap().replace('*', attributes));
 }
 
-/// How the refusals of a policy end, after the action where it is implicit.
+/// The end of a policy's refusals, after the action where it is implicit.
 #[derive(Clone, Copy)]
 struct Kind(&'static str);
 
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// A table with a stream and a vector index, so that each operation has something to ask for.
+/// Creates a table with a stream and a vector index, so that every operation applies to it.
 fn create_table(twin: &Twin, name: &str, key: &Value) {
     let names: Vec<&String> = key.as_object().unwrap().keys().collect();
     let schema = names.iter().zip(["HASH", "RANGE"]);
@@ -81,7 +81,7 @@ fn create_table(twin: &Twin, name: &str, key: &Value) {
     twin.root("CreateTable", &body);
 }
 
-/// The requests of all operations about a key of a table, and the action of each.
+/// Returns the requests of all operations about a key of a table, with the action of each.
 fn requests(twin: &Twin, table: &str, key: &Value) -> Vec<(&'static str, Value, &'static str)> {
     let described = twin.root("DescribeTable", &json!({"TableName": table}));
     let stream = &described["Table"]["LatestStreamArn"];
@@ -100,13 +100,13 @@ fn requests(twin: &Twin, table: &str, key: &Value) -> Vec<(&'static str, Value, 
     all
 }
 
-/// The text of a refusal, of the request or of its first statement.
+/// Returns the text of a refusal, of the request or of its first statement.
 fn refusal(answer: &Value) -> &str {
     let entry = &answer["Responses"][0]["Error"]["Message"];
     answer["Message"].as_str().or(entry.as_str()).unwrap_or_default()
 }
 
-/// Sends a request of every operation, each to a twin of its own, and compares which of them are refused and why.
+/// Sends a request of every operation, each to a fresh twin, and compares which of them are refused and why.
 fn check(
     make: impl Fn() -> Twin,
     table: &str,
@@ -264,7 +264,7 @@ fn attributes_of_ones_own_items() {
     }
 }
 
-/// What a VPC endpoint lets through.
+/// The requests that a VPC endpoint policy allows.
 #[test]
 fn what_an_endpoint_lets_through() {
     const ALL: &[&str] = &["*"];
@@ -282,7 +282,7 @@ fn what_an_endpoint_lets_through() {
         ("another role", "Other", "UserEvents", "interface", true, &[]),
         ("another table", "AppRole", "Orders", "interface", true, &[]),
         ("beside the endpoint", "Other", "UserEvents", "interface", false, ALL),
-        // A gateway endpoint takes the principal * alone, and requests for streams do not pass it.
+        // A gateway endpoint accepts only the principal *, and does not carry requests of DynamoDB Streams.
         ("a gateway endpoint", "AppRole", "UserEvents", "gateway", true, streams),
     ] {
         let make = || {

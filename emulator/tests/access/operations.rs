@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::twin::{ACCOUNT, REGION};
 
-/// Every operation but GetRecords and SearchVectors, with a request about a table and one of its keys that reaches
-/// authorization: the action that is checked first, and its resource below `arn:aws:dynamodb:us-east-1:123456789012:`.
+/// Returns every operation except GetRecords and SearchVectors, with a request about a table and one of its keys that
+/// reaches authorization: the first action that is checked, and its resource below
+/// `arn:aws:dynamodb:us-east-1:123456789012:`.
 pub fn operations(name: &str, key: &Value) -> Vec<(&'static str, Value, &'static str, String)> {
     let arn = |path: &str| format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:{path}");
     let table = json!({"TableName": name});

@@ -18,7 +18,7 @@ pub struct Twin {
     configuration: RefCell<Value>,
 }
 
-/// The secret of an access key, wherever it is in a configuration; `s` if it is nowhere.
+/// Returns the secret of an access key, wherever it is in a configuration; `s` if it is not there.
 fn secret_of(access_key: &str, node: &Value) -> Option<String> {
     match node {
         Value::Object(members) => {
@@ -32,7 +32,7 @@ fn secret_of(access_key: &str, node: &Value) -> Option<String> {
     }
 }
 
-/// Signature Version 4 of a POST of `/` whose only signed headers are host and date.
+/// Returns the Signature Version 4 of a POST of `/` whose only signed headers are host and date.
 fn signature(secret: &str, date: &str, body: &[u8]) -> String {
     let hex = |bytes: &[u8]| {
         bytes
@@ -60,7 +60,7 @@ fn signature(secret: &str, date: &str, body: &[u8]) -> String {
 }
 
 impl Twin {
-    /// With a configuration in which every account has the root key `ROOT`.
+    /// Creates a twin in which every account has the root key `ROOT`.
     pub fn new(configuration: &Value) -> Twin {
         let settings = Settings {
             clock: Clock::settable(Moment::START),
@@ -84,7 +84,7 @@ impl Twin {
             .configure_access(Some(directory.unwrap_or_else(|why| panic!("{why}"))));
     }
 
-    /// With one user, whose name is its access key, and the root user's key `ROOT`.
+    /// Creates a twin with one user, whose name is its access key, and the root user's key `ROOT`.
     pub fn with_user(name: &str, tags: &Value, policy: &Value) -> Twin {
         Twin::new(&json!({"accounts": {ACCOUNT: {
             "accessKeys": [{"accessKeyId": "ROOT", "secretAccessKey": "s"}],
@@ -104,7 +104,7 @@ impl Twin {
         )
     }
 
-    /// A call over HTTP, with headers beside the credentials.
+    /// Sends a request over HTTP, with headers in addition to the credentials.
     pub fn send(&self, access_key: &str, operation: &str, body: &Value, headers: &[(&str, &str)]) -> (u16, Value) {
         let streams = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
         let service = if streams.contains(&operation) {
@@ -146,7 +146,7 @@ impl Twin {
         )
     }
 
-    /// A call of the root user, which has to succeed.
+    /// Sends a request as the root user, which must succeed.
     pub fn root(&self, operation: &str, body: &Value) -> Value {
         let (status, answer) = self.call("ROOT", operation, body);
         assert_eq!(status, 200, "{operation}: {answer}");
@@ -170,7 +170,7 @@ impl Twin {
         self.root("CreateTable", &body);
     }
 
-    /// Checks that a call is allowed, or refused for a reason: the end of the text.
+    /// Checks that a request is allowed, or refused with a text that ends in `reason`.
     #[track_caller]
     pub fn check(&self, access_key: &str, operation: &str, body: &Value, refusal: Option<&str>) {
         let (status, answer) = self.call(access_key, operation, body);

@@ -1,4 +1,4 @@
-//! The state is the fold of its commits: a sink that keeps them, and an engine that is made of them.
+//! Checks that the state is the fold of its commits, with a sink that records them and an engine that replays them.
 #![allow(dead_code)]
 
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use dynatwin_engine::engine::{Engine, Settings};
 use dynatwin_engine::storage::{AppendError, Commit, CommitSink, EncodedCommit, Mutation};
 
-/// A sink that keeps all commits.
+/// A sink that records all commits.
 #[derive(Default)]
 pub struct Recorder(Mutex<Vec<Commit>>);
 
@@ -33,7 +33,7 @@ impl Recorder {
     }
 }
 
-/// A commit from its encoding.
+/// Encodes and decodes a commit.
 fn recoded(commit: &Commit) -> Commit {
     let mut bytes = Vec::new();
     commit.encode(&mut bytes);
@@ -42,7 +42,7 @@ fn recoded(commit: &Commit) -> Commit {
     decoded
 }
 
-/// The engine that commits make, with its clock at the moment of another.
+/// Returns an engine built from commits, with its clock at the moment of `like`.
 fn replayed(settings: Settings, commits: &[Commit], like: &Engine) -> Engine {
     let engine = Engine::new(settings);
     let mut replay = engine.replay();
@@ -73,7 +73,8 @@ pub fn same(what: &str, left: &[Mutation], right: &[Mutation]) -> Result<(), Str
     })
 }
 
-/// What is wrong about the state that the recorded commits make, and the state that a checkpoint of it makes.
+/// Compares the state with the fold of the recorded commits, and with the fold of a checkpoint; returns the first
+/// difference.
 pub fn check(engine: &Engine, recorder: &Recorder, settings: impl Fn() -> Settings) -> Result<(), String> {
     let state = dump(engine);
     let recorded: Vec<Commit> = recorder.0.lock().unwrap().iter().map(recoded).collect();

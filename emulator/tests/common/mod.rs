@@ -1,4 +1,4 @@
-//! What tests of many requests share: a twin on a settable clock, and a seeded choice.
+//! Helpers for tests: a twin on a settable clock, and seeded random choices.
 #![allow(dead_code)]
 
 pub mod model;
@@ -50,7 +50,7 @@ impl Twin {
     }
 }
 
-/// A table of items under `pk`, with a global index by `g` and time to live on `ttl`.
+/// Creates a table with the key `pk`, a global index on `g` and time to live on `ttl`.
 pub fn create_living_table(twin: &Twin) {
     twin.ok(
         "CreateTable",
@@ -67,7 +67,7 @@ pub fn create_living_table(twin: &Twin) {
     );
 }
 
-/// Choices from a seed (SplitMix64).
+/// A seeded random number generator (SplitMix64).
 pub struct Choice(pub u64);
 
 impl Choice {
@@ -88,7 +88,7 @@ impl Choice {
     }
 }
 
-/// A number from the environment.
+/// Returns a number from the environment.
 pub fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! A reader of a stream: all its records, parents before children, and the table that they make.
+//! Reads all records of a stream, parents before children, and replays them into a table.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::Twin;
 
-/// All records of the latest stream of a table, in an order in which each item's are in theirs: a shard after its parent.
+/// Returns all records of the latest stream of a table, each shard after its parent, so that each item's records are in
+/// order.
 pub fn records(twin: &Twin, table: &str) -> Vec<Value> {
     let table = twin.ok("DescribeTable", &json!({"TableName": table}));
     let arn = table["Table"]["LatestStreamArn"].clone();
@@ -55,7 +56,7 @@ fn records_of(twin: &Twin, arn: &Value, shard: &Value) -> Vec<Value> {
     records
 }
 
-/// The items that a reader of the records has in the end, by the text of their keys; the images must be in the view.
+/// Returns the items after replaying the records, by the text of their keys; the view must include new images.
 pub fn rebuilt(records: &[Value]) -> BTreeMap<String, Value> {
     let mut items = BTreeMap::new();
     for record in records {
@@ -69,7 +70,7 @@ pub fn rebuilt(records: &[Value]) -> BTreeMap<String, Value> {
     items
 }
 
-/// The items that were there before the records, from those after them: each image before a change undoes it.
+/// Returns the items before the records by undoing them in reverse; the view must include old images.
 pub fn undone(records: &[Value], mut items: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     for record in records.iter().rev() {
         let of = &record["dynamodb"];

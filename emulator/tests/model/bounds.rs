@@ -1,4 +1,4 @@
-//! How constraints are broken, and in which words the service says so.
+//! Values that break constraints, and the service's error texts for them.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 
 use super::service::{Model, Place, Step, text};
 
-/// How a constraint is broken, and what the framework then says of it.
+/// A value that breaks a constraint, and the framework's text for it.
 pub struct Break {
     pub constraint: &'static str,
     pub value: Option<Value>,
     pub phrase: String,
-    /// A value that only just does not break it, if it is a bound.
+    /// The closest value that does not break it, if the constraint is a bound.
     pub allowed: Option<Value>,
 }
 
-/// Every way to break the constraints of a place.
+/// Returns every way to break the constraints of a place.
 pub fn breaks(model: &Model, place: &Place<'_>) -> Vec<Break> {
     let shape = model.shape(place.shape());
     let kind = shape["type"].as_str().unwrap();
@@ -59,7 +59,7 @@ pub fn breaks(model: &Model, place: &Place<'_>) -> Vec<Break> {
         let of = |least: i64| if number { least.into() } else { sized(least as u64) };
         add("min", Some(of(least - 1)), Some(of(least)), phrase);
     }
-    // Nothing longer is sent than what a quick test can afford, nor a number beyond its own type.
+    // Values are limited to sizes that a quick test can send, and numbers to their own type.
     if let Some(most) = shape["max"].as_i64().filter(|most| *most < 100_000 || number) {
         let phrase = format!(
             "Member must have {} less than or equal to {most}",
@@ -88,12 +88,13 @@ pub fn breaks(model: &Model, place: &Place<'_>) -> Vec<Break> {
     breaks
 }
 
-/// What a pattern does not allow: a control character, and where it excludes one character alone, that one.
+/// Returns text that a pattern does not allow: a control character, or the character that it excludes.
 fn outside(pattern: &str) -> &'static str {
     if pattern == r"^[^\$]+$" { "$" } else { "\u{7}" }
 }
 
-/// The framework's general words: `1 validation error detected: Value '…' at '…' failed to satisfy constraint: …`.
+/// Returns the framework's general text: `1 validation error detected: Value '…' at '…' failed to satisfy constraint:
+/// …`.
 pub fn general(place: &Place<'_>, broken: &Break) -> String {
     let value = match &broken.value {
         None => "null".to_owned(),
@@ -106,8 +107,8 @@ pub fn general(place: &Place<'_>, broken: &Break) -> String {
     )
 }
 
-/// Whether an answer is what is expected. The words of a set come in any order, since the service's own is known of few;
-/// and how a list or map of many is echoed is not looked at.
+/// Returns whether an answer is the expected one. The order of a set's members is ignored, since the service's own
+/// order is known for few sets, and so is the echo of a list or map with many members.
 pub fn is(answer: &str, expected: &str, value: Option<&Value>) -> bool {
     let sorted = |text: &str| -> Option<(String, BTreeSet<String>)> {
         let (before, set) = text.split_once("enum value set: [")?;
@@ -129,13 +130,13 @@ pub fn is(answer: &str, expected: &str, value: Option<&Value>) -> bool {
     answer == expected || (sorted(answer).is_some() && sorted(answer) == sorted(expected))
 }
 
-/// A rule of `wording.json`, and whether anything went by it.
+/// A rule of `wording.json`, and whether it was used.
 pub struct Rule {
     pub rule: Value,
     pub used: bool,
 }
 
-/// Whether a pattern of a rule names the place: itself, or with a `*` before it.
+/// Returns whether a pattern of a rule matches the place: exactly, or after a `*`.
 fn names(pattern: &str, place: &str) -> bool {
     match pattern.strip_prefix('*') {
         Some(end) => place.ends_with(end),
@@ -171,7 +172,7 @@ impl Rule {
         at && named("operations", operation) && named("broken", constraint)
     }
 
-    /// What it says instead, or nothing if the constraint is not held by the service's framework.
+    /// Returns the rule's text, or nothing if the service's framework does not check the constraint.
     pub fn says(&self, place: &Place<'_>, broken: &Break) -> Option<String> {
         let text = self.rule["says"].as_str()?;
         let value = match &broken.value {

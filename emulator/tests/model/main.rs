@@ -1,9 +1,9 @@
-//! The service's own model of its requests, held against the engine: every member of every operation, given a value of each
-//! wrong JSON type, and every constraint that the model has, broken one at a time.
+//! Compares the engine with the service's own model of its requests: every member of every operation gets a value of
+//! each wrong JSON type, and every constraint of the model is broken, one at a time.
 //!
-//! `constraints.json` is distilled from the service models. `wording.json` has what the framework's general
-//! words do not cover: members that an operation checks by hand or in a newer layer's words, and those that the service
-//! does not check at all; each with where it is known from. A rule that no longer applies fails the test.
+//! `constraints.json` is distilled from the service models. `wording.json` has the exceptions from the framework's
+//! general texts: members that an operation checks itself or with a newer layer's texts, and those that the service
+//! does not check at all; each with its source. An unused rule fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod bounds;
@@ -41,7 +41,7 @@ impl Twin {
         twin
     }
 
-    /// `ValidationException: …`, or the body of a success.
+    /// Returns `ValidationException: …`, or the body of a success.
     fn send(&self, operation: &str, request: &Value) -> String {
         let caller = Caller {
             access_key: "test".into(),
@@ -59,7 +59,7 @@ impl Twin {
     }
 }
 
-/// SearchVectors is read by another reader, which has words of its own; `vectors.json` has them.
+/// SearchVectors has a different reader with its own texts, which `vectors.json` covers.
 fn is_read_otherwise(operation: &str) -> bool {
     operation == "SearchVectors"
 }
@@ -157,7 +157,7 @@ fn a_constraint_that_is_broken_has_its_text() {
     assert!(sent > 300, "{sent} requests");
 }
 
-/// Members that an operation does not have are passed over, whatever stands there: so are those of the others.
+/// Unknown members are ignored, whatever their value; members of other operations are used as such.
 #[test]
 fn a_member_of_another_operation_is_passed_over() {
     let (model, twin) = (Model::load(), Twin::new());
@@ -194,7 +194,7 @@ fn the_table_of_exceptions_is_that_of_the_model() {
         .map(|(operation, row)| {
             let errors = row["errors"].as_array().unwrap().iter();
             let errors = errors.map(|error| error.as_str().unwrap().to_owned());
-            // Any operation can answer with these.
+            // Any operation can return these.
             let errors =
                 errors.filter(|error| !["InternalServerError", "ThrottlingException"].contains(&error.as_str()));
             (operation.clone(), errors.collect())

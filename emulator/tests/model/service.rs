@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The key of every map, and the table that there is.
+/// The key of every map, and the name of the table that exists.
 pub const KEY: &str = "one";
 
 /// A step from a shape to one that it contains.
@@ -13,15 +13,15 @@ pub enum Step<'m> {
     Value,
 }
 
-/// A place in the requests of an operation, and what is to stand there.
+/// A place in the requests of an operation, and the shape that it expects.
 #[derive(Clone)]
 pub struct Place<'m> {
     pub steps: Vec<Step<'m>>,
-    /// The names of the shapes on the way, the place's own last.
+    /// The names of the shapes on the path, ending with the place's own.
     pub shapes: Vec<&'m str>,
 }
 
-/// The service model, and what requests must have besides what it says.
+/// The service model, and the requirements on requests that it does not contain.
 pub struct Model(Value, Value);
 
 impl Model {
@@ -35,7 +35,7 @@ impl Model {
         &self.0["shapes"][name]
     }
 
-    /// Every place in the requests of an operation, to the first repetition of a shape.
+    /// Returns every place in the requests of an operation, up to the first repetition of a shape.
     pub fn places(&self, operation: &str) -> Vec<Place<'_>> {
         let input = self.0["operations"][operation]["input"].as_str().unwrap();
         let mut places = vec![Place {
@@ -51,7 +51,7 @@ impl Model {
                 let mut next = place.clone();
                 let repeats = next.shapes.contains(&shape);
                 next.steps.push(step);
-                // An attribute value is seen once: its members can be attribute values again.
+                // An attribute value is visited once, because its members can be attribute values again.
                 if !repeats {
                     next.shapes.push(self.name_of(shape));
                     places.push(next);
@@ -77,7 +77,7 @@ impl Model {
         self.0["shapes"].as_object().unwrap().get_key_value(shape).unwrap().0
     }
 
-    /// The smallest value that breaks no constraint.
+    /// Returns the smallest value that breaks no constraint.
     pub fn valid(&self, name: &str) -> Value {
         let shape = self.shape(name);
         let least = shape["min"].as_u64().unwrap_or(0);
@@ -114,7 +114,8 @@ impl Model {
         }
     }
 
-    /// A request that breaks no constraint but has `value` at the place; without it, the place is left out.
+    /// Returns a request that breaks no constraint except by `value` at the place; without a value, the place is
+    /// omitted.
     pub fn request(&self, place: &Place<'_>, value: Option<Value>) -> Value {
         let mut inner = value;
         for (step, shape) in place.steps.iter().zip(&place.shapes).rev() {
@@ -146,7 +147,7 @@ impl Place<'_> {
         self.shapes[self.shapes.len() - 1]
     }
 
-    /// As the rules of `wording.json` name it: `TransactItems.[].Put.TableName`, `RequestItems.{}.Keys`.
+    /// Returns the name in the rules of `wording.json`: `TransactItems.[].Put.TableName`, `RequestItems.{}.Keys`.
     pub fn name(&self) -> String {
         let step = |step: &Step<'_>| match step {
             Step::Member(name) => (*name).to_owned(),
@@ -156,7 +157,7 @@ impl Place<'_> {
         self.steps.iter().map(step).collect::<Vec<_>>().join(".")
     }
 
-    /// As the newer layer names it: `TransactItems.1.member.Put.TableName`.
+    /// Returns the name in the newer layer's texts: `TransactItems.1.member.Put.TableName`.
     pub fn model_path(&self) -> String {
         let step = |step: &Step<'_>| match step {
             Step::Member(name) => (*name).to_owned(),
@@ -166,7 +167,7 @@ impl Place<'_> {
         self.steps.iter().map(step).collect::<Vec<_>>().join(".")
     }
 
-    /// As the framework names it: `transactItems.1.member.put.tableName`.
+    /// Returns the name in the framework's texts: `transactItems.1.member.put.tableName`.
     pub fn path(&self) -> String {
         let step = |step: &Step<'_>| match step {
             Step::Member(name) => name[..1].to_lowercase() + &name[1..],

@@ -1,4 +1,4 @@
-//! What the service says of a value of the wrong JSON type.
+//! The service's error texts for values of the wrong JSON type.
 
 use serde_json::Value;
 
@@ -9,7 +9,8 @@ const PACKAGE: &str = "com.amazonaws.dynamodb.v20120810.";
 /// A scalar where a list or map is expected as an element.
 const CAST: &str = "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')";
 
-/// What the service says of `value` where `shape` is expected (docs/behavior: 01 4.2 and 4.3); nothing if it takes it.
+/// Returns the service's text for `value` where `shape` is expected (docs/behavior: 01 4.2 and 4.3); nothing if it is
+/// accepted.
 pub fn mismatch(model: &Model, place: &Place<'_>, value: &Value) -> Option<String> {
     let shape = model.shape(place.shape());
     let is_member = matches!(place.steps.last(), Some(Step::Member(_)));

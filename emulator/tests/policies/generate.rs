@@ -1,4 +1,4 @@
-//! Random policy sets and requests, from vocabularies so small that policies often match.
+//! Random policy sets and requests, from vocabularies small enough that policies often match.
 
 use dynatwin_engine::access::SubjectKind;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 pub const ACCOUNT: &str = "123456789012";
 pub const OTHER_ACCOUNT: &str = "999999999999";
 
-/// A generator that is the same on every machine (SplitMix64).
+/// A random number generator with the same sequence on every machine (SplitMix64).
 pub struct Random(u64);
 
 impl Random {
@@ -33,7 +33,7 @@ impl Random {
         &from[self.below(from.len())]
     }
 
-    /// One to `most` of these, as a text or a list.
+    /// Returns one to `most` of these, as a string or a list.
     fn some(&mut self, from: &[&str], most: usize) -> Value {
         let count = 1 + self.below(most);
         let list: Vec<&str> = (0..count).map(|_| *self.pick(from)).collect();
@@ -225,7 +225,7 @@ impl Case {
     }
 }
 
-/// A document of statements that all deny, without principals.
+/// Returns a document of statements that all deny, without principals.
 pub fn deny_only(random: &mut Random) -> Value {
     deny(random, false)
 }
@@ -290,7 +290,7 @@ fn add_condition(random: &mut Random, conditions: &mut Map<String, Value>) {
         0 => (*random.pick(LISTS)).to_owned(),
         1 => random.pick(KEYS).0.to_owned(),
         _ => {
-            // A key whose values the operator compares.
+            // A key with values that the operator compares.
             let fitting = [1, 5, 3, 4, 7, 2, 6, 0];
             KEYS[fitting[kind]].0.to_uppercase()
         }

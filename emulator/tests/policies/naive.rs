@@ -1,4 +1,4 @@
-//! Policy evaluation as plainly as it can be written, straight from the JSON: slow, and independent of the engine's.
+//! Policy evaluation in the simplest form, straight from the JSON: slow, and independent of the engine's.
 
 use dynatwin_engine::access::{PolicyKind, SubjectKind};
 use serde_json::{Map, Value};
@@ -26,7 +26,7 @@ fn key<'k>(keys: &'k Keys, name: &str) -> Option<&'k Value> {
 /// A character of a pattern, and whether it may be a wildcard.
 type Glyphs = Vec<(char, bool)>;
 
-/// The pattern of a text: variables are substituted if they count; nothing if one has no value.
+/// Returns the pattern of a text with variables substituted if they apply; nothing if one has no value.
 fn substituted(text: &str, variables: bool, keys: &Keys) -> Option<Glyphs> {
     let Some((before, rest)) = text.split_once("${").filter(|_| variables) else {
         return Some(text.chars().map(|char| (char, true)).collect());
@@ -102,7 +102,7 @@ fn names(value: &Value) -> Vec<String> {
     named.map(root).collect()
 }
 
-/// 0 for not named, 1 for the account, 2 for the role, 3 for the caller itself.
+/// Returns 0 for not named, 1 for the account, 2 for the role, 3 for the caller itself.
 fn principal(statement: &Value, caller: SubjectKind, is_bounded: bool) -> u8 {
     let root = format!("arn:aws:iam::{ACCOUNT}:root");
     let user = format!("arn:aws:iam::{ACCOUNT}:user/ann");
@@ -210,7 +210,7 @@ fn condition(name: &str, asked: &str, values: &Value, variables: bool, keys: &Ke
     }
 }
 
-/// How a statement names the caller if it applies, else 0.
+/// Returns how closely a statement names the caller if it applies, otherwise 0.
 fn applies(statement: &Value, version: &Value, case: &Case) -> u8 {
     let variables = version == "2012-10-17";
     let either = |name: &str, test: &dyn Fn(&str) -> bool| match statement.get(name) {
@@ -239,7 +239,7 @@ fn applies(statement: &Value, version: &Value, case: &Case) -> u8 {
     }
 }
 
-/// The closest that a policy names the caller in a statement of this effect that applies.
+/// Returns the closest naming of the caller in the statements of this effect that apply.
 fn level(document: &Value, effect: &str, case: &Case) -> u8 {
     let statements = document["Statement"].as_array().unwrap().iter();
     let matching = statements.filter(|statement| statement["Effect"] == effect);

@@ -1,4 +1,4 @@
-//! A client: random requests, and what their answers say.
+//! A client: sends random requests and records what their answers imply.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ fn moment(choice: &mut Choice) -> i64 {
     Moment::START.seconds() + choice.below(200) as i64
 }
 
-/// Errors that mean that nothing was done, whatever was asked.
+/// Errors that mean that the request had no effect.
 const REFUSALS: [&str; 10] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
@@ -40,7 +40,7 @@ pub struct Client<'w> {
     pub choice: Choice,
     pub caller: Caller,
     pub facts: Facts,
-    /// Of a request whose answer has not arrived yet: when it will, and what it will say.
+    /// For a request whose answer has not arrived yet: when it will, and the facts it implies.
     pub pending: Option<(Moment, Facts)>,
     writes: i64,
     transactions: u64,
@@ -66,7 +66,7 @@ impl Call {
     }
 }
 
-/// An error that may come at any time and means that nothing was done.
+/// Accepts an error that can occur at any time and means that the request had no effect.
 pub fn refused(call: &Call) -> Result<(), String> {
     if REFUSALS.contains(&call.kind().as_str()) {
         return Ok(());
@@ -88,7 +88,7 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// Sends a request. What follows from its answer goes into `self.facts`, or waits until the answer arrives.
+    /// Sends a request. The facts that its answer implies go into `self.facts`, or wait until the answer arrives.
     pub fn call(
         &mut self,
         operation: &str,
@@ -129,7 +129,7 @@ impl<'w> Client<'w> {
         facts.requests = 1;
         facts.refused = u64::from(!call.is_ok());
         facts.broken = operation.starts_with("Batch") && !call.is_ok();
-        // Who never hears of it knows nothing, but a test does: it was carried out.
+        // A client that never gets the answer knows nothing, but the test does: the request was executed.
         let waits = answered.delivery != Delivery::Reset && answered.at > self.world.now();
         if waits {
             self.pending = Some((answered.at, facts));
@@ -140,7 +140,7 @@ impl<'w> Client<'w> {
         Ok(())
     }
 
-    /// Takes in the answer that was waited for, if it is there.
+    /// Takes the facts of the pending answer, if it has arrived.
     pub fn receive(&mut self) -> bool {
         match self.pending.take() {
             Some((at, facts)) if at > self.world.now() => {
@@ -167,7 +167,7 @@ impl<'w> Client<'w> {
             let mut add = |index: Option<&str>, arm: &Value| {
                 let of = |name: &str| arm[name].as_f64().map(|units| (units * 2.0) as i64);
                 let (read, written) = (of("ReadCapacityUnits"), of("WriteCapacityUnits"));
-                // Transactions say what the units were for.
+                // Answers of transactions separate read and write units.
                 let total = of("CapacityUnits").filter(|_| read.is_none() && written.is_none());
                 let (read, written) = if reads {
                     (read.or(total), written)
@@ -247,7 +247,7 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// A write as a statement may say it: an INSERT, an UPDATE of what is there, or a DELETE.
+    /// Returns a random write that a statement can express: an INSERT, an UPDATE of an existing item, or a DELETE.
     pub fn statement(&mut self, place: (usize, Key)) -> Write {
         let mut write = self.write(place);
         write.condition = match &write.action {
@@ -290,14 +290,14 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// What an answer has shown of the item before and after the last write.
+    /// Records the item before and after the last write, as shown in the answer.
     pub fn told(&mut self, old: Option<Value>, new: Option<Value>) {
         if let Some(written) = self.facts.written.last_mut() {
             (written.old, written.new) = (old, new);
         }
     }
 
-    /// A write that was refused by its condition has seen an item that does not fulfil it: the one that is shown.
+    /// Records that a write with a failed condition has read an item that does not meet it: the one in the answer.
     pub fn failed(&mut self, call: &Call, write: &Arc<Write>, shown: Option<Value>) {
         self.wrote(call, write, Outcome::NotDone, None);
         let it = Arc::clone(write);
@@ -307,7 +307,7 @@ impl<'w> Client<'w> {
         });
     }
 
-    /// What the failed condition of a single write costs: as much as writing the item that is there.
+    /// Records the cost of a failed condition: that of writing the existing item.
     pub fn paid_for_nothing(&mut self, call: &Call, table: usize, shown: Option<&Value>) {
         let bytes = shown.map_or(0, size);
         self.facts.spent.push(Spent {
@@ -352,7 +352,7 @@ impl<'w> Client<'w> {
         });
     }
 
-    /// One request, or something else that happens.
+    /// Sends one request, or calls a control.
     pub fn act(&mut self) -> Result<(), String> {
         match self.choice.below(30) {
             0..=5 => self.write_one(),

@@ -1,4 +1,4 @@
-//! What the clients of a world have done and seen, to be held against each other in the end.
+//! The requests and observations of a world's clients, which are compared at the end.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::write::Write;
 pub enum Outcome {
     Done,
     NotDone,
-    /// A batch has broken off: its first entries have been carried out, and nobody knows how many.
+    /// A batch failed part-way: its first entries have been applied, in unknown number.
     Unknown,
 }
 
@@ -24,18 +24,18 @@ pub struct Written {
     pub window: Window,
     pub write: Arc<Write>,
     pub outcome: Outcome,
-    /// What was told of the item before: what there was, if that was told.
+    /// The item before, if the answer contained it.
     pub old: Option<Value>,
     pub new: Option<Value>,
     /// The number of its transaction, if it was part of one.
     pub transaction: Option<u64>,
 }
 
-/// What was seen of one partition: `test` holds of the state that it was in.
+/// An observation of one partition: `test` holds for its state at that time.
 pub struct Seen {
     pub window: Window,
     pub began: Moment,
-    /// Who has read it; nobody if it is what a write has met.
+    /// The client that has read it; none if a write observed it.
     pub client: Option<u64>,
     pub table: usize,
     pub partition: usize,
@@ -44,7 +44,7 @@ pub struct Seen {
     pub says: Arc<str>,
 }
 
-/// All that was seen of a global index at once: its entries, or those of one key.
+/// An observation of a global index at one time: its entries, or those of one key.
 pub struct SeenIndex {
     pub window: Window,
     pub began: Moment,
@@ -55,7 +55,7 @@ pub struct SeenIndex {
     pub says: Arc<str>,
 }
 
-/// What a transaction has seen of several items at one moment.
+/// The items that a transaction has observed at one moment.
 pub struct Cut {
     pub window: Window,
     pub items: Vec<(usize, Key, Option<Value>)>,
@@ -82,7 +82,7 @@ pub struct Facts {
     pub spent: Vec<Spent>,
     pub requests: u64,
     pub refused: u64,
-    /// Whether a batch has broken off: what it has carried out, and spent, nobody tells.
+    /// Whether a batch failed part-way, so that its effects and cost are unknown.
     pub broken: bool,
 }
 
@@ -98,7 +98,7 @@ impl Facts {
         self.broken |= other.broken;
     }
 
-    /// Everything in here was answered at this tick.
+    /// Sets the tick at which all these facts were answered.
     pub fn answered(&mut self, tick: u64) {
         let windows = self.written.iter_mut().map(|fact| &mut fact.window);
         let windows = windows.chain(self.seen.iter_mut().map(|fact| &mut fact.window));

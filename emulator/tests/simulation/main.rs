@@ -1,10 +1,12 @@
-//! Simulation: random worlds, with dials, faults and a clock that moves, held against a naive reference model.
+//! Simulation: random worlds, with conditions, faults and a moving clock, compared with a naive reference model.
 //!
-//! A world is decided by its seed. Several clients send random requests: in turns, in an order that the seed decides as well, or
-//! each in a thread of its own. `DYNATWIN_SEED=n` replays one world, `DYNATWIN_WORLDS=n` looks at so many.
+//! A seed determines a world. Several clients send random requests: in turns, in an order that the seed also
+//! determines, or each in its own thread. `DYNATWIN_SEED=n` replays one world, `DYNATWIN_WORLDS=n` sets the number of
+//! worlds.
 //!
-//! The model is in `verify.rs`. It looks for lost and phantom writes, reads of what never was, indexes that are not the
-//! projection of their table, streams that do not make the table, and capacity that was spent and not had.
+//! The model is in `verify.rs`. It detects lost and phantom writes, reads of states that never existed, indexes that
+//! are not the projection of their table, streams that do not yield the table when replayed, and consumption of
+//! capacity that was not available.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -36,21 +38,21 @@ use world::{TABLES, World};
 
 /// Who sends requests.
 const CLIENTS: u64 = 4;
-/// Requests of all clients together, in turns; among threads each client has a third of that.
+/// The number of requests of all clients in turns; with threads each client sends a third of that.
 const STEPS: u64 = 120;
-/// Times as long as a table an index takes to be made.
+/// An index takes this many times as long to create as a table.
 const INDEX_TAKES: u32 = 90;
 const IN_TURNS: u64 = 100;
 const IN_THREADS: u64 = 60;
 
-/// A world whose clients take turns.
+/// Runs a world whose clients take turns.
 fn in_turns(seed: u64, wrong: Wrong) -> Result<Figures, String> {
     let world = World::new(Setup::new(seed, false), Plant::new(wrong));
     let mut clients: Vec<Client<'_>> = (0..CLIENTS).map(|number| Client::new(&world, number)).collect();
     let mut choice = common::Choice(seed ^ 0x7472_6e73);
     for _ in 0..STEPS {
         let at = choice.below(CLIENTS) as usize;
-        // Who waits for an answer does nothing else but what needs none.
+        // A client that waits for an answer only does what needs none.
         match choice.below(8) {
             _ if clients[at].receive() => clients[at].act()?,
             0..=1 => clients[at].pass()?,
@@ -62,7 +64,7 @@ fn in_turns(seed: u64, wrong: Wrong) -> Result<Figures, String> {
     end(&world, facts)
 }
 
-/// A world whose clients are threads.
+/// Runs a world whose clients are threads.
 fn in_threads(seed: u64) -> Result<Figures, String> {
     let world = World::new(Setup::new(seed, true), Plant::new(Wrong::Nothing));
     let run = |number| {
@@ -85,7 +87,7 @@ fn in_threads(seed: u64) -> Result<Figures, String> {
     end(&world, facts?.into_iter())
 }
 
-/// What a client knows when its last answer has arrived.
+/// Returns a client's facts after its last answer has arrived.
 fn wait_and_end(mut client: Client<'_>) -> Facts {
     if let Some((at, _)) = &client.pending {
         client.world.move_to(*at, false);
@@ -94,15 +96,15 @@ fn wait_and_end(mut client: Client<'_>) -> Facts {
     client.facts
 }
 
-/// Lets the world come to rest, and looks at it.
+/// Brings the world to rest, and verifies it.
 fn end(world: &World, facts: impl Iterator<Item = Facts>) -> Result<Figures, String> {
     let mut all = Facts::default();
     facts.for_each(|facts| all.extend(facts));
     let (engine, caller) = (&world.twin.engine, &world.twin.caller);
     engine.faults().clear();
     world.poll()?;
-    // What is under way lands, and every index catches up; what is deleted meanwhile lags no more. The capacity that was
-    // counted stays.
+    // Pending transactions are applied, and every index catches up; deletions no longer lag. Capacity settings stay, to
+    // keep the counts.
     engine.set_conditions(Conditions {
         capacity: engine.conditions().capacity,
         time_to_live: engine.conditions().time_to_live,

@@ -1,4 +1,4 @@
-//! Faults that are planted between the engine and its clients, to see that they are found.
+//! Bugs that are planted between the engine and its clients, to check that the model detects them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,23 +10,23 @@ use crate::world::Answered;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
     Nothing,
-    /// A write is answered and not made.
+    /// A write is answered and not applied.
     LostWrite,
-    /// A write is made that nobody has sent.
+    /// A write is applied that no client has sent.
     PhantomWrite,
-    /// A write that was refused is made all the same.
+    /// A refused write is applied.
     RefusedWrite,
-    /// A transaction is made in part.
+    /// A transaction is applied in part.
     HalfTransaction,
-    /// A consistent read does not see what was written.
+    /// A consistent read misses a write.
     BlindRead,
     /// An entry is missing in an index.
     MissingEntry,
-    /// A request costs more than it says.
+    /// A request consumes more than it reports.
     HiddenCost,
     /// The stream skips a record.
     SkippedRecord,
-    /// The stream tells two records in the wrong order.
+    /// The stream has two records in the wrong order.
     SwappedRecords,
 }
 
@@ -42,13 +42,13 @@ pub const ALL: [Wrong; 9] = [
     Wrong::SwappedRecords,
 ];
 
-/// A fault, and how many requests it could have spoilt.
+/// A planted bug, and how many requests it could have affected.
 pub struct Plant {
     pub wrong: Wrong,
     met: AtomicU64,
 }
 
-/// The occasion on which it does.
+/// The occasion on which the bug occurs.
 const OCCASION: u64 = 2;
 
 impl Plant {
@@ -65,7 +65,7 @@ impl Plant {
 
     pub fn tamper(&self, operation: &str, body: &Value, send: &dyn Fn(&str, &Value) -> Answered) -> Answered {
         if operation == "PutItem" && body.get("ConditionExpression").is_none() && self.comes(Wrong::LostWrite) {
-            // Nothing stands in its way, and nothing was there.
+            // It succeeds, and the item did not exist.
             let mut other = body.clone();
             other["Item"] = json!({"pk": {"S": "elsewhere"}, "sk": {"N": "0"}});
             other["ConditionExpression"] = "attribute_exists(pk)".into();

@@ -1,4 +1,4 @@
-//! The requests that write, and those that read.
+//! Write and read requests.
 
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ impl Client<'_> {
         })
     }
 
-    /// What follows from the answer to a write of one item.
+    /// Records what the answer to a write of one item implies.
     fn single(&mut self, call: &Call, write: &Arc<Write>, shown: &Value, shows_new: bool) -> Result<(), String> {
         if call.is_ok() {
             self.wrote(call, write, Outcome::Done, None);
-            // An old item that is not shown was not there.
+            // An old item that is not in the answer did not exist.
             let shown = shown.clone();
             let (old, new) = if shows_new {
                 (None, Some(shown))
@@ -103,7 +103,7 @@ impl Client<'_> {
             for write in &writes {
                 let left = call.answer["UnprocessedItems"][TABLES[write.table]].as_array();
                 let left = left.is_some_and(|left| left.contains(&entry(write)));
-                // A batch that breaks off has carried out what stands before.
+                // A batch that fails part-way has applied the entries before the failure.
                 let outcome = match call.status {
                     200 if left => Outcome::NotDone,
                     200 => Outcome::Done,
@@ -184,7 +184,7 @@ impl Client<'_> {
         self.transact("ExecuteTransaction", &body, &writes, number)
     }
 
-    /// Sends a transaction, and if it has a token perhaps a second time: it happens once.
+    /// Sends a transaction, and if it has a token perhaps a second time: it is applied once.
     fn transact(&mut self, operation: &str, body: &Value, writes: &[Arc<Write>], number: u64) -> Result<(), String> {
         let mut done = false;
         self.call(operation, body.clone(), |client, call| {
@@ -351,7 +351,7 @@ impl Client<'_> {
         })
     }
 
-    /// A whole table or local index: each partition is seen in one state.
+    /// Scans a whole table or local index: each partition is read in one state.
     pub fn scan(&mut self) -> Result<(), String> {
         let (table, local, consistent) = (self.table(), self.choice.one_in(3), self.choice.one_in(2));
         let mut body = json!({"TableName": TABLES[table], "ConsistentRead": consistent});
@@ -399,7 +399,7 @@ impl Client<'_> {
         }
         let operation = if hash.is_some() { "Query" } else { "Scan" };
         self.call(operation, body, |client, call| {
-            // The one that comes and goes may be gone, or not be there yet.
+            // The fickle index may have been deleted, or not created yet.
             if index == FICKLE && call.kind() == "ValidationException" {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! The reference model, and what it says about a world's end.
+//! The reference model, and its verdict on a finished world.
 //!
 //! The records of the stream are the order in which things happened: the model replays them, one item after the other.
 //! Each must come from a write that was sent, and do to the item what that write does; the order must be one in which
@@ -30,7 +30,7 @@ pub fn partition_of(pk: &str) -> usize {
     (token([ScalarType::S], &bytes) >> 62) as usize
 }
 
-/// The attribute that an index is divided by.
+/// Returns the partition key attribute of an index.
 pub fn index_hash(index: &str) -> &'static str {
     if index == INDEXES[0] {
         "g"
@@ -41,7 +41,7 @@ pub fn index_hash(index: &str) -> &'static str {
     }
 }
 
-/// A change of an item, when it can have happened, and the transaction that made it.
+/// A change of an item, the window in which it can have happened, and its transaction.
 pub struct Transition {
     pub key: Key,
     pub old: Option<Value>,
@@ -51,21 +51,21 @@ pub struct Transition {
     pub transaction: Option<u64>,
 }
 
-/// One partition: what changed in it, in order, and all states that it has been in.
+/// One partition: its changes in order, and all its states.
 #[derive(Default)]
 pub struct Line {
     pub transitions: Vec<Transition>,
     pub states: Vec<Items>,
 }
 
-/// What was found, for those who want to know how much was looked at.
+/// Counts of what was checked, for reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     pub requests: u64,
     pub refused: u64,
     pub transitions: u64,
     pub reads: u64,
-    /// Reads that saw another state than the newest that they could have.
+    /// Reads that returned an older state than the newest possible one.
     pub stale: u64,
 }
 
@@ -79,7 +79,7 @@ impl Figures {
     }
 }
 
-/// Holds all that was done and seen against each other. The world has come to rest.
+/// Compares all requests and answers with each other, after the world has come to rest.
 pub fn verify(world: &World, mut facts: Facts) -> Result<Figures, String> {
     world.poll()?;
     let mut figures = Figures {
@@ -102,7 +102,7 @@ pub fn verify(world: &World, mut facts: Facts) -> Result<Figures, String> {
     order::indexes(world, &lines, &facts.indexes, &mut figures)?;
     order::transactions(&lines, &facts.cuts)?;
     capacity::check(world, &facts)?;
-    // Looking at the end costs nothing.
+    // The final reads are not charged.
     let conditions = world.twin.engine.conditions();
     world.twin.engine.set_conditions(Conditions {
         capacity: Capacity::Reported,

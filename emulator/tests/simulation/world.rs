@@ -1,4 +1,4 @@
-//! The engine, its tables, its clock's moves, and a reader that follows the streams.
+//! The engine, its tables, the moves of its clock, and a reader that follows the streams.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,39 +17,39 @@ use crate::plant::Plant;
 use crate::setup::Setup;
 
 pub const TABLES: [&str; 2] = ["one", "two"];
-/// Global indexes that are always there, and what they keep: everything, and keys.
+/// The permanent global indexes, which project all attributes, and keys only.
 pub const INDEXES: [&str; 2] = ["by-g", "by-l"];
 /// One that comes and goes.
 pub const FICKLE: &str = "by-n";
 
-/// Between which ticks something happened.
+/// The ticks between which something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     pub invoked: u64,
     pub answered: u64,
 }
 
-/// A move of the clock, and where it got to.
+/// A move of the clock, and the moment it reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Move {
     pub window: Window,
     pub to: Moment,
 }
 
-/// The furthest that the dials have been turned.
+/// The widest values that conditions have had.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     pub staleness: Duration,
     pub index_lag: Duration,
     pub stream_lag: Duration,
-    /// `None`: expired items may stay for ever.
+    /// `None`: expired items may never be deleted.
     pub expiry: Option<Duration>,
     pub flight: Duration,
-    /// How long a table takes to be made.
+    /// The longest time to create a table.
     pub status: Duration,
-    /// Whether reads never went back, all the time.
+    /// Whether reads were always monotonic.
     pub monotonic: bool,
-    /// Whether an index stood still at any time.
+    /// Whether an index was ever paused.
     pub paused: bool,
 }
 
@@ -68,7 +68,7 @@ impl Bounds {
     }
 }
 
-/// What was answered, and how it is delivered.
+/// An answer, and its delivery.
 pub struct Answered {
     pub status: u16,
     pub body: Value,
@@ -88,7 +88,7 @@ pub struct World {
     hours: Mutex<u64>,
 }
 
-/// With `DYNATWIN_TRACE=1` everything is told as it happens.
+/// Prints each step with `DYNATWIN_TRACE=1`.
 pub fn trace(says: &str) {
     if setting("DYNATWIN_TRACE").is_some() {
         println!("{says}");
@@ -102,7 +102,7 @@ pub fn caller(name: &str) -> Caller {
     }
 }
 
-/// All callers see the same tables.
+/// All callers share one set of tables.
 fn settings(seed: u64) -> Settings {
     Settings {
         clock: Clock::settable(Moment::START),
@@ -173,7 +173,7 @@ impl World {
         self.bounds.lock().unwrap().clone()
     }
 
-    /// Changes what may be seen, before it may be.
+    /// Widens the bounds before the conditions change.
     pub fn widen(&self, widen: impl FnOnce(&mut Bounds)) {
         widen(&mut self.bounds.lock().unwrap());
     }
@@ -187,7 +187,7 @@ impl World {
         self.moves.lock().unwrap().clone()
     }
 
-    /// Moves the clock to a moment, if it is not there yet.
+    /// Sets the clock to a moment unless it is later.
     pub fn move_to(&self, moment: Moment, run_due: bool) {
         let mut moves = self.moves.lock().unwrap();
         let invoked = self.tick();
@@ -206,7 +206,7 @@ impl World {
         }
     }
 
-    /// Lets hours pass, as many as there are left, and reads the streams before anything is too old.
+    /// Advances the clock by hours within the limit, and reads the streams before records expire.
     pub fn pass_hours(&self, hours: u64) -> Result<(), String> {
         let hours = {
             let mut left = self.hours.lock().unwrap();
@@ -235,13 +235,13 @@ impl World {
         self.plant.tamper(operation, body, &dispatch)
     }
 
-    /// Reads what is new in the streams.
+    /// Reads the new records of the streams.
     pub fn poll(&self) -> Result<(), String> {
         let mut streams = self.streams.lock().unwrap();
         streams.iter_mut().try_for_each(|stream| stream.poll(&self.twin))
     }
 
-    /// All records of a table's stream that were read, parents before children.
+    /// Returns all records of a table's stream that were read, parents before children.
     pub fn records(&self, table: usize) -> Result<Vec<Value>, String> {
         let mut records = self.streams.lock().unwrap()[table].records()?;
         self.plant.tamper_records(&mut records);
@@ -293,7 +293,7 @@ struct Shard {
     ended: bool,
 }
 
-/// A reader of one stream, who comes back now and then.
+/// An occasional reader of one stream.
 struct Stream {
     arn: Value,
     shards: BTreeMap<String, Shard>,
@@ -333,7 +333,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The records, a shard's after its parent's: each item's are in order then.
+    /// Returns the records, each shard's after its parent's, so that each item's are in order.
     fn records(&self) -> Result<Vec<Value>, String> {
         let mut left: Vec<(&String, &Shard)> = self.shards.iter().collect();
         let mut records = Vec::new();

@@ -1,11 +1,11 @@
-//! A write: as a request, as a statement, and as what it means.
+//! A write: as a request, as a statement, and its effect.
 
 use serde_json::{Map, Value, json};
 
 use crate::common::model::{Condition, Key, Update, key_json};
 use crate::world::TABLES;
 
-/// What a write does to its item.
+/// The effect of a write on its item.
 pub enum Action {
     Put(Value),
     Update(Update),
@@ -13,7 +13,7 @@ pub enum Action {
     Check,
 }
 
-/// A write of one item. What it writes has its number as `v`, so that every version can be traced.
+/// A write of one item. It stores its number as `v`, so that every version can be traced.
 pub struct Write {
     pub table: usize,
     pub key: Key,
@@ -23,12 +23,12 @@ pub struct Write {
 }
 
 impl Write {
-    /// Whether it may happen to this item.
+    /// Returns whether its condition holds for this item.
     pub fn may(&self, old: Option<&Value>) -> bool {
         self.condition.as_ref().is_none_or(|condition| condition.holds(old))
     }
 
-    /// What it makes of this item.
+    /// Returns the item after the write.
     pub fn apply(&self, old: Option<&Value>) -> Option<Value> {
         match &self.action {
             Action::Put(item) => Some(item.clone()),
@@ -43,7 +43,7 @@ impl Write {
         }
     }
 
-    /// Its name in a transaction, and its members.
+    /// Returns its name in a transaction, and its members.
     pub fn members(&self) -> (&'static str, Value) {
         let mut values = Map::new();
         let mut body = json!({"TableName": TABLES[self.table]});
@@ -80,7 +80,8 @@ impl Write {
         }
     }
 
-    /// The same as a statement and its parameters. Its condition is the statement's own: that the item is new, or there.
+    /// Returns the write as a statement with parameters. Its condition is the statement's implicit one: that the item
+    /// exists, or does not.
     pub fn statement(&self) -> Value {
         let table = TABLES[self.table];
         let key = [json!({"S": self.key.0}), json!({"N": self.key.1.to_string()})];

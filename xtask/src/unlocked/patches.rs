@@ -1,20 +1,20 @@
-//! The locks, and what removes them.
+//! The patches that remove locks.
 
 use std::fs;
 
 use crate::patch::replaced;
 use crate::shell::{Outcome, root};
 
-/// The text of a patch's file, patched.
+/// Returns the patched content of a patch's file.
 pub fn patched(patch: &Patch) -> Outcome<String> {
     let path = root().join("emulator").join(patch.file);
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", patch.file))?;
     replaced(&text, patch.locked, patch.unlocked).map_err(|error| format!("{}: {error}", patch.file))
 }
 
-/// A change of one place in the source, and the models that must notice it.
+/// A change of one place in the source, and the models that must detect it.
 pub struct Patch {
-    /// The lock that is taken out.
+    /// The lock that is removed.
     pub what: &'static str,
     /// The file, in the engine's folder.
     pub file: &'static str,
@@ -22,7 +22,7 @@ pub struct Patch {
     pub locked: &'static str,
     /// What takes its place.
     pub unlocked: &'static str,
-    /// The models that are about it.
+    /// The models of this lock.
     pub models: &'static [&'static str],
 }
 

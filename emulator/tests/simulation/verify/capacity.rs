@@ -1,4 +1,4 @@
-//! Capacity: what is reported is what was spent, and never more than there was.
+//! Capacity: the reported units are those that were consumed, and never more than were available.
 
 use dynatwin_engine::capacity::ResourceHeat;
 use dynatwin_engine::clock::Moment;
@@ -13,9 +13,9 @@ pub fn check(world: &World, facts: &Facts) -> Result<(), String> {
         let Some(heat) = world.twin.engine.heat(&world.twin.caller, name) else {
             return Err(format!("{name} is gone"));
         };
-        // A world that counts nothing has no resources here.
+        // A world without metering has no resources here.
         for resource in &heat.resources {
-            // What comes and goes takes its count along.
+            // The count of the fickle index is deleted with it.
             if resource.index.as_deref() != Some(FICKLE) {
                 check_resource(world, table, resource, facts)?;
             }
@@ -44,7 +44,7 @@ fn check_resource(world: &World, table: usize, resource: &ResourceHeat, facts: &
     Ok(())
 }
 
-/// Units a second, and for how many seconds they are kept, if they are limited.
+/// Returns the units per second and the burst seconds of a resource, if it is limited.
 fn limit(world: &World, table: usize, index: Option<&str>, writes: bool) -> Option<(u64, u64)> {
     let Capacity::Enforced(rules) = world.setup.conditions.capacity else {
         return None;
@@ -57,8 +57,8 @@ fn limit(world: &World, table: usize, index: Option<&str>, writes: bool) -> Opti
     world.setup.most.filter(|_| index.is_none()).map(|most| (most[at], 1))
 }
 
-/// Between any two requests no more was spent than was kept and came in, but for what one request at a time may owe: a page that is paid
-/// for when it was read, or what needs the bucket to be full.
+/// Checks that between any two requests no more was consumed than was kept and refilled, except for the debt of one
+/// request: a page that is charged after it was read, or a request larger than the bucket.
 fn windows(spent: &[&Spent], rate: u64, keeps: u64) -> Result<(), String> {
     let halves = |micros: i128| 2 * i128::from(rate) * micros / 1_000_000;
     let mut ends: Vec<&&Spent> = spent.iter().collect();

@@ -1,4 +1,4 @@
-//! The end: table, indexes, counts and the replayed stream are one and the same.
+//! The final state: table, indexes, counts and the replayed stream agree.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn scan(world: &World, body: &Value) -> Result<Vec<Value>, String> {
     }
 }
 
-/// The world is calm by now, and everything has caught up.
+/// Checks a world that is calm and has no pending changes.
 pub fn check(world: &World, lines: &[[Line; 4]]) -> Result<(), String> {
     for (table, lines) in lines.iter().enumerate() {
         let mut items = Items::new();

@@ -1,4 +1,4 @@
-//! Whether what was seen can have been seen, and whether the order is one in which nobody was answered before his time.
+//! Checks that every read is possible, and that the order respects real time: no effect after its answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::common::model::{Key, key_of, pick};
 use crate::facts::{Cut, Seen, SeenIndex};
 use crate::world::{INDEXES, Move, World};
 
-/// A write that was answered before another was sent comes before it.
+/// Checks that a write that was answered before another was sent precedes it.
 pub fn writes(line: &Line) -> Result<(), String> {
     let mut latest = 0;
     for Transition { key, new, window, .. } in &line.transitions {
@@ -25,7 +25,7 @@ pub fn writes(line: &Line) -> Result<(), String> {
     Ok(())
 }
 
-/// The tick before which everything is seen by a reader who looks at `began`, and may miss what is younger than `bound`.
+/// Returns the tick before which a read started at `began` sees everything; it may miss changes younger than `bound`.
 fn seen_since(moves: &[Move], began: Moment, bound: Duration, invoked: u64) -> u64 {
     if bound.is_zero() {
         return invoked;
@@ -38,13 +38,13 @@ fn seen_since(moves: &[Move], began: Moment, bound: Duration, invoked: u64) -> u
     left.map_or(invoked, |step| step.window.invoked.min(invoked))
 }
 
-/// The newest state that was certainly there before `since`, of all transitions.
+/// Returns the newest state that certainly existed before `since`.
 fn oldest(line: &Line, since: u64) -> usize {
     let gone = |transition: &Transition| transition.window.answered < since;
     line.transitions.iter().rposition(gone).map_or(0, |at| at + 1)
 }
 
-/// The newest state that can have been there by `answered`.
+/// Returns the newest state that can have existed at `answered`.
 fn newest(line: &Line, answered: u64) -> usize {
     let later = |transition: &Transition| transition.window.invoked > answered;
     line.transitions
@@ -53,16 +53,17 @@ fn newest(line: &Line, answered: u64) -> usize {
         .unwrap_or(line.transitions.len())
 }
 
-/// When a read was answered, and the state that it saw.
+/// When a read was answered, and the state that it returned.
 type Placed = (u64, usize);
 
-/// Each read has seen a state that there was, not too old a one, and none older than who had read before it.
+/// Checks that each read returned an existing state, within the staleness bound, and not older than earlier monotonic
+/// reads.
 ///
-/// The order of the writes is known, so taking the oldest state that is possible for one read after the other finds an
-/// order of all if there is one.
+/// The order of the writes is known, so choosing the oldest possible state for each read in turn finds an order of all
+/// reads if there is one.
 pub fn reads(world: &World, lines: &[[Line; 4]], seen: &[Seen], figures: &mut Figures) -> Result<(), String> {
     let (moves, bounds) = (world.moves(), world.bounds());
-    // Per table and partition: when reads that see the present were answered, and which state they saw.
+    // Per table and partition: when current reads were answered, and which state they returned.
     let mut placed: BTreeMap<(usize, usize), Vec<Placed>> = BTreeMap::new();
     let mut own: BTreeMap<(Option<u64>, usize, usize), usize> = BTreeMap::new();
     for seen in seen {
@@ -102,7 +103,7 @@ pub fn reads(world: &World, lines: &[[Line; 4]], seen: &[Seen], figures: &mut Fi
     Ok(())
 }
 
-/// What an index keeps of an item, if anything.
+/// Returns the entry of an item in an index, if it has one.
 pub fn entry(index: &str, item: &Value) -> Option<Value> {
     item.get(index_hash(index))?;
     Some(if index == INDEXES[1] {
@@ -112,7 +113,7 @@ pub fn entry(index: &str, item: &Value) -> Option<Value> {
     })
 }
 
-/// The numbers of the versions in each state.
+/// Returns the version numbers in each state.
 fn shown(states: &[Items]) -> Vec<Vec<String>> {
     let items = |items: &Items| {
         items
@@ -123,7 +124,7 @@ fn shown(states: &[Items]) -> Vec<Vec<String>> {
     states.iter().map(items).collect()
 }
 
-/// What a read of an index shows of an item in a state, if anything.
+/// Returns what a read of an index shows of an item in a state, if anything.
 fn of_item(seen: &SeenIndex, items: &Items, key: &Key) -> Option<Value> {
     let item = items.get(key)?;
     let asked = seen.hash.is_none() || seen.hash.as_ref() == item.get(index_hash(seen.index));
@@ -191,9 +192,9 @@ pub fn indexes(world: &World, lines: &[[Line; 4]], seen: &[SeenIndex], figures: 
     Ok(())
 }
 
-/// Transactions stand in one order: none has seen, or overwritten, one part of another and not the other part.
+/// Checks that transactions have one order: none has read or overwritten only a part of another.
 pub fn transactions(lines: &[[Line; 4]], cuts: &[Cut]) -> Result<(), String> {
-    // What each transaction is told after, of those whose items it has met.
+    // For each transaction, those that precede it because it has met their items.
     let mut after: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     let mut versions: BTreeMap<(usize, &Key), Vec<&Transition>> = BTreeMap::new();
     for (table, line) in lines.iter().enumerate() {
@@ -208,14 +209,14 @@ pub fn transactions(lines: &[[Line; 4]], cuts: &[Cut]) -> Result<(), String> {
             before = Some(transaction);
         }
     }
-    // A reader has a number of its own.
+    // Each read has its own number.
     for (at, cut) in cuts.iter().enumerate() {
         let reader = u64::MAX - at as u64;
         for (table, key, found) in &cut.items {
             let Some(of_key) = versions.get(&(*table, key)) else {
                 continue;
             };
-            // What is absent may be so for several reasons.
+            // Absence can have several reasons.
             let Some(found) = found else { continue };
             let Some(at) = of_key
                 .iter()
@@ -237,7 +238,7 @@ pub fn transactions(lines: &[[Line; 4]], cuts: &[Cut]) -> Result<(), String> {
     })
 }
 
-/// Takes out what comes after nothing that is left, again and again. What stays goes around.
+/// Removes the nodes without predecessors repeatedly. The remaining ones form a cycle.
 fn acyclic(after: &BTreeMap<u64, BTreeSet<u64>>) -> Result<(), u64> {
     let mut left = after.clone();
     loop {

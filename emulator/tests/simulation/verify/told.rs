@@ -1,4 +1,4 @@
-//! What the stream tells, explained by what was sent.
+//! Explains the records of the stream by the requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,15 @@ use crate::facts::{Outcome, Written};
 use crate::world::{Bounds, Move, Window, World};
 use crate::write::Action;
 
-/// The writes to one table that still have to show, or may.
+/// The writes to one table that must or may still appear.
 struct Explained<'f> {
     puts: BTreeMap<i64, &'f Written>,
     deletions: BTreeMap<Key, Vec<&'f Written>>,
     shown: BTreeSet<i64>,
 }
 
-/// The lines of a table's partitions. No write is lost, none is there that nobody has sent, and each did what it does.
+/// Returns the lines of a table's partitions. No write is lost, none appears that was not sent, and each has its
+/// effect.
 pub fn lines(world: &World, records: &[Value], written: Vec<&Written>) -> Result<[Line; 4], String> {
     let mut explained = Explained {
         puts: BTreeMap::new(),
@@ -120,8 +121,8 @@ impl<'f> Explained<'f> {
         written.ok_or_else(|| "nobody has written this".into())
     }
 
-    /// A deletion does not say who made it. If its answer has told what it removed, it is that one; and else it may be any of
-    /// those that may have done it, each of which does it once.
+    /// Explains a deletion, which does not name its request. If an answer contained the deleted item, it is that
+    /// request; otherwise it may be any possible one, each of which deletes once.
     fn deletion(&mut self, transition: &mut Transition) -> Result<(), String> {
         let old = transition.old.as_ref();
         let candidates = self.deletions.entry(transition.key.clone()).or_default();
@@ -148,7 +149,7 @@ impl<'f> Explained<'f> {
             answered: one.answered.max(other.answered),
         });
         transition.window = hull.ok_or("nobody has deleted this")?;
-        // Who has to answer first has done it first.
+        // The request with the earliest answer comes first.
         let first = (0..candidates.len()).filter(|at| may(&candidates[*at]));
         if let Some(at) = first.min_by_key(|at| candidates[*at].window.answered) {
             candidates.remove(at);
@@ -157,7 +158,8 @@ impl<'f> Explained<'f> {
     }
 }
 
-/// When time to live can have deleted an item: never before its time, and with the longest lag before anybody looks.
+/// Returns when time to live can have deleted an item: not before its expiry, and with the longest lag before the next
+/// request.
 fn expiry(transition: &Transition, line: &Line, moves: &[Move], bounds: &Bounds) -> Option<Window> {
     let dies = Moment::from_seconds(number(&transition.old.as_ref()?["dies"])?);
     let invoked = if dies <= Moment::START {
@@ -180,7 +182,7 @@ fn expiry(transition: &Transition, line: &Line, moves: &[Move], bounds: &Bounds)
     Some(Window { invoked, answered })
 }
 
-/// The move with which the clock got to a moment.
+/// Returns the move with which the clock reached a moment.
 pub fn reached(moves: &[Move], moment: Moment) -> Option<Window> {
     moves.iter().find(|step| step.to >= moment).map(|step| step.window)
 }
