@@ -275,7 +275,7 @@ fn some_attributes_of_ones_own_items() {
 }
 
 #[test]
-fn a_deny_that_lets_attributes_through() {
+fn a_deny_that_does_not_cover_attributes() {
     let mut bare = attribute_policy();
     bare["Statement"][0] = json!({"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"});
     let mut only = bare.clone();
@@ -598,7 +598,7 @@ fn resource_policies_of_ones_own_account() {
 }
 
 #[test]
-fn tables_of_another_account() {
+fn requests_to_tables_of_another_account() {
     let table = format!("arn:aws:dynamodb:{REGION}:{OTHER}:table/Tab");
     let grant = |principal: &str| Some(("OTHERROOT", statement("Allow", "dynamodb:GetItem", to(principal))));
     let resource = "because no resource-based policy allows the dynamodb:GetItem action";
@@ -804,7 +804,7 @@ fn conditions_on_where_a_request_comes_from() {
 }
 
 #[test]
-fn credentials_that_are_refused() {
+fn refused_credentials_get_the_services_errors() {
     let twin = Scene::new(&[allow("*")]).twin();
     let list = json!({});
     for (key, token, kind, text) in [
@@ -968,7 +968,7 @@ fn tags_in_a_request() {
 }
 
 #[test]
-fn a_policy_that_locks_its_author_out() {
+fn a_policy_that_denies_its_own_author() {
     let twin = Twin::with_user("ann", &json!({}), &allow("*"));
     twin.create_table("Tab", ("pk", ""), None);
     let put = |policy: &Value, confirms: bool| {

@@ -66,7 +66,7 @@ fn at_once(twin: &Twin, operation: &str, body: &Value) -> String {
 const BUSY: &str = "LimitExceededException: Subscriber limit exceeded: Only 500 tables can be created, updated, or deleted simultaneously";
 
 #[test]
-fn so_many_tables_are_busy_at_a_time() {
+fn a_limited_number_of_tables_is_busy_at_a_time() {
     let twin = twin(&busy_for(Duration::from_mins(10)));
     assert_eq!(send(&twin, "CreateTable", &table("first", None, &[])), "");
     twin.engine.advance(Duration::from_mins(10));
@@ -93,7 +93,7 @@ fn so_many_tables_are_busy_at_a_time() {
 }
 
 #[test]
-fn tables_with_indexes_count_by_themselves() {
+fn tables_with_indexes_have_a_separate_limit() {
     let twin = twin(&busy_for(Duration::from_mins(10)));
     for at in 0..250 {
         let created = send(&twin, "CreateTable", &table(&format!("tab{at}"), None, &[("by-pk", 0)]));
@@ -114,7 +114,7 @@ fn too_many(name: &str, reserved: u64, requested: u64) -> String {
 }
 
 #[test]
-fn an_account_has_so_many_units() {
+fn an_account_has_a_maximum_number_of_units() {
     let twin = twin(&busy_for(Duration::from_secs(1)));
     let settle = || twin.engine.advance(Duration::from_mins(10));
     let ask = |operation: &str, body: &Value| {

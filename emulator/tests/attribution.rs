@@ -335,7 +335,7 @@ fn every_request_is_charged_where_its_keys_are() {
 
 /// A page that ends early is charged to the partitions up to its last item, of the table and of an index.
 #[test]
-fn a_page_that_is_cut_is_charged_up_to_its_last_item() {
+fn a_page_that_ends_early_is_charged_up_to_its_last_item() {
     let quarters = one_of_each_quarter();
     let twin = Twin::new(1);
     create(&twin, "one");
@@ -387,7 +387,7 @@ fn a_page_that_is_cut_is_charged_up_to_its_last_item() {
 
 /// Requests over two tables: each table is charged its own part, in any order of the tables.
 #[test]
-fn each_table_of_a_request_pays_its_own_part() {
+fn each_table_of_a_request_is_charged_its_own_part() {
     let [zero, .., three] = one_of_each_quarter();
     let item = |pk: &str, bytes: usize| json!({"pk": {"S": pk}, "sk": {"S": "s"}, "v": {"S": "v".repeat(bytes)}});
     let key = |pk: &str| json!({"pk": {"S": pk}, "sk": {"S": "s"}});
@@ -497,7 +497,7 @@ fn a_transaction_over_tables_takes_the_longest_of_their_times() {
 
 /// The conditions of each table apply to its part of a request that changes both.
 #[test]
-fn each_table_of_a_request_goes_by_its_own_conditions() {
+fn each_table_of_a_request_has_its_own_conditions() {
     let twin = Twin::new(1);
     let minute = Duration::from_mins(1);
     for table in ["one", "two"] {

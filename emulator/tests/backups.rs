@@ -117,7 +117,7 @@ fn a_backup_that_is_restored_from_stays() {
 }
 
 #[test]
-fn a_list_of_backups_goes_on_where_it_ended() {
+fn a_list_of_backups_continues_after_its_last_page() {
     let twin = Twin::new(1);
     create_living_table(&twin);
     let mut made = Vec::new();
@@ -145,7 +145,7 @@ fn a_list_of_backups_goes_on_where_it_ended() {
 
 /// A table is written to at random, and restored to random moments: each time it has the items of that moment.
 #[test]
-fn a_table_can_be_laid_back_to_any_second() {
+fn a_table_can_be_restored_to_any_second() {
     let seed = setting("DYNATWIN_SEED").unwrap_or(7);
     println!("DYNATWIN_SEED={seed}");
     let mut choice = Choice(seed);
@@ -211,7 +211,7 @@ fn a_deletion_by_time_to_live_can_be_undone() {
 /// Beyond the limit the oldest changes are dropped: the earliest restorable moment moves forward, and every later one
 /// can be restored exactly.
 #[test]
-fn recovery_keeps_to_its_limit_in_bytes() {
+fn recovery_respects_its_limit_in_bytes() {
     for (limit, moves) in [
         (Some(1), true),
         (Some(10_000), true),

@@ -75,7 +75,7 @@ fn column(answer: &Value, name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn keys_that_hold_zero_bytes_are_told_apart_and_sorted() {
+fn keys_with_zero_bytes_are_distinct_and_sorted() {
     for kind in ["S", "B"] {
         let twin = Twin::new(1);
         create_sorted_table(&twin, kind);
@@ -115,7 +115,7 @@ fn keys_that_hold_zero_bytes_are_told_apart_and_sorted() {
 }
 
 #[test]
-fn prefixes_and_ranges_are_those_of_the_bytes() {
+fn prefixes_and_ranges_follow_the_byte_order() {
     for kind in ["S", "B"] {
         let twin = Twin::new(1);
         create_sorted_table(&twin, kind);
@@ -267,7 +267,7 @@ fn a_page_ends_with_the_item_that_reaches_1_mb() {
 }
 
 #[test]
-fn what_expired_five_years_ago_is_left_alone() {
+fn items_that_expired_five_years_ago_are_kept() {
     const FIVE_YEARS: i64 = 5 * 365 * 86_400;
     let now = Twin::new(1).seconds();
     let times = [
@@ -303,7 +303,7 @@ fn what_expired_five_years_ago_is_left_alone() {
 }
 
 #[test]
-fn time_to_live_that_is_turned_on_leaves_what_expired_five_years_ago() {
+fn enabling_time_to_live_keeps_items_that_expired_five_years_ago() {
     const FIVE_YEARS: i64 = 5 * 365 * 86_400;
     let twin = Twin::new(1);
     create_living_table(&twin);

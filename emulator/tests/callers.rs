@@ -67,7 +67,7 @@ fn arns_carry_the_account_and_the_region() {
 }
 
 #[test]
-fn a_table_of_another_key_or_region_is_not_there_and_the_operator_is_told_where_it_is() {
+fn a_missing_table_of_another_key_or_region_is_noted_in_the_log() {
     let engine = engine(false);
     create(&engine, &caller("one", "us-east-1"));
     for stranger in [caller("one", "us-west-2"), caller("two", "us-east-1")] {
@@ -100,7 +100,7 @@ fn a_table_of_another_key_or_region_is_not_there_and_the_operator_is_told_where_
 }
 
 #[test]
-fn of_many_places_of_a_table_a_few_are_named() {
+fn few_of_many_accounts_with_the_table_are_listed() {
     let engine = engine(false);
     for key in ["one", "two", "three", "four", "five"] {
         create(&engine, &caller(key, "us-east-1"));

@@ -104,7 +104,7 @@ fn unresolved(pages: &Pages, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn citations_are_read_as_people_write_them() {
+fn citations_are_parsed() {
     let table: [(&str, &[(&str, &str)]); 7] = [
         ("02 5.4, A", &[("02", ""), ("02", "5.4")]),
         ("01 4.2 to 4.4, C", &[("01", ""), ("01", "4.2"), ("01", "4.4")]),

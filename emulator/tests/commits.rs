@@ -31,7 +31,7 @@ fn state(twin: &Twin) -> Vec<Mutation> {
 }
 
 #[test]
-fn what_the_sink_refuses_does_not_happen() {
+fn a_refused_commit_changes_nothing() {
     let twin = Twin::new(1);
     create_living_table(&twin);
     let put = |pk: &str| json!({"TableName": "tab", "Item": {"pk": {"S": pk}, "g": {"S": "x"}}});
@@ -83,7 +83,7 @@ fn what_the_sink_refuses_does_not_happen() {
 }
 
 #[test]
-fn what_is_due_happens_though_the_sink_refuses_it() {
+fn due_work_is_applied_even_if_the_sink_refuses_it() {
     let twin = Twin::new(1);
     create_living_table(&twin);
     let ttl = (twin.seconds() + 60).to_string();

@@ -79,7 +79,7 @@ fn begin(twin: &Twin) -> Moment {
 }
 
 #[test]
-fn a_transaction_lands_when_it_is_answered() {
+fn a_transaction_is_applied_when_it_is_answered() {
     let twin = twin();
     twin.ok("PutItem", &put("b", "old"));
     let start = twin.engine.clock().now();
@@ -97,7 +97,7 @@ fn a_transaction_lands_when_it_is_answered() {
 }
 
 #[test]
-fn whoever_writes_an_item_in_flight_is_turned_away() {
+fn writes_to_locked_items_are_refused() {
     let twin = twin();
     twin.ok("PutItem", &put("b", "old"));
     begin(&twin);
@@ -173,7 +173,7 @@ fn whoever_writes_an_item_in_flight_is_turned_away() {
 }
 
 #[test]
-fn in_a_batch_what_is_in_flight_comes_back() {
+fn a_batch_returns_locked_items_as_unprocessed() {
     let twin = twin();
     begin(&twin);
     let batch = |keys: &[&str]| {
@@ -191,7 +191,7 @@ fn in_a_batch_what_is_in_flight_comes_back() {
 }
 
 #[test]
-fn the_same_token_meanwhile_is_in_progress() {
+fn a_concurrent_request_with_the_same_token_is_in_progress() {
     let twin = twin();
     let mut body = transaction(&[json!({"Put": put("a", "new")})]);
     body["ClientRequestToken"] = "once".into();
@@ -218,7 +218,7 @@ fn the_same_token_meanwhile_is_in_progress() {
 }
 
 #[test]
-fn a_transaction_that_cannot_be_holds_nothing() {
+fn a_failed_transaction_locks_nothing() {
     let twin = twin();
     let mut check = key("b");
     check["ConditionExpression"] = "attribute_exists(pk)".into();
@@ -232,7 +232,7 @@ fn a_transaction_that_cannot_be_holds_nothing() {
 }
 
 #[test]
-fn what_expires_in_flight_is_deleted_after_it_if_it_still_is_to_be() {
+fn an_item_that_expires_during_a_transaction_is_deleted_after_it() {
     let lives = |pk: &str, until: Moment| {
         let mut body = put(pk, "old");
         body["Item"]["ttl"] = json!({"N": until.seconds().to_string()});
@@ -286,7 +286,7 @@ fn what_expires_in_flight_is_deleted_after_it_if_it_still_is_to_be() {
 
 /// `expire_now` deletes no item that a transaction has locked, and counts only the items that it deletes.
 #[test]
-fn items_in_flight_are_not_expired_by_the_control() {
+fn expire_now_deletes_no_locked_items() {
     let twin = Twin::new(7);
     twin.engine.set_conditions(Conditions {
         time_to_live: TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(1))),
@@ -323,7 +323,7 @@ fn items_in_flight_are_not_expired_by_the_control() {
 
 /// A transaction in flight over two tables lands in the one that is left when the other is deleted.
 #[test]
-fn a_table_deleted_in_flight_takes_nothing_along() {
+fn a_table_deleted_with_a_pending_transaction_leaves_other_tables_intact() {
     let twin = twin();
     let table = json!({"TableName": "other", "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
@@ -345,7 +345,7 @@ fn a_table_deleted_in_flight_takes_nothing_along() {
 }
 
 #[test]
-fn an_index_made_in_flight_has_what_lands() {
+fn an_index_created_during_a_transaction_contains_its_items() {
     let twin = twin();
     begin(&twin);
     twin.ok(
@@ -360,7 +360,7 @@ fn an_index_made_in_flight_has_what_lands() {
 }
 
 #[test]
-fn flights_are_of_the_length_that_the_dial_says() {
+fn transactions_are_pending_for_the_time_of_the_condition() {
     let twin = Twin::new(7);
     for (conditions, least, most) in [
         (Conditions::AWS.transaction_time, 1, 10),
@@ -390,7 +390,7 @@ fn flights_are_of_the_length_that_the_dial_says() {
 }
 
 #[test]
-fn what_lands_is_in_the_stream_as_of_then() {
+fn an_applied_transaction_has_records_of_that_time() {
     let twin = twin();
     let view = json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"});
     twin.ok("UpdateTable", &json!({"TableName": "tab", "StreamSpecification": view}));
@@ -426,7 +426,7 @@ type Writes = Vec<(String, Option<String>)>;
 
 /// Random transactions, writes and moves of the clock against a model that keeps what is in flight.
 #[test]
-fn collisions_are_those_of_a_naive_model() {
+fn conflicts_are_those_of_a_naive_model() {
     let seeds = match setting("DYNATWIN_SEED") {
         Some(seed) => vec![seed],
         None => (0..setting("DYNATWIN_HISTORIES").unwrap_or(200)).collect(),

@@ -214,7 +214,7 @@ proptest! {
 
 /// Each control has its own format of body; these valid bodies are accepted.
 #[test]
-fn what_means_something_is_accepted() {
+fn valid_control_bodies_are_accepted() {
     let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
     let engine = Engine::new(Settings {
         clock,
@@ -277,7 +277,7 @@ fn time_never_goes_back() {
 }
 
 #[test]
-fn so_many_tables_have_conditions_of_their_own() {
+fn a_limited_number_of_tables_has_its_own_conditions() {
     let engine = shared();
     let own = |table: &str| ask(&engine, "PUT", &format!("/_dynatwin/tables/{table}/conditions"), "{}");
     for table in 1..OWN_CONDITIONS {
@@ -294,7 +294,7 @@ fn so_many_tables_have_conditions_of_their_own() {
 }
 
 #[test]
-fn counters_are_told_by_who_was_seen_or_has_tables() {
+fn counters_are_listed_for_accounts_with_requests_or_tables() {
     let (clock, conditions) = (Clock::settable(Moment::START), Conditions::CALM);
     let engine = Engine::new(Settings {
         clock,
@@ -319,7 +319,7 @@ fn counters_are_told_by_who_was_seen_or_has_tables() {
 
 /// A client in real time advances a clock that stands still by its backoff.
 #[test]
-fn a_header_moves_a_settable_clock() {
+fn a_header_advances_a_settable_clock() {
     for (allowed, text, expect) in [
         (Allowed::All, "0.25", 250),
         (Allowed::All, "86400", 86_400_000),

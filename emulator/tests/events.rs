@@ -102,7 +102,7 @@ fn put(twin: &Twin, key: &str, expires: Option<i64>) {
 }
 
 #[test]
-fn an_item_is_told_of_from_its_write_to_its_end() {
+fn events_cover_an_item_from_its_write_to_its_deletion() {
     let twin = listened(&lagging());
     put(&twin, "a", Some(twin.seconds() + 10));
     twin.engine.advance(Duration::from_mins(1));
@@ -137,7 +137,7 @@ fn an_item_is_told_of_from_its_write_to_its_end() {
 }
 
 #[test]
-fn without_lag_nothing_is_on_its_way() {
+fn without_lag_no_change_is_pending() {
     let twin = listened(&Conditions::CALM);
     put(&twin, "a", None);
     put(&twin, "a", None);
@@ -163,7 +163,7 @@ fn without_lag_nothing_is_on_its_way() {
 }
 
 #[test]
-fn a_paused_index_is_told_of_when_it_goes_on() {
+fn events_of_a_paused_index_follow_its_resumption() {
     let twin = listened(&Conditions::CALM);
     twin.engine.pause_index(&twin.caller, "tab", "by-g").unwrap();
     put(&twin, "a", None);
@@ -177,7 +177,7 @@ fn a_paused_index_is_told_of_when_it_goes_on() {
 }
 
 #[test]
-fn a_transaction_is_told_of_from_hold_to_landing() {
+fn events_cover_a_transaction_from_lock_to_application() {
     let twin = listened(&lagging());
     let key = |key: &str| json!({"pk": {"S": key}});
     twin.ok("TransactWriteItems", &json!({"TransactItems": [
@@ -204,7 +204,7 @@ fn a_transaction_is_told_of_from_hold_to_landing() {
 }
 
 #[test]
-fn limits_rules_and_stale_reads_are_named() {
+fn explanations_name_limits_rules_and_stale_reads() {
     let twin = Twin::new(7);
     twin.engine.set_conditions(Conditions {
         capacity: Capacity::Enforced(Enforcement::AWS),
@@ -286,7 +286,7 @@ fn splits_are_told() {
 }
 
 #[test]
-fn nothing_is_told_while_nobody_listens() {
+fn no_events_are_logged_without_subscribers() {
     let twin = Twin::new(7);
     create(&twin);
     twin.engine.watch(true);
@@ -334,7 +334,7 @@ fn step(twin: &Twin, choice: &mut Choice) {
 
 /// The log is the same whoever reads it in between, and with or without the engine's timer.
 #[test]
-fn a_script_is_told_the_same_each_time() {
+fn a_script_logs_identical_events_each_time() {
     for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(10) {
         for conditions in [Conditions::CALM, lagging(), Conditions::STORM] {
             let logs = [false, true].map(|looks| {
@@ -370,7 +370,7 @@ fn a_script_is_told_the_same_each_time() {
 
 /// As an `EventSource` requests them.
 #[test]
-fn events_are_sent_by_the_server_too() {
+fn events_are_encoded_as_server_sent_events() {
     let twin = listened(&Conditions::CALM);
     put(&twin, "a", None);
     let ask = |headers: &[(&str, &str)], target: &str| {

@@ -139,7 +139,7 @@ fn a_query_that_filters_could_use_more_of_a_key() {
 }
 
 #[test]
-fn what_was_read_and_discarded_is_said() {
+fn explanations_count_read_and_discarded_items() {
     let twin = watched();
     let values = json!({":s": {"S": "open"}});
     twin.ok(
@@ -171,7 +171,7 @@ fn what_was_read_and_discarded_is_said() {
 
 /// Each failing request, and a part of its explanation.
 #[test]
-fn why_a_request_failed_is_said() {
+fn explanations_have_the_reason_of_a_failure() {
     let twin = watched();
     let says = |twin: &Twin, part: &str| {
         let explained = explained(twin);

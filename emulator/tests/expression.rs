@@ -76,7 +76,7 @@ fn parts(expression: &str, explained: &Value) -> Vec<String> {
 }
 
 #[test]
-fn parts_have_their_depth_and_place() {
+fn parts_have_their_depth_and_position() {
     let twin = twin();
     let names = json!({"#t": "cost"});
     let values = json!({":five": {"N": "5"}});
@@ -133,7 +133,7 @@ fn parts_have_their_depth_and_place() {
 }
 
 #[test]
-fn faults_have_their_place() {
+fn errors_have_their_position() {
     let twin = twin();
     let values = json!({":s": {"S": "x"}, ":n": {"N": "1"}});
     for (kind, expression, place, message) in [
@@ -222,7 +222,7 @@ fn each_part_is_evaluated_for_each_item() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused() {
+fn invalid_documents_are_refused() {
     let twin = twin();
     for (kind, names, sentence) in [
         ("Filter", json!({}), "kind is one of ConditionExpression, "),

@@ -91,7 +91,7 @@ fn verdicts() {
 }
 
 #[test]
-fn throttles_say_what_ran_out() {
+fn throttles_name_the_exhausted_resource() {
     let provisioned = || {
         let units = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
         Twin::new(json!({"ProvisionedThroughput": units}))
@@ -145,7 +145,7 @@ fn throttles_say_what_ran_out() {
 }
 
 #[test]
-fn a_batch_comes_back_partly_and_fails_only_as_a_whole() {
+fn a_batch_returns_throttled_entries_and_other_errors_fail_the_request() {
     let twin = Twin::on_demand();
     let rule = Rule::new(Verdict::Throttle(None)).key(KeyMatch::PartitionPrefix("hot".into()));
     twin.0.add_fault(rule.on(Trigger::First(3))).unwrap();
@@ -227,7 +227,7 @@ fn a_transaction_of_which_an_action_fails_at_the_service_fails_itself() {
 }
 
 #[test]
-fn a_rule_names_numbers_as_they_are_shown() {
+fn a_rule_matches_numbers_in_canonical_form() {
     let twin = Twin::new(json!({"BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "N"}]}));
     let rule = Rule::new(Verdict::ServiceUnavailable).key(KeyMatch::Partition("7".into()));
@@ -240,7 +240,7 @@ fn a_rule_names_numbers_as_they_are_shown() {
 
 /// Each condition alone makes data-plane requests fail, without a rule and with a rule about something else.
 #[test]
-fn dials_fail_requests() {
+fn conditions_fail_requests() {
     for (internal_errors, throttles, expect) in [
         (0.0, 0.0, None),
         (1.0, 0.0, Some("InternalServerError")),
@@ -266,7 +266,7 @@ fn dials_fail_requests() {
 }
 
 #[test]
-fn no_wait_is_too_long() {
+fn no_wait_overflows_the_clock() {
     let twin = Twin::on_demand();
     twin.0.add_fault(Rule::new(Verdict::Wait(Duration::MAX))).unwrap();
     let answer = twin.send("BatchWriteItem", writes(&["a", "b"]));
@@ -280,7 +280,7 @@ fn kind_and_text(answer: &Answer) -> (String, String) {
 }
 
 #[test]
-fn limits_say_what_they_are() {
+fn limits_name_their_quota() {
     let twin = Twin::on_demand();
     let full = KeyMatch::Partition("full".into());
     for rule in [
@@ -312,7 +312,7 @@ fn limits_say_what_they_are() {
 }
 
 #[test]
-fn an_index_is_throttled_where_it_is_read_and_where_it_is_fed() {
+fn an_index_rule_throttles_its_reads_and_its_tables_writes() {
     let index = |name: &str, hash: &str| {
         json!({"IndexName": name, "KeySchema": [{"AttributeName": hash, "KeyType": "HASH"}],
             "Projection": {"ProjectionType": "ALL"}})
@@ -415,7 +415,7 @@ fn modelled_exceptions_are_answered_with_their_texts() {
 }
 
 #[test]
-fn an_exception_that_an_operation_does_not_model_is_refused() {
+fn an_exception_outside_of_the_operations_model_is_refused() {
     let twin = Twin::on_demand();
     let rule = |kind| Rule::new(Verdict::Exception(kind));
     for (rule, expect) in [
@@ -494,7 +494,7 @@ fn exceptions_reach_transactions_as_reasons_or_as_a_whole() {
 }
 
 #[test]
-fn keys_that_cannot_be_used_say_so() {
+fn an_inaccessible_kms_key_fails_requests() {
     for (fault, kind, begins) in [
         (
             KmsFault::AccessDenied,
@@ -526,7 +526,7 @@ fn keys_that_cannot_be_used_say_so() {
 }
 
 #[test]
-fn a_rule_has_its_time() {
+fn a_rule_acts_within_its_window() {
     let minute = Duration::from_mins(1);
     let rule = || Rule::new(Verdict::ServiceUnavailable);
     for (rule, expect) in [

@@ -75,7 +75,7 @@ fn key(pk: &str, sk: i64) -> Value {
 }
 
 #[test]
-fn what_is_put_is_got() {
+fn a_get_returns_the_put_item() {
     let twin = Twin::new();
     let mut item = key("a", 1);
     item["m"] =
@@ -101,7 +101,7 @@ fn what_is_put_is_got() {
 }
 
 #[test]
-fn updates_return_what_they_touched() {
+fn updates_return_the_changed_attributes() {
     let twin = Twin::new();
     let update = |expression: &str, returns: &str| {
         twin.ok(

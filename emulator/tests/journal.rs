@@ -44,7 +44,7 @@ fn get(twin: &Twin, key: &str) {
 }
 
 #[test]
-fn nothing_is_told_while_nobody_watches() {
+fn nothing_is_recorded_while_unwatched() {
     let twin = Twin::new(1);
     create_living_table(&twin);
     put(&twin, "a");
@@ -206,7 +206,7 @@ fn requests_are_counted_as_cloudwatch_counts_them() {
 }
 
 #[test]
-fn the_log_says_who_asked_what_of_which_item_and_how_it_ended() {
+fn the_log_has_caller_operation_item_and_result() {
     let twin = watched();
     put(&twin, "a");
     twin.engine.advance(Duration::from_secs(5));
@@ -274,7 +274,7 @@ fn the_log_says_who_asked_what_of_which_item_and_how_it_ended() {
 }
 
 #[test]
-fn a_query_shows_its_partition_key_and_a_scan_none() {
+fn a_query_records_its_partition_key_and_a_scan_none() {
     let twin = watched();
     put(&twin, "a");
     let query = json!({"TableName": "tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
@@ -377,7 +377,7 @@ fn throttles_are_counted_by_reason_resource_and_operation() {
 }
 
 #[test]
-fn what_fails_at_the_service_is_a_system_error() {
+fn server_errors_are_counted_as_system_errors() {
     let twin = watched();
     for (verdict, expect) in [
         (Verdict::InternalServerError, 1),
@@ -400,7 +400,7 @@ fn what_fails_at_the_service_is_a_system_error() {
 }
 
 #[test]
-fn transactions_that_collide_are_counted_by_item() {
+fn transaction_conflicts_are_counted_by_item() {
     let twin = watched();
     twin.engine.set_conditions(Conditions {
         transaction_time: Lag::Fixed(Duration::from_secs(1)),
@@ -429,7 +429,7 @@ fn transactions_that_collide_are_counted_by_item() {
 }
 
 #[test]
-fn what_time_to_live_deletes_is_counted_though_nobody_watches() {
+fn ttl_deletions_are_counted_while_unwatched() {
     let twin = Twin::new(1);
     create_living_table(&twin);
     let put = |key: &str, after: i64| {
@@ -458,7 +458,7 @@ fn what_time_to_live_deletes_is_counted_though_nobody_watches() {
 }
 
 #[test]
-fn what_a_table_is_given_shows_and_how_far_its_new_index_is() {
+fn gauges_show_throughput_and_index_progress() {
     let twin = Twin::new(1);
     twin.engine.set_conditions(Conditions {
         table_status: Lag::Fixed(Duration::from_mins(1)),
@@ -584,7 +584,7 @@ fn records_of_streams_are_counted_by_stream() {
 }
 
 #[test]
-fn a_search_of_a_vector_index_is_told() {
+fn a_search_of_a_vector_index_is_recorded() {
     let twin = Twin::new(1);
     twin.engine.watch(true);
     twin.ok(
@@ -620,7 +620,7 @@ fn a_search_of_a_vector_index_is_told() {
 
 /// A repeated transaction is charged for the reads that detect the repetition.
 #[test]
-fn a_transaction_that_comes_again_is_told_as_reads() {
+fn a_repeated_transaction_is_recorded_as_reads() {
     let twin = watched();
     let put = json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}}}});
     let body = json!({"TransactItems": [put], "ClientRequestToken": "t", "ReturnConsumedCapacity": "TOTAL"});
@@ -638,7 +638,7 @@ fn a_transaction_that_comes_again_is_told_as_reads() {
 }
 
 #[test]
-fn accounts_are_counted_apart_unless_they_share_their_tables() {
+fn accounts_are_counted_separately_unless_they_share_tables() {
     let twin = watched();
     let other = Caller {
         access_key: "other".into(),
@@ -702,7 +702,7 @@ fn counters_ledger_and_answers_agree_to_the_unit() {
 
 /// Identical random requests, under all conditions and faults.
 #[test]
-fn a_watched_twin_answers_as_one_that_is_not() {
+fn watching_changes_no_answer() {
     for seed in 0..setting("DYNATWIN_HISTORIES").unwrap_or(10) {
         for conditions in [Conditions::AWS, Conditions::STORM] {
             let answers = [(false, false), (true, false), (true, true)].map(|(watches, listens)| {

@@ -48,7 +48,7 @@ fn keys(twin: &Twin, index: &str) -> String {
 }
 
 #[test]
-fn each_index_lags_by_its_own_dial() {
+fn each_index_has_its_own_lag() {
     let twin = Twin::new(7);
     create_two_indexes(&twin);
     let seconds = |count| Some(Lag::Fixed(Duration::from_secs(count)));
@@ -138,7 +138,7 @@ fn a_delay_depends_on_no_moment_and_no_other_item() {
 }
 
 #[test]
-fn a_transaction_can_be_seen_in_part() {
+fn an_index_can_show_a_transaction_in_part() {
     let twin = propagating(Moment::START);
     let mut parts = 0;
     for round in 0..5 {
@@ -159,7 +159,7 @@ fn a_transaction_can_be_seen_in_part() {
 }
 
 #[test]
-fn a_paused_index_stands_still_and_catches_up() {
+fn a_paused_index_catches_up_when_it_is_resumed() {
     let twin = Twin::new(7);
     create_two_indexes(&twin);
     put(&twin, "a");
@@ -178,7 +178,7 @@ fn a_paused_index_stands_still_and_catches_up() {
 }
 
 #[test]
-fn who_names_what_is_not_there_is_told() {
+fn controls_refuse_unknown_names() {
     let twin = Twin::new(7);
     create_two_indexes(&twin);
     for (table, index, expected) in [
@@ -236,7 +236,7 @@ fn count(twin: &Twin) -> usize {
 }
 
 #[test]
-fn deletions_lag_up_to_two_days_each_by_itself() {
+fn each_deletion_has_its_own_lag_of_up_to_two_days() {
     for (conditions, early, late) in [(Conditions::AWS, 40, 60), (Conditions::STORM, 0, 20)] {
         let twin = living(Clock::settable(Moment::START), conditions.time_to_live);
         let expires = twin.seconds() + 100;
@@ -257,7 +257,7 @@ fn deletions_lag_up_to_two_days_each_by_itself() {
 }
 
 #[test]
-fn what_fell_due_reaches_an_index_as_of_then() {
+fn due_deletions_reach_an_index_from_their_due_time() {
     let twin = living(Clock::settable(Moment::START), TimeToLive::Deletes(Lag::None));
     let lag = Some(Lag::Fixed(Duration::from_secs(10)));
     let expires = twin.seconds() + 5;
@@ -304,7 +304,7 @@ fn an_update_that_moves_the_time_saves_the_item() {
 }
 
 #[test]
-fn times_that_are_none_are_ignored() {
+fn invalid_expiry_times_are_ignored() {
     let five_years = 5 * 365 * 24 * 3600 + 2 * 24 * 3600;
     for deletes in [TimeToLive::Deletes(Lag::None), TimeToLive::Off] {
         let twin = living(Clock::settable(Moment::START), deletes);
@@ -321,7 +321,7 @@ fn times_that_are_none_are_ignored() {
 }
 
 #[test]
-fn what_has_expired_can_be_deleted_now() {
+fn expired_items_can_be_deleted_at_once() {
     for deletes in [TimeToLive::Off, Conditions::STORM.time_to_live] {
         let twin = living(Clock::settable(Moment::START), deletes);
         let now = twin.seconds();

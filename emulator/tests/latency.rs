@@ -49,7 +49,7 @@ fn put(key: &str, bytes: usize) -> Value {
 }
 
 #[test]
-fn a_class_and_the_size_decide() {
+fn latency_depends_on_class_and_size() {
     let twin = twin(7, CLASSES);
     let key = json!({"TableName": "tab", "Key": {"pk": {"S": "a"}}});
     for (operation, body, least, most) in [
@@ -80,7 +80,7 @@ fn a_class_and_the_size_decide() {
 }
 
 #[test]
-fn the_seed_decides_whatever_others_ask() {
+fn the_seed_decides_independently_of_other_requests() {
     let latencies = |seed, others: bool| {
         let twin = twin(seed, Latency::AWS);
         let write = |at: u64| {

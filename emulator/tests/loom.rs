@@ -214,7 +214,7 @@ fn a_conditional_put_has_one_winner() {
 }
 
 #[test]
-fn a_counter_loses_no_step() {
+fn no_increment_is_lost() {
     explore(|| {
         let twin = Twin::with(TABLE);
         let add = r#"{"TableName":"tab","Key":{"pk":{"S":"a"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}"#;
@@ -232,7 +232,7 @@ fn put_both(first: &str, second: &str) -> String {
 }
 
 #[test]
-fn a_transaction_is_never_seen_half_done() {
+fn a_transaction_is_never_observed_in_part() {
     explore(|| {
         let twin = Twin::with(TABLE);
         let writer = twin.spawn(|twin| drop(twin.ok("TransactWriteItems", &put_both(NEAR, FAR))));
@@ -256,7 +256,7 @@ fn transactions_in_opposite_order_do_not_block_each_other() {
 }
 
 #[test]
-fn a_transaction_with_a_token_happens_once() {
+fn a_transaction_with_a_token_is_applied_once() {
     explore(|| {
         let twin = Twin::with(TABLE);
         let body = r#"{"ClientRequestToken":"t","TransactItems":[{"Update":{"TableName":"tab","Key":{"pk":{"S":"a"}},"UpdateExpression":"ADD n :one","ExpressionAttributeValues":{":one":{"N":"1"}}}}]}"#;
@@ -295,7 +295,7 @@ fn a_read_of_an_index_sees_the_writes_before_it() {
 }
 
 #[test]
-fn an_index_ends_up_as_its_item() {
+fn an_index_converges_to_its_item() {
     explore(|| {
         let twin = Twin::with(INDEXED);
         let other = twin.spawn(|twin| {
@@ -341,7 +341,7 @@ fn a_backfill_brings_nothing_back() {
 }
 
 #[test]
-fn a_vector_index_ends_up_as_its_item() {
+fn a_vector_index_converges_to_its_item() {
     explore(|| {
         let twin = Twin::with(VECTORS);
         let search = |twin: &Twin| {
@@ -367,7 +367,7 @@ fn a_vector_index_ends_up_as_its_item() {
 }
 
 #[test]
-fn nothing_due_is_seen() {
+fn due_work_is_never_observed() {
     explore(|| {
         let twin = Twin::with(TABLE);
         twin.ok("UpdateTimeToLive", LIVING);
@@ -395,7 +395,7 @@ fn an_index_shows_nothing_due() {
 }
 
 #[test]
-fn of_two_transactions_that_meet_one_takes_off() {
+fn one_of_two_conflicting_transactions_succeeds() {
     explore(|| {
         let twin = Twin::empty();
         let flight = Duration::from_secs(1);
@@ -420,7 +420,7 @@ fn of_two_transactions_that_meet_one_takes_off() {
 }
 
 #[test]
-fn a_write_that_was_planned_before_time_to_live_expires_as_well() {
+fn a_write_planned_before_time_to_live_was_enabled_expires() {
     explore(|| {
         let twin = Twin::with(TABLE);
         let expires = Moment::START.seconds() + 10;
@@ -464,7 +464,7 @@ fn no_unit_of_capacity_is_spent_twice() {
 }
 
 #[test]
-fn a_fault_rule_is_spent_once() {
+fn a_fault_rule_acts_once() {
     explore(|| {
         let twin = Twin::with(TABLE);
         twin.0
@@ -481,7 +481,7 @@ fn a_fault_rule_is_spent_once() {
 }
 
 #[test]
-fn a_stream_tells_an_item_in_order() {
+fn the_records_of_an_item_are_in_order() {
     explore(|| {
         let twin = Twin::with_stream(4);
         let shard = twin.shard_of("a");
@@ -510,7 +510,7 @@ fn a_stream_tells_an_item_in_order() {
 }
 
 #[test]
-fn a_transaction_is_told_as_a_whole() {
+fn a_stream_has_all_records_of_a_transaction_or_none() {
     explore(|| {
         let twin = Twin::with_stream(4);
         let shards = [twin.shard_of(NEAR), twin.shard_of(FAR)];
@@ -522,7 +522,7 @@ fn a_transaction_is_told_as_a_whole() {
 }
 
 #[test]
-fn a_shard_of_two_partitions_tells_a_transaction_as_a_whole() {
+fn a_shard_of_two_partitions_has_all_records_of_a_transaction_or_none() {
     explore(|| {
         let twin = Twin::with_stream(1);
         let shard = twin.shard_of(NEAR);
@@ -534,7 +534,7 @@ fn a_shard_of_two_partitions_tells_a_transaction_as_a_whole() {
 }
 
 #[test]
-fn a_sequence_number_is_given_once() {
+fn a_sequence_number_is_used_once() {
     explore(|| {
         let twin = Twin::with_stream(4);
         let shards = [twin.shard_of(NEAR), twin.shard_of(FAR)];
@@ -567,7 +567,7 @@ fn beside() -> String {
 }
 
 #[test]
-fn a_state_of_the_past_is_whole() {
+fn a_stale_read_returns_one_state() {
     explore(|| {
         let (twin, beside) = (stale(false), beside());
         [NEAR, &beside]
@@ -587,7 +587,7 @@ fn a_state_of_the_past_is_whole() {
 }
 
 #[test]
-fn what_a_caller_has_seen_stays_seen() {
+fn monotonic_reads_never_go_back() {
     explore(|| {
         let twin = stale(true);
         twin.put("a", "");
@@ -600,7 +600,7 @@ fn what_a_caller_has_seen_stays_seen() {
 }
 
 #[test]
-fn an_index_stands_still_from_its_pause_on() {
+fn a_paused_index_does_not_change() {
     explore(|| {
         let twin = Twin::with(INDEXED);
         let count = |twin: &Twin| twin.query("x").matches(r#""pk""#).count();

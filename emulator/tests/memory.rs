@@ -18,7 +18,7 @@ fn ask(engine: &Engine, operation: &str, body: &str) -> (u16, String) {
 }
 
 #[test]
-fn what_stores_more_fails_and_the_rest_goes_on() {
+fn writes_that_store_more_fail_and_other_requests_succeed() {
     let engine = Engine::new(Settings {
         clock: Clock::settable(Moment::START),
         seed: 1,

@@ -103,7 +103,7 @@ fn fifty_racers_have_one_winner() {
 }
 
 #[test]
-fn what_expires_while_fifty_race_is_won_once() {
+fn an_expiring_item_has_one_winner() {
     let twin = Twin::new(2);
     create_living_table(&twin);
     let before = |key: &str| {
@@ -202,7 +202,7 @@ fn linearizable(calls: &[Call]) -> bool {
 }
 
 #[test]
-fn the_checker_tells_histories_apart() {
+fn the_checker_rejects_impossible_histories() {
     let call = |invoked, answered, event| Call {
         invoked,
         answered,

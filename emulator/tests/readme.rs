@@ -92,7 +92,7 @@ fn sources(folder: &Path, text: &mut String) {
 }
 
 #[test]
-fn the_tests_that_the_architecture_names_are_there() {
+fn the_tests_named_in_the_architecture_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut text = String::new();
     for folder in ["emulator", "harness"] {

@@ -26,20 +26,20 @@ const TURNS: u64 = 4;
 const FREE: u64 = 16;
 
 /// The order of turns in one round.
-struct Baton {
+struct Turns {
     order: Vec<u64>,
     turn: Mutex<usize>,
     passed: Condvar,
 }
 
-impl Baton {
+impl Turns {
     /// Returns a random order in which every thread has its turns.
-    fn shuffled(choice: &mut Choice) -> Baton {
+    fn shuffled(choice: &mut Choice) -> Turns {
         let mut order: Vec<u64> = (0..THREADS * TURNS).map(|turn| turn % THREADS).collect();
         for at in (1..order.len()).rev() {
             order.swap(at, choice.below(at as u64 + 1) as usize);
         }
-        Baton {
+        Turns {
             order,
             turn: Mutex::new(0),
             passed: Condvar::new(),
@@ -165,12 +165,12 @@ fn told_by(twin: &Twin, seed: u64, schedule: u64) -> Vec<Vec<String>> {
         .map(|thread| Mutex::new(Choice(seed.wrapping_mul(99) + thread)))
         .collect();
     for _ in 0..ROUNDS {
-        let baton = Baton::shuffled(&mut order);
+        let turns = Turns::shuffled(&mut order);
         let start = Barrier::new(THREADS as usize);
         let work = |thread: u64| {
             start.wait();
             for _ in 0..TURNS {
-                baton.hold(thread, schedule >= FREE, || {
+                turns.hold(thread, schedule >= FREE, || {
                     let line = ask(twin, thread, &mut choices[thread as usize].lock().unwrap());
                     logs[thread as usize].lock().unwrap().push(line);
                 });
@@ -222,7 +222,7 @@ fn one_seed_gives_the_same_decisions_however_threads_interleave() {
 
 /// After a reset a twin makes the decisions of a new one.
 #[test]
-fn a_twin_that_was_reset_decides_as_a_new_one() {
+fn a_reset_twin_makes_the_decisions_of_a_new_one() {
     for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
         let twin = twin(seed);
         let mut choice = Choice(seed);
@@ -238,7 +238,7 @@ fn a_twin_that_was_reset_decides_as_a_new_one() {
 
 /// Test suites that share a server, each with its own access key, get the decisions that each would get alone.
 #[test]
-fn what_another_account_asks_decides_nothing() {
+fn requests_of_other_accounts_change_no_decision() {
     for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
         let told = |with_another: bool| -> Vec<String> {
             let mut twin = twin(seed);
@@ -287,7 +287,7 @@ fn life_of_a_table(twin: &Twin) -> Vec<String> {
 }
 
 #[test]
-fn a_table_lives_as_if_it_were_the_only_one() {
+fn the_life_of_a_table_is_independent_of_other_accounts() {
     for seed in setting("DYNATWIN_SEED").map_or(vec![1, 2], |seed| vec![seed]) {
         let [alone, mut among] = [(); 2].map(|()| {
             let twin = Twin::new(seed);

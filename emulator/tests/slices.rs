@@ -18,15 +18,15 @@ use serde_json::{Value, json};
 
 /// A host that keeps the values it should free.
 #[derive(Default)]
-struct Kept(Mutex<Vec<Box<dyn Send>>>);
+struct Garbage(Mutex<Vec<Box<dyn Send>>>);
 
-impl Kept {
+impl Garbage {
     fn take(&self) -> usize {
         std::mem::take(&mut *self.0.lock().unwrap()).len()
     }
 }
 
-impl Reclaim for Kept {
+impl Reclaim for Garbage {
     fn reclaim(&self, garbage: Box<dyn Send>) {
         self.0.lock().unwrap().push(garbage);
     }
@@ -93,8 +93,8 @@ fn scan(twin: &Twin, index: Option<&str>) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_large_is_freed_by_the_host() {
-    let kept = Arc::new(Kept::default());
+fn the_host_frees_large_values() {
+    let kept = Arc::new(Garbage::default());
     let mut twin = Twin::new(1);
     twin.engine = twin.engine.with_reclaimer(Arc::clone(&kept) as Arc<dyn Reclaim>);
     create(&twin, json!({}));
@@ -219,7 +219,7 @@ fn fill_living(twin: &Twin, count: usize) {
 }
 
 #[test]
-fn requests_that_notice_many_deletions_make_some_of_them() {
+fn requests_apply_few_of_many_due_deletions() {
     let (twin, micros) = running();
     create_living_table(&twin);
     fill_living(&twin, 2000);
@@ -235,7 +235,7 @@ fn requests_that_notice_many_deletions_make_some_of_them() {
 }
 
 #[test]
-fn a_transaction_is_carried_out_though_many_deletions_are_due_before_it() {
+fn a_due_transaction_does_not_wait_for_many_due_deletions() {
     let (twin, micros) = running();
     create_living_table(&twin);
     fill_living(&twin, 2000);
@@ -257,7 +257,7 @@ fn a_transaction_is_carried_out_though_many_deletions_are_due_before_it() {
 }
 
 #[test]
-fn expire_now_deletes_all_that_is_expired() {
+fn expire_now_deletes_all_expired_items() {
     for (twin, micros) in [running(), (Twin::new(1), Arc::new(AtomicI64::new(0)))] {
         let mut conditions = Conditions::CALM;
         conditions.time_to_live = TimeToLive::Off;
@@ -296,7 +296,7 @@ fn a_backup_stays_as_it_was() {
 }
 
 #[test]
-fn time_to_live_that_is_turned_on_is_that_of_every_item() {
+fn enabling_time_to_live_applies_to_existing_items() {
     let twin = Twin::new(1);
     create(&twin, json!({}));
     fill_living(&twin, 3000);

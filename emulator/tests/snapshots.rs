@@ -122,7 +122,7 @@ fn a_snapshot_that_is_not_restored_changes_nothing() {
 
 /// Whatever requests do meanwhile, the log makes the state that is there, and a snapshot is of one state.
 #[test]
-fn the_log_makes_the_state_though_requests_race_resets_and_restores() {
+fn the_log_yields_the_state_despite_concurrent_resets_and_restores() {
     let (twin, recorder) = logged();
     let snapshot = twin.engine.snapshot();
     let done = AtomicBool::new(false);

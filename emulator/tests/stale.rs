@@ -368,7 +368,7 @@ fn every_read_is_of_a_state_that_existed() {
 }
 
 #[test]
-fn a_dial_turned_on_begins_there_and_turned_off_is_gone() {
+fn staleness_starts_when_the_condition_is_set() {
     let twin = Twin::new(7);
     create(&twin);
     let key = json!({"pk": {"S": "a"}, "sk": {"N": "0"}});
@@ -404,7 +404,7 @@ fn a_dial_turned_on_begins_there_and_turned_off_is_gone() {
 }
 
 #[test]
-fn what_was_seen_of_one_table_says_nothing_of_another() {
+fn monotonic_reads_are_separate_for_each_table() {
     let twin = Twin::new(7);
     twin.engine
         .set_conditions(stale(Lag::Fixed(Duration::from_secs(9)), true));

@@ -83,7 +83,7 @@ fn pages_of_every_size_give_the_same_items() {
 }
 
 #[test]
-fn a_page_that_limit_ends_has_a_token_even_at_the_end() {
+fn a_page_that_ends_at_its_limit_has_a_token_even_at_the_end() {
     let twin = twin();
     let request = |limit: u64| json!({"Statement": "SELECT * FROM tab WHERE pk = 'a'", "Limit": limit});
     for (limit, more) in [(6, true), (7, true), (8, false)] {
@@ -142,7 +142,7 @@ fn a_token_belongs_to_its_statement() {
 }
 
 #[test]
-fn a_changed_token_is_no_token() {
+fn a_changed_token_is_invalid() {
     let twin = twin();
     let mut request = json!({"Statement": "SELECT * FROM tab", "Limit": 3});
     let token = twin.ok("ExecuteStatement", &request)["NextToken"].clone();
@@ -211,7 +211,7 @@ fn rules_meet_statements() {
 }
 
 #[test]
-fn a_token_is_shared_with_no_other_transaction() {
+fn a_token_belongs_to_one_transaction() {
     let twin = twin();
     let statement = json!({"TransactStatements": [{"Statement": "DELETE FROM tab WHERE pk = 'a' AND sk = 1"}],
         "ClientRequestToken": "token"});

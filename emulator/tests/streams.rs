@@ -121,7 +121,7 @@ fn refused(answer: (u16, Value), expect: &str) {
 }
 
 #[test]
-fn every_kind_of_write_is_told() {
+fn every_kind_of_write_has_a_record() {
     let twin = with_stream();
     put(&twin, "a", 1);
     put(&twin, "a", 2);
@@ -160,7 +160,7 @@ fn every_kind_of_write_is_told() {
 }
 
 #[test]
-fn what_changes_nothing_is_not_told() {
+fn writes_without_a_change_have_no_record() {
     let twin = with_stream();
     let item = json!({"pk": {"S": "a"}, "set": {"SS": ["x", "y"]}, "n": {"N": "1"}, "map": {"M": {"k": {"S": "v"}, "l": {"S": "w"}}}});
     twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
@@ -182,7 +182,7 @@ fn what_changes_nothing_is_not_told() {
 }
 
 #[test]
-fn a_record_shows_what_its_view_has() {
+fn a_record_has_the_images_of_its_view() {
     let key = json!({"pk": {"S": "a"}});
     let image = |v: &str| json!({"pk": {"S": "a"}, "v": {"N": v}});
     for view in VIEWS {
@@ -211,7 +211,7 @@ fn a_record_shows_what_its_view_has() {
 }
 
 #[test]
-fn time_to_live_tells_who_it_is_and_when_it_was_due() {
+fn a_ttl_record_has_its_user_identity_and_due_time() {
     let twin = with_stream();
     twin.ok(
         "UpdateTimeToLive",
@@ -248,7 +248,7 @@ fn time_to_live_tells_who_it_is_and_when_it_was_due() {
 }
 
 #[test]
-fn what_is_due_is_told_before_the_stream_is_read() {
+fn due_work_is_recorded_before_the_stream_is_read() {
     let twin = with_stream();
     twin.ok(
         "UpdateTimeToLive",
@@ -276,7 +276,7 @@ fn what_is_due_is_told_before_the_stream_is_read() {
 }
 
 #[test]
-fn what_is_due_is_told_before_the_end_of_the_stream_is_looked_for() {
+fn due_work_is_recorded_before_the_end_of_the_stream_is_read() {
     let twin = with_stream();
     twin.ok(
         "UpdateTimeToLive",
@@ -295,7 +295,7 @@ fn what_is_due_is_told_before_the_end_of_the_stream_is_looked_for() {
 }
 
 #[test]
-fn iterators_stand_where_they_are_told_to() {
+fn iterators_start_at_their_position() {
     let twin = with_stream();
     let arn = latest(&twin);
     for v in 0..5 {
@@ -407,7 +407,7 @@ fn a_record_lives_a_day() {
 }
 
 #[test]
-fn throughput_decides_how_many_shards_a_stream_has() {
+fn the_number_of_shards_follows_throughput() {
     let provisioned = |read: u64, write: u64| Some([read, write]);
     let by_throughput = Shards::ByThroughput;
     for (shards, throughput, expect) in [
@@ -496,7 +496,7 @@ fn records_lag_and_keep_their_order_in_a_shard() {
 }
 
 #[test]
-fn a_reader_from_the_end_misses_nothing_that_is_on_its_way() {
+fn a_reader_from_the_end_gets_all_pending_records() {
     let twin = Twin::new(1);
     twin.engine.set_conditions(Conditions {
         stream_lag: Lag::Fixed(Duration::from_secs(1)),
@@ -655,7 +655,7 @@ fn readers_follow_a_split() {
 }
 
 #[test]
-fn a_stream_that_is_switched_off_is_read_for_a_day() {
+fn a_disabled_stream_can_be_read_for_a_day() {
     let twin = with_stream();
     put(&twin, "a", 1);
     let first = latest(&twin);
@@ -732,7 +732,7 @@ fn a_deleted_table_leaves_its_stream() {
 }
 
 #[test]
-fn a_switch_takes_its_time() {
+fn a_switch_of_the_billing_mode_takes_time() {
     let twin = with_stream();
     let mut conditions = Conditions::CALM;
     conditions.table_status = Lag::Fixed(Duration::from_secs(6));
@@ -853,7 +853,7 @@ fn a_new_table_takes_its_stream_along() {
 }
 
 #[test]
-fn each_caller_has_streams_of_its_own() {
+fn each_caller_has_its_own_streams() {
     let twin = with_stream();
     let arn = latest(&twin);
     let mut other = twin.caller.clone();
@@ -870,7 +870,7 @@ fn each_caller_has_streams_of_its_own() {
 
 /// The records that a stream keeps beyond its limit, and the messages to its readers and the operator.
 #[test]
-fn a_stream_keeps_to_its_limit_in_bytes() {
+fn a_stream_respects_its_limit_in_bytes() {
     for (limit, shard_count, everything) in [
         (Some(5000), 1, false),
         (Some(5000), 4, false),

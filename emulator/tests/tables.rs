@@ -87,7 +87,7 @@ fn with(mut request: Value, more: Value) -> Value {
 }
 
 #[test]
-fn endpoints_and_limits_are_the_regions() {
+fn endpoints_and_limits_depend_on_the_region() {
     let twin = Twin::new();
     let endpoint = json!({"Address": "dynamodb.us-east-1.amazonaws.com", "CachePeriodInMinutes": 1440});
     assert_eq!(
@@ -168,7 +168,7 @@ fn bad_tags_and_resources_are_named() {
 }
 
 #[test]
-fn tags_settle_before_they_change_again() {
+fn tags_can_be_changed_again_after_a_pause() {
     let twin = Twin::slow();
     let tag = |value: &str| json!({"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": value}]});
     twin.ok("TagResource", tag("1"));
@@ -254,7 +254,7 @@ impl Twin {
 }
 
 #[test]
-fn a_new_index_has_what_was_there() {
+fn a_new_index_contains_existing_items() {
     let twin = Twin::new();
     for (pk, g) in [
         ("a", json!({"S": "x"})),
@@ -318,7 +318,7 @@ fn a_new_index_has_what_was_there() {
 }
 
 #[test]
-fn an_index_comes_and_goes_on_the_clock() {
+fn an_index_is_created_and_deleted_over_time() {
     let twin = Twin::slow();
     twin.put("a", json!({"S": "x"}));
     twin.ok("UpdateTable", create_index("by-g", json!({})));
@@ -426,7 +426,7 @@ fn writes_that_race_an_index_are_in_it() {
 const NOTHING: &str = "ValidationException: At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required";
 
 #[test]
-fn what_an_update_cannot_ask_is_named() {
+fn an_invalid_update_is_refused_with_a_reason() {
     let twin = Twin::provisioned();
     let elements = |elements: Value| json!({"GlobalSecondaryIndexUpdates": elements});
     let change = json!({"IndexName": "by-g", "ProvisionedThroughput": units(3, 3)});
@@ -505,7 +505,7 @@ fn what_an_update_cannot_ask_is_named() {
 }
 
 #[test]
-fn what_a_new_index_cannot_be_is_named() {
+fn an_invalid_new_index_is_refused_with_a_reason() {
     let twin = Twin::provisioned();
     let invalid = "ValidationException: One or more parameter values were invalid: ";
     let paid = || json!({"ProvisionedThroughput": units(1, 1)});
@@ -595,7 +595,7 @@ fn throughput_changes_with_its_history() {
 }
 
 #[test]
-fn changes_take_time_and_turns() {
+fn changes_take_time_and_are_serialized() {
     let twin = Twin::provisioned();
     twin.0.set_conditions(Conditions::AWS);
     let in_use = "ResourceInUseException: Attempt to change a resource which is still in use: ";
@@ -659,7 +659,7 @@ fn changes_take_time_and_turns() {
 }
 
 #[test]
-fn billing_switches_both_ways() {
+fn the_billing_mode_switches_both_ways() {
     let twin = Twin::provisioned();
     let answer =
         twin.update(json!({"BillingMode": "PAY_PER_REQUEST", "OnDemandThroughput": {"MaxReadRequestUnits": 7}}));
@@ -844,7 +844,7 @@ fn fifty_restores_run_at_a_time() {
 }
 
 #[test]
-fn a_region_has_so_many_tables() {
+fn a_region_has_a_maximum_number_of_tables() {
     let twin = Twin::empty();
     twin.0.set_conditions(at_any_rate());
     let on_demand = || json!({"BillingMode": "PAY_PER_REQUEST"});

@@ -82,7 +82,7 @@ fn keys_of_the_first_quarter(count: usize) -> Vec<String> {
 }
 
 #[test]
-fn nothing_is_throttled_nor_counted_in_calm() {
+fn calm_neither_throttles_nor_counts() {
     let twin = Twin::new(1);
     create(&twin, &provisioned(1, 1));
     assert_eq!(write(&twin, "a", 3000, 300), 3000);
@@ -90,7 +90,7 @@ fn nothing_is_throttled_nor_counted_in_calm() {
 }
 
 #[test]
-fn one_table_can_have_its_own_dial() {
+fn one_table_can_have_its_own_conditions() {
     let twin = Twin::new(1);
     create(&twin, &provisioned(1, 1));
     let capacity = Conditions::AWS.capacity;
@@ -105,7 +105,7 @@ fn one_table_can_have_its_own_dial() {
 }
 
 #[test]
-fn hot_partitions_borrow_what_others_leave() {
+fn hot_partitions_use_capacity_that_others_leave() {
     // The guide's example: 400 units over four partitions, of which three use 50 and one 150, continuously.
     for (adaptive, expect) in [(true, 60 * 150), (false, 60 * 100)] {
         let twin = enforced(Enforcement {
@@ -273,7 +273,7 @@ fn refused_of(twin: &Twin, items: usize) -> usize {
 }
 
 #[test]
-fn raised_throughput_serves_traffic_that_is_spread_evenly() {
+fn raised_throughput_serves_evenly_spread_traffic() {
     let warm = |write: u64| json!({"WarmThroughput": {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": write}});
     for (before, raise) in [
         (provisioned(1, 3900), provisioned(1, 11_900)),
@@ -365,7 +365,7 @@ fn the_account_has_a_quota_for_each_table() {
 
 /// An entry whose key moves consumes from two partitions of its index, and can be throttled by either.
 #[test]
-fn a_throttle_is_counted_where_there_was_too_little() {
+fn a_throttle_is_counted_for_the_exhausted_partition() {
     let twin = enforced(Enforcement {
         partition_write: 100,
         ..Enforcement::AWS
@@ -406,7 +406,7 @@ fn a_throttle_is_counted_where_there_was_too_little() {
 }
 
 #[test]
-fn who_watches_sees_heat_without_being_throttled() {
+fn heat_is_recorded_without_enforcement() {
     let twin = Twin::new(1);
     create(&twin, &provisioned(1, 1));
     assert!(!twin.engine.watch_heat(&twin.caller, "other", true));
@@ -438,7 +438,7 @@ fn who_watches_sees_heat_without_being_throttled() {
 }
 
 #[test]
-fn a_change_that_takes_its_time_holds_when_it_is_done() {
+fn a_change_of_limits_applies_when_it_is_complete() {
     let twin = enforced(Enforcement::AWS);
     let own = Conditions {
         table_status: dynatwin_engine::conditions::Lag::Fixed(Duration::from_secs(40)),
@@ -462,7 +462,7 @@ fn a_change_that_takes_its_time_holds_when_it_is_done() {
 }
 
 #[test]
-fn what_an_index_has_spent_stays_its_own_when_its_table_changes() {
+fn an_indexs_consumption_survives_changes_of_its_table() {
     let twin = enforced(Enforcement::AWS);
     let mut table = provisioned(10, 10);
     let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
@@ -660,7 +660,7 @@ fn history(seed: u64) {
 }
 
 #[test]
-fn capacity_is_never_overspent() {
+fn capacity_is_never_exceeded() {
     match setting("DYNATWIN_SEED") {
         Some(seed) => history(seed),
         None => (1..=40).for_each(history),
@@ -669,7 +669,7 @@ fn capacity_is_never_overspent() {
 
 /// Puts of known cost: exactly those that the model allows pass.
 #[test]
-fn what_there_is_can_be_spent() {
+fn all_available_capacity_can_be_consumed() {
     for seed in 1..=60 {
         let twin = enforced(Enforcement::AWS);
         create(&twin, &provisioned(1, 3));
@@ -697,7 +697,7 @@ fn what_there_is_can_be_spent() {
 }
 
 #[test]
-fn a_transaction_that_comes_again_is_paid_for_as_a_whole() {
+fn a_repeated_transaction_is_charged_completely() {
     let twin = enforced(Enforcement::AWS);
     create(&twin, &provisioned(3, 100));
     let put = |key: &str| json!({"Put": {"TableName": "tab", "Item": {"pk": {"S": key}}}});
@@ -832,7 +832,7 @@ fn heat_that_splits_a_partition_splits_its_shard() {
 }
 
 #[test]
-fn the_shards_of_a_stream_split_as_the_partitions_do() {
+fn shards_split_with_their_partitions() {
     let twin = enforced(Enforcement {
         partition_size: 20 * 1024,
         ..Enforcement::AWS

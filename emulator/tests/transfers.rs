@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 
 /// An object store in memory with the last export.
 #[derive(Default)]
-struct Shelf(Mutex<Vec<Line>>);
+struct MemoryStore(Mutex<Vec<Line>>);
 
-impl ObjectStore for Shelf {
+impl ObjectStore for MemoryStore {
     fn export(&self, export: &Export) -> Result<(), Failure> {
         *self.0.lock().unwrap() = export.parts.concat();
         Ok(())
@@ -56,8 +56,8 @@ fn table(name: &str) -> Value {
 }
 
 /// Returns a twin with an object store, and three items in a table with point-in-time recovery.
-fn with_shelf() -> (Twin, Arc<Shelf>) {
-    let (mut twin, shelf) = (Twin::new(1), Arc::new(Shelf::default()));
+fn with_object_store() -> (Twin, Arc<MemoryStore>) {
+    let (mut twin, shelf) = (Twin::new(1), Arc::new(MemoryStore::default()));
     twin.engine = twin
         .engine
         .with_object_store(Arc::clone(&shelf) as Arc<dyn ObjectStore>);
@@ -84,8 +84,8 @@ fn export(twin: &Twin, more: Value) -> Value {
 }
 
 #[test]
-fn a_table_goes_into_a_depot_and_comes_back() {
-    let (twin, _) = with_shelf();
+fn a_table_is_exported_and_imported() {
+    let (twin, _) = with_object_store();
     assert_eq!(export(&twin, json!({})), 3);
     twin.ok(
         "ImportTable",
@@ -98,8 +98,8 @@ fn a_table_goes_into_a_depot_and_comes_back() {
 }
 
 #[test]
-fn an_incremental_export_has_what_was_changed_and_nothing_else() {
-    let (twin, shelf) = with_shelf();
+fn an_incremental_export_has_exactly_the_changes() {
+    let (twin, shelf) = with_object_store();
     twin.engine.advance(Duration::from_mins(20));
     let from = twin.seconds();
     let key = |key: &str| json!({"TableName": "tab", "Key": {"pk": {"S": key}}});
@@ -125,8 +125,8 @@ fn an_incremental_export_has_what_was_changed_and_nothing_else() {
 }
 
 #[test]
-fn a_rule_fails_what_runs() {
-    let (twin, shelf) = with_shelf();
+fn a_rule_fails_a_running_job() {
+    let (twin, shelf) = with_object_store();
     twin.engine.set_conditions(Conditions {
         table_status: Lag::Fixed(Duration::from_secs(10)),
         ..Conditions::CALM

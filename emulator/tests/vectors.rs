@@ -146,7 +146,7 @@ fn write(twin: &Twin, choice: &mut Choice) {
 }
 
 #[test]
-fn an_index_ends_up_as_the_projection_of_its_table() {
+fn an_index_converges_to_the_projection_of_its_table() {
     let seeds = match setting("DYNATWIN_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..60,
@@ -219,7 +219,7 @@ fn refusal(twin: &Twin, operation: &str, body: &Value) -> String {
 }
 
 #[test]
-fn an_index_comes_and_goes_on_the_clock() {
+fn an_index_is_created_and_deleted_over_time() {
     let twin = Twin::new(1);
     create(&twin);
     twin.engine.set_conditions(Conditions::AWS);
@@ -282,7 +282,7 @@ fn an_index_comes_and_goes_on_the_clock() {
 }
 
 #[test]
-fn a_table_is_born_with_its_indexes() {
+fn a_table_is_created_with_its_indexes() {
     let twin = Twin::new(1);
     twin.engine.set_conditions(Conditions::AWS);
     twin.ok(

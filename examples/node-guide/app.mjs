@@ -25,7 +25,7 @@ const isNew = "attribute_not_exists(PK) AND attribute_not_exists(SK)";
 const seconds = () => Math.floor(Date.now() / 1000);
 const taskKey = (project, task) => ({ PK: `PROJECT#${project}`, SK: `TASK#${task}` });
 
-/** The table, with items that expire; a table from an earlier run will do. */
+/** Creates the table with expiring items; a table from an earlier run is reused. */
 async function prepare() {
   const names = ["PK", "SK"];
   try {
@@ -50,12 +50,12 @@ async function prepare() {
   );
 }
 
-/** Puts an item that must not be there yet. */
+/** Puts an item that must not exist yet. */
 function create(item) {
   return board.send(new PutCommand({ TableName, Item: item, ConditionExpression: isNew }));
 }
 
-/** The first page of a project's tasks, and what reading it cost. */
+/** Returns the first page of a project's tasks, and the cost of reading it. */
 async function tasksOf(project) {
   const page = await board.send(
     new QueryCommand({
@@ -84,7 +84,7 @@ async function complete(project, task, owner) {
   return Attributes;
 }
 
-/** Adds to a counter that need not be there yet. */
+/** Increments a counter that need not exist yet. */
 async function count(user, window) {
   const { Attributes } = await board.send(
     new UpdateCommand({

@@ -20,12 +20,12 @@ const settings = {
   endpoint,
   region: "us-west-2",
   credentials: { accessKeyId: "example", secretAccessKey: "example" },
-  // Half a second for an answer that does not come.
+  // Waits half a second for an answer.
   requestHandler: { requestTimeout: 500, throwOnRequestTimeout: true },
 };
 const client = new DynamoDBClient(settings);
 
-/** One call to the twin's controls. */
+/** Calls one of the emulator's controls. */
 async function control(method, path, body) {
   const headers = body && { "content-type": "application/json" };
   const answer = await fetch(`${endpoint}/_dynatwin/${path}`, { method, headers, body: JSON.stringify(body) });
@@ -33,7 +33,7 @@ async function control(method, path, body) {
   return answer.json();
 }
 
-/** Does something under a fault rule; tells what became of it, and what the rule met. */
+/** Runs `work` under a fault rule; returns its result, and the rule's counters. */
 async function under(rule, work) {
   const { id } = await control("POST", "faults", { operation: "PutItem", table: TableName, ...rule });
   const [outcome] = await Promise.allSettled([work()]);

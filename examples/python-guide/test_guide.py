@@ -1,4 +1,4 @@
-"""DynamoDB as one uses it from Python: the resource, its tables and batch writers, waiters, paginators and conditions."""
+"""DynamoDB from Python: the resource, its tables and batch writers, waiters, paginators and conditions."""
 
 import time
 from decimal import Decimal
@@ -119,7 +119,7 @@ def test_paginators_see_everything_once(table):
     keys = [item["SK"]["S"] for page in pages for item in page["Items"]]
     assert keys == [f"TASK#{number:03}" for number in range(50)]
 
-    # A paginator goes on where another stopped.
+    # A paginator continues where another stopped.
     first = client.get_paginator("query").paginate(**query, PaginationConfig={"MaxItems": 30}).build_full_result()
     rest = client.get_paginator("query").paginate(**query, PaginationConfig={"StartingToken": first["NextToken"]})
     assert len(first["Items"]) == 30
@@ -200,7 +200,7 @@ def test_a_session_is_deleted_after_its_time(table):
     twin.client().update_time_to_live(
         TableName=table.name, TimeToLiveSpecification={"Enabled": True, "AttributeName": "expiresAt"}
     )
-    # The twin's clock may have been moved before.
+    # The emulator's clock may have advanced before.
     now = twin.control("GET", "clock")["now"]
     ends = int(time.mktime(time.strptime(now[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone) + 7 * 24 * 3600
     table.put_item(Item={"PK": "USER#masa", "SK": "SESSION#1", "expiresAt": ends})

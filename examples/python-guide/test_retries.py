@@ -1,6 +1,6 @@
-"""What the SDK for Python tries again by itself, and what its retry meets.
+"""What the SDK for Python retries automatically, and retries that find their own write.
 
-The same in Rust: examples/lessons/src/retries.rs. In JavaScript: wasm/npm/test/retries.test.js, and over HTTP
+In Rust: examples/lessons/src/retries.rs. In JavaScript: wasm/npm/test/retries.test.js, and over HTTP
 examples/node-guide/retries.test.mjs.
 """
 
@@ -17,7 +17,7 @@ MODES = ["legacy", "standard", "adaptive"]
 
 
 def client(mode):
-    """A client of one of botocore's retry modes, which waits for half a second for an answer that does not come."""
+    """A client with one of botocore's retry modes, which waits half a second for an answer."""
     return twin.client(retries={"mode": mode}, read_timeout=0.5)
 
 
@@ -66,7 +66,7 @@ def test_pauses_are_sent_for_a_settable_clock(table):
 
 
 def test_a_batch_writer_sends_again_what_comes_back(table):
-    # Half of a hundred entries are throttled, each time: boto3's batch_writer loops.
+    # Half of a hundred entries are throttled each time: boto3's batch_writer retries them.
     with twin.fault("throttle", operation="BatchWriteItem", table=table.name, share=0.5) as rule:
         with table.batch_writer() as batch:
             for order in range(100):

@@ -1,6 +1,6 @@
-"""A client of the twin, and the twin's own controls, over HTTP.
+"""A client of the emulator, and its controls, over HTTP.
 
-What an application would have of its own is `connect` without its endpoint. The rest is for tests.
+An application would have its own `connect`, without the endpoint. The rest is for tests.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ SETTINGS = {
 
 
 def client(**config):
-    """A DynamoDB client; `config` is botocore's."""
+    """Returns a DynamoDB client; `config` is botocore's."""
     return boto3.client("dynamodb", config=Config(**config), **SETTINGS)
 
 
 def pass_pauses(sdk_client):
-    """Lets a client's pauses between attempts pass on a server's settable clock, so that capacity refills meanwhile.
+    """Makes a client's backoff advance a server's settable clock, so that capacity refills meanwhile.
 
-    Each further attempt of a request sends the seconds since the last one of its thread was sent.
+    Each retry sends the seconds since its thread sent the last attempt.
     """
     last = threading.local()
 
@@ -47,12 +47,12 @@ def pass_pauses(sdk_client):
 
 
 def resource(**config):
-    """The same as a resource, which speaks Python's own types."""
+    """Returns a resource, which uses Python's own types."""
     return boto3.resource("dynamodb", config=Config(**config), **SETTINGS)
 
 
 def control(method, path, body=None):
-    """One call to `/_dynatwin/`; gives what it answers."""
+    """Calls `/_dynatwin/`; returns the answer."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(
         f"{ENDPOINT}/_dynatwin/{path}", data, {"content-type": "application/json"}, method=method
@@ -63,7 +63,7 @@ def control(method, path, body=None):
 
 @contextlib.contextmanager
 def fault(verdict, **rule):
-    """A fault rule for as long as the block runs. Afterwards its `matched` and `fired` say what it met."""
+    """Adds a fault rule for the block. Afterwards its `matched` and `fired` are set."""
     report = types.SimpleNamespace(matched=None, fired=None)
     number = control("POST", "faults", {"verdict": verdict, **rule})["id"]
     try:
@@ -74,5 +74,5 @@ def fault(verdict, **rule):
 
 
 def advance(seconds):
-    """Moves the twin's clock; what is due by then has happened when this returns."""
+    """Advances the emulator's clock, and applies all due work before it returns."""
     control("POST", "clock/advance", {"seconds": seconds})

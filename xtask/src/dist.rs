@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: what a release has, each part by one command, in `target/dist`.
+//! `cargo xtask dist`: builds the parts of a release, each by one command, in `target/dist`.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask wasm`, `page`, `wheel`, `test`, `bench`, `dist`, `fuzz`, `plant` and `unlocked`.
+//! The project's development tasks: `cargo xtask wasm`, `page`, `wheel`, `test`, `bench`, `dist`, `fuzz`, `plant` and `unlocked`.
 
 mod bench;
 mod deny;

@@ -1,4 +1,4 @@
-//! A server as a child process: started on a free port, waited for, and stopped when it is let go of.
+//! A server as a child process: started on a free port, and stopped when it is dropped.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;

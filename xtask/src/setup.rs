@@ -1,4 +1,4 @@
-//! Installing what a task needs and the machine has not: Debian's packages, npm's, PyPI's, and nothing a second time.
+//! Installs missing dependencies of a task: packages of Debian, npm and PyPI.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::shell::{self, Outcome, command, find, run};
 
-/// Sees to it that `program` is there, else installs `package` with apt-get, with sudo if one is not root.
+/// Installs `package` with apt-get if `program` is missing, with sudo unless the user is root.
 pub fn program(program: &str, package: &str) -> Outcome<()> {
     if find(program).is_some() {
         return Ok(());

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What went wrong, in a sentence for whoever called the task.
+/// The result of a task; an error is a sentence for the user.
 pub type Outcome<T> = Result<T, String>;
 
 /// The repository's root.

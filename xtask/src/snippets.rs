@@ -1,4 +1,4 @@
-//! The code blocks of the documents, each run as it stands but for the server's address.
+//! Runs the code blocks of the documents, unchanged except for the server's address.
 //!
 //! A block says its language, and a comment before it why it is not run: `<!-- not run: it needs Maven -->`.
 

@@ -266,7 +266,7 @@ fn attributes_of_ones_own_items() {
 
 /// The requests that a VPC endpoint policy allows.
 #[test]
-fn what_an_endpoint_lets_through() {
+fn requests_through_an_endpoint_policy() {
     const ALL: &[&str] = &["*"];
     let policy = json!({"Version": "2012-10-17", "Statement": [{
         "Effect": "Allow", "Principal": {"AWS": format!("arn:aws:iam::{ACCOUNT}:role/AppRole")},

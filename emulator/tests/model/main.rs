@@ -159,7 +159,7 @@ fn a_constraint_that_is_broken_has_its_text() {
 
 /// Unknown members are ignored, whatever their value; members of other operations are used as such.
 #[test]
-fn a_member_of_another_operation_is_passed_over() {
+fn a_member_of_another_operation_is_ignored() {
     let (model, twin) = (Model::load(), Twin::new());
     let members: BTreeSet<String> = OPERATIONS
         .iter()
@@ -184,7 +184,7 @@ fn a_member_of_another_operation_is_passed_over() {
 }
 
 #[test]
-fn the_table_of_exceptions_is_that_of_the_model() {
+fn the_table_of_exceptions_matches_the_model() {
     let text = include_str!("constraints.json");
     let model: Value = serde_json::from_str(text).unwrap();
     let declared: BTreeMap<String, BTreeSet<String>> = model["operations"]

@@ -24,10 +24,10 @@ fn key<'k>(keys: &'k Keys, name: &str) -> Option<&'k Value> {
 }
 
 /// A character of a pattern, and whether it may be a wildcard.
-type Glyphs = Vec<(char, bool)>;
+type PatternChars = Vec<(char, bool)>;
 
 /// Returns the pattern of a text with variables substituted if they apply; nothing if one has no value.
-fn substituted(text: &str, variables: bool, keys: &Keys) -> Option<Glyphs> {
+fn substituted(text: &str, variables: bool, keys: &Keys) -> Option<PatternChars> {
     let Some((before, rest)) = text.split_once("${").filter(|_| variables) else {
         return Some(text.chars().map(|char| (char, true)).collect());
     };
@@ -46,13 +46,13 @@ fn substituted(text: &str, variables: bool, keys: &Keys) -> Option<Glyphs> {
             }
         }
     };
-    let mut glyphs: Glyphs = before.chars().map(|char| (char, true)).collect();
+    let mut glyphs: PatternChars = before.chars().map(|char| (char, true)).collect();
     glyphs.extend(value.chars().map(|char| (char, false)));
     glyphs.extend(substituted(after, variables, keys)?);
     Some(glyphs)
 }
 
-fn plain(glyphs: &Glyphs) -> String {
+fn plain(glyphs: &PatternChars) -> String {
     glyphs.iter().map(|(char, _)| char).collect()
 }
 
@@ -70,7 +70,7 @@ fn is_like(pattern: &[(char, bool)], text: &str) -> bool {
     like(pattern, &text.chars().collect::<Vec<_>>())
 }
 
-fn arn_like(pattern: &Glyphs, arn: &str) -> bool {
+fn arn_like(pattern: &PatternChars, arn: &str) -> bool {
     if plain(pattern) == "*" && pattern[0].1 {
         return true;
     }
@@ -218,7 +218,7 @@ fn applies(statement: &Value, version: &Value, case: &Case) -> u8 {
         None => !list(&statement[format!("Not{name}")]).into_iter().any(test),
     };
     let action = |own: &str| {
-        let own: Glyphs = own.to_lowercase().chars().map(|char| (char, true)).collect();
+        let own: PatternChars = own.to_lowercase().chars().map(|char| (char, true)).collect();
         is_like(&own, &case.action.to_lowercase())
     };
     let resource =

@@ -158,12 +158,12 @@ fn run(what: &str, most: u64, world: impl Fn(u64) -> Result<Figures, String>) {
 }
 
 #[test]
-fn worlds_in_turns_are_those_of_the_model() {
+fn worlds_in_turns_match_the_model() {
     run("in turns", IN_TURNS, |seed| in_turns(seed, Wrong::Nothing));
 }
 
 #[test]
-fn worlds_in_threads_are_those_of_the_model() {
+fn worlds_in_threads_match_the_model() {
     run("in threads", IN_THREADS, in_threads);
 }
 

@@ -1,7 +1,7 @@
-//! Full-jitter backoff: what recovers from `ProvisionedThroughputExceededException`.
+//! Full-jitter backoff, which recovers from `ProvisionedThroughputExceededException`.
 //!
-//! The SDK tries three times by itself, within a second or so. A burst that is larger needs more patience than that. Full
-//! jitter sleeps for a random part of a bound that doubles, so that those who were throttled together do not come back
+//! The SDK makes three attempts within about a second, which is not enough for a larger burst. Full jitter sleeps for a
+//! random part of a bound that doubles with each attempt, so that callers that were throttled together do not retry
 //! together.
 
 use std::future::Future;
@@ -12,33 +12,33 @@ use aws_sdk_dynamodb::{Client, Error};
 
 use crate::{Outcome, pace};
 
-/// How patient somebody is.
+/// The limits of a backoff.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
     /// The first bound.
     pub base: Duration,
-    /// What no bound exceeds.
+    /// The maximum of the bound.
     pub cap: Duration,
-    /// After how many attempts the error is passed on.
+    /// The number of attempts after which the error is returned.
     pub attempts: u32,
 }
 
 impl Backoff {
-    /// As the guides have it.
+    /// The values that the guides recommend.
     pub const FULL_JITTER: Backoff = Backoff {
         base: Duration::from_millis(100),
         cap: Duration::from_secs(20),
         attempts: 8,
     };
 
-    /// `random(0, min(cap, base * 2^attempt))`, where the first attempt is 0.
+    /// Returns `random(0, min(cap, base * 2^attempt))`, where the first attempt is 0.
     pub fn pause(self, attempt: u32, random: &mut fastrand::Rng) -> Duration {
         let bound = self.base.saturating_mul(2u32.saturating_pow(attempt)).min(self.cap);
         bound.mul_f64(random.f64())
     }
 }
 
-/// Whether it helps to come back later.
+/// Returns whether a retry can succeed.
 pub fn is_throttled(error: &Error) -> bool {
     matches!(
         error.code(),
@@ -46,7 +46,7 @@ pub fn is_throttled(error: &Error) -> bool {
     )
 }
 
-/// Calls `attempt` until it is not throttled, or patience ends.
+/// Calls `attempt` until it is not throttled, or the attempts are used up.
 pub async fn with_backoff<T, F>(
     client: &Client,
     backoff: Backoff,
@@ -81,7 +81,7 @@ mod tests {
     const ORDERS: u64 = 20;
     const UNITS: u64 = 5;
 
-    /// An order costs one unit.
+    /// An order consumes one unit.
     async fn put_order(client: &Client, order: u64) -> Outcome<()> {
         let put = client.put_item().table_name("Orders");
         put.item("PK", s(format!("ORDER#{order}")))
@@ -91,7 +91,7 @@ mod tests {
         Ok(())
     }
 
-    /// So many orders come at once, and the table takes five a second. Gives who failed.
+    /// Sends this many orders at once to a table with five units a second. Returns the failed ones.
     async fn burst(twin: &Twin, client: &Client, orders: u64, backoff: Option<Backoff>) -> Vec<Error> {
         Table::new("Orders").provisioned(UNITS as i64).create(twin).await;
         let mut writers = JoinSet::new();

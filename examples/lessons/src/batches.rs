@@ -1,7 +1,7 @@
-//! A batch that is throttled in part is answered with a 200.
+//! A partly throttled batch is answered with a 200.
 //!
-//! What was not written comes back as `UnprocessedItems`. The SDK raises nothing and sends nothing again: that is the
-//! application's part.
+//! Entries that were not written come back as `UnprocessedItems`. The SDK returns no error and retries nothing; the
+//! application must do that.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
@@ -9,11 +9,11 @@ use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use crate::backoff::{Backoff, is_throttled};
 use crate::{Item, Outcome, pace};
 
-/// What BatchWriteItem takes at most.
+/// The maximum number of entries of a BatchWriteItem.
 const BATCH: usize = 25;
 
-/// Writes all items, and does not return before all are written: what comes back is sent again, later and later. Patience
-/// starts anew with each round that got something through.
+/// Writes all items, and returns after all are written: unprocessed entries are retried with backoff. The backoff
+/// starts anew after each round that wrote something.
 pub async fn write_all(client: &Client, table: &str, items: Vec<Item>, random: &mut fastrand::Rng) -> Outcome<()> {
     for batch in puts(items)?.chunks(BATCH) {
         let mut left = batch.to_vec();
@@ -21,7 +21,7 @@ pub async fn write_all(client: &Client, table: &str, items: Vec<Item>, random: &
         while !left.is_empty() {
             let before = left.len();
             left = match send(client, table, left.clone()).await {
-                // None of it was written.
+                // No entry was written.
                 Err(error) if is_throttled(&error) && attempt < Backoff::FULL_JITTER.attempts => left,
                 outcome => outcome?,
             };
@@ -34,7 +34,7 @@ pub async fn write_all(client: &Client, table: &str, items: Vec<Item>, random: &
     Ok(())
 }
 
-/// This only seems right: every call succeeds, and what came back is lost.
+/// The mistake: every call succeeds, and unprocessed entries are lost.
 pub async fn write_and_hope(client: &Client, table: &str, items: Vec<Item>) -> Outcome<()> {
     for batch in puts(items)?.chunks(BATCH) {
         send(client, table, batch.to_vec()).await?;
@@ -51,7 +51,7 @@ fn puts(items: Vec<Item>) -> Outcome<Vec<WriteRequest>> {
     items.into_iter().map(put).collect()
 }
 
-/// Sends one batch; gives what came back.
+/// Sends one batch; returns the unprocessed entries.
 async fn send(client: &Client, table: &str, batch: Vec<WriteRequest>) -> Outcome<Vec<WriteRequest>> {
     let answer = client.batch_write_item().request_items(table, batch).send().await?;
     let mut unprocessed = answer.unprocessed_items.unwrap_or_default();
@@ -88,7 +88,7 @@ mod tests {
     async fn who_ignores_what_came_back_loses_data() {
         let twin = metered(7);
         Table::new("Orders").provisioned(10).create(&twin).await;
-        // With the SDK's own retries: those are for batches that are throttled as a whole.
+        // The SDK's own retries only apply to batches that are throttled completely.
         let outcome = write_and_hope(&twin.client(), "Orders", items()).await;
         assert!(outcome.is_ok(), "no error tells of it: {outcome:?}");
         assert!(written(&twin) < ITEMS / 2, "{} of {ITEMS}", written(&twin));
@@ -111,7 +111,7 @@ mod tests {
         for seed in 0..5 {
             let twin = Twin::seeded(seed);
             Table::new("Orders").create(&twin).await;
-            // Every second entry, whatever batch it is in.
+            // Every second entry, in any batch.
             let rule = Rule::new(Verdict::Throttle(None))
                 .operation("BatchWriteItem")
                 .share(0.5);

@@ -1,8 +1,8 @@
 //! One key is throttled while its table is idle.
 //!
-//! A partition serves 1,000 write units a second, whatever the table has, and all items of one partition key live in one
-//! partition. Keys such as `TODAY` or `GLOBAL` send every write there. The way out is to spread such a key over several, and
-//! to read them together.
+//! A partition serves 1,000 write units a second, whatever the table's throughput is, and all items of one partition
+//! key are in one partition. Keys such as `TODAY` or `GLOBAL` send every write there. The solution is to spread such a
+//! key over several keys, and to read these together.
 //!
 //! | PK | SK |
 //! |---|---|
@@ -13,15 +13,15 @@ use aws_sdk_dynamodb::Client;
 
 use crate::{Item, Outcome, s, text};
 
-/// Over how many partition keys a day is spread.
+/// The number of partition keys over which a day is spread.
 pub const SHARDS: u64 = 10;
 
-/// This only seems right: all of a day under one key.
+/// The mistake: all events of a day have one key.
 pub async fn record_by_day(client: &Client, table: &str, day: &str, event: u64, payload: &str) -> Outcome<()> {
     put(client, table, &format!("DAY#{day}"), event, payload).await
 }
 
-/// Spread: which of the day's keys it is follows from the event, so that it is found again.
+/// Records an event under one of the day's keys. The event determines which one, so it can be found again.
 pub async fn record_spread(client: &Client, table: &str, day: &str, event: u64, payload: &str) -> Outcome<()> {
     put(client, table, &format!("DAY#{day}#{}", event % SHARDS), event, payload).await
 }
@@ -35,7 +35,7 @@ async fn put(client: &Client, table: &str, key: &str, event: u64, payload: &str)
     Ok(())
 }
 
-/// A day that was spread, in order again.
+/// Returns the events of a spread day, in order.
 pub async fn read_spread(client: &Client, table: &str, day: &str) -> Outcome<Vec<Item>> {
     let mut events = Vec::new();
     for shard in 0..SHARDS {
@@ -60,7 +60,7 @@ mod tests {
     use crate::support::{Table, metered, without_retries};
 
     const DAY: &str = "2026-01-01";
-    /// Events of ten units each: in one second 1,500 of the 4,000 units that the table has.
+    /// Events of ten units each: 1,500 of the 4,000 units of the table in one second.
     const EVENTS: u64 = 150;
 
     async fn table() -> (Twin, Client) {
@@ -106,7 +106,7 @@ mod tests {
             .iter()
             .filter(|partition| partition.write.throttles > 0);
         assert_eq!(throttled.count(), 1, "of {}", table.partitions.len());
-        // And here is who did it.
+        // The hottest key is the cause.
         assert_eq!(heat.keys[0].0, AttributeValue::S("DAY#2026-01-01".into()));
         assert_eq!(heat.keys[0].1.as_f64(), 1_000.0);
     }

@@ -1,12 +1,12 @@
-//! A job that must not run twice is kept by its key.
+//! A condition on its key makes a job run only once.
 //!
-//! Several workers are asked for the same result. The first claims the job, and the others wait for what it finds. A claim
-//! is a conditional write to the key that makes the job one; a worker that dies leaves a claim that ends by itself. A lookup
-//! in an index shows what was claimed a moment ago, which is too late.
+//! Several workers get the same job. The first claims it, and the others wait for its result. A claim is a conditional write
+//! to the job's key; the claim of a worker that dies expires. A lookup in an index returns an earlier state, so it can miss a
+//! recent claim.
 //!
 //! | PK | SK | |
 //! |---|---|---|
-//! | `JOB#name` | `META` | `job`, `owner`, `claimedUntil`, and at last `result` |
+//! | `JOB#name` | `META` | `job`, `owner`, `claimedUntil`, and finally `result` |
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use aws_sdk_dynamodb::types::Select;
 
 use crate::{Outcome, held, n, number, pace, s, text};
 
-/// How long a waiting worker pauses before it looks again.
+/// The pause of a waiting worker between two reads.
 const POLL: Duration = Duration::from_millis(500);
 
 /// Jobs in a table with an index `by-job`.
@@ -29,9 +29,9 @@ pub struct Jobs {
 /// How a job stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nobody works at it, or whoever did has not been heard of for too long.
+    /// The job is unclaimed, or its claim has expired.
     Free,
-    /// Somebody works at it.
+    /// A worker is running it.
     Claimed,
     /// This came of it.
     Done(String),
@@ -41,14 +41,14 @@ impl Jobs {
     /// How long a claim holds, in seconds.
     pub const CLAIM: i64 = 300;
 
-    /// The jobs of this table.
+    /// The jobs in this table.
     pub fn new(client: Client, table: &str) -> Jobs {
         let table = table.to_owned();
         Jobs { client, table }
     }
 
-    /// Claims a job for this owner, whose name is nobody else's; says whether it is now theirs to run. It may be theirs already:
-    /// if the answer to a claim is lost, the SDK sends it again, and meets it.
+    /// Claims a job for this owner, whose name must be unique; returns whether it is now this owner's. It may have been
+    /// already: if the answer to a claim is lost, the SDK repeats the claim and finds its own item.
     pub async fn claim(&self, job: &str, owner: &str) -> Outcome<bool> {
         let now = pace::now(&self.client);
         let put = self.put(job, format!("JOB#{job}"), owner);
@@ -63,7 +63,7 @@ impl Jobs {
         held(put.send().await)
     }
 
-    /// This only seems right: claims a job that the index does not list yet. `id` tells jobs apart.
+    /// The mistake: claims a job that an index does not list yet. `id` distinguishes jobs.
     pub async fn claim_by_index(&self, job: &str, owner: &str, id: u64) -> Outcome<bool> {
         let query = self
             .client
@@ -94,7 +94,7 @@ impl Jobs {
             .item("claimedUntil", n(until))
     }
 
-    /// Hands in what came of a job; says whether it still was this owner's.
+    /// Stores the result of a job; returns whether the job still was this owner's.
     pub async fn complete(&self, job: &str, owner: &str, result: &str) -> Outcome<bool> {
         let update = self.client.update_item().table_name(&self.table);
         let update = update.key("PK", s(format!("JOB#{job}"))).key("SK", s("META"));
@@ -108,7 +108,7 @@ impl Jobs {
         held(update.send().await)
     }
 
-    /// How a job stands, as of now.
+    /// Returns the current state of a job.
     pub async fn state(&self, job: &str) -> Outcome<State> {
         let read = self.client.get_item().table_name(&self.table).consistent_read(true);
         let read = read.key("PK", s(format!("JOB#{job}"))).key("SK", s("META"));
@@ -153,7 +153,7 @@ mod tests {
         (twin, jobs)
     }
 
-    /// How many of twenty workers, a millisecond apart, come to run the same job by each way.
+    /// Returns how many of twenty workers, a millisecond apart, run one job with each method.
     async fn runs(twin: &Twin, jobs: &Jobs) -> (usize, usize) {
         let (mut by_key, mut by_index) = (0, 0);
         for worker in 0..WORKERS {
@@ -181,7 +181,7 @@ mod tests {
         );
     }
 
-    /// Runs the job or waits for who does; gives the result, and whether this worker ran it.
+    /// Runs the job or waits for the worker that does; returns the result, and whether this worker ran it.
     async fn work(jobs: Jobs, owner: String) -> (String, bool) {
         loop {
             if jobs.claim("report", &owner).await.unwrap() {
@@ -231,7 +231,7 @@ mod tests {
         twin.clock().advance(Duration::from_secs(Jobs::CLAIM as u64 - 1));
         assert!(!jobs.claim("report", "heir").await.unwrap());
         assert_eq!(jobs.state("report").await.unwrap(), State::Claimed);
-        // Whoever waits sees the claim end, and one of them takes over.
+        // Waiting workers see the claim expire, and one of them takes over.
         assert_eq!(jobs.settled("report").await.unwrap(), State::Free);
         assert!(jobs.claim("report", "heir").await.unwrap());
         assert!(!jobs.claim("report", "other").await.unwrap());

@@ -1,22 +1,22 @@
-//! What the guides to DynamoDB teach about time, capacity and failure, as code.
+//! The DynamoDB guides' lessons about time, capacity and failure, as code.
 //!
-//! Each file is one lesson: what to do, as an application has it; what people do instead, which passes every test against a
-//! stand-in that never throttles and never lags; and tests under conditions that tell the two apart.
+//! Each file is one lesson: the correct code; a common mistake, which passes every test against an emulator that never
+//! throttles and never lags; and tests under conditions in which the mistake fails.
 //!
 //! | File | The lesson |
 //! |---|---|
 //! | [`backoff`] | full jitter recovers from `ProvisionedThroughputExceededException`; without it a burst loses writes |
-//! | [`batches`] | a batch that is throttled in part is no error: who ignores `UnprocessedItems` loses data |
-//! | [`sessions`] | what has expired can be read for two days more |
+//! | [`batches`] | a partly throttled batch is no error: ignoring `UnprocessedItems` loses data |
+//! | [`sessions`] | expired items can be read for two days more |
 //! | [`hot_keys`] | one key is throttled while its table is idle |
 //! | [`rate_limit`] | counting through an index lets too many through |
 //! | [`jobs`] | a lookup in an index does not keep a job from running twice |
-//! | [`tokens`] | a client token makes a transaction happen once, for ten minutes |
+//! | [`tokens`] | a client token makes a transaction idempotent, for ten minutes |
 //! | [`tenants`] | a tenant reads the items of others by Scan, and the policy that stops it |
-//! | [`retries`] | what the SDK tries again by itself, and what its retry meets |
+//! | [`retries`] | what the SDK retries automatically, and retries that find their own write |
 //!
-//! The code takes time and sleep from its client's configuration ([`pace`]). In production these are the system's, in the
-//! tests the twin's: hours pass, and no test waits.
+//! The code takes time and sleep from its client's configuration ([`pace`]). In production these are the system's, in
+//! tests the twin's, so hours pass without waiting.
 #![allow(
     clippy::result_large_err,
     reason = "the SDK's error is what an application passes on"
@@ -42,10 +42,10 @@ use aws_sdk_dynamodb::Error;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::AttributeValue;
 
-/// An item as the SDK has it.
+/// An item of the SDK's type.
 pub type Item = HashMap<String, AttributeValue>;
 
-/// What a call to DynamoDB gives in the end.
+/// The result of a call to DynamoDB.
 pub type Outcome<T> = Result<T, Error>;
 
 fn s(text: impl Into<String>) -> AttributeValue {
@@ -70,7 +70,7 @@ fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether a conditional write found its condition true; any other failure is an error.
+/// Returns whether a conditional write found its condition true; any other failure is an error.
 fn held<T>(answer: Result<T, impl Into<Error>>) -> Outcome<bool> {
     match answer.map_err(Into::into) {
         Ok(_) => Ok(true),

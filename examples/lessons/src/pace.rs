@@ -1,14 +1,14 @@
-//! The time, and waiting, as the client's configuration has them.
+//! Time and sleep from the client's configuration.
 //!
-//! An application that asks its client for the time needs no clock of its own to be tested: the twin's clients come with the
-//! twin's clock.
+//! An application that reads the time from its client needs no other clock in tests: the twin's clients have the twin's
+//! clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::AsyncSleep;
 
-/// The time, in whole seconds since 1970.
+/// Returns the time, in whole seconds since 1970.
 pub fn now(client: &Client) -> i64 {
     let time = client
         .config()
@@ -18,7 +18,7 @@ pub fn now(client: &Client) -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// Waits. Every client that can try again has something to sleep by.
+/// Sleeps. Every client with retries has a sleep implementation.
 pub async fn sleep(client: &Client, pause: Duration) {
     if let Some(sleep) = client.config().sleep_impl() {
         sleep.sleep(pause).await;

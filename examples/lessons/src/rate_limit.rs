@@ -1,8 +1,8 @@
-//! A rate limiter counts where it decides.
+//! A rate limiter must count and decide in one write.
 //!
-//! An index, and a read without `ConsistentRead`, show what was, a moment ago. Who counts the calls of a window by reading
-//! them lets through all that come within that moment. A counter that is raised under a condition is decided in the table,
-//! one write after the other.
+//! An index, and a read without `ConsistentRead`, return an earlier state. Counting the calls of a window by reading
+//! them admits all calls that arrive within that lag. A counter with a conditional update is decided in the table, one
+//! write after the other.
 //!
 //! | PK | SK | |
 //! |---|---|---|
@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::types::Select;
 
 use crate::{Outcome, held, n, pace, s};
 
-/// So many calls for each user and window.
+/// A limit of calls for each user and window.
 #[derive(Clone, Debug)]
 pub struct RateLimit {
     client: Client,
@@ -25,7 +25,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// A limit, kept in this table.
+    /// Creates a limit that is stored in this table.
     pub fn new(client: Client, table: &str, limit: i64, window: i64) -> RateLimit {
         let table = table.to_owned();
         RateLimit {
@@ -36,7 +36,7 @@ impl RateLimit {
         }
     }
 
-    /// Counts a call, and lets it through if that succeeds.
+    /// Counts a call, and admits it if that succeeds.
     pub async fn admit(&self, user: &str) -> Outcome<bool> {
         let window = pace::now(&self.client) / self.window;
         let count = self.client.update_item().table_name(&self.table);
@@ -52,7 +52,7 @@ impl RateLimit {
         held(count.send().await)
     }
 
-    /// This only seems right: looks how many calls the index lists, and adds one. `id` tells calls apart.
+    /// The mistake: counts the calls in the index, and adds one. `id` distinguishes calls.
     pub async fn admit_by_index(&self, user: &str, id: u64) -> Outcome<bool> {
         let since = pace::now(&self.client) / self.window * self.window;
         let query = self
@@ -79,7 +79,7 @@ impl RateLimit {
     }
 }
 
-/// Seconds as text whose order is theirs.
+/// Formats seconds as text with the same order.
 fn moment(seconds: i64) -> String {
     format!("{seconds:012}")
 }
@@ -112,7 +112,7 @@ mod tests {
         (twin, limit)
     }
 
-    /// How many of forty calls, two milliseconds apart, each way lets through.
+    /// Returns how many of forty calls, two milliseconds apart, each method admits.
     async fn admitted(twin: &Twin, limit: &RateLimit, burst: u64) -> (i64, i64) {
         let (mut counted, mut listed) = (0, 0);
         for call in 0..CALLS {

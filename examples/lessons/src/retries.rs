@@ -1,28 +1,28 @@
-//! What the SDK tries again by itself, and what its retry meets.
+//! What the SDK retries automatically, and retries that find their own write.
 //!
-//! Throttling, a server error, a connection that was reset, an answer that never came: after each of them the SDK for Rust
-//! asks again, three times in all. The same is shown of the SDKs for JavaScript (`wasm/npm/test/retries.test.js` in process,
+//! The SDK for Rust retries after throttling, a server error, a reset connection and a lost answer, with three attempts in all.
+//! There are corresponding tests of the SDKs for JavaScript (`wasm/npm/test/retries.test.js` in process,
 //! `examples/node-guide/retries.test.mjs` over HTTP) and Python (`examples/python-guide/test_retries.py`).
 //!
-//! A lost answer is the one that hurts: the write was carried out, and its retry meets it. A conditional write is then
-//! refused, though it was this very caller who made the condition false. [`create_once`] is how to tell.
+//! A lost answer is the difficult case: the write was applied, and its retry finds the item. The retry of a conditional
+//! write is then refused, although this caller made the condition false. [`create_once`] detects this.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 
 use crate::{Item, Outcome, s, text};
 
-/// What became of an item that had to be new.
+/// The result of creating an item that must be new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Created {
-    /// It was made by this call.
+    /// This call created it.
     Here,
-    /// Somebody else has made it.
+    /// Another call has created it.
     Elsewhere,
 }
 
-/// Creates an item that must not be there. `maker` is unique to the call: if the write is refused because of an item with
-/// the same maker, then it was this call that made it, and only the answer was lost.
+/// Creates an item that must not exist. `maker` is unique to the call: if the write is refused because of an item with
+/// the same maker, this call created it, and only the answer was lost.
 pub async fn create_once(client: &Client, table: &str, item: Item, maker: &str) -> Outcome<Created> {
     let put = client
         .put_item()

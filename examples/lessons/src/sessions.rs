@@ -1,8 +1,8 @@
-//! What has expired can still be read.
+//! Expired items can still be read.
 //!
-//! Time to live deletes an item some time after its time, mostly within hours, and at most within about two days. Until then
-//! every read returns it, and every write may change it. So who reads a session looks at its time, and who prolongs one does
-//! not bring a dead one back.
+//! Time to live deletes an item some time after its expiry, mostly within hours, and at most within about two days.
+//! Until then every read returns it, and every write can change it. Code that reads a session must therefore check its
+//! expiry, and code that prolongs one must not revive an expired one.
 //!
 //! | PK | SK | |
 //! |---|---|---|
@@ -21,10 +21,10 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// How long a session lives after it was opened or used, in seconds: a week.
+    /// How long a session is valid after it was opened or used, in seconds: a week.
     pub const LIFE: i64 = 7 * 24 * 3600;
 
-    /// The sessions of this table.
+    /// The sessions in this table.
     pub fn new(client: Client, table: &str) -> Sessions {
         let table = table.to_owned();
         Sessions { client, table }
@@ -42,7 +42,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Whether a session is there, and its time is not over.
+    /// Returns whether a session exists and has not expired.
     pub async fn is_live(&self, user: &str, id: &str) -> Outcome<bool> {
         let read = self.client.get_item().table_name(&self.table).consistent_read(true);
         let read = read
@@ -52,13 +52,13 @@ impl Sessions {
         Ok(number(&session, "expiresAt") > Some(pace::now(&self.client)))
     }
 
-    /// The live sessions of a user.
+    /// Returns the valid sessions of a user.
     pub async fn of(&self, user: &str) -> Outcome<Vec<String>> {
         let query = self.query(user).filter_expression("expiresAt > :now");
         ids(query.expression_attribute_values(":now", n(pace::now(&self.client)))).await
     }
 
-    /// This only seems right: the sessions of a user that nobody has deleted yet.
+    /// The mistake: returns the sessions of a user that are not deleted yet.
     pub async fn undeleted(&self, user: &str) -> Outcome<Vec<String>> {
         ids(self.query(user)).await
     }
@@ -71,7 +71,7 @@ impl Sessions {
             .expression_attribute_values(":prefix", s("SESSION#"))
     }
 
-    /// Lets a live session live on; says whether there was one.
+    /// Prolongs a valid session; returns whether there was one.
     pub async fn prolong(&self, user: &str, id: &str) -> Outcome<bool> {
         let now = pace::now(&self.client);
         let update = self.client.update_item().table_name(&self.table);
@@ -110,7 +110,7 @@ mod tests {
     const SESSIONS: usize = 300;
     const HOUR: Duration = Duration::from_hours(1);
 
-    /// Three hundred sessions, opened now, under a lag of their deletion.
+    /// Opens three hundred sessions under a deletion lag.
     async fn opened(lag: TimeToLive) -> (Twin, Sessions) {
         let twin = Twin::seeded(7);
         Table::new("Sessions").expires("expiresAt").create(&twin).await;
@@ -125,7 +125,7 @@ mod tests {
         (twin, sessions)
     }
 
-    /// When the sessions end.
+    /// Returns when the sessions expire.
     fn end() -> Moment {
         Moment::START.plus(Duration::from_secs(Sessions::LIFE as u64))
     }
@@ -134,7 +134,7 @@ mod tests {
         Moment::from_micros(end().micros() - 1_000_000)
     }
 
-    /// How many sessions each way of reading finds.
+    /// Returns how many sessions each method finds.
     async fn found(sessions: &Sessions) -> (usize, usize) {
         let live = sessions.of("masa").await.unwrap().len();
         (live, sessions.undeleted("masa").await.unwrap().len())
@@ -195,7 +195,7 @@ mod tests {
         );
         assert!(!sessions.prolong("masa", "another").await.unwrap());
 
-        // The deletion that was to come for the first is off; all others come.
+        // The pending deletion of the first is cancelled; all others happen.
         twin.clock().advance(48 * HOUR);
         assert_eq!(sessions.undeleted("masa").await.unwrap(), ["1"]);
         assert!(sessions.is_live("masa", "1").await.unwrap());

@@ -1,4 +1,4 @@
-//! Tables for the tests: an application finds its own already there.
+//! Tables for the tests.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use aws_sdk_dynamodb::Client;
@@ -11,7 +11,7 @@ use dynatwin::{Capacity, Conditions, Enforcement, Twin};
 
 use crate::Item;
 
-/// A twin that enforces capacity, and is calm in all else.
+/// Returns a twin that enforces capacity, and is calm otherwise.
 pub fn metered(seed: u64) -> Twin {
     let twin = Twin::seeded(seed);
     twin.set_conditions(Conditions {
@@ -21,12 +21,12 @@ pub fn metered(seed: u64) -> Twin {
     twin
 }
 
-/// A client that leaves it to the application to try again.
+/// Returns a client without the SDK's retries.
 pub fn without_retries(twin: &Twin) -> Client {
     Client::from_conf(twin.config().retry_config(RetryConfig::disabled()).build())
 }
 
-/// The item with this key, as it is now.
+/// Returns the current item with this key.
 pub fn stored(twin: &Twin, table: &str, pk: &str, sk: &str) -> Option<Item> {
     twin.item(table, [("PK", crate::s(pk)), ("SK", crate::s(sk))])
 }
@@ -49,19 +49,19 @@ impl Table {
         }
     }
 
-    /// Provisioned, with so many units a second for reading and for writing; else it is on demand.
+    /// Sets provisioned read and write units; otherwise the table is on demand.
     pub fn provisioned(self, units: i64) -> Table {
         let units = Some(units);
         Table { units, ..self }
     }
 
-    /// A global index of this name, with these keys.
+    /// Adds a global index with these keys.
     pub fn index(self, name: &'static str, partition: &'static str, sort: &'static str) -> Table {
         let index = Some([name, partition, sort]);
         Table { index, ..self }
     }
 
-    /// Time to live by this attribute.
+    /// Enables time to live on this attribute.
     pub fn expires(self, attribute: &'static str) -> Table {
         let expires = Some(attribute);
         Table { expires, ..self }

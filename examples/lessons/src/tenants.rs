@@ -1,14 +1,15 @@
 //! A tenant reads the items of others by Scan.
 //!
 //! `dynamodb:LeadingKeys` limits a caller to its own partition keys. A Scan has no partition key, so the key is absent, and
-//! `ForAllValues` holds of a key that is absent: a policy that lists `dynamodb:Scan` beside the other actions shows every
-//! tenant's items. So [`POLICY`] does not list it. Where it has to, as in `dynamodb:*`, [`GUARDED`] asks for the key to be there.
+//! `ForAllValues` is true for an absent key: a policy that allows `dynamodb:Scan` with the other actions exposes every
+//! tenant's items. [`POLICY`] therefore does not list it. For policies that include it, as in `dynamodb:*`, [`GUARDED`]
+//! requires the key to be present.
 //!
 //! | PK | SK |
 //! |---|---|
 //! | `PROJECT#…` | `TASK#…` |
 
-/// A tenant's own items, by its tag `projectId`.
+/// Allows a tenant its own items, by its tag `projectId`.
 pub const POLICY: &str = r#"{
     "Version": "2012-10-17",
     "Statement": [{
@@ -19,7 +20,7 @@ pub const POLICY: &str = r#"{
     }]
 }"#;
 
-/// The same for all actions: what has no partition key is not allowed.
+/// Applies the condition to all actions: actions without a partition key are not allowed.
 pub const GUARDED: &str = r#"{
     "Version": "2012-10-17",
     "Statement": [{
@@ -43,7 +44,7 @@ mod tests {
 
     const ACCOUNT: &str = "123456789012";
 
-    /// A table with a task of each of two tenants, a client of one of them, and the codes of the warnings about its policy.
+    /// Returns a client of one of two tenants with a task each, and the codes of the warnings about its policy.
     async fn tenant(policy: &str) -> (Client, Vec<&'static str>) {
         let twin = Twin::seeded(7);
         let access =
@@ -62,7 +63,7 @@ mod tests {
         (client, warnings.iter().map(|warning| warning.code).collect())
     }
 
-    /// The tenants whose items a Scan returns.
+    /// Returns the tenants whose items a Scan returns.
     async fn scanned(client: &Client) -> Outcome<Vec<String>> {
         let found = client.scan().table_name("Projects").send().await?;
         let items = found.items().iter();

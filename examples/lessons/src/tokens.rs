@@ -1,13 +1,13 @@
-//! A client token makes a transaction happen once, for ten minutes.
+//! A client token makes a transaction idempotent, for ten minutes.
 //!
-//! The SDK puts a token of its own on every transaction, and keeps it while it tries again. But when an application calls
-//! again, that is another token. So the application names the token, after what the transaction is about. The service knows
-//! it for ten minutes after the transaction is done; what must hold for longer is kept in the table.
+//! The SDK adds a random token to every transaction, and repeats it in its retries. A second call of the application has a
+//! different token, so the application must derive the token from the transaction's purpose. The service keeps a token for ten
+//! minutes after the transaction; idempotency beyond that needs an item in the table.
 //!
 //! | PK | SK | |
 //! |---|---|---|
 //! | `ACCOUNT#…` | `META` | `balance` |
-//! | `TRANSFER#…` | `META` | a transfer that was made |
+//! | `TRANSFER#…` | `META` | a completed transfer |
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
 
 use crate::{Outcome, n, s};
 
-/// Money that goes from one account to another.
+/// A transfer of money between two accounts.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     /// What makes it one.
@@ -36,13 +36,13 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// The accounts of this table.
+    /// The accounts in this table.
     pub fn new(client: Client, table: &str) -> Accounts {
         let table = table.to_owned();
         Accounts { client, table }
     }
 
-    /// This only seems right: each call is a transaction of its own.
+    /// The mistake: each call is a new transaction.
     pub async fn transfer_untold(&self, transfer: &Transfer) -> Outcome<()> {
         let actions = self.both(transfer)?;
         self.client
@@ -53,14 +53,15 @@ impl Accounts {
         Ok(())
     }
 
-    /// Once, however often it is called within ten minutes.
+    /// Transfers once, however often it is called within ten minutes.
     pub async fn transfer(&self, transfer: &Transfer) -> Outcome<()> {
         let request = self.client.transact_write_items().client_request_token(&transfer.id);
         request.set_transact_items(Some(self.both(transfer)?)).send().await?;
         Ok(())
     }
 
-    /// Once, however often it is called and however late: the transfer itself is an item, and is there only once.
+    /// Transfers once, however often and however late it is called: the transfer itself is an item, which exists only
+    /// once.
     pub async fn transfer_for_good(&self, transfer: &Transfer) -> Outcome<()> {
         let record = Put::builder()
             .table_name(&self.table)
@@ -103,7 +104,7 @@ impl Accounts {
     }
 }
 
-/// Whether a token was used for something else before.
+/// Returns whether a token was used for another transaction before.
 pub fn is_mismatch(error: &aws_sdk_dynamodb::Error) -> bool {
     error.code() == Some("IdempotentParameterMismatchException")
 }
@@ -134,7 +135,7 @@ mod tests {
         }
     }
 
-    /// What the landlord has, and that nothing came from nowhere.
+    /// Returns the landlord's balance, after checking that the sum of all balances is unchanged.
     fn paid(twin: &Twin) -> i64 {
         let balance = |account: &str| {
             let item = stored(twin, "Accounts", &format!("ACCOUNT#{account}"), "META").unwrap_or_default();
@@ -144,7 +145,7 @@ mod tests {
         balance("landlord")
     }
 
-    /// The first answer is lost, after the transaction has been carried out.
+    /// Loses the first answer, after the transaction has been applied.
     fn lose_the_first_answer(twin: &Twin) {
         let rule = Rule::new(Verdict::AnswerLost).operation("TransactWriteItems").first(1);
         twin.faults().add(rule).keep();

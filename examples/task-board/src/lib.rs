@@ -1,7 +1,7 @@
-//! A task board on DynamoDB: the part of an application that its unit tests are about.
+//! A task board on DynamoDB: the part of an application that its unit tests cover.
 //!
-//! The repository takes an [`aws_sdk_dynamodb::Client`]. In production that is AWS's; in the tests below it is
-//! `dynatwin::Twin`'s, and nothing else changes.
+//! The repository takes an [`aws_sdk_dynamodb::Client`]. In production it is AWS's; in the tests below it is
+//! `dynatwin::Twin`'s.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::{
     TimeToLiveSpecification,
 };
 
-/// How long a session lives.
+/// How long a session is valid.
 pub const SESSION: Duration = Duration::from_hours(7 * 24);
 
 /// A task of a project.
@@ -28,14 +28,14 @@ pub struct Task {
     pub done: bool,
 }
 
-/// Why the board could not do what it was asked.
+/// Why an operation of the board failed.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BoardError {
-    /// There is a task of this id already.
+    /// A task with this id exists already.
     TaskExists,
-    /// There is no such task, it belongs to somebody else, or it is done.
+    /// The task does not exist, has another owner, or is done.
     NotYours,
-    /// DynamoDB could not do it, also after the SDK's retries.
+    /// DynamoDB failed, even after the SDK's retries.
     Storage(String),
 }
 
@@ -113,7 +113,7 @@ impl Board {
         }
     }
 
-    /// The tasks of a project, by id.
+    /// Returns the tasks of a project, by id.
     pub async fn tasks(&self, project: &str) -> Result<Vec<Task>, BoardError> {
         let mut pages = self
             .client
@@ -162,7 +162,7 @@ impl Board {
         }
     }
 
-    /// Opens a session that lives for [`SESSION`] from `now`.
+    /// Opens a session that is valid for [`SESSION`] from `now`.
     pub async fn open_session(&self, user: &str, id: &str, now: SystemTime) -> Result<(), BoardError> {
         let ends = epoch_seconds(now + SESSION);
         let put = self.client.put_item().table_name(&self.table);
@@ -174,8 +174,8 @@ impl Board {
         Ok(())
     }
 
-    /// Whether a session is live at `now`. DynamoDB deletes what has expired when it gets round to it, so this looks at
-    /// the time itself.
+    /// Returns whether a session is valid at `now`. DynamoDB deletes expired items with a delay, so this checks the
+    /// time itself.
     pub async fn is_live(&self, user: &str, id: &str, now: SystemTime) -> Result<bool, BoardError> {
         let read = self.client.get_item().table_name(&self.table).consistent_read(true);
         let session = read
@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// A board on a twin of its own: no server, no port, nothing to clean up.
+    /// Returns a board on its own twin: no server, no port, no cleanup.
     async fn board() -> (Twin, Board) {
         let twin = Twin::seeded(7);
         let board = Board::new(twin.client(), "Board");
@@ -232,7 +232,7 @@ mod tests {
         board.create_task("alpha", &task("1")).await.unwrap();
         let again = board.create_task("alpha", &task("1")).await;
         assert_eq!(again, Err(BoardError::TaskExists));
-        // The stored item can be looked at directly.
+        // Tests can read the stored item directly.
         let stored = twin
             .item("Board", [("PK", s("PROJECT#alpha")), ("SK", s("TASK#1"))])
             .unwrap();
@@ -293,7 +293,7 @@ mod tests {
     #[tokio::test]
     async fn a_session_that_is_not_deleted_yet_has_ended_all_the_same() {
         let (twin, board) = board().await;
-        // As it is on AWS: deletion may come two days late.
+        // As on AWS: deletion may be two days late.
         let late = TimeToLive::Deletes(Lag::Fixed(Duration::from_hours(48)));
         twin.set_conditions(Conditions {
             time_to_live: late,

@@ -209,7 +209,7 @@ fn what_is_not_understood_exits_with_2() {
     assert_eq!(err, "dynatwin: --prot is not a flag; --help lists them\n");
     let (code, _, err) = finished(&["-jar", "DynamoDBLocal.jar", "-inMemory", "-dbPath", "./data"]);
     assert_eq!(code, Some(2));
-    assert_eq!(err, "dynatwin: --db-path and --in-memory cannot both be given\n");
+    assert_eq!(err, "dynatwin: --db-path and --in-memory exclude each other\n");
 }
 
 /// What the server at a port answers an API request of the caller whose tables `--load` makes.

@@ -325,7 +325,7 @@ impl Backend for Alarm {
 }
 
 #[test]
-fn what_is_due_happens_though_nobody_asks() {
+fn due_work_is_applied_without_requests() {
     let clock = Clock::settable(Moment::START);
     let alarm = Arc::new(Alarm {
         clock: clock.clone(),

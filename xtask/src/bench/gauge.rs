@@ -1,4 +1,4 @@
-//! What a process costs, as Linux counts it.
+//! The processor time and memory of a process, from `/proc`.
 
 use crate::shell::Outcome;
 

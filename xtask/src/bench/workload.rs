@@ -1,4 +1,4 @@
-//! What is asked: a table of 100 partitions with 100 items of about 1 KB each, and four operations on it.
+//! The workload: a table of 100 item collections with 100 items of about 1 KB each, and four operations on it.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -34,8 +34,8 @@ pub const PATCHES: &[Patch] = &[
         unlocked: "    drop(guard);\n    let change = { let seen = partition.read(); write.change(&shape, &seen, 0) };\n    let mut guard = partition.write();\n    if let Ok(change) = &change {\n        if write",
         models: &[
             "a_conditional_put_has_one_winner",
-            "a_counter_loses_no_step",
-            "a_stream_tells_an_item_in_order",
+            "no_increment_is_lost",
+            "the_records_of_an_item_are_in_order",
         ],
     },
     Patch {
@@ -43,14 +43,14 @@ pub const PATCHES: &[Patch] = &[
         file: "src/execute/transact.rs",
         locked: "    for (at, applies, change) in &changes {\n        let (_, guard, shape, partition) = &mut locked[*at];\n",
         unlocked: "    let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n    for (at, applies, change) in &changes {\n        let (_, (), shape, partition) = &locked[*at];\n        let guard = &mut partition.write();\n",
-        models: &["a_transaction_is_never_seen_half_done"],
+        models: &["a_transaction_is_never_observed_in_part"],
     },
     Patch {
         what: "a transactional read's locks, before it has read everything",
         file: "src/execute/read.rs",
         locked: "    let items: Vec<Option<Item>> = gets.iter().map(read).collect();\n    drop(guards);\n    pay_all",
         unlocked: "    let _ = read;\n    drop(guards);\n    let items: Vec<Option<Item>> = gets.iter().map(|get| {\n        let table = &get.target.table;\n        due::read(table, table.partition(place(get).1), context.now).get(&get.key).cloned()\n    }).collect();\n    pay_all",
-        models: &["a_transaction_is_never_seen_half_done"],
+        models: &["a_transaction_is_never_observed_in_part"],
     },
     Patch {
         what: "the order of a transaction's locks",
@@ -64,7 +64,7 @@ pub const PATCHES: &[Patch] = &[
         file: "src/storage/tokens.rs",
         locked: "        if remembered.records.len() >= self.most {",
         unlocked: "        drop(remembered);\n        let mut remembered = self.remembered.lock();\n        if remembered.records.len() >= self.most {",
-        models: &["a_transaction_with_a_token_happens_once"],
+        models: &["a_transaction_with_a_token_is_applied_once"],
     },
     Patch {
         what: "the lock of an index's queue, while its front is applied",
@@ -73,8 +73,8 @@ pub const PATCHES: &[Patch] = &[
         unlocked: "        let mut queue = self.queue.lock();\n        let mut taken = Vec::new();\n        while let Some(arrival) = queue.pop(now) {\n            taken.push(arrival.update);\n        }\n        self.waiting.store(queue.len(), Ordering::Release);\n        drop(queue);\n        let mut entries = self.entries.write();\n        taken.into_iter().for_each(|update| entries.apply(update));\n    }\n",
         models: &[
             "a_read_of_an_index_sees_the_writes_before_it",
-            "an_index_ends_up_as_its_item",
-            "a_vector_index_ends_up_as_its_item",
+            "an_index_converges_to_its_item",
+            "a_vector_index_converges_to_its_item",
         ],
     },
     Patch {
@@ -82,7 +82,7 @@ pub const PATCHES: &[Patch] = &[
         file: "src/storage/partition.rs",
         locked: "        self.lower_due(contents);\n        contents.apply(shape, change, now);\n        self.publish_due(contents);\n",
         unlocked: "        contents.apply(shape, change, now);\n",
-        models: &["nothing_due_is_seen"],
+        models: &["due_work_is_never_observed"],
     },
     Patch {
         what: "the word of what comes to be due, before an index can show it",
@@ -103,21 +103,21 @@ pub const PATCHES: &[Patch] = &[
         file: "src/execute/transact.rs",
         locked: "        for (at, applies, change) in &changes {\n            let (_, guard, _, partition) = &mut locked[*at];\n",
         unlocked: "        let locked: Vec<_> = locked.into_iter().map(|(place, guard, shape, partition)| { drop(guard); (place, (), shape, partition) }).collect();\n        for (at, applies, change) in &changes {\n            let (_, (), _, partition) = &locked[*at];\n            let guard = &mut partition.write();\n",
-        models: &["of_two_transactions_that_meet_one_takes_off"],
+        models: &["one_of_two_conflicting_transactions_succeeds"],
     },
     Patch {
         what: "the look at what is due, once the lock is had",
         file: "src/execute/due.rs",
         locked: "        if !must_be_done(table, partition, now) {\n            return guard;\n        }\n    }\n",
         unlocked: "        return guard;\n    }\n",
-        models: &["nothing_due_is_seen"],
+        models: &["due_work_is_never_observed"],
     },
     Patch {
         what: "the epoch, by which a write notices that its table has changed since it was planned",
         file: "src/execute/write.rs",
         locked: "    if guard.epoch != shape.epoch {",
         unlocked: "    if false {",
-        models: &["a_write_that_was_planned_before_time_to_live_expires_as_well"],
+        models: &["a_write_planned_before_time_to_live_was_enabled_expires"],
     },
     Patch {
         what: "the lock of a region's tables, between looking and making one",
@@ -138,7 +138,7 @@ pub const PATCHES: &[Patch] = &[
         file: "src/fault.rs",
         locked: "        let mut installed = self.rules.lock();\n        let cleared = installed.cleared;\n        let InstalledRules { rules, shares, .. } = &mut *installed;\n        for report in rules {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n            report.matched += 1;\n",
         unlocked: "        let cleared = 0;\n        let (mut copied, shares) = (self.rules.lock().rules.clone(), &mut OrdinalCounts::default());\n        copied.iter_mut().filter(|report| report.rule.matches(subject)).for_each(|report| report.matched += 1);\n        self.rules.lock().rules.clone_from(&copied);\n        for report in &mut copied {\n            let is_time = report.from <= subject.now && subject.now < report.until;\n            if !is_time || !report.rule.matches(subject) {\n                continue;\n            }\n",
-        models: &["a_fault_rule_is_spent_once"],
+        models: &["a_fault_rule_acts_once"],
     },
     Patch {
         what: "the partitions' locks, while a shard of the stream is read",
@@ -146,8 +146,8 @@ pub const PATCHES: &[Patch] = &[
         locked: "        .map(|(table, partition)| due::read(table, partition, now))\n",
         unlocked: "        .map(|(table, partition)| due::run_partition(table, partition, now))\n",
         models: &[
-            "a_transaction_is_told_as_a_whole",
-            "a_shard_of_two_partitions_tells_a_transaction_as_a_whole",
+            "a_stream_has_all_records_of_a_transaction_or_none",
+            "a_shard_of_two_partitions_has_all_records_of_a_transaction_or_none",
         ],
     },
     Patch {
@@ -155,28 +155,28 @@ pub const PATCHES: &[Patch] = &[
         file: "src/storage/stream/sequence.rs",
         locked: "        Sequence(self.sequence.fetch_add(1, Ordering::Relaxed))\n",
         unlocked: "        let number = self.sequence.load(Ordering::Relaxed);\n        self.sequence.store(number + 1, Ordering::Relaxed);\n        Sequence(number)\n",
-        models: &["a_sequence_number_is_given_once"],
+        models: &["a_sequence_number_is_used_once"],
     },
     Patch {
         what: "the partition's lock, while a change and what takes it back are entered",
         file: "src/execute/write.rs",
         locked: "                Ok(committed) => partition.apply(&committed, &mut guard, &shape, change),\n                Err(error) => refused = Some(error),\n            }\n        }\n        drop(guard);\n",
         unlocked: "                Ok(committed) => {\n                    let mut taken = std::mem::take(&mut *guard);\n                    drop(guard);\n                    partition.apply(&committed, &mut taken, &shape, change);\n                    *partition.write() = taken;\n                }\n                Err(error) => refused = Some(error),\n            }\n        }\n",
-        models: &["a_state_of_the_past_is_whole"],
+        models: &["a_stale_read_returns_one_state"],
     },
     Patch {
         what: "the lock of what callers have seen, between looking and remembering",
         file: "src/context/readers.rs",
         locked: "        let entry = seen.entry(reader).or_insert((state, now));\n        *entry = (entry.0.max(state).min(present), entry.1.max(now));\n        entry.0\n",
         unlocked: "        let (before, _) = *seen.entry(reader).or_insert((state, now));\n        drop(seen);\n        let after = before.max(state).min(present);\n        self.0.lock().insert(reader, (after, now));\n        after\n",
-        models: &["what_a_caller_has_seen_stays_seen"],
+        models: &["monotonic_reads_never_go_back"],
     },
     Patch {
         what: "the lock of an index's queue, between asking whether it is paused and what arrives",
         file: "src/storage/index.rs",
         locked: "        self.arrive(&mut self.queue.lock(), now);\n    }\n",
         unlocked: "        if self.queue.lock().paused {\n            return;\n        }\n        let mut queue = self.queue.lock();\n        let paused = std::mem::replace(&mut queue.paused, false);\n        self.arrive(&mut queue, now);\n        queue.paused = paused;\n    }\n",
-        models: &["an_index_stands_still_from_its_pause_on"],
+        models: &["a_paused_index_does_not_change"],
     },
     Patch {
         what: "the order of a transaction's ledgers",
