@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: four operations over HTTP, in one run against a server that does nothing. A share of that floor
-//! of 1.00 would be a server that costs nothing; what it costs is given as rate and as processor time, since a load
-//! generator on the same cores flatters whoever is slow.
+//! `cargo xtask bench`: measures four operations over HTTP, compared in one run with a bare server (the floor). The results are
+//! rates and processor time, both also as shares of the floor's: processor time is the more meaningful figure, because the load
+//! generator runs on the same cores.
 
 mod contenders;
 mod gauge;

@@ -1,5 +1,5 @@
-//! `cargo xtask plant`: bugs in a copy of the engine, and which of them the conformance suite finds, or else the engine's
-//! own tests.
+//! `cargo xtask plant`: plants bugs in a copy of the engine, and checks that the conformance suite or the engine's own tests
+//! find them.
 //!
 //! All bugs are in one build, under `target/planted`; an environment variable selects the active one.
 
