@@ -1,7 +1,8 @@
-//! Instructions of `dispatch(request) -> Answer`, counted by callgrind: what a busy machine does not change.
+//! Instruction counts of `dispatch(request) -> Answer`, from callgrind: unlike wall time, they do not vary on a busy
+//! machine.
 //!
-//! `cargo bench --bench instructions` counts and holds the counts against `instructions.txt`, which may be exceeded by 3%;
-//! with `-- --save` it writes that file. Without valgrind it says so and counts nothing.
+//! `cargo bench --bench instructions` compares the counts with `instructions.txt`, which they may exceed by 3%; with
+//! `-- --save` it writes that file. Without valgrind it prints a note and counts nothing.
 
 mod workload;
 
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
     let mut saved = String::new();
     let mut exceeded = false;
     for operation in OPERATIONS {
-        // The loading is the same in both, so the difference is the operations'.
+        // Loading is identical in both runs, so the difference is the operations'.
         let count = count(operation, 2 * ROUND).saturating_sub(count(operation, ROUND)) / ROUND;
         let share = before(operation).map(|before| count as f64 / before);
         let against = share.map_or_else(
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
     if exceeded { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// The instructions of a whole run, loading included.
+/// Returns the instructions of a whole run, loading included.
 fn count(operation: &str, count: u64) -> u64 {
     let program = std::env::current_exe().expect("this program has a path");
     let output = Command::new("valgrind")

@@ -1,4 +1,4 @@
-//! Wall time of `dispatch(request) -> Answer`, in process: it advises, instruction counts gate.
+//! Wall time of `dispatch(request) -> Answer`, in process: for information only; instruction counts are the gate.
 
 mod workload;
 

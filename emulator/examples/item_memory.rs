@@ -1,6 +1,6 @@
 //! Prints how much memory an item takes: resident bytes for each item of a table, before and after each was read.
 //!
-//! `cargo run --release -p dynatwin-engine --example item_memory [ITEMS]`; 200,000 items unless given. Needs `/proc`.
+//! `cargo run --release -p dynatwin-engine --example item_memory [ITEMS]`; the default is 200,000 items. Needs `/proc`.
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
@@ -41,8 +41,8 @@ fn key(number: u64) -> String {
     )
 }
 
-/// Fills a table with items of seven attributes, one of them a text of this length, and reads each. The engine is returned, so
-/// that its memory is not used again by the next.
+/// Fills a table with items of seven attributes, one of them a text of this length, and reads each. Returns the engine,
+/// so that its memory is not reused by the next call.
 fn measure(items: u64, text: usize) -> Engine {
     let engine = engine();
     send(&engine, "CreateTable", CREATE);

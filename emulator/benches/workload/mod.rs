@@ -1,4 +1,4 @@
-//! The operations that are timed: 100 partitions of 100 items of about 1 KB.
+//! The measured operations, on 100 item collections of 100 items of about 1 KB.
 
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_engine::conditions::Conditions;
@@ -6,13 +6,13 @@ use dynatwin_engine::engine::{Caller, Engine, Settings};
 
 pub const PARTITIONS: usize = 100;
 pub const ITEMS: usize = 100;
-/// GetItem, PutItem, UpdateItem, Query, a statement that reads as GetItem does, and ListTables.
+/// GetItem, PutItem, UpdateItem, Query, a statement equivalent to GetItem, and ListTables.
 pub const OPERATIONS: [&str; 6] = ["get", "put", "update", "query", "select", "list"];
 
 /// The CreateTable of the table.
 pub const CREATE: &str = r#"{"TableName":"bench","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]}"#;
 
-/// The requests of an operation: every item once, in an order that jumps from partition to partition.
+/// Returns the requests of an operation: every item once, in an order that alternates between item collections.
 pub fn requests(operation: &str) -> Vec<Vec<u8>> {
     let request = |at: usize| {
         let at = at * 7919 % (PARTITIONS * ITEMS); // a prime, so that each is met
@@ -21,7 +21,7 @@ pub fn requests(operation: &str) -> Vec<Vec<u8>> {
     (0..PARTITIONS * ITEMS).map(request).collect()
 }
 
-/// A loaded engine and the requests of one operation, in an order that jumps from partition to partition.
+/// A loaded engine and the requests of one operation, in an order that alternates between item collections.
 pub struct Workload {
     engine: Engine,
     caller: Caller,

@@ -1,5 +1,5 @@
 #![no_main]
-//! Histories of requests: no panic, no hang, no answer that is not well-formed.
+//! Histories of requests: no panic, no hang, and every answer is well-formed.
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 

@@ -1,5 +1,5 @@
-//! A fuzzer's input is a history that a person can read: one request a line, `Operation {"its": "body"}`. A line `+ 60`
-//! moves the clock by so many seconds. An operation's name is taken as it stands, so unknown ones are tried as well.
+//! A fuzzer's input is a readable history: one request per line, `Operation {"its": "body"}`. A line `+ 60` advances
+//! the clock by 60 seconds. An operation's name is not validated, so unknown ones are tried as well.
 
 mod mutate;
 
@@ -13,10 +13,10 @@ use dynatwin_engine::wire::envelope::Service;
 
 pub use mutate::mutate;
 
-/// More lines than this are not run: what is behind them is found by shorter histories, and sooner.
+/// The maximum number of lines that are run: errors in longer histories are found by shorter ones, and sooner.
 const MAX_LINES: usize = 24;
 
-/// Runs a history on a twin of its own, and panics over an answer that a client could not read.
+/// Runs a history on a fresh twin, and panics if an answer is not well-formed.
 pub fn run(input: &[u8]) {
     let conditions = match input.first() {
         Some(b'!') => Conditions::STORM,
@@ -58,7 +58,7 @@ fn step(engine: &Engine, line: &[u8]) {
     send(engine, &target(&String::from_utf8_lossy(name)), body);
 }
 
-/// `X-Amz-Target` of a bare name.
+/// Returns the `X-Amz-Target` of an operation.
 fn target(name: &str) -> String {
     match service_of(name) {
         Service::Streams => format!("DynamoDBStreams_20120810.{name}"),
@@ -66,7 +66,7 @@ fn target(name: &str) -> String {
     }
 }
 
-/// What answers with no body at all, as the service does.
+/// Operations that answer with an empty body, as the service does.
 const WITHOUT_BODY: [&str; 2] = ["DynamoDB_20120810.TagResource", "DynamoDB_20120810.UntagResource"];
 
 fn send(engine: &Engine, target: &str, body: &[u8]) -> serde_json::Value {
@@ -95,7 +95,7 @@ fn send(engine: &Engine, target: &str, body: &[u8]) -> serde_json::Value {
     value
 }
 
-/// Whatever was done to them, tables can be described, and read to their end.
+/// Checks that all tables can be described and read completely.
 fn every_table_can_be_read(engine: &Engine) {
     for table in engine.tables(&caller()) {
         let request = serde_json::json!({ "TableName": table });

@@ -1,8 +1,8 @@
-//! A mutation that knows JSON: bytes alone seldom turn one valid request into another.
+//! A mutation of JSON values, because mutated bytes rarely are another valid request.
 
 use serde_json::{Value, json};
 
-/// A small generator of its own, so that a mutation follows from the fuzzer's seed alone (xorshift64*).
+/// A small random number generator, so that a mutation depends on the fuzzer's seed alone (xorshift64*).
 struct Dice(u64);
 
 impl Dice {
@@ -14,7 +14,7 @@ impl Dice {
     }
 }
 
-/// Turns one place of one request into something else; `None` if no line is a request.
+/// Changes one value of one request; returns `None` if no line is a request.
 pub fn mutate(input: &[u8], seed: u32) -> Option<Vec<u8>> {
     let mut dice = Dice(u64::from(seed) << 1 | 1);
     let text = std::str::from_utf8(input).ok()?;
@@ -44,7 +44,7 @@ fn rearrange(lines: &mut Vec<String>, at: usize, dice: &mut Dice) {
     }
 }
 
-/// How many values are in it, itself included.
+/// Returns the number of values in a value, itself included.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(list) => list.iter().map(count).sum(),
@@ -53,7 +53,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// The value at a place in the order of reading.
+/// Returns the value at a position in reading order.
 fn place<'v>(value: &'v mut Value, at: &mut usize) -> Option<&'v mut Value> {
     if *at == 0 {
         return Some(value);
@@ -89,7 +89,7 @@ fn change(body: &mut Value, donor: &Value, dice: &mut Dice) {
     }
 }
 
-/// Puts a word somewhere into the text, or cuts it there.
+/// Inserts a word into the text, or cuts the text there.
 fn splice(text: &mut String, dice: &mut Dice) {
     let mut at = dice.roll(text.len() + 1);
     while !text.is_char_boundary(at) {

@@ -1,4 +1,4 @@
-//! Exports into folders, and imports and bulk operations out of them, through a whole engine.
+//! Exports to folders, and imports and bulk operations from them, through a complete engine.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 const ARN: &str = "arn:aws:dynamodb:us-east-1:000000000000:table/tab";
 
-/// A twin with buckets in a folder of the test's own.
+/// A twin with buckets in a folder of this test.
 struct Twin {
     engine: Engine,
     folder: PathBuf,
@@ -75,7 +75,7 @@ impl Twin {
         self.engine.clock().now().seconds()
     }
 
-    /// The items of a table by their keys, with the elements of sets in one order: those of a Scan have the service's.
+    /// Returns the items of a table by their keys, with sorted sets: those of a Scan have the service's order.
     fn items(&self, table: &str) -> BTreeMap<String, Value> {
         let scan = self.ok("Scan", &json!({"TableName": table}));
         let items = scan["Items"].as_array().unwrap().iter();
@@ -84,7 +84,7 @@ impl Twin {
             .collect()
     }
 
-    /// Exports, and gives the finished export's description.
+    /// Exports, and returns the finished export's description.
     fn export(&self, more: Value) -> Value {
         let begun = self.ok(
             "ExportTableToPointInTime",
@@ -96,7 +96,7 @@ impl Twin {
         done["ExportDescription"].clone()
     }
 
-    /// Imports into the table `copy`, and gives the finished import's description.
+    /// Imports into the table `copy`, and returns the finished import's description.
     fn import(&self, prefix: &str, more: Value) -> Value {
         let request = json!({
             "S3BucketSource": {"S3Bucket": "data", "S3KeyPrefix": prefix},
@@ -139,7 +139,7 @@ impl Twin {
         serde_json::from_slice(&fs::read(self.path(key)).unwrap()).unwrap()
     }
 
-    /// The lines of all data files that a finished export's manifest names.
+    /// Returns the lines of all data files in a finished export's manifest.
     fn lines(&self, export: &Value) -> Vec<String> {
         let summary = self.json(export["ExportManifest"].as_str().unwrap());
         let files = fs::read_to_string(self.path(summary["manifestFilesS3Key"].as_str().unwrap())).unwrap();
@@ -160,7 +160,7 @@ impl Twin {
     }
 }
 
-/// An item whose top-level sets have their elements in the order of the texts.
+/// Returns an item whose top-level sets are sorted as texts.
 fn with_sorted_sets(mut item: Value) -> Value {
     for value in item.as_object_mut().unwrap().values_mut() {
         for set in ["SS", "NS", "BS"] {
@@ -191,7 +191,7 @@ fn table(name: &str) -> Value {
     })
 }
 
-/// Items with every type of value, and what is hard to write.
+/// Puts items with every type of value, including difficult ones.
 fn put_items(twin: &Twin) {
     twin.put(&json!({"pk": {"S": "types"}, "n": {"N": "-12345678901234567890.12345678901234567"}, "small": {"N": "1e-130"},
         "large": {"N": "9.9999999999999999999999999999999999999E+125"}, "b": {"B": "AAECAw=="}, "yes": {"BOOL": true},
@@ -300,7 +300,7 @@ fn lines_are_written_as_the_service_writes_them() {
     );
 }
 
-/// A full export, and incremental ones laid over it, are the table.
+/// A full export with incremental ones applied to it yields the table.
 #[test]
 fn incremental_exports_rebuild_the_table() {
     let twin = Twin::new("incremental");
@@ -319,7 +319,7 @@ fn incremental_exports_rebuild_the_table() {
         copy.insert(line["Item"]["pk"].to_string(), with_sorted_sets(line["Item"].clone()));
     }
     assert_eq!(copy, twin.items("tab"));
-    // The full export has what happened in its moment, and a span has what happens in its first one.
+    // The full export includes the changes of its moment, and a span those of its first one.
     twin.pass(1);
     let mut from = twin.seconds();
     for round in 0..4 {
@@ -513,7 +513,7 @@ fn a_broken_object_is_one_error() {
     }
 }
 
-/// Compressed, a few kilobytes can be gigabytes. A record ends at 16 MB, in every format.
+/// A few compressed kilobytes can contain gigabytes. A record is limited to 16 MB, in every format.
 #[test]
 fn records_are_bounded() {
     const LONG: usize = 17 * 1024 * 1024;
@@ -538,12 +538,12 @@ fn records_are_bounded() {
         assert_eq!(import["ErrorCount"], 1, "{format} {unit:?}: {import}");
         twin.ok("DeleteTable", &json!({"TableName": "copy"}));
     }
-    // A header of nothing but names.
+    // A header with only names.
     twin.write("bomb/object", &gzip(",".repeat(LONG / 2).as_bytes()));
     let import = twin.import("bomb/", json!({"InputFormat": "CSV", "InputCompressionType": "GZIP"}));
     assert_eq!(import["ErrorCount"], 1, "{import}");
     twin.ok("DeleteTable", &json!({"TableName": "copy"}));
-    // An object of many records may be as long as it likes, and what is between two records has no bound.
+    // An object with many records may have any length, and so may the space between two records.
     let space = " ".repeat(LONG);
     let many = format!("{{Item:{{pk:\"a\"}}}}{space}/*{space}*/{{Item:{{pk:\"b\"}}}}");
     twin.write("bomb/object", &gzip(many.as_bytes()));
@@ -688,7 +688,7 @@ fn a_bulk_operation_takes_the_time_its_units_take() {
         done["EndTime"].as_f64().unwrap() - done["StartTime"].as_f64().unwrap(),
         40.0
     );
-    // The table's own capacity is as it was.
+    // The table's own capacity was not used.
     twin.put(&json!({"pk": {"S": "after"}}));
 }
 

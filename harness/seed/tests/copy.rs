@@ -1,4 +1,4 @@
-//! Copies between two engines, also ones that fail.
+//! Copies between two engines, including failing ones.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 use std::cell::Cell;
@@ -96,11 +96,11 @@ fn a_copy_has_all_that_the_table_has() {
     let backups = ask("DescribeContinuousBackups", json!({"TableName": "Orders"}));
     let recovery = &backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
     assert_eq!(recovery["PointInTimeRecoveryStatus"], "ENABLED");
-    // Again: the table is there, and the items are written over.
+    // Again: the table exists, and the items are overwritten.
     assert_eq!(copy(&from, &to, &options(), &|_| ()), Ok(ITEMS));
 }
 
-/// A database that fails for good after so many writes, or alters an item on its way.
+/// A database that fails permanently after a number of writes, or alters an item.
 struct Failing<'d> {
     inner: InProcess<'d>,
     writes: AtomicU64,
@@ -173,7 +173,7 @@ fn a_copy_that_differs_is_reported() {
     assert!(copy(&InProcess::new(&from, &caller), &altering, &unchecked, &|_| ()).is_ok());
 }
 
-/// What is throttled or left unprocessed is written in the end, after pauses that grow.
+/// Throttled and unprocessed items are written eventually, after increasing pauses.
 #[test]
 fn unprocessed_items_are_sent_again() {
     struct Throttled<'d> {

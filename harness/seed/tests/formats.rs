@@ -1,4 +1,4 @@
-//! Files of every format, as they are and with what is not known in them.
+//! Files of every format, valid and with unknown members.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 use std::fs;
@@ -10,7 +10,7 @@ use dynatwin_engine::engine::{Caller, Engine, Settings};
 use dynatwin_seed::{Database, Error, Existing, InProcess, Loaded, Seed, load_engine};
 use serde_json::{Value, json};
 
-/// A twin under the conditions in which everything takes its time, which loading does not wait for.
+/// Returns a twin with delays in everything, which loading ignores.
 fn engine() -> Engine {
     let clock = Clock::settable(Moment::START);
     let conditions = Conditions::AWS;
@@ -34,7 +34,7 @@ fn data(name: &str) -> String {
     folder.join(name).display().to_string()
 }
 
-/// An engine that a seed was loaded into.
+/// An engine into which a seed was loaded.
 struct Filled(Engine, Loaded);
 
 impl Filled {
@@ -42,7 +42,7 @@ impl Filled {
         let engine = engine();
         let loaded = load_engine(&engine, &caller(), seed.unwrap(), Existing::Refuse).unwrap();
         assert_eq!(engine.conditions(), Conditions::AWS);
-        // Reads of what was loaded are not throttled.
+        // Reads of the loaded items are not throttled.
         engine.set_conditions(Conditions::CALM);
         Filled(engine, loaded)
     }
@@ -196,7 +196,7 @@ fn sorted(items: Value) -> Value {
     Value::Array(items)
 }
 
-/// What DescribeTable answers of a table makes the same table.
+/// The description of a table creates an identical table.
 #[test]
 fn a_description_makes_the_same_table() {
     let first = Filled::with(Seed::read(&data("plan.json")));
@@ -262,7 +262,7 @@ fn tables_that_exist() {
     }
 }
 
-/// Batches with the same key twice are written one item after the other, and the last one stays.
+/// Batches with a repeated key are written one item after the other, and the last one stays.
 #[test]
 fn the_last_of_equal_keys_stays() {
     let text =
@@ -339,7 +339,7 @@ fn what_is_not_known_is_refused_with_its_line() {
     }
 }
 
-/// What the service refuses names the file and the line that it is from.
+/// Errors of the service name the file and line of the item.
 #[test]
 fn what_the_service_refuses_names_its_line() {
     let table = format!("{SESSIONS}}}");
@@ -376,7 +376,7 @@ fn what_the_service_refuses_names_its_line() {
     }
 }
 
-/// A folder that is removed in the end.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! The binary: its exit codes, what it says, and how it stops.
+//! The binary: its exit codes, its output, and how it stops.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
@@ -212,7 +212,7 @@ fn what_is_not_understood_exits_with_2() {
     assert_eq!(err, "dynatwin: --db-path and --in-memory exclude each other\n");
 }
 
-/// What the server at a port answers an API request of the caller whose tables `--load` makes.
+/// Returns the answer of the server at a port to an API request of the caller that owns the tables of `--load`.
 fn answer(port: u16, operation: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -228,7 +228,7 @@ fn answer(port: u16, operation: &str, body: &str) -> String {
     answer
 }
 
-/// A file that is removed in the end.
+/// A file that is removed on drop.
 struct Scratch(std::path::PathBuf);
 
 impl Scratch {
@@ -393,7 +393,7 @@ fn health_checks_are_answered_as_by_the_server_in_whose_place_it_is() {
     }
 }
 
-/// A credential comes from the request, may be percent-encoded, and is named in the log.
+/// A credential comes from the request, can be percent-encoded, and appears in the log.
 #[test]
 fn what_a_request_says_cannot_forge_the_log() {
     let mut server = Running::start(&["--port", "0", "--log", "requests"]);
@@ -468,7 +468,7 @@ fn a_server_that_is_full_serves_reads_and_deletes() {
     for number in 0..count {
         assert_eq!(ask("DeleteItem", &key(number)), 200);
     }
-    // The allocator is looked at again soon.
+    // The allocator's statistics are read again soon.
     while ask("PutItem", &put(0)) == 500 {
         std::thread::yield_now();
     }

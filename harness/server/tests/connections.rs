@@ -86,7 +86,7 @@ fn many_connections_at_once() {
     assert_eq!(backend.handled.load(Ordering::SeqCst), 64 * 20);
 }
 
-/// A server of so many workers and connections, of which none is evicted, or any that is idle.
+/// Starts a server with this many workers and connections, of which none or any idle one can be evicted.
 fn crowded(workers: usize, connections: usize, evicts: bool) -> (Server, Arc<Echo>) {
     echo(Clock::settable(Moment::START), |options| {
         options.workers = workers;
@@ -278,7 +278,7 @@ fn a_larger_body_is_refused_by_its_length() {
     assert_eq!(response.header("server"), Some("server"));
     assert_eq!(response.header("x-amz-crc32"), Some("0"));
     assert!(response.is_last());
-    // Sent as a whole by a client that reads only then: it gets to read the refusal.
+    // Sent completely by a client that reads only afterwards: it receives the refusal.
     let mut stream = connect(&server);
     let response = ask(&mut stream, &post("/", &vec![b'c'; LIMIT + 1]));
     assert_eq!(response.status(), 413);

@@ -1,4 +1,4 @@
-//! The controls over a socket: what each does, what it refuses, and who is not heard.
+//! The controls over a socket: their effects, their errors, and the refusal of web pages.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
@@ -9,10 +9,11 @@ use dynatwin_engine::operation::{Allowed, CONTROLS};
 use serde_json::{Value, json};
 use twin::{JSON, ME, Twin, read};
 
-/// A step: method and path, body, status, and what the answer has (an object's members, at any depth; else all of it).
+/// A step: method and path, body, status, and the expected content of the answer (an object's members, at any depth;
+/// otherwise the whole answer).
 type Step = (&'static str, Value, u16, Value);
 
-/// Whether `answer` has all that `expect` has.
+/// Returns whether `answer` contains everything in `expect`.
 fn has(answer: &Value, expect: &Value) -> bool {
     match (answer, expect) {
         (Value::Object(answer), Value::Object(expect)) => expect
@@ -207,7 +208,7 @@ fn conditions() {
     );
 }
 
-/// A table that is yet to be made has them when it is.
+/// A table that is created later has them then.
 #[test]
 fn conditions_of_a_table_that_is_not_there_yet() {
     let mut twin = Twin::new(Allowed::All, false);
@@ -318,7 +319,7 @@ fn fault_rules() {
     assert_eq!(twin.operation("me", "PutItem", &put).0, 200);
 }
 
-/// Each verdict does over a socket what it says.
+/// Each verdict has its effect over a socket.
 #[test]
 fn verdicts() {
     let mut twin = Twin::new(Allowed::All, false);
@@ -360,7 +361,7 @@ fn verdicts() {
     assert_eq!(clock["now"], "2026-01-01T00:00:00.000Z", "the wait has moved no clock");
 }
 
-/// What delays an answer, and how far it moves a settable clock: a rule's wait only on request, latency never.
+/// The delays of an answer, and their effect on a settable clock: a rule's wait only on request, latency never.
 #[test]
 fn delays_and_the_clock() {
     let mut twin = Twin::new(Allowed::All, false);
@@ -573,7 +574,7 @@ fn what_was_asked() {
         {"accessKey": "you", "metrics": [of("UserErrors", &json!({}), 1.0)]},
     ]);
     assert!(has(&metrics, &expect), "{metrics}");
-    // Who is named sees what is his own.
+    // Credentials select the caller's own records.
     for (path, key) in [("requests", "requests"), ("metrics", ""), ("scans", "")] {
         let path = format!("/_dynatwin/{path}");
         let you = ME.replace("me/", "you/");
@@ -681,7 +682,7 @@ fn a_reset_of_all_restores_what_the_twin_was_started_with() {
     );
 }
 
-/// Whose table is meant is clear if only one caller has it, all share theirs, or the credentials say it.
+/// A control finds the table if only one caller has it, all callers share tables, or the credentials select it.
 #[test]
 fn whose_table() {
     let mut twin = Twin::new(Allowed::All, false);
@@ -771,7 +772,7 @@ fn paths_and_methods() {
         (405, Some("get, post, delete"))
     );
     assert_eq!(refused.header("content-type"), Some("application/json"));
-    // Without its slash it is found too, and what only begins like it is not.
+    // The path without its slash works too; a longer name does not.
     assert_eq!(twin.send("GET", "/_dynatwin", &[], b"").status(), 200);
     assert_eq!(twin.send("GET", "/_dynatwins", &[], b"").status(), 404);
 }
@@ -827,7 +828,7 @@ fn bodies_are_small_and_json() {
     assert_eq!(conditions["capacity"], "reported", "nothing has changed");
 }
 
-/// A form, a beacon or a fetch of a page elsewhere changes nothing, and learns nothing.
+/// A form, a beacon or a fetch of a page of another origin changes nothing, and reads nothing.
 #[test]
 fn pages_of_other_origins_are_refused() {
     let mut twin = Twin::furnished();
@@ -849,7 +850,7 @@ fn pages_of_other_origins_are_refused() {
             }
         }
     }
-    // Nor is a browser told that it may send anything.
+    // A browser's preflight allows nothing either.
     let asks = [
         ("origin", "https://example.com"),
         ("access-control-request-method", "PUT"),
@@ -859,7 +860,7 @@ fn pages_of_other_origins_are_refused() {
     for name in ["origin", "methods", "headers"] {
         assert_eq!(preflight.header(&format!("access-control-allow-{name}")), None);
     }
-    // A page of the same host is heard.
+    // A page of the server's own origin is allowed.
     assert_eq!(
         twin.send("GET", "/_dynatwin/", &[("origin", "http://localhost:8000")], b"")
             .status(),
@@ -919,7 +920,7 @@ fn snapshots_are_got_and_restored() {
     };
     change(&mut twin);
     let changed = twin.send("GET", PATH, &[], b"").body;
-    // Whatever is wrong with the bytes, nothing changes.
+    // Damaged bytes change nothing.
     let mut damaged = snapshot.clone();
     damaged[snapshot.len() / 2] ^= 1;
     let cut = &snapshot[..snapshot.len() - 1];
@@ -962,7 +963,7 @@ fn snapshots_are_got_and_restored() {
     assert_eq!(twin.control("GET", "clock", None).1, clock);
     assert_eq!(twin.send("GET", PATH, &[], b"").body, snapshot);
 
-    // Another server has the same then.
+    // Another server then has the same state.
     let mut other = Twin::with(Allowed::All, |limits| limits.snapshot = changed.len());
     assert_eq!(read(&other.send("PUT", PATH, &[BYTES], &changed)).0, 200);
     assert_eq!(other.send("GET", PATH, &[], b"").body, changed);
@@ -972,7 +973,7 @@ fn snapshots_are_got_and_restored() {
     );
 }
 
-/// `X-Amz-Target` leads to no control, and `/` has none.
+/// `X-Amz-Target` selects no control, and `/` has none.
 #[test]
 fn targets_lead_to_no_control() {
     let mut twin = Twin::new(Allowed::All, false);

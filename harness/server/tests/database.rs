@@ -1,4 +1,4 @@
-//! `--db-path`: what a process leaves is what the next one finds, however it ends.
+//! `--db-path`: the next process finds the state that the last one left, however that ended.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a test may fail
 
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use process::{Process, finished};
 use serde_json::{Value, json};
 
-/// A directory that is removed when the test is over.
+/// A directory that is removed on drop.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -31,7 +31,7 @@ impl Directory {
         Process::start(&format!("--db-path {} {words}", self.path()))
     }
 
-    /// Whether the log was replaced.
+    /// Returns whether a snapshot has replaced the log.
     fn has_snapshot(&self) -> bool {
         fs::read_to_string(self.0.join("MANIFEST"))
             .unwrap()
@@ -54,7 +54,7 @@ impl Drop for Directory {
     }
 }
 
-/// All that a client can see of the tables of [`furnish`].
+/// Returns everything that a client can read of the tables of [`furnish`].
 fn everything(server: &mut Process) -> Vec<(String, Value)> {
     let table = json!({"TableName": "Orders"});
     let arn = server.ok("DescribeTable", &table)["Table"]["TableArn"].clone();
@@ -82,7 +82,7 @@ fn everything(server: &mut Process) -> Vec<(String, Value)> {
     seen
 }
 
-/// A table with all that a table can have, a backup and a table restored from it.
+/// Creates a table with every setting, a backup, and a table restored from it.
 fn furnish(server: &mut Process) {
     let key = |name: &str| json!({"AttributeName": name, "KeyType": "HASH"});
     let range = |name: &str| json!({"AttributeName": name, "KeyType": "RANGE"});
@@ -194,7 +194,7 @@ fn the_command_line_of_the_guides_keeps_its_tables() {
         server.ok("ListTables", &json!({}))["TableNames"],
         json!(["Orders", "Restored"])
     );
-    // The clock went on from where it had been moved to.
+    // The clock continues from where it had been advanced to.
     let offset = server.control("GET", "clock", None);
     server.end("KILL");
     let mut server = Process::start(&words);

@@ -1,4 +1,4 @@
-//! Answers are delivered when and how they say.
+//! Answers are delivered at the moment and in the way that the engine defines.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
@@ -91,7 +91,7 @@ fn a_lost_answer_leaves_the_connection_open() {
         "{waited}"
     );
     assert_eq!(backend.handled.load(Ordering::SeqCst), 1, "it was carried out");
-    // It holds up neither other connections nor the end.
+    // It delays neither other connections nor the stop.
     assert_eq!(ask(&mut connect(&server), &post("/", b"2")).body, b"2");
     let started = Instant::now();
     server.stop();
@@ -146,7 +146,7 @@ fn a_held_answer_takes_its_time_in_reality_and_moves_no_settable_clock() {
     assert_eq!(clock.now(), Moment::START);
 }
 
-/// Sends a request whose answer is held for a day, and waits until it is carried out.
+/// Sends a request whose answer is held for a day, and waits until it has been handled.
 fn held_for_a_day(server: &Server, backend: &Echo) -> TcpStream {
     let before = backend.handled.load(Ordering::SeqCst);
     let mut stream = connect(server);
@@ -239,8 +239,7 @@ fn a_stop_does_not_wait_for_ever() {
     assert_eq!(end(&mut stream), End::Closed);
 }
 
-/// Something is due at a moment, and is done once.
-/// Takes long for `/long`, until something else has been asked for.
+/// Has due work at one moment, which is applied once. Takes long for `/long`, until another request arrives.
 struct Slow {
     clock: Clock,
     asked: Mutex<bool>,

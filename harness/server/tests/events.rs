@@ -1,4 +1,4 @@
-//! Events as a stream over a socket: what a client is sent, where it goes on, who is refused, and that it ends.
+//! Events as a stream over a socket: their content, resumption, refusals, and the end of the stream.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
@@ -40,7 +40,7 @@ impl Listener {
         line.trim_end().to_owned()
     }
 
-    /// The status line and the headers, in lower case.
+    /// Returns the status line and the headers, in lower case.
     fn head(&mut self) -> Vec<String> {
         let mut head = Vec::new();
         loop {
@@ -51,7 +51,7 @@ impl Listener {
         }
     }
 
-    /// A part of the body, as it was sent; empty at its end.
+    /// Returns a chunk of the body as it was sent; empty at its end.
     fn chunk(&mut self) -> String {
         let size = usize::from_str_radix(&self.line(), 16).unwrap_or(0);
         let mut bytes = vec![0; size];
@@ -60,7 +60,7 @@ impl Listener {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// Lines of the body until one begins like this.
+    /// Returns the lines of the body until one starts with `begin`.
     fn until(&mut self, begin: &str) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -111,7 +111,7 @@ fn a_client_is_sent_events_as_they_are_told() {
     assert_eq!(events[0]["operation"], "PutItem");
     put(&mut twin, "me", "b");
     assert_eq!(heard(&listener.until("id: 8")).len(), 4);
-    // A client that lost its connection goes on where it was.
+    // A client that lost its connection continues where it was.
     let mut resumed = Listener::new(&twin, &[("last-event-id", "7")]);
     resumed.head();
     assert_eq!(heard(&resumed.until("id: 8"))[0]["id"], 8);
@@ -165,7 +165,7 @@ fn who_may_not_ask_is_sent_nothing() {
         assert!(head[0].contains("403"), "{head:?}");
         assert!(head.iter().any(|line| line.starts_with("content-length:")), "{head:?}");
     }
-    // A page that has made its own name resolve to this machine.
+    // A page whose host name resolves to this machine.
     let mut stream = connect(twin.server());
     let request = "GET /_dynatwin/events HTTP/1.1\r\nhost: evil.example:8000\r\naccept: text/event-stream\r\nsec-fetch-site: same-origin\r\n\r\n";
     stream.write_all(request.as_bytes()).unwrap();
@@ -189,7 +189,7 @@ fn a_stream_ends_with_its_server() {
     assert!(rest.is_empty() || rest == b"0\r\n\r\n", "{rest:?}");
 }
 
-/// A reset forgets the log; a client is told, and hears what comes after.
+/// A reset removes the log; a client is told, and receives later events.
 #[test]
 fn a_reset_is_told() {
     let mut twin = Twin::new(Allowed::All, false);

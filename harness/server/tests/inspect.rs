@@ -1,4 +1,5 @@
-//! What tables hold and have still to do, over a socket: pages of items, places of keys, pending work, logged bodies.
+//! The content and pending work of tables, over a socket: pages of items, positions of keys, pending work, logged
+//! bodies.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
@@ -38,7 +39,7 @@ fn ids(page: &Value) -> Vec<String> {
     items.iter().map(id).collect()
 }
 
-/// All pages of a listing, with three items each.
+/// Returns all pages of a listing, with three items each.
 fn walk(twin: &mut Twin, query: &str) -> Vec<Value> {
     let (mut items, mut after) = (Vec::new(), String::new());
     loop {
@@ -70,7 +71,7 @@ fn pages_of_items_are_those_of_a_scan_and_cost_nothing() {
         let place = get(&mut twin, &format!("tables/Orders/place?key={key}"));
         assert_eq!(place, json!({"token": item["token"], "partition": item["partition"]}));
     }
-    // Each partition has its items, and all together have all.
+    // Each partition has its items, and together they have all.
     let places: BTreeSet<u64> = listed.iter().map(|item| item["partition"].as_u64().unwrap()).collect();
     let of = |twin: &mut Twin, at: u64| walk(twin, &format!("partition={at}"));
     let parts: Vec<Value> = (0..4).flat_map(|at| of(&mut twin, at)).collect();
@@ -154,7 +155,7 @@ fn pending_work_comes_due_and_is_gone() {
     assert_eq!(get(&mut twin, "pending"), json!([expect]));
     assert_eq!(get(&mut twin, "clock")["nextDue"], arrives);
 
-    // What is not listed is counted.
+    // Work beyond the limit is counted.
     let short = get(&mut twin, "tables/Orders/pending?limit=1");
     assert_eq!(short["timeToLive"]["first"].as_array().unwrap().len(), 1);
 
@@ -171,7 +172,7 @@ fn pending_work_comes_due_and_is_gone() {
     assert_eq!((&done["timeToLive"], &done["streamRecords"]), (&nothing, &nothing));
     assert_eq!(ids(&get(&mut twin, "tables/Orders/items")), [""; 0]);
 
-    // A paused index lets nothing through, and counts for no due moment.
+    // A paused index applies no changes, and does not count for the next due moment.
     assert_eq!(twin.control("POST", "tables/Orders/indexes/by-date/pause", None).0, 200);
     assert_eq!(
         twin.operation(
@@ -197,7 +198,7 @@ fn transactions_in_flight_hold_their_items() {
     let conditions = json!({"base": "calm", "transactionTime": 3});
     assert_eq!(twin.control("PUT", "conditions", Some(&conditions)).0, 200);
     put(&mut twin, "there");
-    // The answer comes when the transaction is carried out: another connection sees it in flight.
+    // The answer arrives when the transaction is applied: another connection sees it as pending.
     assert_eq!(twin.control("POST", "clock/freeze", None).0, 200);
     let key = |id: &str| json!({"id": {"S": id}});
     let actions = json!({"TransactItems": [
@@ -252,7 +253,7 @@ fn the_log_goes_on_from_a_number_and_keeps_bodies_on_demand() {
     assert_eq!(numbers(&get(&mut twin, "requests?after=1")), [2, 3]);
     assert_eq!(numbers(&get(&mut twin, "requests?limit=2")), [1, 2]);
     assert_eq!(numbers(&get(&mut twin, "requests?after=3")), [0; 0]);
-    // Bodies are shown where they are asked for.
+    // Bodies are included on request.
     assert_eq!(get(&mut twin, "requests")["requests"][1].get("request"), None);
     let shown = get(&mut twin, "requests?bodies=true");
     assert_eq!(shown["requests"][0].get("request"), None);

@@ -1,4 +1,4 @@
-//! A server that is killed under load: every acknowledged write is there, and nothing is half done.
+//! A server that is killed under load: every acknowledged write survives, and no write in part.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // a test may fail
 
@@ -23,7 +23,7 @@ const CLIENTS: u64 = 4;
 const ITEMS: u64 = 12;
 const PAIRS: u64 = 3;
 
-/// Random numbers of a seed.
+/// A seeded random number generator.
 struct Chance(u64);
 
 impl Chance {
@@ -39,8 +39,8 @@ impl Chance {
     }
 }
 
-/// The version of each item that a client wrote last and had acknowledged; 0 is none. An item that a request was lost on may
-/// have the version of that request instead.
+/// The last acknowledged version of each item; 0 if it has none. An item of a request without an answer may have the
+/// version of that request instead.
 type Versions = BTreeMap<String, (u64, Option<u64>)>;
 
 fn table() -> Value {
@@ -66,7 +66,7 @@ fn item(id: &str, version: u64) -> Value {
     })
 }
 
-/// A random write of new versions: its request, and the items.
+/// Returns a random write of new versions: its request, and the items.
 fn write(client: u64, versions: &Versions, chance: &mut Chance) -> (Vec<u8>, Vec<(String, u64)>) {
     let next = |id: &str| versions.get(id).map_or(0, |(last, lost)| lost.unwrap_or(*last)) + 1;
     let single = format!("{client}-{}", chance.below(ITEMS));
@@ -124,7 +124,7 @@ fn client(number: u64, port: u16, versions: &mut Versions, chance: &mut Chance, 
     }
 }
 
-/// All items of the table or an index, by their ids.
+/// Returns all items of the table or an index by id.
 fn scan(server: &mut Process, index: Option<&str>) -> BTreeMap<String, Value> {
     let mut body = json!({"TableName": "Load"});
     if let Some(index) = index {
@@ -138,7 +138,7 @@ fn scan(server: &mut Process, index: Option<&str>) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// Checks what is there against what was acknowledged, and takes over what requests without an answer have done.
+/// Compares the state with the acknowledged versions, and records the effects of requests without an answer.
 fn check(server: &mut Process, all: &mut [Versions], context: &str) {
     let items = scan(server, None);
     let mut found = 0;
@@ -167,7 +167,7 @@ fn check(server: &mut Process, all: &mut [Versions], context: &str) {
     assert_eq!(replayed, items, "{context}: the stream differs");
 }
 
-/// Kills a server at a random number of acknowledged writes, again and again, on one directory.
+/// Repeatedly kills a server at a random number of acknowledged writes, with one directory.
 fn kill_under_load(directory: &Path, rounds: u64, seed: u64, words: &str) {
     let mut chance = Chance::new(seed);
     let mut all: Vec<Versions> = (0..CLIENTS).map(|_| Versions::new()).collect();

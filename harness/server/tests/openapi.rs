@@ -1,4 +1,4 @@
-//! The description of the controls says what they are: neither has anything that the other has not.
+//! The description of the controls matches the controls exactly.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
@@ -18,7 +18,7 @@ fn document() -> Value {
     document
 }
 
-/// Method, path and description of every operation of the document.
+/// Returns method, path and description of every operation of the document.
 fn described(document: &Value) -> Vec<(String, String, &Value)> {
     let mut found = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -31,7 +31,7 @@ fn described(document: &Value) -> Vec<(String, String, &Value)> {
     found
 }
 
-/// A validator of a schema of the document, which may point into it.
+/// Returns a validator for a schema of the document, including references.
 fn validator(document: &Value, schema: &Value) -> Validator {
     let whole = json!({"allOf": [schema], "components": document["components"]});
     jsonschema::options()
@@ -45,7 +45,7 @@ fn check(validator: &Validator, value: &Value, what: &str) {
     assert!(faults.is_empty(), "{what}: {value}\n{}", faults.join("\n"));
 }
 
-/// A path of the document with the examples of its names.
+/// Returns a path of the document with the examples of its parameters.
 fn filled(document: &Value, path: &str) -> String {
     let parameters = document["components"]["parameters"].as_object().unwrap();
     let path = parameters.iter().fold(path.to_owned(), |path, (name, parameter)| {
@@ -56,7 +56,7 @@ fn filled(document: &Value, path: &str) -> String {
     path.strip_prefix("/_dynatwin/").unwrap().to_owned()
 }
 
-/// The queries of an operation: one with what it needs, and one with each of its parameters as in its example.
+/// Returns the queries of an operation: one with the required parameters, and one with the example of each parameter.
 fn queries(operation: &Value) -> Vec<String> {
     let pair = |parameter: &Value| {
         let example = &parameter["example"];
@@ -77,7 +77,7 @@ fn queries(operation: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The examples of an operation's body; none if it takes none.
+/// Returns the examples of an operation's body; `None` for an operation without a body.
 fn bodies(operation: &Value) -> Vec<Option<&Value>> {
     match &operation["requestBody"]["content"]["application/json"]["examples"] {
         Value::Object(examples) => examples.values().map(|example| Some(&example["value"])).collect(),
@@ -140,13 +140,13 @@ fn every_name_of_a_path_is_described() {
     }
 }
 
-/// Each on a twin of its own, so that none depends on another.
+/// Each runs on a fresh twin, so that none depends on another.
 #[test]
 fn every_example_is_accepted_and_answered_as_described() {
     let document = document();
     for (method, path, operation) in described(&document) {
         if path == "/_dynatwin/snapshot" {
-            // Its bytes are no JSON: `snapshots_are_got_and_restored` in `control.rs`.
+            // Its bytes are not JSON: see `snapshots_are_got_and_restored` in `control.rs`.
             continue;
         }
         let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
@@ -192,7 +192,7 @@ fn every_refusal_is_as_described() {
     }
 }
 
-/// What the description does not allow is refused.
+/// Bodies that violate the description are refused.
 #[test]
 fn bodies_that_are_not_described_are_refused() {
     let document = document();

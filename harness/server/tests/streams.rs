@@ -1,4 +1,4 @@
-//! The two services on the one port: a table's writes are read back from its stream.
+//! Both services on one port: a table's writes are read from its stream.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
@@ -24,7 +24,7 @@ fn twin() -> Server {
     serve(Arc::new(engine), options).unwrap()
 }
 
-/// A request as an SDK sends it; `signed` is the service's name in the credentials.
+/// Returns a request as an SDK sends it; `signed` is the service's name in the credentials.
 fn send(stream: &mut TcpStream, signed: &str, target: &str, body: &str) -> (u16, String) {
     let request = format!(
         "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-amz-json-1.0\r\nx-amz-date: 20260101T000000Z\r\n\
@@ -36,7 +36,7 @@ fn send(stream: &mut TcpStream, signed: &str, target: &str, body: &str) -> (u16,
     (response.status(), String::from_utf8(response.body).unwrap())
 }
 
-/// The first text under this name.
+/// Returns the first text with this name.
 fn member(json: &str, name: &str) -> String {
     let rest = json.split(&format!("\"{name}\":\"")).nth(1);
     rest.and_then(|rest| rest.split('"').next())
@@ -53,7 +53,7 @@ fn a_write_is_read_from_the_stream() {
     assert_eq!(send(&mut stream, "dynamodb", &table("CreateTable"), create).0, 200);
     let put = r#"{"TableName":"tab","Item":{"pk":{"S":"a"}}}"#;
     assert_eq!(send(&mut stream, "dynamodb", &table("PutItem"), put).0, 200);
-    // The SDKs sign for `dynamodb`, the host is `streams.dynamodb`: neither is looked at.
+    // The SDKs sign for `dynamodb` and use the host `streams.dynamodb`: the server checks neither.
     for signed in ["dynamodb", "streams.dynamodb"] {
         let mut ask = |operation: &str, body: &str| {
             let (status, answer) = send(

@@ -1,4 +1,4 @@
-//! What web pages may do: which origins read answers, and under which names pages reach the server.
+//! Requests from web pages: which origins can read answers, and which host names they can use for the server.
 #![allow(clippy::unwrap_used)] // a test may fail
 
 mod support;
@@ -104,7 +104,7 @@ fn no_page_of_another_origin_controls() {
     }
 }
 
-/// What a page at a name that resolves to this machine sends: for the browser it is of the same origin.
+/// The requests of a page at a name that resolves to this machine, which are same-origin for the browser.
 #[test]
 fn pages_reach_the_server_under_its_own_names_alone() {
     let server = served(HealthCheck::Healthy, |options| {
@@ -143,13 +143,13 @@ fn pages_reach_the_server_under_its_own_names_alone() {
             );
         }
     }
-    // Who is no browser may call the server what he likes.
+    // Clients other than browsers can use any name for the server.
     assert_eq!(
         send(&server, "POST /", &format!("host: evil.example\r\n{LIST_TABLES}"), "{}").status(),
         200
     );
     assert_eq!(send(&server, "GET /_dynatwin/", "host: dynatwin\r\n", "").status(), 200);
-    // A GET of the same origin over plain HTTP has no mark of a page but its browser.
+    // A same-origin GET over plain HTTP is only recognized by the browser's user agent.
     let browser = "host: evil.example\r\nuser-agent: Mozilla/5.0\r\n";
     assert_eq!(send(&server, "GET /_dynatwin/tables", browser, "").status(), 403);
     let refused = send(

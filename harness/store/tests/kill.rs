@@ -1,4 +1,4 @@
-//! A process that is killed while it writes: what it had acknowledged is there.
+//! A process that is killed while it writes: all acknowledged records survive.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ fn open(directory: &Path) -> Result<(Store, u64, Report), OpenError> {
         Directory::at(directory),
         &mut |entry| {
             match entry {
-                // A snapshot holds how many records it replaces.
+                // A snapshot contains the number of records that it replaces.
                 Entry::Snapshot(record) => next = u64::from_le_bytes(record.try_into().unwrap()),
                 Entry::Log { sequence, record } => {
                     assert_eq!((sequence, record), (next, &content(next)[..]));
@@ -44,7 +44,7 @@ fn content(number: u64) -> Vec<u8> {
 fn write_until_killed(directory: &Path) {
     let (store, mut next, _) = open(directory).unwrap();
     let mut out = std::io::stdout();
-    // The test runner's own line has no end yet.
+    // Ends the test runner's own line.
     writeln!(out, "\nopen").unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| store.sync_continuously(std::time::Duration::from_millis(5), |_| ()));

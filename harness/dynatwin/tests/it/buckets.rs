@@ -1,4 +1,4 @@
-//! Exports and imports, by way of a folder that stands for S3.
+//! Exports and imports through a folder in place of S3.
 
 use std::fs;
 use std::path::Path;

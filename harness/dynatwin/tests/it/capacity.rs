@@ -1,4 +1,4 @@
-//! Capacity that runs out. How applications live with it is told in `examples/lessons`.
+//! Capacity that runs out. `examples/lessons` shows how applications handle it.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::s;
 
 const TABLE: &str = "Events";
 
-/// A twin that enforces capacity and nothing else, and a client that does not try again by itself.
+/// Returns a twin that only enforces capacity, and a client without retries.
 fn metered() -> (Twin, Client) {
     let twin = Twin::seeded(7);
     twin.set_conditions(Conditions {
@@ -90,7 +90,7 @@ async fn what_throttles_says_why_and_of_what() {
     );
 }
 
-/// So many puts, in batches of 25.
+/// Returns this many puts, in batches of 25.
 fn batches(count: usize) -> Vec<Vec<WriteRequest>> {
     let put = |at: usize| {
         let put = PutRequest::builder().item("pk", s(&format!("e{at}"))).build().unwrap();
@@ -106,7 +106,7 @@ async fn a_hot_key_is_throttled_while_the_table_is_idle() {
     create(&client, None).await;
     let mut written = 0;
     let error = loop {
-        // 100 units each, of the 4,000 that the table has, and the 1,000 that a partition has.
+        // 100 units each, of the 4,000 units of the table and the 1,000 units of a partition.
         match put(&client, "celebrity", 102_000).await {
             Ok(()) => written += 1,
             Err(error) => break error.into_service_error(),
@@ -118,7 +118,7 @@ async fn a_hot_key_is_throttled_while_the_table_is_idle() {
     };
     let reasons: Vec<_> = error.throttling_reasons().iter().map(|each| each.reason()).collect();
     assert_eq!(reasons, [Some("TableWriteKeyRangeThroughputExceeded")]);
-    // Somebody else's partition has all of its own.
+    // The capacity of other partitions is not used up.
     let partitions = twin.heat(TABLE).unwrap().resources[0].partitions.len();
     assert_eq!(partitions, 4);
     let mut passed = 0;
@@ -126,7 +126,7 @@ async fn a_hot_key_is_throttled_while_the_table_is_idle() {
         passed += usize::from(put(&client, &format!("user{user}"), 1).await.is_ok());
     }
     assert!((50..100).contains(&passed), "{passed}: three partitions of four");
-    // The SDK's own retries are no way out, but a second is.
+    // The SDK's own retries are not enough, but a second is.
     twin.clock().advance(Duration::from_secs(1));
     put(&client, "celebrity", 102_000).await.unwrap();
 }

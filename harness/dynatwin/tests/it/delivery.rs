@@ -1,4 +1,4 @@
-//! Answers that come late, broken or never.
+//! Late, broken and lost answers.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::{TABLE, create_table, s};
 
 type Put = Result<PutItemOutput, SdkError<PutItemError>>;
 
-/// One put without retries under a rule, for a client of this patience.
+/// Sends one put without retries under a rule, with a client that has these timeouts.
 async fn put_under(verdict: Verdict, timeouts: TimeoutConfig) -> (Twin, Put) {
     let twin = Twin::seeded(7);
     create_table(&twin.client()).await;

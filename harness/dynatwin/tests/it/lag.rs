@@ -1,5 +1,5 @@
-//! Applications under what lags in production: what is right stays right, and what only seemed right shows. More of them are
-//! told in `examples/lessons`.
+//! Applications under production lag: correct code keeps working, and common mistakes fail. `examples/lessons` has more
+//! of them.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -48,7 +48,7 @@ fn number(item: &Item, name: &str) -> i64 {
     item[name].as_n().unwrap().parse().unwrap()
 }
 
-/// A session as an application reads it that trusts time to live; `None` if there is none.
+/// Returns a session as read by an application that relies on time to live, or `None`.
 async fn session(client: &Client, id: usize) -> Option<Item> {
     let read = client.get_item().table_name(TABLE);
     let read = read.key("PK", s(&format!("SESSION#{id}"))).key("SK", s("-"));
@@ -88,7 +88,7 @@ async fn a_session_that_is_used_is_saved_from_its_late_deletion() {
     assert_eq!(session(&client, 0).await, None);
 }
 
-/// Enqueues a job unless the index shows one of the same name already: this only seems right.
+/// The mistake: enqueues a job unless the index contains one with the same name.
 async fn enqueue_by_index(client: &Client, name: &str, id: usize) -> bool {
     let query = client.query().table_name(TABLE).index_name("by-dedupe");
     let query = query.key_condition_expression("dedupe = :d");
@@ -105,7 +105,7 @@ async fn enqueue_by_index(client: &Client, name: &str, id: usize) -> bool {
     true
 }
 
-/// Enqueues a job under the key that makes it one: the table decides.
+/// Enqueues a job under a key derived from its name: the table decides.
 async fn enqueue_by_key(client: &Client, name: &str) -> bool {
     let put = client
         .put_item()
@@ -138,7 +138,7 @@ async fn a_job_is_enqueued_once_though_the_index_is_behind() {
     twin.clock().advance(Duration::from_mins(1));
     assert!(!enqueue_by_index(&client, "seems", 11).await, "the index has caught up");
 
-    // The worker that looks for jobs by the index finds one late, and must not take it twice.
+    // A worker that finds jobs through the index finds one late, and must not run it twice.
     twin.set_index_lag(TABLE, "by-dedupe", None).unwrap();
     twin.pause_index(TABLE, "by-dedupe").unwrap();
     assert!(enqueue_by_key(&client, "later").await);
@@ -158,7 +158,7 @@ async fn a_job_is_enqueued_once_though_the_index_is_behind() {
     assert!(twin.pause_index(TABLE, "by-name").is_err());
 }
 
-/// A transaction that counts once under this key.
+/// Returns a transaction that increments a counter.
 fn count(pk: &str) -> TransactWriteItem {
     let update = Update::builder()
         .table_name(TABLE)
@@ -212,7 +212,8 @@ async fn of_transactions_that_meet_the_losers_try_again() {
 #[tokio::test]
 async fn a_transaction_that_is_sent_again_while_it_runs_happens_once() {
     let (twin, _) = flying(Duration::from_secs(5)).await;
-    // The first attempt is given up before the transaction lands, and the next ones meet it: the token is the same.
+    // The first attempt times out before the transaction is applied, and its retries with the same token find it
+    // pending.
     let timeouts = TimeoutConfig::builder()
         .operation_attempt_timeout(Duration::from_millis(100))
         .build();

@@ -1,4 +1,4 @@
-//! What a test sees of the twin: one binary, since linking the SDK is what costs.
+//! Tests of the twin's public API in one binary, because linking the SDK is expensive.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod buckets;
@@ -69,7 +69,7 @@ async fn create_table(client: &Client) {
         .unwrap();
 }
 
-/// Puts an item with nothing but its key.
+/// Puts an item with only its key.
 async fn put(client: &Client, pk: &str) -> Result<(), aws_sdk_dynamodb::Error> {
     client
         .put_item()

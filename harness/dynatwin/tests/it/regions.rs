@@ -1,4 +1,4 @@
-//! Which tables a client sees.
+//! Which tables a client uses.
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use dynatwin::Twin;

@@ -1,4 +1,4 @@
-//! The SDK's retries under a settable clock: they take the twin's time and none of ours.
+//! The SDK's retries under a settable clock: they advance the twin's clock and take no real time.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ async fn the_same_seed_gives_the_same_times() {
     assert!(ends[0].0 > Moment::START, "three in ten of twenty fail now and then");
 }
 
-/// What each of eight tasks was told, on eight threads, each about a key of its own.
+/// Returns the answers of eight tasks on eight threads, each with its own key.
 async fn fates(run: usize) -> Vec<Vec<String>> {
     let twin = Twin::seeded(7);
     create_table(&twin.client()).await;

@@ -1,4 +1,4 @@
-//! PartiQL through the SDK: what an application writes, and how it meets the twin's errors.
+//! PartiQL through the SDK: an application's statements and the service's errors.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::execute_statement::ExecuteStatementOutput;

@@ -1,4 +1,4 @@
-//! A consumer of a stream, as applications write it: over the SDK, parents before children.
+//! A typical stream consumer: over the SDK, parents before children.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,11 +11,11 @@ use dynatwin::Twin;
 
 use crate::{TABLE, create_table, n, put, s};
 
-/// Reads a stream again and again, each time from where it stopped.
+/// Reads a stream repeatedly, each time from where it stopped.
 struct Consumer {
     client: Streams,
     arn: String,
-    /// By shard, the last number that was read.
+    /// The last sequence number that was read, by shard.
     read: BTreeMap<String, String>,
     done: BTreeSet<String>,
 }
@@ -45,7 +45,7 @@ impl Consumer {
         }
     }
 
-    /// What has come since the last time. A shard is read when its parent has been read to its end.
+    /// Returns the new records. A shard is read after its parent has been read to its end.
     async fn poll(&mut self) -> Vec<Record> {
         let mut records = Vec::new();
         let mut shards = self.shards().await;

@@ -9,7 +9,7 @@ use crate::{TABLE, create_table, n, s};
 
 const WEEK: Duration = Duration::from_hours(7 * 24);
 
-/// Puts a session that ends a week from now.
+/// Puts a session that expires in a week.
 async fn put_session(twin: &Twin, client: &Client) {
     let ends = twin.clock().now().plus(WEEK);
     client
@@ -166,7 +166,7 @@ async fn sleepers_wake_in_time_though_the_machine_is_busy() {
         workers.spawn(async move {
             let pause = Duration::from_millis(worker * worker);
             while clock.now() < Moment::START.plus(Duration::from_millis(300)) {
-                // Work. In all it takes longer than anybody waits for a sleeper that nobody polls.
+                // Simulates work, which in all takes longer than the wait for a sleeper that is not polled.
                 std::thread::sleep(Duration::from_millis(1));
                 let end = clock.now().plus(pause);
                 clock.sleep(pause).await;

@@ -1,4 +1,4 @@
-//! What tests can assert about what their application has asked for, and that the assertions fail when they should.
+//! Assertions about recorded requests, which must also fail when they should.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,7 +17,7 @@ async fn watched() -> (Twin, Client) {
     (twin, client)
 }
 
-/// The text of the panic that `block` must end with.
+/// Returns the message of the panic with which `block` must end.
 fn panic_of(block: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(block)).expect_err("this must panic");
     let plain = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -58,7 +58,7 @@ async fn who_queries_passes_and_who_scans_is_told_where_and_what_instead() {
          - Scan of Tasks by access key dynatwin in us-east-1, first at 2026-01-01T00:00:00.000Z: 2 items read in 1 page.\n  \
          A Query reads only the items of one partition key: KeyConditionExpression \"PK = :value\"."
     );
-    // Other regions' tests are not this account's business.
+    // Requests in other regions do not count for this account.
     twin.region("eu-west-1").assert_no_scans();
     twin.forget_requests();
     twin.assert_no_scans();
@@ -105,7 +105,7 @@ async fn faults_that_never_happened_are_named() {
         .faults()
         .add(Rule::new(Verdict::Throttle(None)).table(TABLE).nth(3));
     put(&client, "a").await.unwrap();
-    // What was taken out is not forgotten.
+    // Removed rules are still listed.
     drop(third);
     let text = panic_of(|| twin.assert_faults_fired());
     assert_eq!(
@@ -187,7 +187,7 @@ async fn every_attempt_is_a_request_with_its_table_and_key() {
 
 #[tokio::test]
 async fn a_block_costs_what_it_spends_on_each_table() {
-    // Nobody watches: the block does, for as long as it runs.
+    // The twin is not watched, but the block is, while it runs.
     let twin = Twin::seeded(7);
     let client = twin.client();
     create_table(&client).await;

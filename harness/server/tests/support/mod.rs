@@ -1,4 +1,4 @@
-//! A stand-in for the engine, and a client that is only a socket.
+//! A replacement for the engine, and a client on a plain socket.
 #![allow(dead_code)] // each test file uses its part
 
 use std::io::{ErrorKind, Read, Write};
@@ -11,7 +11,7 @@ use dynatwin_engine::answer::{Answer, AnswerHeaders, Delivery, HttpRequest, Stil
 use dynatwin_engine::clock::{Clock, Moment};
 use dynatwin_server::{Backend, Log, Options, Server, serve};
 
-/// Answers with what it was asked, delivered as the target's path says.
+/// Answers with the request's body, delivered as the target's path defines.
 pub struct Echo {
     pub clock: Clock,
     pub handled: AtomicUsize,
@@ -57,7 +57,7 @@ impl Backend for Echo {
             "panic" => panic!("as asked"),
             other => panic!("no such path: {other}"),
         }
-        // Last, so that who has seen it counted knows that its moment is set.
+        // Last, so that a test that has seen the count knows that the moment is set.
         self.handled.fetch_add(1, Ordering::SeqCst);
         answer
     }
@@ -67,7 +67,7 @@ impl Backend for Echo {
     }
 }
 
-/// A server over [`Echo`] on a free port, and what it does not leave to its default.
+/// Starts a server over [`Echo`] on a free port, with changed options.
 pub fn echo(clock: Clock, change: impl FnOnce(&mut Options)) -> (Server, Arc<Echo>) {
     let mut options = Options::port(0);
     options.log = Log::Off;
@@ -79,12 +79,12 @@ pub fn echo(clock: Clock, change: impl FnOnce(&mut Options)) -> (Server, Arc<Ech
     (serve(Arc::clone(&backend), options).expect("a server"), backend)
 }
 
-/// As usual, on a clock that stands still.
+/// Starts a server with default options on a clock that stands still.
 pub fn still() -> (Server, Arc<Echo>) {
     echo(Clock::settable(Moment::START), |_| ())
 }
 
-/// A connection that gives up after ten seconds, so that no failure hangs.
+/// Opens a connection with a timeout of ten seconds, so that no failure hangs.
 pub fn connect(server: &Server) -> TcpStream {
     let stream = TcpStream::connect(server.local_addr()).expect("a connection");
     stream
@@ -94,7 +94,7 @@ pub fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// A POST to `path` with this body.
+/// Returns a POST request to `path` with this body.
 pub fn post(path: &str, body: &[u8]) -> Vec<u8> {
     let mut request = format!(
         "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
@@ -132,7 +132,7 @@ impl Response {
     }
 }
 
-/// Reads one response; `Err` with what came of it if the connection ends before.
+/// Reads one response; returns `Err` with the bytes received if the connection ends before.
 pub fn read(stream: &mut TcpStream) -> Result<Response, Vec<u8>> {
     let mut seen = Vec::new();
     let mut byte = [0];
@@ -167,7 +167,7 @@ pub fn ask(stream: &mut TcpStream, request: &[u8]) -> Response {
     read(stream).expect("a response")
 }
 
-/// How a connection ends; it must not send anything more.
+/// How a connection ends, without any further bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
     Closed,

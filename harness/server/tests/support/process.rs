@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::ask;
 
-/// The binary with these words, and without settings in its environment.
+/// Sets the arguments, and clears the settings in the environment.
 fn command(program: &mut Command, words: &str) {
     program
         .args(words.split_whitespace())
@@ -22,7 +22,7 @@ fn command(program: &mut Command, words: &str) {
     }
 }
 
-/// Runs the binary to its end: exit code, output and errors.
+/// Runs the binary to its end; returns exit code, output and errors.
 pub fn finished(words: &str) -> (Option<i32>, String, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_dynatwin"));
     command(&mut program, words);
@@ -36,7 +36,7 @@ pub struct Process {
     child: Child,
     stream: TcpStream,
     pub port: u16,
-    /// What it printed when it had started.
+    /// The line that it printed at startup.
     pub line: String,
 }
 
@@ -48,7 +48,7 @@ impl Process {
         Process::run(program)
     }
 
-    /// Starts it so that its files cannot grow beyond so many blocks of 1,024 bytes.
+    /// Starts it with files limited to this many blocks of 1,024 bytes.
     pub fn with_file_limit(blocks: u32, words: &str) -> Process {
         let mut program = Command::new("bash");
         let script = format!("trap '' XFSZ; ulimit -S -f {blocks}; exec \"$0\" \"$@\"");
@@ -85,7 +85,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Sends a signal, and returns what the process wrote to its standard error until it ended.
+    /// Sends a signal, and returns what the process writes to standard error until it ends.
     pub fn end(mut self, signal: &str) -> String {
         self.kill(signal);
         let mut err = String::new();
@@ -100,7 +100,7 @@ impl Process {
         assert!(sent.unwrap().success());
     }
 
-    /// Lets its files grow again.
+    /// Removes the limit on its files.
     pub fn lift_file_limit(&self) {
         let id = self.id().to_string();
         let lifted = Command::new("prlimit")
@@ -109,7 +109,7 @@ impl Process {
         assert!(lifted.unwrap().success());
     }
 
-    /// An operation of the API: status and answer.
+    /// Calls an operation of the API; returns status and answer.
     pub fn operation(&mut self, name: &str, body: &Value) -> (u16, Value) {
         operation(&mut self.stream, name, body)
     }
@@ -134,7 +134,7 @@ impl Process {
         answer
     }
 
-    /// A control of bytes that succeeds.
+    /// Sends bytes to a control, which must succeed.
     pub fn bytes(&mut self, method: &str, path: &str, body: &[u8]) -> Vec<u8> {
         let head = format!(
             "{method} /_dynatwin/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/octet-stream\r\ncontent-length: {}\r\n\r\n",
@@ -145,7 +145,7 @@ impl Process {
         response.body
     }
 
-    /// All records of a table's stream, in the order of its shards.
+    /// Returns all records of a table's stream, in the order of its shards.
     pub fn stream(&mut self, table: &str) -> Value {
         let arn = self.ok("DescribeTable", &json!({"TableName": table}))["Table"]["LatestStreamArn"].clone();
         let described = self.ok("DescribeStream", &json!({"StreamArn": arn}));
@@ -175,7 +175,7 @@ impl Drop for Process {
     }
 }
 
-/// A connection that gives up after a minute, so that no failure hangs.
+/// Opens a connection with a timeout of a minute, so that no failure hangs.
 pub fn connect(port: u16) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();

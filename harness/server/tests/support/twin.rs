@@ -1,4 +1,4 @@
-//! A served engine, and its controls and operations asked over a socket.
+//! A served engine, with its controls and operations called over a socket.
 #![allow(dead_code)] // each test file uses its part
 
 use std::io::Write;
@@ -23,12 +23,12 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// On a clock that stands still, without tables.
+    /// Starts a server without tables, on a clock that stands still.
     pub fn new(allowed: Allowed, shared_db: bool) -> Twin {
         Twin::start(allowed, shared_db, |_| ())
     }
 
-    /// The same with other limits.
+    /// Starts a server with other limits.
     pub fn with(allowed: Allowed, change: impl FnOnce(&mut Limits)) -> Twin {
         Twin::start(allowed, false, change)
     }
@@ -65,8 +65,8 @@ impl Twin {
         }
     }
 
-    /// The same with what the examples of the description speak of: a table with an index, a stream and an item that has
-    /// expired, a put and a scan that were seen, and rule 1.
+    /// Starts a server with everything that the examples of the description refer to: a table with an index, a stream
+    /// and an expired item, a recorded put and scan, and rule 1.
     pub fn furnished() -> Twin {
         let mut twin = Twin::new(Allowed::All, false);
         twin.create("me", "Orders");
@@ -88,11 +88,11 @@ impl Twin {
         twin
     }
 
-    /// The same with access control: a root user, a role and a table of an account.
+    /// Adds access control: a root user, a role and a table of an account.
     pub fn guarded(mut self) -> Twin {
         let keys = json!([{"accessKeyId": "AKIAROOT", "secretAccessKey": "root"}]);
         let account = json!({"accessKeys": keys, "roles": {"Reader": {}}});
-        // What was made without access control is the account's.
+        // Existing tables belong to the account.
         self.create("123456789012", "Orders");
         assert_eq!(
             self.operation("me", "DeleteTable", &json!({"TableName": "Orders"})).0,
@@ -111,7 +111,7 @@ impl Twin {
         ask(&mut self.stream, &request(method, path, headers, body))
     }
 
-    /// A control below `/_dynatwin/`, as curl would ask it.
+    /// Calls a control under `/_dynatwin/`, as curl would.
     pub fn control(&mut self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
         let text = body.map(Value::to_string).unwrap_or_default();
         let headers = if body.is_some() { &[JSON][..] } else { &[] };
@@ -159,7 +159,7 @@ fn operation(access_key: &str, name: &str, body: &Value) -> Vec<u8> {
     request("POST", "/", &headers, body.to_string().as_bytes())
 }
 
-/// A text with all of its bytes percent-encoded.
+/// Percent-encodes all bytes of a text.
 pub fn percent(text: &str) -> String {
     let bytes: Vec<String> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
     bytes.concat()
