@@ -205,7 +205,7 @@ fn put_items(twin: &Twin) {
 }
 
 #[test]
-fn what_is_exported_can_be_imported() {
+fn exports_can_be_imported() {
     for format in ["DYNAMODB_JSON", "ION"] {
         let twin = Twin::new(&format!("round-trip-{format}"));
         put_items(&twin);
@@ -248,7 +248,7 @@ fn what_is_exported_can_be_imported() {
 }
 
 #[test]
-fn an_export_shows_the_moment_that_is_asked_for() {
+fn an_export_has_the_state_of_its_moment() {
     let twin = Twin::new("moment");
     twin.put(&json!({"pk": {"S": "a"}, "v": {"S": "old"}}));
     let then = twin.seconds();
@@ -355,7 +355,7 @@ fn incremental_exports_rebuild_the_table() {
 }
 
 #[test]
-fn a_filter_picks_what_is_exported() {
+fn a_filter_selects_the_exported_items() {
     let twin = Twin::new("filter");
     put_items(&twin);
     let filter = json!({"FilterSpecification": {"FilterExpression": "g >= :least", "ProjectionExpression": "pk",
@@ -576,7 +576,7 @@ fn exports_follow_no_links_out_of_the_bucket() {
 }
 
 #[test]
-fn a_bucket_that_is_not_there() {
+fn a_missing_bucket_fails_the_export() {
     let twin = Twin::new("missing");
     for bucket in ["nothere", "a..b"] {
         let export = twin.export(json!({"S3Bucket": bucket}));
@@ -660,7 +660,7 @@ fn a_bulk_operation_writes_into_a_table() {
 }
 
 #[test]
-fn a_bulk_operation_takes_the_time_its_units_take() {
+fn a_bulk_operation_lasts_as_long_as_its_units() {
     let twin = Twin::new("bulk-pace");
     let line = r#"{"Item":{"pk":{"S":"KEY"},"v":{"S":"VALUE"}}}"#;
     let line = line.replace("VALUE", &"v".repeat(10_000));
@@ -693,7 +693,7 @@ fn a_bulk_operation_takes_the_time_its_units_take() {
 }
 
 #[test]
-fn a_bulk_operation_says_what_vector_indexes_have_taken() {
+fn a_bulk_operation_reports_the_entries_of_vector_indexes() {
     let twin = Twin::new("bulk-vectors");
     twin.ok(
         "UpdateTable",

@@ -74,7 +74,7 @@ fn options() -> CopyOptions {
 }
 
 #[test]
-fn a_copy_has_all_that_the_table_has() {
+fn a_copy_is_complete() {
     let (from, to, caller) = (filled(), engine(), caller());
     let notes = Mutex::new(Vec::new());
     let report = |event: CopyEvent<'_>| {
@@ -130,7 +130,7 @@ impl Database for Failing<'_> {
 }
 
 #[test]
-fn a_copy_that_was_interrupted_goes_on() {
+fn an_interrupted_copy_is_resumed() {
     let (from, to, caller) = (filled(), engine(), caller());
     let from = InProcess::new(&from, &caller);
     let failing = |fails_at, alters| Failing {
@@ -175,7 +175,7 @@ fn a_copy_that_differs_is_reported() {
 
 /// Throttled and unprocessed items are written eventually, after increasing pauses.
 #[test]
-fn unprocessed_items_are_sent_again() {
+fn unprocessed_items_are_retried() {
     struct Throttled<'d> {
         inner: InProcess<'d>,
         calls: AtomicU64,

@@ -198,7 +198,7 @@ fn sorted(items: Value) -> Value {
 
 /// The description of a table creates an identical table.
 #[test]
-fn a_description_makes_the_same_table() {
+fn a_description_creates_an_identical_table() {
     let first = Filled::with(Seed::read(&data("plan.json")));
     let description = json!({"Table": first.table("GameScores")}).to_string();
     let second = Filled::with(Seed::parse("described.json", description.as_bytes()));
@@ -273,7 +273,7 @@ fn the_last_of_equal_keys_stays() {
 }
 
 #[test]
-fn what_is_not_known_is_refused_with_its_line() {
+fn unknown_members_are_refused_with_their_line() {
     let cases = [
         (
             "x.json",
@@ -341,7 +341,7 @@ fn what_is_not_known_is_refused_with_its_line() {
 
 /// Errors of the service name the file and line of the item.
 #[test]
-fn what_the_service_refuses_names_its_line() {
+fn refused_items_are_reported_with_their_line() {
     let table = format!("{SESSIONS}}}");
     let cases = [
         (

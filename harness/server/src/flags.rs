@@ -771,7 +771,7 @@ mod tests {
     }
 
     #[test]
-    fn health_checks_are_answered_as_by_the_server_in_whose_place_it_is() {
+    fn health_checks_are_answered_like_the_replaced_servers() {
         for (line, expect) in [
             ("", HealthCheck::Healthy),
             ("--port 8001 -seed 7 -in-memory", HealthCheck::Healthy),

@@ -203,7 +203,7 @@ fn documents_are_printed() {
 }
 
 #[test]
-fn what_is_not_understood_exits_with_2() {
+fn invalid_command_lines_exit_with_2() {
     let (code, out, err) = finished(&["--prot", "8000"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert_eq!(err, "dynatwin: --prot is not a flag; --help lists them\n");
@@ -306,7 +306,7 @@ fn files_are_loaded_and_copied() {
 }
 
 #[test]
-fn what_cannot_be_loaded_or_copied_exits_with_a_sentence() {
+fn failed_loads_and_copies_exit_with_a_sentence() {
     let file = Scratch::new("bad.yaml", "tables:\n- TableName: T\n  Keys: []\n");
     let path = file.path();
     let cases: [(&[&str], i32, String); 4] = [
@@ -349,7 +349,7 @@ fn a_port_in_use_exits_with_1() {
 }
 
 #[test]
-fn it_says_where_it_listens_and_stops_on_a_signal() {
+fn it_prints_its_address_and_stops_on_a_signal() {
     for name in ["TERM", "INT"] {
         let mut server = Running::start(&["--port", "0", "--seed", "42", "--conditions", "aws"]);
         for part in [
@@ -374,7 +374,7 @@ fn it_says_where_it_listens_and_stops_on_a_signal() {
 }
 
 #[test]
-fn health_checks_are_answered_as_by_the_server_in_whose_place_it_is() {
+fn health_checks_are_answered_like_the_replaced_servers() {
     for (words, expect) in [
         (&["--port", "0"][..], "HTTP/1.1 200 "),
         (&["-port", "0"], "HTTP/1.1 400 "),
@@ -395,7 +395,7 @@ fn health_checks_are_answered_as_by_the_server_in_whose_place_it_is() {
 
 /// A credential comes from the request, can be percent-encoded, and appears in the log.
 #[test]
-fn what_a_request_says_cannot_forge_the_log() {
+fn request_content_cannot_forge_the_log() {
     let mut server = Running::start(&["--port", "0", "--log", "requests"]);
     let ask = |target: &str, operation: &str, body: &str| {
         let mut stream = TcpStream::connect(("127.0.0.1", server.2)).unwrap();

@@ -59,7 +59,7 @@ fn pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn headers_reach_the_door_whatever_their_case() {
+fn headers_reach_the_backend_whatever_their_case() {
     let (server, _) = still();
     let request = b"GET /header/x-amz-target HTTP/1.1\r\nHost: x\r\nX-AMZ-Target: DynamoDB_20120810.ListTables\r\n\r\n";
     assert_eq!(
@@ -132,7 +132,7 @@ fn connections_beyond_the_bound_are_refused() {
 }
 
 #[test]
-fn an_idle_connection_makes_room() {
+fn an_idle_connection_is_evicted() {
     for (workers, idle_first) in [(1, true), (1, false), (2, true), (2, false)] {
         let (server, backend) = crowded(workers, 2, true);
         let early = (!idle_first).then(|| busy(&server, &backend));
@@ -147,7 +147,7 @@ fn an_idle_connection_makes_room() {
 }
 
 #[test]
-fn silent_connections_make_room() {
+fn silent_connections_are_evicted() {
     let (server, _) = crowded(2, 8, true);
     let silent: Vec<_> = (0..8).map(|_| connect(&server)).collect();
     for number in 0..8 {
@@ -159,14 +159,14 @@ fn silent_connections_make_room() {
 }
 
 #[test]
-fn a_busy_connection_makes_no_room() {
+fn a_busy_connection_is_not_evicted() {
     let (server, backend) = crowded(2, 2, true);
     let _both = [busy(&server, &backend), busy(&server, &backend)];
     assert_eq!(ask(&mut connect(&server), &post("/", b"1")).status(), 503);
 }
 
 #[test]
-fn a_client_that_gives_up_on_a_lost_answer_makes_room() {
+fn a_client_that_leaves_a_lost_answer_frees_its_connection() {
     let (server, backend) = crowded(1, 1, false);
     drop(busy(&server, &backend));
     while ask(&mut connect(&server), &post("/", b"1")).status() == 503 {
@@ -304,7 +304,7 @@ fn a_larger_body_is_refused_while_it_is_read() {
 }
 
 #[test]
-fn who_expects_to_be_told_to_go_on_is_refused_first() {
+fn clients_that_expect_100_continue_are_refused_before_the_body() {
     let (server, _) = still();
     let mut stream = connect(&server);
     let head = format!(
@@ -335,7 +335,7 @@ fn large_heads_are_refused() {
 }
 
 #[test]
-fn what_is_not_http_is_refused() {
+fn malformed_http_is_refused() {
     let (server, _) = still();
     for request in [
         &b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"[..],
@@ -378,7 +378,7 @@ fn connections_that_stall_are_closed() {
 }
 
 #[test]
-fn half_a_request_behind_a_whole_one_is_closed() {
+fn an_incomplete_request_after_a_complete_one_is_closed() {
     let (server, _) = echo(Clock::settable(Moment::START), |options| {
         options.limits.idle_time = Duration::from_millis(250);
     });

@@ -385,7 +385,7 @@ fn delays_and_the_clock() {
 }
 
 #[test]
-fn there_are_only_so_many_rules() {
+fn the_number_of_rules_is_limited() {
     let mut twin = Twin::new(Allowed::All, false);
     let rule = json!({"verdict": "reset", "table": "Nowhere"});
     for _ in 0..1000 {
@@ -398,7 +398,7 @@ fn there_are_only_so_many_rules() {
 }
 
 #[test]
-fn what_has_expired_is_deleted_now() {
+fn expired_items_are_deleted_on_request() {
     let mut twin = Twin::furnished();
     run(
         &mut twin,
@@ -628,7 +628,7 @@ fn heat_and_shards() {
 }
 
 #[test]
-fn everything_is_gone_after_a_reset() {
+fn a_reset_removes_everything() {
     let mut twin = Twin::furnished();
     let counts = json!({"tables": 1, "items": 1, "bytes": 20, "faults": 1});
     let none = json!({"tables": 0, "items": 0, "bytes": 0, "faults": 0});
@@ -654,7 +654,7 @@ fn everything_is_gone_after_a_reset() {
 }
 
 #[test]
-fn a_reset_of_all_restores_what_the_twin_was_started_with() {
+fn a_reset_of_all_restores_the_initial_state() {
     let mut twin = Twin::furnished();
     let moved = json!({"counts": {"tables": 0}, "clock": {"now": "2026-01-09T00:00:00.000Z"}, "conditions": {"throttles": 0.05}});
     let started = json!({"counts": {"tables": 0, "faults": 0}, "seed": "18446744073709551615", "conditions": {"throttles": 0},

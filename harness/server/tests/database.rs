@@ -149,7 +149,7 @@ fn furnish(server: &mut Process) {
 }
 
 #[test]
-fn everything_is_there_after_a_restart() {
+fn a_restart_restores_everything() {
     let directory = Directory::new("restart");
     for (name, log_size) in [("TERM", "64MB"), ("KILL", "64MB"), ("KILL", "1KB")] {
         let _ = fs::remove_dir_all(&directory.0);
@@ -175,7 +175,7 @@ fn everything_is_there_after_a_restart() {
 }
 
 #[test]
-fn the_command_line_of_the_guides_keeps_its_tables() {
+fn the_command_line_of_the_guides_stores_its_tables() {
     let directory = Directory::new("guide");
     let words = format!("-jar DynamoDBLocal.jar -sharedDb -dbPath {}", directory.path());
     let mut server = Process::start(&words);
@@ -267,7 +267,7 @@ fn a_torn_end_is_reported_and_damage_stops_the_start() {
 }
 
 #[test]
-fn files_of_dynamodb_local_are_pointed_out() {
+fn files_of_dynamodb_local_are_reported() {
     let directory = Directory::new("local");
     fs::create_dir_all(&directory.0).unwrap();
     for name in ["shared-local-instance.db", "key_us-east-1.db", "notes.db"] {

@@ -46,7 +46,7 @@ fn a_large_truncated_answer_arrives_up_to_its_cut() {
 }
 
 #[test]
-fn an_answer_cut_behind_its_end_is_whole_and_the_last() {
+fn an_answer_truncated_after_its_end_is_complete_and_the_last() {
     let (server, _) = still();
     let mut stream = connect(&server);
     let response = ask(&mut stream, &post("/truncated/99", b"0123456789"));
@@ -101,7 +101,7 @@ fn a_lost_answer_leaves_the_connection_open() {
 }
 
 #[test]
-fn an_answer_waits_for_its_moment() {
+fn an_answer_waits_for_its_delivery_time() {
     let (server, _) = echo(Clock::system(system_time), |_| ());
     let started = Instant::now();
     assert_eq!(ask(&mut connect(&server), &post("/wait/200", b"1")).body, b"1");
@@ -121,7 +121,7 @@ fn a_fast_clock_waits_for_less() {
 }
 
 #[test]
-fn who_waits_on_a_clock_that_stands_still_moves_it() {
+fn waiting_on_a_settable_clock_advances_it() {
     let clock = Clock::settable(Moment::START);
     let (server, _) = echo(clock.clone(), |_| ());
     assert_eq!(ask(&mut connect(&server), &post("/wait/86400000", b"1")).body, b"1");
@@ -129,7 +129,7 @@ fn who_waits_on_a_clock_that_stands_still_moves_it() {
 }
 
 #[test]
-fn latency_moves_no_settable_clock_and_takes_no_time() {
+fn latency_advances_no_settable_clock_and_takes_no_time() {
     let clock = Clock::settable(Moment::START);
     let (server, _) = echo(clock.clone(), |_| ());
     assert_eq!(ask(&mut connect(&server), &post("/latency/86400000", b"1")).body, b"1");
@@ -137,7 +137,7 @@ fn latency_moves_no_settable_clock_and_takes_no_time() {
 }
 
 #[test]
-fn a_held_answer_takes_its_time_in_reality_and_moves_no_settable_clock() {
+fn a_held_answer_takes_real_time_and_advances_no_settable_clock() {
     let clock = Clock::settable(Moment::START);
     let (server, _) = echo(clock.clone(), |_| ());
     let started = Instant::now();
@@ -158,7 +158,7 @@ fn held_for_a_day(server: &Server, backend: &Echo) -> TcpStream {
 }
 
 #[test]
-fn a_settable_clock_that_is_moved_releases_a_held_answer() {
+fn advancing_a_settable_clock_releases_a_held_answer() {
     let clock = Clock::settable(Moment::START);
     let (server, backend) = echo(clock.clone(), |_| ());
     let mut stream = held_for_a_day(&server, &backend);
@@ -169,7 +169,7 @@ fn a_settable_clock_that_is_moved_releases_a_held_answer() {
 }
 
 #[test]
-fn a_client_that_does_not_wait_for_a_held_answer_moves_no_clock() {
+fn a_client_that_leaves_a_held_answer_advances_no_clock() {
     let clock = Clock::settable(Moment::START);
     let (server, backend) = echo(clock.clone(), |_| ());
     let mut stream = held_for_a_day(&server, &backend);
@@ -191,7 +191,7 @@ fn a_stop_does_not_wait_for_a_held_answer() {
 }
 
 #[test]
-fn a_clock_that_is_moved_ends_the_wait() {
+fn advancing_the_clock_ends_the_wait() {
     let clock = Clock::system(system_time);
     let (server, backend) = echo(clock.clone(), |_| ());
     let mut stream = connect(&server);
@@ -204,7 +204,7 @@ fn a_clock_that_is_moved_ends_the_wait() {
 }
 
 #[test]
-fn a_stop_lets_the_running_finish() {
+fn a_stop_lets_running_requests_finish() {
     let (server, backend) = echo(Clock::system(system_time), |_| ());
     let mut idle = connect(&server);
     assert_eq!(ask(&mut idle, &post("/", b"0")).body, b"0");
@@ -226,7 +226,7 @@ fn a_stop_lets_the_running_finish() {
 }
 
 #[test]
-fn a_stop_does_not_wait_for_ever() {
+fn a_stop_has_a_time_limit() {
     let (server, backend) = echo(Clock::system(system_time), |options| {
         options.limits.stop_time = Duration::from_millis(50);
     });
@@ -278,7 +278,7 @@ impl Backend for Slow {
 }
 
 #[test]
-fn a_long_request_does_not_hold_up_others_of_its_worker() {
+fn a_long_request_does_not_block_others_of_its_worker() {
     let slow = Slow {
         clock: Clock::settable(Moment::START),
         asked: Mutex::new(false),

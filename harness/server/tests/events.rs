@@ -89,7 +89,7 @@ fn heard(lines: &[String]) -> Vec<Value> {
 }
 
 #[test]
-fn a_client_is_sent_events_as_they_are_told() {
+fn a_client_receives_events_as_they_are_logged() {
     let mut twin = Twin::new(Allowed::Looking, false);
     twin.create("me", "Orders");
     let mut listener = Listener::new(&twin, &[]);
@@ -118,7 +118,7 @@ fn a_client_is_sent_events_as_they_are_told() {
 }
 
 #[test]
-fn each_account_hears_its_own() {
+fn each_account_receives_its_own_events() {
     let mut twin = Twin::new(Allowed::All, false);
     twin.create("me", "Orders");
     twin.create("you", "Orders");
@@ -135,7 +135,7 @@ fn each_account_hears_its_own() {
 }
 
 #[test]
-fn a_comment_comes_now_and_then_and_who_is_gone_listens_no_more() {
+fn heartbeats_detect_clients_that_are_gone() {
     let mut twin = Twin::with(Allowed::All, |limits| limits.heartbeat = Duration::from_millis(5));
     let listening = |twin: &mut Twin| twin.control("GET", "events", None).1["listening"] == true;
     assert!(!listening(&mut twin));
@@ -150,7 +150,7 @@ fn a_comment_comes_now_and_then_and_who_is_gone_listens_no_more() {
 }
 
 #[test]
-fn who_may_not_ask_is_sent_nothing() {
+fn refused_clients_receive_no_events() {
     let twin = Twin::new(Allowed::All, false);
     for headers in [
         &[("origin", "http://evil.example")][..],
@@ -191,7 +191,7 @@ fn a_stream_ends_with_its_server() {
 
 /// A reset removes the log; a client is told, and receives later events.
 #[test]
-fn a_reset_is_told() {
+fn clients_are_told_of_a_reset() {
     let mut twin = Twin::new(Allowed::All, false);
     twin.create("me", "Orders");
     let mut listener = Listener::new(&twin, &[]);

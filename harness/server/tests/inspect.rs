@@ -115,7 +115,7 @@ fn queries_that_are_refused() {
 }
 
 #[test]
-fn pending_work_comes_due_and_is_gone() {
+fn pending_work_is_listed_until_it_is_applied() {
     let mut twin = Twin::new(Allowed::All, false);
     let conditions = json!({
         "base": "calm", "indexPropagation": 5, "streamLag": 7, "transactionTime": 3, "timeToLive": 60
@@ -234,7 +234,7 @@ fn transactions_in_flight_hold_their_items() {
 }
 
 #[test]
-fn the_log_goes_on_from_a_number_and_keeps_bodies_on_demand() {
+fn the_log_continues_from_a_number_and_keeps_bodies_on_request() {
     let mut twin = orders(0);
     assert_eq!(twin.control("POST", "watch", None).1["bodies"], false);
     put(&mut twin, "a");

@@ -196,7 +196,7 @@ fn kill_under_load(directory: &Path, rounds: u64, seed: u64, words: &str) {
 }
 
 #[test]
-fn what_was_acknowledged_survives_kills_under_load() {
+fn acknowledged_writes_survive_kills_under_load() {
     let variable = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let rounds = variable("DYNATWIN_KILLS").unwrap_or(4);
     let seed = variable("DYNATWIN_SEED").unwrap_or_else(|| u64::from(std::process::id()));

@@ -92,7 +92,7 @@ fn answers_are_for_pages_of_listed_origins_alone() {
 }
 
 #[test]
-fn no_page_of_another_origin_controls() {
+fn pages_of_other_origins_have_no_control() {
     let any = served(HealthCheck::Healthy, |options| {
         options.origins = Origins::parse("*").unwrap();
     });
@@ -106,7 +106,7 @@ fn no_page_of_another_origin_controls() {
 
 /// The requests of a page at a name that resolves to this machine, which are same-origin for the browser.
 #[test]
-fn pages_reach_the_server_under_its_own_names_alone() {
+fn pages_reach_the_server_only_under_its_own_names() {
     let server = served(HealthCheck::Healthy, |options| {
         options.allowed_hosts = vec!["twin".into()];
     });

@@ -13,7 +13,7 @@ use dynatwin_store::{Directory, Entry, OpenError, Report, Store};
 /// Set in the process that is killed: the directory it writes to.
 const CHILD: &str = "DYNATWIN_STORE_CHILD";
 
-const NAME: &str = "what_was_acknowledged_survives_a_kill";
+const NAME: &str = "acknowledged_writes_survive_a_kill";
 
 /// Opens the directory, and checks that it holds records 0, 1, 2, … without a gap. Returns how many.
 fn open(directory: &Path) -> Result<(Store, u64, Report), OpenError> {
@@ -63,7 +63,7 @@ fn write_until_killed(directory: &Path) {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill() {
+fn acknowledged_writes_survive_a_kill() {
     if let Some(directory) = env::var_os(CHILD) {
         return write_until_killed(Path::new(&directory));
     }

@@ -64,7 +64,7 @@ async fn put(client: &Client, key: &str, bytes: usize) -> Result<(), SdkError<Pu
 }
 
 #[tokio::test]
-async fn what_throttles_says_why_and_of_what() {
+async fn throttles_name_reason_and_resource() {
     let (_twin, client) = metered();
     create(&client, Some(1)).await;
     put(&client, "a", 1).await.unwrap();

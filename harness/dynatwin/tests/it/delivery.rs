@@ -42,7 +42,7 @@ fn read_within(timeout: Duration) -> TimeoutConfig {
 }
 
 #[tokio::test]
-async fn a_late_answer_moves_the_clock() {
+async fn a_late_answer_advances_the_clock() {
     let (twin, put) = put_under(Verdict::Wait(Duration::from_secs(30)), patient()).await;
     put.unwrap();
     assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_secs(30)));
@@ -62,7 +62,7 @@ async fn a_client_with_a_timeout_does_not_wait_for_it() {
 }
 
 #[tokio::test]
-async fn a_timeout_longer_than_the_wait_does_no_harm() {
+async fn a_timeout_longer_than_the_wait_has_no_effect() {
     let (twin, put) = put_under(
         Verdict::Wait(Duration::from_secs(3)),
         attempt_within(Duration::from_secs(5)),
@@ -81,7 +81,7 @@ async fn a_lost_answer_ends_with_the_timeout() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_ends_though_the_client_is_patient() {
+async fn a_lost_answer_times_out_for_a_client_without_a_timeout() {
     let (twin, put) = put_under(Verdict::AnswerLost, patient()).await;
     assert!(is_timeout(&put), "{put:?}");
     assert_eq!(twin.clock().now(), Moment::START.plus(Duration::from_mins(1)));
@@ -106,7 +106,7 @@ async fn a_truncated_answer_is_a_response_error() {
 }
 
 #[tokio::test]
-async fn a_retry_mends_what_a_reset_broke() {
+async fn a_retry_recovers_from_a_reset_connection() {
     let twin = Twin::seeded(7);
     let client = twin.client();
     create_table(&client).await;

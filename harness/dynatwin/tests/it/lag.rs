@@ -56,7 +56,7 @@ async fn session(client: &Client, id: usize) -> Option<Item> {
 }
 
 #[tokio::test]
-async fn a_session_that_is_used_is_saved_from_its_late_deletion() {
+async fn using_a_session_cancels_its_late_deletion() {
     let twin = Twin::seeded(7);
     let client = twin.client();
     create_table(&client).await;
@@ -123,7 +123,7 @@ async fn enqueue_by_key(client: &Client, name: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_job_is_enqueued_once_though_the_index_is_behind() {
+async fn a_job_is_enqueued_once_despite_a_lagging_index() {
     let twin = Twin::seeded(7);
     let client = twin.client();
     create_indexed(&client).await;
@@ -181,7 +181,7 @@ async fn flying(flight: Duration) -> (Twin, Client) {
 }
 
 #[tokio::test]
-async fn of_transactions_that_meet_the_losers_try_again() {
+async fn conflicting_transactions_are_retried() {
     let (twin, client) = flying(Duration::from_millis(30)).await;
     let conflicts = std::sync::atomic::AtomicUsize::new(0);
     let worker = |id: u64| {
@@ -210,7 +210,7 @@ async fn of_transactions_that_meet_the_losers_try_again() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_is_sent_again_while_it_runs_happens_once() {
+async fn a_transaction_retried_while_pending_is_applied_once() {
     let (twin, _) = flying(Duration::from_secs(5)).await;
     // The first attempt times out before the transaction is applied, and its retries with the same token find it
     // pending.
@@ -234,7 +234,7 @@ async fn a_transaction_that_is_sent_again_while_it_runs_happens_once() {
 }
 
 #[tokio::test]
-async fn a_fault_that_never_happened_is_told() {
+async fn a_fault_that_never_occurred_is_reported() {
     let twin = Twin::seeded(7);
     let client = twin.client();
     create_table(&client).await;

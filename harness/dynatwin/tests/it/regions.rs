@@ -6,7 +6,7 @@ use dynatwin::Twin;
 use crate::{TABLE, create_table, put, s};
 
 #[tokio::test]
-async fn each_region_and_each_account_has_tables_of_its_own() {
+async fn each_region_and_account_has_its_own_tables() {
     let twin = Twin::seeded(7);
     create_table(&twin.client()).await;
     let frankfurt = twin.region("eu-central-1");
@@ -50,7 +50,7 @@ async fn an_arn_names_the_callers_region_and_account() {
 }
 
 #[tokio::test]
-async fn a_shared_db_is_one_for_all() {
+async fn a_shared_db_is_one_set_of_tables() {
     let twin = Twin::builder().shared_db(true).build();
     create_table(&twin.client()).await;
     put(&twin.region("eu-central-1").client(), "a").await.unwrap();
@@ -59,7 +59,7 @@ async fn a_shared_db_is_one_for_all() {
 }
 
 #[tokio::test]
-async fn looking_finds_what_was_put_and_reset_forgets_it() {
+async fn items_are_returned_until_a_reset() {
     let twin = Twin::seeded(7);
     let client = twin.client();
     create_table(&client).await;

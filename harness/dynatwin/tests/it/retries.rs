@@ -10,7 +10,7 @@ use dynatwin::{Conditions, Moment, Rule, Twin, Verdict};
 use crate::{TABLE, create_table, put};
 
 #[tokio::test]
-async fn a_put_that_is_throttled_twice_passes_at_the_third_attempt() {
+async fn a_put_throttled_twice_succeeds_at_the_third_attempt() {
     let twin = Twin::seeded(7);
     let client = twin.client();
     create_table(&client).await;
@@ -28,7 +28,7 @@ async fn a_put_that_is_throttled_twice_passes_at_the_third_attempt() {
 }
 
 #[tokio::test]
-async fn the_same_seed_gives_the_same_times() {
+async fn one_seed_gives_identical_retry_times() {
     let mut ends = Vec::new();
     for _ in 0..2 {
         let twin = Twin::seeded(7);

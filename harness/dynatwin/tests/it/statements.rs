@@ -34,7 +34,7 @@ async fn filled() -> (Twin, Client) {
 }
 
 #[tokio::test]
-async fn a_client_walks_through_the_pages_of_a_statement() {
+async fn a_client_reads_all_pages_of_a_statement() {
     let (twin, client) = filled().await;
     assert_eq!(twin.items(TABLE).unwrap().len(), 6);
     let mut tasks = Vec::new();
@@ -83,7 +83,7 @@ async fn the_errors_of_statements_have_their_types() {
 }
 
 #[tokio::test]
-async fn a_batch_says_what_became_of_each_statement() {
+async fn a_batch_returns_the_result_of_each_statement() {
     let (_twin, client) = filled().await;
     let statement = |text: &str| BatchStatementRequest::builder().statement(text).build().unwrap();
     let answer = client
@@ -104,7 +104,7 @@ async fn a_batch_says_what_became_of_each_statement() {
 }
 
 #[tokio::test]
-async fn a_transaction_of_statements_happens_whole_or_not_at_all() {
+async fn a_transaction_of_statements_is_applied_completely_or_not_at_all() {
     let (twin, client) = filled().await;
     let statement = |text: &str| ParameterizedStatement::builder().statement(text).build().unwrap();
     let hand_over = |least: u64| {

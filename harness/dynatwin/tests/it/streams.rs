@@ -160,7 +160,7 @@ async fn a_consumer_reads_each_change_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn a_session_that_expires_is_told_as_the_services_own_doing() {
+async fn the_record_of_an_expired_session_names_the_service() {
     let twin = Twin::seeded(7);
     let client = twin.client();
     let arn = with_stream(&client).await;

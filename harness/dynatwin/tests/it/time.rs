@@ -24,7 +24,7 @@ async fn put_session(twin: &Twin, client: &Client) {
 }
 
 #[tokio::test]
-async fn an_expired_session_is_gone() {
+async fn an_expired_session_is_deleted() {
     let twin = Twin::seeded(7);
     let client = twin.client();
     create_table(&client).await;
@@ -76,7 +76,7 @@ async fn sleepers_wake_in_the_order_of_their_times() {
 }
 
 #[tokio::test]
-async fn a_sleeper_that_gives_up_holds_nobody_back() {
+async fn a_cancelled_sleeper_does_not_block_others() {
     let clock = Twin::seeded(7).clock();
     tokio::select! {
         biased;
@@ -109,7 +109,7 @@ async fn many_sleepers_on_many_threads_all_wake() {
 }
 
 #[tokio::test]
-async fn sleepers_wait_for_the_test_if_it_wants_them_to() {
+async fn sleepers_wait_for_the_test_if_sleeps_do_not_advance_the_clock() {
     let twin = Twin::builder()
         .clock(Clock::settable(Moment::START))
         .sleep_moves_clock(false)
@@ -142,7 +142,7 @@ fn real_now() -> Moment {
 }
 
 #[tokio::test]
-async fn a_sleeper_that_nobody_polls_holds_nobody_back_for_long() {
+async fn an_unpolled_sleeper_does_not_block_others_for_long() {
     let clock = Twin::seeded(7).clock();
     let mut forgotten = Box::pin(clock.sleep(Duration::from_secs(1)));
     tokio::select! {
@@ -158,7 +158,7 @@ async fn a_sleeper_that_nobody_polls_holds_nobody_back_for_long() {
 }
 
 #[tokio::test]
-async fn sleepers_wake_in_time_though_the_machine_is_busy() {
+async fn sleepers_wake_in_time_on_a_busy_machine() {
     let clock = Twin::seeded(7).clock();
     let mut workers = tokio::task::JoinSet::new();
     for worker in 1..=12 {
@@ -178,7 +178,7 @@ async fn sleepers_wake_in_time_though_the_machine_is_busy() {
 }
 
 #[tokio::test]
-async fn moving_the_systems_clock_wakes_its_sleepers() {
+async fn advancing_the_systems_clock_wakes_its_sleepers() {
     let clock = Twin::new().clock();
     let sleeper = tokio::spawn({
         let clock = clock.clone();
@@ -197,7 +197,7 @@ async fn moving_the_systems_clock_wakes_its_sleepers() {
 }
 
 #[tokio::test]
-async fn nobody_who_sleeps_moves_a_frozen_clock() {
+async fn sleeping_does_not_advance_a_frozen_clock() {
     for twin in [Twin::seeded(7), Twin::new()] {
         let clock = twin.clock();
         clock.freeze();

@@ -31,7 +31,7 @@ async fn query(client: &Client, pk: &str) -> usize {
 }
 
 #[tokio::test]
-async fn who_queries_passes_and_who_scans_is_told_where_and_what_instead() {
+async fn assert_no_scans_accepts_queries_and_suggests_them_for_scans() {
     let (twin, client) = watched().await;
     for pk in ["a", "b"] {
         put(&client, pk).await.unwrap();
@@ -82,7 +82,7 @@ async fn a_statement_without_a_partition_key_is_a_scan() {
 }
 
 #[tokio::test]
-async fn an_assertion_on_a_twin_that_nobody_watched_says_so() {
+async fn assertions_on_an_unwatched_twin_report_that() {
     let twin = Twin::seeded(7);
     let text = panic_of(|| twin.assert_no_scans());
     assert!(text.contains("call Twin::watch(true)"), "{text}");
@@ -93,7 +93,7 @@ async fn an_assertion_on_a_twin_that_nobody_watched_says_so() {
 }
 
 #[tokio::test]
-async fn faults_that_never_happened_are_named() {
+async fn faults_that_never_occurred_are_named() {
     let (twin, client) = watched().await;
     let met = twin
         .faults()
@@ -186,7 +186,7 @@ async fn every_attempt_is_a_request_with_its_table_and_key() {
 }
 
 #[tokio::test]
-async fn a_block_costs_what_it_spends_on_each_table() {
+async fn a_block_reports_its_units_for_each_table() {
     // The twin is not watched, but the block is, while it runs.
     let twin = Twin::seeded(7);
     let client = twin.client();

@@ -169,7 +169,7 @@ fn check(disk: &SimDisk, versions: &Versions, context: &str) {
 }
 
 #[test]
-fn a_failing_disk_takes_back_nothing_that_was_acknowledged() {
+fn a_failing_disk_loses_no_acknowledged_write() {
     let disk = SimDisk::new();
     let versions = history(&disk, true);
     assert_eq!((versions["a"].0, versions["left"].0), (103, 120));
@@ -192,7 +192,7 @@ fn a_failing_disk_takes_back_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn what_the_clock_brings_about_on_a_failing_disk_is_kept_by_a_snapshot() {
+fn due_work_on_a_failing_disk_is_stored_by_a_snapshot() {
     let disk = SimDisk::new();
     let database = open(&disk).unwrap();
     let request = |operation: &str, body: &Value| request(&database, false, operation, body).unwrap();

@@ -143,7 +143,7 @@ fn a_torn_record_is_removed_and_reported() {
 }
 
 #[test]
-fn a_gap_in_what_was_synced_is_damage() {
+fn a_gap_in_synced_records_is_damage() {
     let disk = killed();
     let (files, name) = (disk.files(), &disk.segments()[2]);
     let bytes = &files[name];

@@ -177,7 +177,7 @@ fn waiters_share_a_sync() {
 }
 
 #[test]
-fn a_sync_counts_for_no_record_that_was_appended_during_it() {
+fn a_sync_does_not_cover_records_appended_during_it() {
     let disk = SimDisk::new();
     let store = Arc::new(open(&disk).unwrap().0);
     store.append(b"before").unwrap();
