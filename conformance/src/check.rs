@@ -1,4 +1,4 @@
-//! What scenarios say when something is not as it should be. They never panic.
+//! Checks and failures of scenarios, which never panic.
 
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Display};
@@ -9,13 +9,13 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::transact_write_items::builders::TransactWriteItemsFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 
-/// An item, or a part of one, as the SDK has it.
+/// An item, or a part of one, of the SDK's type.
 pub type Item = HashMap<String, AttributeValue>;
 
-/// What a scenario comes to.
+/// The result of a scenario.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
-/// Why a scenario failed, in words for the report.
+/// Why a scenario failed, as text for the report.
 ///
 /// ```
 /// use dynatwin_conformance::check::Failure;
@@ -30,7 +30,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure in these words.
+    /// Creates a failure with this text.
     pub fn new(words: impl Into<String>) -> Failure {
         Failure {
             words: words.into(),
@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// This failure as one of the transport: no answer came.
+    /// Marks the failure as one of the transport: no answer arrived.
     #[must_use]
     pub fn of_transport(self) -> Failure {
         Failure {
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// Whether no answer came, so that nothing is known of what the target would say.
+    /// Returns whether no answer arrived, so that the target's answer is unknown.
     pub fn is_of_transport(&self) -> bool {
         self.transport
     }
@@ -65,7 +65,7 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// An error with all that lies under it.
+/// Formats an error with all its sources.
 fn words(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut under = error.source();
@@ -82,7 +82,7 @@ pub fn ensure(holds: bool, words: impl Into<String>) -> Outcome {
     if holds { Ok(()) } else { Err(Failure::new(words)) }
 }
 
-/// Two values must be equal.
+/// Checks that two values are equal.
 pub fn equal<T: PartialEq<U> + Debug, U: Debug>(what: &str, actual: T, expect: U) -> Outcome {
     if actual == expect {
         return Ok(());
@@ -95,7 +95,7 @@ pub fn present<T>(what: &str, value: Option<T>) -> Outcome<T> {
     value.ok_or_else(|| Failure::new(format!("{what} is missing")))
 }
 
-/// A request must be refused with this error code; gives the error.
+/// Checks that a request was refused with this error code; returns the error.
 pub fn refused<T, E>(what: &str, result: Result<T, SdkError<E>>, code: &str) -> Outcome<SdkError<E>>
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
@@ -107,7 +107,7 @@ where
     }
 }
 
-/// Whether a request was refused because its condition did not hold; any other error is a failure.
+/// Returns whether a conditional request succeeded: `false` if its condition failed; any other error is a failure.
 pub fn won<T, E>(result: Result<T, SdkError<E>>) -> Outcome<bool>
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
@@ -119,8 +119,8 @@ where
     }
 }
 
-/// Carries out a transaction, or says for each of its actions why it was not carried out. What comes of others'
-/// transactions alone, or of throughput, is tried again: where an action was throttled, nothing is known of its condition.
+/// Sends a transaction; returns the reason of each action if it was cancelled. Conflicts with other transactions and
+/// throttling are retried: nothing is known of the condition of a throttled action.
 pub async fn transact(request: TransactWriteItemsFluentBuilder) -> Outcome<Result<(), Vec<String>>> {
     const THROTTLED: [&str; 2] = ["ThrottlingError", "ProvisionedThroughputExceeded"];
     const PASSING: [&str; 2] = ["None", "TransactionConflict"];
@@ -144,7 +144,7 @@ pub async fn transact(request: TransactWriteItemsFluentBuilder) -> Outcome<Resul
     Err(Failure::new("the transaction was cancelled a thousand times by others"))
 }
 
-/// Runs `count` racers at the same time, and gives what they came to, in the order of their numbers.
+/// Runs `count` racers concurrently, and returns their results in the order of their numbers.
 pub async fn race<T, F>(count: usize, racer: impl Fn(usize) -> F) -> Outcome<Vec<T>>
 where
     T: Send + 'static,
@@ -168,7 +168,7 @@ pub fn n(number: impl Display) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
-/// An item of these attributes.
+/// Returns an item with these attributes.
 pub fn item<const N: usize>(attributes: [(&str, AttributeValue); N]) -> Item {
     attributes
         .into_iter()
@@ -176,7 +176,7 @@ pub fn item<const N: usize>(attributes: [(&str, AttributeValue); N]) -> Item {
         .collect()
 }
 
-/// A string attribute of an item.
+/// Returns a string attribute of an item.
 pub fn text<'a>(item: &'a Item, name: &str) -> Outcome<&'a str> {
     match item.get(name) {
         Some(AttributeValue::S(text)) => Ok(text),
@@ -184,7 +184,7 @@ pub fn text<'a>(item: &'a Item, name: &str) -> Outcome<&'a str> {
     }
 }
 
-/// A number attribute of an item.
+/// Returns a number attribute of an item.
 pub fn number(item: &Item, name: &str) -> Outcome<i64> {
     match item.get(name) {
         Some(AttributeValue::N(text)) => Ok(text.parse()?),

@@ -1,4 +1,4 @@
-//! What a scenario is given: a client, table names nobody else uses, and the clock if the target has one to move.
+//! The context of a scenario: a client, unique table names, and the clock if the target has a settable one.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,10 @@ use dynatwin::{Faults, Lag, TimeToLive, TwinClock};
 use crate::check::{Failure, Outcome};
 use crate::target::Session;
 
-/// How often a scenario looks whether its table is `ACTIVE` and its time to live `ENABLED`.
+/// How often a scenario checks whether its table is `ACTIVE` and its time to live `ENABLED`.
 const PATIENCE: u32 = 1200;
 
-/// A table that a scenario wants: pay per request, all keys strings.
+/// The definition of a scenario's table: on demand, with string keys.
 ///
 /// ```
 /// use dynatwin_conformance::context::Table;
@@ -34,7 +34,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with the partition key `pk`; `name` becomes a part of its name.
+    /// Creates a definition with the partition key `pk`; `name` becomes a part of its name.
     pub fn new(name: &'static str) -> Table {
         Table {
             name,
@@ -45,31 +45,31 @@ impl Table {
         }
     }
 
-    /// With this partition key alone.
+    /// Sets the partition key, without a sort key.
     pub fn key(mut self, partition: &'static str) -> Table {
         self.keys = (partition, None);
         self
     }
 
-    /// With this partition key and sort key.
+    /// Sets the partition key and sort key.
     pub fn keys(mut self, partition: &'static str, sort: &'static str) -> Table {
         self.keys = (partition, Some(sort));
         self
     }
 
-    /// With time to live on this attribute.
+    /// Enables time to live on this attribute.
     pub fn time_to_live(mut self, attribute: &'static str) -> Table {
         self.time_to_live = Some(attribute);
         self
     }
 
-    /// With a global index of these keys, which has all attributes.
+    /// Adds a global index with these keys, which projects all attributes.
     pub fn index(mut self, name: &'static str, partition: &'static str, sort: &'static str) -> Table {
         self.indexes.push((name, partition, sort));
         self
     }
 
-    /// With a stream of old and new images.
+    /// Adds a stream of old and new images.
     pub fn stream(mut self) -> Table {
         self.streams = true;
         self
@@ -84,7 +84,7 @@ impl Table {
     }
 }
 
-/// What a scenario is given.
+/// The context of a scenario.
 #[derive(Debug)]
 pub struct Context {
     session: Session,
@@ -93,7 +93,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context for one scenario on one target.
+    /// Creates a context for one scenario on one target.
     pub fn new(session: Session) -> Context {
         static ORDINAL: AtomicU64 = AtomicU64::new(0);
         let ordinal = ORDINAL.fetch_add(1, Ordering::Relaxed);
@@ -117,14 +117,14 @@ impl Context {
         &self.session.streams
     }
 
-    /// Divides the shards of a table's stream, if the target does so when it is told to.
+    /// Splits the shards of a table's stream, if the target has that control.
     pub fn split_shards(&self, table: &str) {
         if let Some(twin) = &self.session.twin {
             twin.split_shards(table);
         }
     }
 
-    /// Lets nothing reach a global index until it is let go on, if the target does so when it is told to.
+    /// Pauses a global index, if the target has that control; returns whether it has.
     pub fn pause_index(&self, table: &str, index: &str) -> Outcome<bool> {
         let Some(twin) = &self.session.twin else {
             return Ok(false);
@@ -133,23 +133,23 @@ impl Context {
         Ok(true)
     }
 
-    /// Lets a paused index go on.
+    /// Resumes a paused index.
     pub fn resume_index(&self, table: &str, index: &str) -> Outcome {
         let Some(twin) = &self.session.twin else { return Ok(()) };
         Ok(twin.resume_index(table, index)?)
     }
 
-    /// The target's clock, if the scenario may move it.
+    /// Returns the target's clock, if the scenario may advance it.
     pub fn clock(&self) -> Option<TwinClock> {
         self.session.twin.as_ref().map(dynatwin::Twin::clock)
     }
 
-    /// The target's fault rules, if it has them.
+    /// Returns the target's fault rules, if it has them.
     pub fn faults(&self) -> Option<Faults> {
         self.session.twin.as_ref().map(dynatwin::Twin::faults)
     }
 
-    /// The target's time in seconds since the epoch.
+    /// Returns the target's time in seconds since the epoch.
     pub fn now(&self) -> i64 {
         let time = match self.clock() {
             Some(clock) => clock.system_time(),
@@ -159,13 +159,13 @@ impl Context {
         i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
     }
 
-    /// Whether the target is known to delete what has expired at once.
+    /// Returns whether the target is known to delete expired items at once.
     pub fn deletes_at_once(&self) -> bool {
         let conditions = self.session.twin.as_ref().map(dynatwin::Twin::conditions);
         conditions.is_some_and(|conditions| conditions.time_to_live == TimeToLive::Deletes(Lag::None))
     }
 
-    /// Sleeps until an eventually consistent read of a table sees what was written before, if the target is known to lag.
+    /// Sleeps until an eventually consistent read observes earlier writes, if the target is known to lag.
     pub async fn settle(&self) {
         let conditions = self.session.twin.as_ref().map(dynatwin::Twin::conditions);
         let staleness = conditions.map_or(Duration::ZERO, |conditions| conditions.read_staleness.longest());
@@ -182,7 +182,7 @@ impl Context {
         }
     }
 
-    /// Makes a table under a name of its own and waits until it is `ACTIVE`; gives its name.
+    /// Creates a table with a unique name and waits until it is `ACTIVE`; returns its name.
     pub async fn create(&self, table: Table) -> Outcome<String> {
         let name = format!("{}-{}", self.prefix, table.name);
         let mut request = self
@@ -257,14 +257,14 @@ impl Context {
         Err(Failure::new(format!("time to live of {table} does not become ENABLED")))
     }
 
-    /// Deletes the tables that were made here, and no others.
+    /// Deletes the tables that were created here, and no others.
     pub async fn clean_up(&self) {
         let made = {
             let mut made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             std::mem::take(&mut *made)
         };
         for table in made {
-            // What a scenario came to does not change if its table cannot be deleted any more.
+            // The result of a scenario does not depend on the deletion of its tables.
             let _ = self.client().delete_table().table_name(table).send().await;
         }
     }

@@ -1,5 +1,5 @@
-//! The raw door: an operation and a JSON body go in, status and JSON come out. The SDK would not send what it knows to be
-//! wrong, and cases are often about just that.
+//! Raw requests: an operation and a JSON body, answered with status and JSON. The SDK refuses to send requests that it
+//! knows to be invalid, which are the subject of many cases.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,10 +14,10 @@ use http::Request;
 use crate::check::{Failure, Outcome};
 use crate::http::PlainHttp;
 
-/// How long an answer may take.
+/// The timeout of an answer.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Where requests go in, for one account.
+/// The entry point for the requests of one account.
 ///
 /// ```
 /// use dynatwin_conformance::door::Door;
@@ -47,12 +47,12 @@ struct Remote {
 }
 
 impl Door {
-    /// The twin's, in this process.
+    /// The entry point of a twin in this process.
     pub fn twin(twin: Twin) -> Door {
         Door(Kind::Twin(twin))
     }
 
-    /// An endpoint's, as whoever has these credentials.
+    /// The entry point of an endpoint, with these credentials.
     pub fn http(http: PlainHttp, url: String, region: String, credentials: Credentials) -> Door {
         Door(Kind::Http(Box::new(Remote {
             http,
@@ -62,7 +62,7 @@ impl Door {
         })))
     }
 
-    /// Whether the twin in this process is behind it.
+    /// Returns whether it is a twin in this process.
     pub fn is_twin(&self) -> bool {
         matches!(self.0, Kind::Twin(_))
     }
@@ -73,7 +73,7 @@ impl Door {
         Ok(())
     }
 
-    /// Makes a case's conditions take effect on the twin.
+    /// Applies a case's conditions to the twin.
     pub fn set_conditions(&self, wanted: &Conditions) -> Outcome {
         let name = wanted.name.as_deref().unwrap_or("calm");
         let named = dynatwin::Conditions::named(name);
@@ -95,12 +95,12 @@ impl Door {
         }
     }
 
-    /// Sends a request to the usual region. `operation` is a bare name, or one with its service's target.
+    /// Sends a request to the default region. `operation` is a name alone, or with its service's target.
     pub async fn send(&self, operation: &str, body: &[u8]) -> Outcome<Reply> {
         self.send_to(None, operation, body).await
     }
 
-    /// Sends a request and waits for what comes back.
+    /// Sends a request and waits for the answer.
     pub async fn send_to(&self, region: Option<&str>, operation: &str, body: &[u8]) -> Outcome<Reply> {
         let target = if operation.contains('.') {
             operation.to_owned()
@@ -128,7 +128,7 @@ impl Door {
     }
 }
 
-/// The target of the service that has this operation.
+/// Returns the target prefix of the service that has this operation.
 fn service(operation: &str) -> &'static str {
     match operation {
         "DescribeStream" | "GetRecords" | "GetShardIterator" | "ListStreams" => "DynamoDBStreams_20120810",

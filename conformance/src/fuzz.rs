@@ -1,5 +1,5 @@
-//! Differential fuzzing: random histories on the twin and on DynamoDB Local, whose answers must be the same up to
-//! named looseness. What differs is shrunk, and printed as a case.
+//! Differential fuzzing: sends random histories to the twin and to DynamoDB Local, whose answers must be equal except
+//! for named differences. A mismatch is shrunk, and printed as a case.
 
 mod expression;
 mod generate;
@@ -27,16 +27,16 @@ pub use random::Random;
 pub struct Mismatch {
     /// The seed of the history.
     pub seed: u64,
-    /// The requests, of which the last is answered differently.
+    /// The requests, of which the last has different answers.
     pub requests: Vec<(String, Value)>,
-    /// What the twin answers to it.
+    /// The twin's answer to it.
     pub twin: Reply,
     /// What the other answers.
     pub other: Reply,
 }
 
 impl Mismatch {
-    /// As a case for the files, with the twin's answer; whoever pastes it finds out whether that is AWS's.
+    /// Returns a case for the files, with the twin's answer, which must be compared with AWS before it is kept.
     pub fn to_case(&self) -> Value {
         let (last, before) = match self.requests.split_last() {
             Some((last, before)) => (last.clone(), before),
@@ -85,7 +85,7 @@ impl Mismatch {
         })
     }
 
-    /// What is alike in mismatches that have one cause: the operation, and how each side answers.
+    /// Returns the common properties of mismatches with one cause: the operation, and the kind of both answers.
     fn kind(&self) -> String {
         let side = |reply: &Reply| match reply.error() {
             Some(error) => error
@@ -108,7 +108,7 @@ impl Mismatch {
     }
 }
 
-/// Where two answers differ first.
+/// Returns where two answers first differ.
 fn place(one: &Value, other: &Value) -> String {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
@@ -140,9 +140,9 @@ impl std::fmt::Display for Mismatch {
     }
 }
 
-/// Runs histories of this seed and those after it for so long; tells of each new kind of mismatch.
+/// Runs histories with this seed and later ones for this time; reports each new kind of mismatch.
 ///
-/// The other side is what `start` starts, which is done now and then.
+/// `start` starts the other side, which is restarted regularly.
 pub async fn fuzz(
     start: impl AsyncFn() -> Outcome<Arc<dyn Target>>,
     seed: u64,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::Random;
 use super::generate::{key, number, value};
 
-/// Expressions of one request.
+/// The expressions of one request.
 pub(super) struct Expressions<'a> {
     random: &'a mut Random,
     keys: Vec<&'static str>,
@@ -26,7 +26,7 @@ impl<'a> Expressions<'a> {
         }
     }
 
-    /// From here on paths do not name the table's keys.
+    /// From here on paths do not contain the table's keys.
     pub(super) fn without_keys(&mut self) {
         self.keys.clear();
     }
@@ -57,7 +57,7 @@ impl<'a> Expressions<'a> {
 
     fn path(&mut self) -> String {
         if self.random.percent(6) {
-            // Nothing is below an index's key.
+            // An index's key has no nested attributes.
             let name = self.random.pick(OF_INDEXES);
             return self.named(name);
         }
@@ -105,7 +105,7 @@ impl<'a> Expressions<'a> {
         }
     }
 
-    /// A condition, in which `AND`, `OR` and `NOT` are no deeper than this.
+    /// Returns a random condition with limited nesting of `AND`, `OR` and `NOT`.
     pub(super) fn condition(&mut self, depth: usize) -> String {
         if depth > 0 && self.random.percent(50) {
             let (one, other) = (self.condition(depth - 1), self.condition(depth - 1));
@@ -163,7 +163,7 @@ impl<'a> Expressions<'a> {
         paths.join(", ")
     }
 
-    /// An update, and whether it names nested attributes.
+    /// Returns an update, and whether it contains nested attributes.
     pub(super) fn update(&mut self) -> (String, bool) {
         let mut clauses: [Vec<String>; 4] = Default::default();
         for _ in 0..=self.random.below(3) {
@@ -201,7 +201,7 @@ impl<'a> Expressions<'a> {
         (update, nested)
     }
 
-    /// Sets an index's key, to what it may be.
+    /// Sets an index's key to a valid value.
     fn of_index(&mut self) -> String {
         let name = self.random.pick(OF_INDEXES);
         let value = key(self.random, if name == "n" { "N" } else { "S" });

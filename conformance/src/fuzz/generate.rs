@@ -1,6 +1,6 @@
-//! Histories: random requests that look like an application's, on few tables, keys and attributes, so that they meet.
+//! Random histories that resemble an application's, on few tables, keys and attributes, so that requests interact.
 //!
-//! What is known to differ is not asked: see [`super::loose`].
+//! Known differences are avoided: see [`super::loose`].
 
 mod read;
 mod statement;
@@ -20,10 +20,10 @@ use table::Table;
 /// An operation and its request. [`RECORDS`] is an operation too.
 pub(super) type Request = (String, Value);
 
-/// What stands for reading all records of all streams that a table has had.
+/// The pseudo-operation that reads all records of all streams that a table has had.
 pub(super) const RECORDS: &str = "$records";
 
-/// What tables and tokens are called, or begin with; nothing else is called so.
+/// The prefixes of the names of tables and tokens, which nothing else uses.
 pub(super) const NAMES: [&str; 5] = ["plain", "ranged", "numbered", "bytes", "token-"];
 
 /// Attributes that are no table's key. `g`, `l` and `n` are keys of indexes.
@@ -56,7 +56,7 @@ pub(super) fn history(seed: u64) -> Vec<Request> {
     requests
 }
 
-/// Makes requests on these tables.
+/// Generates requests on these tables.
 struct Maker {
     random: Random,
     tables: Vec<Table>,
@@ -65,7 +65,7 @@ struct Maker {
 impl Maker {
     fn request(&mut self) -> Request {
         let (operation, mut request) = self.plain_request();
-        // Others cost otherwise in DynamoDB Local, as do reads of nothing.
+        // Other operations, and reads without a result, have a different cost in DynamoDB Local.
         const COUNTED: [&str; 5] = ["PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query"];
         if COUNTED.contains(&operation.as_str()) && self.random.percent(30) {
             request["ReturnConsumedCapacity"] = self.random.pick(&["TOTAL", "INDEXES"]).into();

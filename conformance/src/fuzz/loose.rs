@@ -1,34 +1,34 @@
-//! What two answers may differ in and be the same to the fuzzer.
+//! The differences between two answers that the fuzzer ignores.
 //!
-//! - **The words of a refusal**: exceptions are compared by their kind, and a cancelled transaction by the kinds of its
-//!   reasons. DynamoDB Local words much otherwise than AWS.
+//! - **Error texts**: exceptions are compared by their kind, and a cancelled transaction by the kinds of its reasons.
+//!   DynamoDB Local's texts often differ from AWS's.
 //! - **Order**, where none is promised: of sets, of the items of a Scan, of a BatchGetItem and of an index's Query.
-//! - **Which of two refusals**: where one side cancels a transaction because of an action, the other may refuse the whole
+//! - **Which of two errors**: where one side cancels a transaction because of an action, the other may refuse the whole
 //!   request (`not-a-cancellation` in the known differences).
-//! - **`ConsumedCapacity`** that nobody asked for, or of a Query that found nothing, for which AWS charges.
-//! - **How a number is written**: AWS keeps its value, and DynamoDB Local in lists and maps its text.
-//! - **A `LastEvaluatedKey` after which nothing comes**: AWS gives it where a page stops at its limit.
-//! - **Pages**, where they follow an order that is not promised: all together are compared.
-//! - **A key twice in a BatchGetItem**, by numbers that are written differently: AWS returns the item once.
-//! - **An `Attributes` with nothing in it**, which AWS leaves out.
+//! - **`ConsumedCapacity`** that was not requested, or of a Query without a result, for which AWS charges.
+//! - **Notation of numbers**: AWS keeps the value, and DynamoDB Local the text in lists and maps.
+//! - **A `LastEvaluatedKey` without later items**: AWS returns it where a page stops at its limit.
+//! - **Pages** whose order is not guaranteed: only all pages together are compared.
+//! - **A repeated key in a BatchGetItem** with numbers in different notations: AWS returns the item once.
+//! - **Empty `Attributes`**, which AWS omits.
 
 use serde_json::{Value, json};
 
 use dynatwin_case::{Reply, canonical};
 
-/// Whether two answers are the same as far as they have to be.
+/// Returns whether two answers are equal except for these differences.
 pub(super) fn same(operation: &str, request: &Value, ours: &Reply, theirs: &Reply) -> bool {
     loose(operation, request, ours) == loose(operation, request, theirs)
 }
 
-/// A value with its numbers and sets in one form.
+/// Returns a value with its numbers and sets in canonical form.
 pub(super) fn settled(value: &Value) -> Value {
     let mut value = value.clone();
     settle_numbers(&mut value);
     canonical("", &value)
 }
 
-/// An answer as far as it has to be the same.
+/// Returns the part of an answer that is compared.
 fn loose(operation: &str, request: &Value, reply: &Reply) -> Value {
     if reply.status != 200 {
         return refusal(operation, reply);
@@ -57,7 +57,7 @@ fn loose(operation: &str, request: &Value, reply: &Reply) -> Value {
     answer
 }
 
-/// What has to be the same of a table's description.
+/// Returns the part of a table's description that is compared.
 fn description(table: &Value) -> Value {
     let list = |value: &Value, members: &[&str]| {
         let elements = value.as_array().into_iter().flatten();
@@ -78,7 +78,7 @@ fn description(table: &Value) -> Value {
     ])
 }
 
-/// Takes out what comes again.
+/// Removes repeated items.
 fn once(tables: &mut Value) {
     for items in tables
         .as_object_mut()
@@ -99,7 +99,7 @@ fn refusal(operation: &str, reply: &Reply) -> Value {
     if operation.starts_with("Transact") || operation == "ExecuteTransaction" {
         let reasons = reply.body["CancellationReasons"].as_array().into_iter().flatten();
         let codes: Vec<&str> = reasons.filter_map(|reason| reason["Code"].as_str()).collect();
-        // One side says it of the action, the other of the request.
+        // One side reports it for the action, the other for the request.
         if kind == "ValidationException" || codes.contains(&"ValidationError") || codes.contains(&"DuplicateItem") {
             return "refused".into();
         }
@@ -108,7 +108,7 @@ fn refusal(operation: &str, reply: &Reply) -> Value {
     kind.into()
 }
 
-/// Writes numbers of one value in one way.
+/// Rewrites the numbers of a value in canonical form.
 fn settle_numbers(value: &mut Value) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(settle_numbers),
@@ -128,7 +128,7 @@ fn settle_numbers(value: &mut Value) {
     }
 }
 
-/// A number as its digits without zeros around them, and its power of ten.
+/// Returns a number as its digits without leading and trailing zeros, and its power of ten.
 fn plain(number: &str) -> String {
     let (sign, number) = number.strip_prefix('-').map_or(("", number), |number| ("-", number));
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));

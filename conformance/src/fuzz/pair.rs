@@ -1,4 +1,4 @@
-//! The twin and another DynamoDB, asked for the same things.
+//! Sends requests to the twin and to another DynamoDB, and compares the answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::door::Door;
 use crate::target::{InProcess, Mood, Target};
 use dynatwin_case::Reply;
 
-/// How many pages of anything are followed.
+/// The maximum number of pages that are read.
 const PAGES: usize = 64;
 
 /// How often it is looked whether a table has settled.

@@ -40,7 +40,7 @@ impl Maker {
         } else {
             request["ConsistentRead"] = true.into();
         }
-        // A Query by the whole key of a global index may not go on, and does in DynamoDB Local.
+        // A Query by the whole key of a global index may stop after it; DynamoDB Local continues.
         let whole = index.as_ref().is_some_and(|index| index.global) && condition.contains(" = :r");
         if !whole && self.random.percent(40) {
             request["Limit"] = (self.random.below(4) + 1).into();
@@ -50,13 +50,13 @@ impl Maker {
         let filtered = self.random.percent(40);
         let mut expressions = self.expressions(&table);
         if filtered {
-            // Keys may not be filtered by.
+            // Filters must not contain keys.
             expressions.without_keys();
             request["FilterExpression"] = expressions.condition(1).into();
         }
         match shape {
             0..15 => request["Select"] = "COUNT".into(),
-            // A global index has not all that could be named.
+            // A global index may lack attributes of the projection.
             15..35 if index.as_ref().is_none_or(|index| !index.global) => {
                 request["ProjectionExpression"] = expressions.projection().into();
             }
@@ -84,7 +84,7 @@ impl Maker {
     pub(super) fn scan(&mut self) -> Request {
         let table = self.table();
         let mut request = json!({"TableName": table.name});
-        // By what an index does not have, DynamoDB Local filters as if it had it.
+        // DynamoDB Local filters by attributes that the index does not project.
         let mut filters = true;
         match self.random.below(2 * table.indexes.len() + 1) {
             at if at < table.indexes.len() => {

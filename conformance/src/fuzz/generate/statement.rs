@@ -6,7 +6,7 @@ use super::table::Table;
 use super::{Maker, Request, key};
 
 impl Maker {
-    /// A statement alone, or several in a batch or a transaction.
+    /// A single statement, or several in a batch or a transaction.
     pub(super) fn statement(&mut self) -> Request {
         match self.random.below(4) {
             0 => {
@@ -27,7 +27,7 @@ impl Maker {
         }
     }
 
-    /// Statements on items of different tables: of one item there may not be two.
+    /// Statements on different items, because an item may occur only once.
     fn several(&mut self) -> Vec<Value> {
         let reads = self.random.percent(40);
         let mut tables = self.tables.clone();
@@ -69,7 +69,7 @@ impl Maker {
         format!("SELECT {what} FROM \"{}\" WHERE {place}", table.name)
     }
 
-    /// What fixes the partition key, or the whole key.
+    /// A clause that fixes the partition key, or the whole key.
     fn place(&mut self, table: &Table, whole_key: bool, parameters: &mut Vec<Value>) -> String {
         parameters.push(key(&mut self.random, table.hash));
         match table.range {

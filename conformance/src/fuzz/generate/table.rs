@@ -1,10 +1,10 @@
-//! Tables with indexes and streams, and what changes them.
+//! Tables with indexes and streams, and operations that change them.
 
 use serde_json::{Value, json};
 
 use super::{Maker, Random, Request};
 
-/// A table, as requests are made for it.
+/// The definition of a table for which requests are generated.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) name: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Table {
     /// The type of `sk`, if the table has it.
     pub(super) range: Option<&'static str>,
     pub(super) indexes: Vec<Index>,
-    /// Whether it has a stream at first.
+    /// Whether it has a stream initially.
     pub(super) told: bool,
     view: &'static str,
 }
@@ -28,7 +28,7 @@ pub(super) struct Index {
     projection: Value,
 }
 
-/// The tables of a history: four keys, each with other indexes and streams.
+/// Returns the tables of a history: four keys, with different indexes and streams.
 pub(super) fn tables(random: &mut Random) -> Vec<Table> {
     let keys = [
         ("plain", "S", None),
@@ -74,7 +74,7 @@ fn index(random: &mut Random, name: &'static str, hash: &'static str, range: Opt
 }
 
 impl Table {
-    /// The type of a key attribute of this table or of one of its indexes.
+    /// Returns the type of a key attribute of this table or of one of its indexes.
     pub(super) fn kind(&self, attribute: &str) -> &'static str {
         match attribute {
             "pk" => self.hash,
@@ -121,7 +121,7 @@ impl Table {
 }
 
 impl Index {
-    /// Whether it has all attributes.
+    /// Returns whether it projects all attributes.
     pub(super) fn is_whole(&self) -> bool {
         self.projection["ProjectionType"] == "ALL"
     }
@@ -138,7 +138,7 @@ fn schema(hash: &str, range: Option<&str>) -> Value {
 }
 
 impl Maker {
-    /// A stream or an index that comes or goes, or a look at the table.
+    /// Creates or deletes a stream or an index, or describes the table.
     pub(super) fn control(&mut self) -> Request {
         let table = self.table();
         let name = table.name;

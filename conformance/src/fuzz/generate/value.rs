@@ -1,10 +1,10 @@
-//! Random values, few enough to be met again.
+//! Random values from a small set, so that values recur.
 
 use serde_json::{Map, Value, json};
 
 use super::Random;
 
-/// Numbers in several spellings, some at the ends of what a number can be.
+/// Numbers in several notations, some at the limits of a number.
 const NUMBERS: [&str; 12] = [
     "0",
     "1",
@@ -26,7 +26,7 @@ pub(in super::super) fn number(random: &mut Random) -> &'static str {
     NUMBERS[random.below(common)]
 }
 
-/// A value of a key attribute of this type.
+/// Returns a value for a key attribute of this type.
 pub(in super::super) fn key(random: &mut Random, kind: &str) -> Value {
     match kind {
         "S" => json!({"S": random.pick(&["k", "kk", "ké", "z"])}),
@@ -35,7 +35,7 @@ pub(in super::super) fn key(random: &mut Random, kind: &str) -> Value {
     }
 }
 
-/// A value, in which lists and maps are no deeper than this.
+/// Returns a value whose lists and maps have limited depth.
 pub(in super::super) fn value(random: &mut Random, depth: usize) -> Value {
     let kinds = if depth == 0 { 8 } else { 11 };
     match random.below(kinds) {

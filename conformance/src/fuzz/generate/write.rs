@@ -49,7 +49,8 @@ impl Maker {
         let mut expressions = self.expressions(&table);
         let (update, nested) = expressions.update();
         request["UpdateExpression"] = update.clone().into();
-        // What only removes creates no item, and does in DynamoDB Local, which refuses removals below what is not there.
+        // An update that only removes creates no item on AWS; DynamoDB Local creates one, and refuses removals below
+        // missing attributes.
         if nested || !update.contains("SET") && !update.contains("ADD") {
             request["ConditionExpression"] = "attribute_exists(pk)".into();
         } else if share < 30 {
@@ -144,7 +145,7 @@ impl Maker {
     }
 
     pub(super) fn transact_write(&mut self) -> Request {
-        // DynamoDB Local lets two actions on one item pass where numbers are written differently.
+        // DynamoDB Local accepts two actions on one item whose numbers have different notations.
         let (mut actions, mut keys) = (Vec::new(), Vec::new());
         for _ in 0..=self.random.below(3) {
             let (operation, mut request) = match self.random.below(4) {
@@ -174,7 +175,7 @@ impl Maker {
         }
         let mut request = json!({"TransactItems": actions});
         if self.random.percent(20) {
-            // Few tokens, so that some come again, with the same request or with another.
+            // Few tokens, so that some are repeated, with identical or different requests.
             request["ClientRequestToken"] = self.random.pick(&["token-1", "token-2"]).into();
         }
         ("TransactWriteItems".to_owned(), request)
