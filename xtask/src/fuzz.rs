@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: coverage-guided fuzzing of the engine, from the tests' cases and the histories kept so far.
+//! `cargo xtask fuzz`: coverage-guided fuzzing of the engine, from the tests' cases, the named
+//! histories of `emulator/fuzz/regressions.txt`, and what earlier runs have found.
 
 use std::path::PathBuf;
 
@@ -29,7 +30,7 @@ pub fn run_for(seconds: u64) -> Outcome<()> {
         "seeds",
         "--",
     ];
-    run(cargo().args(words).arg("write").arg(&corpus))?;
+    run(cargo().args(words).arg(&corpus))?;
     if find("cargo-fuzz").is_none() {
         run(cargo().args(["install", "--locked", "--quiet", "cargo-fuzz"]))?;
     }
@@ -44,26 +45,14 @@ pub fn run_for(seconds: u64) -> Outcome<()> {
         .arg(format!("-max_total_time={seconds}")))
 }
 
-/// Puts the histories that a long run has found, fewest that cover the same, into the file that is kept.
-pub fn keep() -> Outcome<()> {
-    let corpus = corpus();
+/// Keeps of the corpus the fewest inputs that cover the same.
+pub fn shrink() -> Outcome<()> {
     let mut shrink = command("cargo", "emulator");
-    run(shrink
-        .args(["fuzz", "cmin", "--sanitizer", "none", "dispatch"])
-        .arg(&corpus))?;
-    let words = [
-        "run",
-        "--quiet",
-        "--release",
-        "--manifest-path",
-        "emulator/fuzz/Cargo.toml",
-        "--bin",
-        "seeds",
-        "--",
-    ];
-    run(cargo().args(words).arg("keep").arg(&corpus))
+    shrink.args(["fuzz", "cmin", "--sanitizer", "none", "dispatch"]);
+    run(shrink.arg(corpus()))
 }
 
+/// A cache: what runs have found, beside the cases and the named histories.
 fn corpus() -> PathBuf {
     shell::root().join("target/fuzz-corpus")
 }

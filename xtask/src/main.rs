@@ -40,8 +40,8 @@ usage: cargo xtask TASK
            measure how time to live, long operations, memory and stale reads grow with a table's size
   fuzz [SECONDS]
            coverage-guided fuzzing of the engine's dispatch (30 s unless told)
-  fuzz --keep
-           put what longer runs have found, shrunk, into emulator/fuzz/corpus.txt
+  fuzz --shrink
+           keep of target/fuzz-corpus the fewest inputs that cover the same
   dist PART
            make a part of a release in target/dist: binary [TARGET], crates, npm, wheel, image, checksums
   plant [WORD]...
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
         ["bench", "--python"] => bench::python(),
         ["bench", "--scale"] => bench::scale(),
         ["fuzz"] => fuzz::run_for(fuzz::SHORT),
-        ["fuzz", "--keep"] => fuzz::keep(),
+        ["fuzz", "--shrink"] => fuzz::shrink(),
         ["fuzz", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run_for(seconds),
             Err(_) => Err(USAGE.into()),

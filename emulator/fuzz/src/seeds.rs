@@ -1,62 +1,32 @@
-//! The histories that a fuzzer begins with: the cases of the engine's tests, and `corpus.txt`, which keeps those that
-//! longer runs have found. In the file a blank line stands between two histories.
+//! The histories that a fuzzer begins with: the cases of the engine's tests, and the named histories of `regressions.txt`.
 //!
-//! `seeds write FOLDER` writes them, one file each; `seeds keep FOLDER` makes `corpus.txt` of the folder.
+//! `seeds FOLDER` writes them into the folder, one file each.
 
-use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{env, fs, io};
 
 use dynatwin_case::{Case, File, Step};
 use serde_json::json;
 
-/// Longer histories are not kept: a person should be able to read the file.
-const MAX_KEPT: usize = 400;
-
 fn main() -> io::Result<()> {
-    let words: Vec<String> = env::args().skip(1).collect();
-    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["write", folder] => write(Path::new(folder)),
-        ["keep", folder] => keep(Path::new(folder)),
-        _ => Err(io::Error::other("usage: seeds write FOLDER | seeds keep FOLDER")),
-    }
-}
-
-fn kept() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus.txt")
-}
-
-fn write(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let mut histories = cases()?;
-    if kept().is_file() {
-        let text = fs::read_to_string(kept())?;
-        histories.extend(text.split("\n\n").map(|history| history.trim_end().to_owned()));
-    }
-    for history in histories {
+    let folder = env::args_os().nth(1).ok_or(io::Error::other("usage: seeds FOLDER"))?;
+    fs::create_dir_all(&folder)?;
+    for history in cases()?.into_iter().chain(regressions()?) {
         let mut hasher = DefaultHasher::new();
         history.hash(&mut hasher);
-        fs::write(folder.join(format!("seed-{:016x}", hasher.finish())), history)?;
+        let name = format!("seed-{:016x}", hasher.finish());
+        fs::write(Path::new(&folder).join(name), history)?;
     }
     Ok(())
 }
 
-fn keep(folder: &Path) -> io::Result<()> {
-    let known: BTreeSet<String> = cases()?.into_iter().collect();
-    let mut histories = BTreeSet::new();
-    for entry in fs::read_dir(folder)? {
-        let Ok(history) = String::from_utf8(fs::read(entry?.path())?) else {
-            continue;
-        };
-        let plain = !history.contains("\n\n") && !history.chars().any(|sign| sign.is_control() && sign != '\n');
-        if plain && (1..MAX_KEPT).contains(&history.len()) && !known.contains(&history) {
-            histories.insert(history.trim_matches('\n').to_owned());
-        }
-    }
-    let text: Vec<String> = histories.into_iter().collect();
-    fs::write(kept(), text.join("\n\n") + "\n")
+/// Each named history, without its title.
+fn regressions() -> io::Result<Vec<String>> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions.txt"))?;
+    let histories = text.split("\n\n").filter_map(|history| history.split_once('\n'));
+    Ok(histories.map(|(_, lines)| lines.trim_end().to_owned()).collect())
 }
 
 fn cases() -> io::Result<Vec<String>> {
