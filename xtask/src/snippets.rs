@@ -28,7 +28,7 @@ const DOCUMENTS: [&str; 6] = [
 ];
 
 /// Languages that are not code, or are used by a block that is.
-const DATA: [&str; 3] = ["text", "toml", "yaml"];
+const DATA: [&str; 4] = ["json", "text", "toml", "yaml"];
 
 /// A block of code in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
