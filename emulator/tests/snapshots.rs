@@ -162,3 +162,53 @@ fn the_log_yields_the_state_despite_concurrent_resets_and_restores() {
     });
     commits::check(&twin.engine, &recorder, settings).unwrap();
 }
+
+/// However much a stream, point-in-time recovery and a paused index hold, a log with a limit for records takes a checkpoint.
+#[test]
+fn no_commit_of_a_checkpoint_is_long() {
+    const MOST: usize = 6 * 1024 * 1024;
+    let twin = Twin::new(1);
+    twin.ok(
+        "CreateTable",
+        &json!({
+            "TableName": "tab", "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "KEYS_ONLY"}}],
+            "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        }),
+    );
+    let recovery = json!({"PointInTimeRecoveryEnabled": true});
+    twin.ok(
+        "UpdateContinuousBackups",
+        &json!({"TableName": "tab", "PointInTimeRecoverySpecification": recovery}),
+    );
+    let large = "x".repeat(300_000);
+    for round in 0..2 {
+        for pk in 0..30 {
+            let item = json!({"pk": {"S": pk.to_string()}, "g": {"S": "x"}, "large": {"S": large}, "round": {"N": round.to_string()}});
+            twin.ok("PutItem", &json!({"TableName": "tab", "Item": item}));
+        }
+        twin.engine.pause_index(&twin.caller, "tab", "by-g").unwrap();
+    }
+    for pk in 0..600 {
+        twin.ok("PutItem", &put(&format!("small-{pk}")));
+    }
+    let snapshot = twin.engine.snapshot();
+    let lengths = twin.engine.checkpoint().map(|commit| {
+        let mut bytes = Vec::new();
+        commit.encode(&mut bytes);
+        bytes.len()
+    });
+    assert!(lengths.max() <= Some(MOST));
+    let copy = Twin::new(1);
+    copy.engine
+        .restore(&StateSnapshot::from_bytes(&snapshot.to_bytes()).unwrap())
+        .unwrap();
+    assert!(copy.engine.snapshot() == snapshot);
+    for twin in [&twin, &copy] {
+        twin.engine.resume_index(&twin.caller, "tab", "by-g").unwrap();
+    }
+    assert!(copy.engine.snapshot() == twin.engine.snapshot());
+}

@@ -154,6 +154,37 @@ pub struct IndexState<E> {
     pub delays: BTreeMap<u64, u64>,
 }
 
+impl<E> IndexState<E> {
+    /// Divides it into parts of at most so many entries and changes each.
+    pub(super) fn divided(self, most: usize) -> impl Iterator<Item = IndexState<E>> {
+        let is_derived = self.entries.is_none();
+        let mut entries = self.entries.unwrap_or_default().into_iter();
+        let mut waiting = self.waiting.into_iter();
+        let mut next = move || {
+            let entries: Vec<_> = entries.by_ref().take(most).collect();
+            let waiting: Vec<_> = waiting.by_ref().take(most).collect();
+            (entries, waiting)
+        };
+        let (first, changes) = next();
+        let first = IndexState {
+            paused: self.paused,
+            entries: (!is_derived).then_some(first),
+            waiting: changes,
+            delays: self.delays,
+        };
+        let others = std::iter::from_fn(move || {
+            let (entries, waiting) = next();
+            (!entries.is_empty() || !waiting.is_empty()).then(|| IndexState {
+                paused: false,
+                entries: Some(entries),
+                waiting,
+                delays: BTreeMap::new(),
+            })
+        });
+        std::iter::once(first).chain(others)
+    }
+}
+
 /// A global index.
 pub type GlobalIndex = QueuedIndex<Item>;
 /// What a vector index holds.
@@ -317,6 +348,15 @@ impl<E: IndexEntry> QueuedIndex<E> {
         let mut queue = self.queue.lock();
         *queue = Queue::restored(state.waiting, state.delays);
         queue.paused = state.paused;
+        self.waiting.store(queue.len(), Ordering::Release);
+        drop(queue);
+        self.fill(state.entries.into_iter().flatten());
+    }
+
+    /// Adds entries and changes on their way that were saved.
+    pub(super) fn restore_more(&self, _: &Committed<'_>, state: IndexState<E>) {
+        let mut queue = self.queue.lock();
+        queue.restore(state.waiting);
         self.waiting.store(queue.len(), Ordering::Release);
         drop(queue);
         self.fill(state.entries.into_iter().flatten());

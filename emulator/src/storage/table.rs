@@ -275,6 +275,17 @@ pub enum SavedIndex {
     Vector(IndexState<vector::VectorEntry>),
 }
 
+impl SavedIndex {
+    /// Divides it into parts of at most so many entries and changes each. The first is to be restored, the others are to be
+    /// added.
+    pub(super) fn divided(self, most: usize) -> Vec<SavedIndex> {
+        match self {
+            SavedIndex::Global(state) => state.divided(most).map(SavedIndex::Global).collect(),
+            SavedIndex::Vector(state) => state.divided(most).map(SavedIndex::Vector).collect(),
+        }
+    }
+}
+
 /// What the tables of an engine share.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
@@ -615,6 +626,25 @@ impl Table {
             let mut contents = partition.write();
             contents.restore(committed, &shape, key.clone(), item.clone());
             partition.publish_due(&contents);
+        }
+    }
+
+    /// Adds to a global or vector index that a checkpoint has.
+    pub(super) fn restore_entries(&self, committed: &Committed<'_>, name: &Name, state: SavedIndex) {
+        let shape = self.shape();
+        match state {
+            SavedIndex::Global(state) => {
+                let at = shape.definition.globals.iter().position(|index| index.name == *name);
+                if let Some(index) = at.and_then(|at| shape.indexes.get(at)) {
+                    index.restore_more(committed, state);
+                }
+            }
+            SavedIndex::Vector(state) => {
+                let at = shape.definition.vectors.iter().position(|index| index.name == *name);
+                if let Some(index) = at.and_then(|at| shape.vectors.get(at)) {
+                    index.restore_more(committed, state);
+                }
+            }
         }
     }
 

@@ -10,13 +10,34 @@ use crate::key::Key;
 use crate::storage::replica;
 use crate::storage::transfers::is_kept;
 use crate::storage::{
-    Backup, Catalog, Contents, GroupState, Items, PendingTransaction, Region, SavedIndex, Scope, Shape, Table,
-    TableIdentity, Transfer,
+    Backup, Catalog, Contents, GroupState, Items, PendingTransaction, Region, SavedIndex, Scope, Shape, StreamState,
+    Table, TableIdentity, Transfer,
 };
 use crate::sync::RwLockReadGuard;
+use crate::value::Item;
 
-/// Items of a commit.
+/// The most items, entries, versions or records of a commit. So no commit is longer than about 200 MB, however large a table is.
 const SLICE: usize = 256;
+
+/// The bytes of items from which on a commit takes no more of them.
+const SLICE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Divides a list into parts of bounded number and size.
+fn slices<T>(list: impl IntoIterator<Item = T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+    let (mut slices, mut last, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for element in list {
+        bytes += size(&element);
+        last.push(element);
+        if last.len() >= SLICE || bytes >= SLICE_BYTES {
+            slices.push(std::mem::take(&mut last));
+            bytes = 0;
+        }
+    }
+    if !last.is_empty() {
+        slices.push(last);
+    }
+    slices
+}
 
 /// A state at one moment, as the commits that make it. It shares its items with the tables, and is made commit by commit.
 ///
@@ -80,11 +101,18 @@ impl Checkpoint {
         }
         self.push_indexes(id, shape);
         if let Some(logs) = &shape.recovery_logs {
-            self.push(Mutation::RestoreRecovery {
-                table: id,
-                versions: logs.save(),
-                dropped: logs.dropped(),
-            });
+            let dropped = logs.dropped();
+            let mut slices = slices(logs.save(), |version| version.old.as_ref().map_or(0, Item::size));
+            if slices.is_empty() {
+                slices.push(Vec::new());
+            }
+            for versions in slices {
+                self.push(Mutation::RestoreRecovery {
+                    table: id,
+                    versions,
+                    dropped,
+                });
+            }
         }
         self.push(Mutation::ListTable { table: id });
     }
@@ -102,11 +130,33 @@ impl Checkpoint {
         let vectors = vectors.map(|(index, there)| (&index.name, SavedIndex::Vector(there.save(self.time))));
         let indexes: Vec<_> = globals.chain(vectors).collect();
         for (index, state) in indexes {
-            self.push(Mutation::RestoreIndex {
-                table,
-                index: index.clone(),
-                state: Box::new(state),
-            });
+            for (part, state) in state.divided(SLICE).into_iter().enumerate() {
+                let (index, state) = (index.clone(), Box::new(state));
+                self.push(if part == 0 {
+                    Mutation::RestoreIndex { table, index, state }
+                } else {
+                    Mutation::RestoreEntries { table, index, state }
+                });
+            }
+        }
+    }
+
+    fn push_stream(&mut self, scope: &Scope, mut stream: StreamState) {
+        let arn = stream.arn.clone();
+        let records: Vec<_> = stream.take_records().collect();
+        self.push(Mutation::RestoreStream {
+            scope: scope.clone(),
+            stream: Box::new(stream),
+        });
+        for (shard, records) in records {
+            for records in slices(records, |record| record.size as usize) {
+                self.push(Mutation::RestoreRecords {
+                    scope: scope.clone(),
+                    stream: arn.clone(),
+                    shard: shard.clone(),
+                    records,
+                });
+            }
         }
     }
 
@@ -164,7 +214,13 @@ impl Iterator for Checkpoint {
                 CheckpointPart::Mutation(mutation) => break *mutation,
                 CheckpointPart::Items { table, items, after } => {
                     let from = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+                    let mut left = SLICE_BYTES;
                     let there = items.range((from, Bound::Unbounded)).take(SLICE);
+                    let there = there.take_while(|(_, item)| {
+                        let fits = left > 0;
+                        left = left.saturating_sub(item.size());
+                        fits
+                    });
                     let slice: Vec<_> = there.map(|(key, item)| (key.clone(), item.clone())).collect();
                     let Some((last, _)) = slice.last() else { continue };
                     let after = Some(last.clone());
@@ -223,10 +279,7 @@ impl Catalog {
         }
         for (scope, region) in scopes {
             for stream in region.streams().all().iter().filter(|stream| !stream.is_gone(now)) {
-                checkpoint.push(Mutation::RestoreStream {
-                    scope: scope.clone(),
-                    stream: Box::new(stream.save(now)),
-                });
+                checkpoint.push_stream(scope, stream.save(now));
             }
         }
         for ((table, contents), shape) in tables.iter().zip(&locked).zip(&shapes) {

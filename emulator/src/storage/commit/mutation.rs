@@ -5,8 +5,8 @@ use crate::clock::Moment;
 use crate::conditions::Conditions;
 use crate::key::Key;
 use crate::storage::{
-    BackupRecord, ClientToken, GroupState, PendingTransaction, PriorItem, Progress, SavedIndex, Scope, StreamState,
-    TableIdentity, TableSettings, TransferKind, TransferRecord,
+    BackupRecord, ClientToken, GroupState, PendingTransaction, PriorItem, Progress, Record, SavedIndex, Scope,
+    StreamState, TableIdentity, TableSettings, TransferKind, TransferRecord,
 };
 use crate::value::{Item, Name};
 
@@ -187,7 +187,16 @@ pub enum Mutation {
         /// The changes on their way to it.
         state: Box<SavedIndex>,
     },
-    /// A checkpoint's part of a table that is not listed yet: what point-in-time recovery keeps.
+    /// A checkpoint's part of a table that is not listed yet: more of an index that has been restored.
+    RestoreEntries {
+        /// The table.
+        table: TableId,
+        /// The index.
+        index: Name,
+        /// Further entries and changes on their way.
+        state: Box<SavedIndex>,
+    },
+    /// A checkpoint's part of a table that is not listed yet: what point-in-time recovery keeps, or more of it.
     RestoreRecovery {
         /// The table.
         table: TableId,
@@ -196,7 +205,7 @@ pub enum Mutation {
         /// The newest change that was dropped for want of room.
         dropped: Moment,
     },
-    /// A checkpoint's stream, with its records. It comes before its table.
+    /// A checkpoint's stream, without its records. It comes before its table.
     RestoreStream {
         /// Whose stream.
         scope: Scope,
@@ -207,6 +216,17 @@ pub enum Mutation {
     ChangeReplicas {
         /// All of its state.
         group: Box<GroupState>,
+    },
+    /// Records of a checkpoint's stream, behind those that its shard has.
+    RestoreRecords {
+        /// Whose stream.
+        scope: Scope,
+        /// The stream's ARN.
+        stream: String,
+        /// The shard.
+        shard: String,
+        /// The records.
+        records: Vec<Record>,
     },
     /// Everything is removed: tables, backups, tokens, conditions of single tables.
     Reset,

@@ -182,6 +182,19 @@ impl<'c> Replay<'c> {
             Mutation::RestoreIndex { table, index, state } => {
                 self.table(*table)?.restore_index(committed, index, (**state).clone());
             }
+            Mutation::RestoreEntries { table, index, state } => {
+                self.table(*table)?.restore_entries(committed, index, (**state).clone());
+            }
+            Mutation::RestoreRecords {
+                scope,
+                stream,
+                shard,
+                records,
+            } => {
+                let found = self.region(scope).streams().get(stream);
+                let found = found.filter(|found| found.restore_records(committed, shard, records));
+                found.ok_or_else(|| format!("shard {shard} of stream {stream}"))?;
+            }
             Mutation::RestoreRecovery {
                 table,
                 versions,

@@ -119,24 +119,29 @@ impl<E> Queue<E> {
     pub(super) fn restored(waiting: Vec<QueuedUpdate<E>>, delays: BTreeMap<u64, u64>) -> Queue<E> {
         let mut queue = Queue::new();
         queue.delays = Delays(delays);
+        queue.restore(waiting);
+        queue
+    }
+
+    /// Adds changes that were saved, which arrive behind those that are there.
+    pub(super) fn restore(&mut self, waiting: Vec<QueuedUpdate<E>>) {
         for change in waiting {
             let update = IndexUpdate {
                 remove: change.remove,
                 insert: change.insert,
             };
             let Some(item) = change.item else {
-                queue.due.push_back(ArrivedChange {
+                self.due.push_back(ArrivedChange {
                     moments: (change.arrives, change.arrives),
                     update,
                 });
                 continue;
             };
-            queue.count += 1;
-            let place = (change.arrives, queue.count);
-            queue.last.insert(item, place);
-            queue.delayed.insert(place, Delayed { item, update });
+            self.count += 1;
+            let place = (change.arrives, self.count);
+            self.last.insert(item, place);
+            self.delayed.insert(place, Delayed { item, update });
         }
-        queue
     }
 
     /// How many changes are on their way.

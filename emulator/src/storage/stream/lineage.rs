@@ -250,6 +250,15 @@ impl Lineage {
         }
     }
 
+    /// Adds records that were saved to a shard; returns how many bytes they take, if the lineage has it.
+    pub(super) fn restore(&mut self, shard: &str, records: &[Record]) -> Option<u64> {
+        let shard = self.shards.iter_mut().find(|known| known.id == shard)?;
+        shard.records.extend(records.iter().cloned());
+        let added = records.iter().map(Record::held).sum();
+        self.held += added;
+        Some(added)
+    }
+
     /// Appends the record of a change of the item under `key` to the open shard of its token, to be readable after its delay
     /// and not before the record in front of it. The lineage of a closed stream has no open shard.
     pub(super) fn push(

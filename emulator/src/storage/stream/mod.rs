@@ -8,6 +8,7 @@ mod lineage;
 mod record;
 mod sequence;
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 pub use lineage::{LineageState, Position, Shard, ShardPage, ShardReadError, ShardReader, ShardView};
@@ -154,6 +155,14 @@ pub struct Stream {
     lineages: Vec<Mutex<Lineage>>,
 }
 
+impl StreamState {
+    /// Takes the records out: lists of them, each with its shard, in their order.
+    pub(super) fn take_records(&mut self) -> impl Iterator<Item = (String, VecDeque<Record>)> {
+        let shards = self.lineages.iter_mut().flat_map(|lineage| &mut lineage.shards);
+        shards.map(|shard| (shard.id.clone(), std::mem::take(&mut shard.records)))
+    }
+}
+
 impl Stream {
     /// A stream with an open shard for each of the ranges of tokens.
     pub fn new(settings: StreamSettings<'_>) -> Stream {
@@ -227,6 +236,14 @@ impl Stream {
             starts: state.starts,
             lineages: lineages.into_iter().map(Mutex::new).collect(),
         }
+    }
+
+    /// Adds records that were saved to a shard; returns whether the stream has it.
+    pub(super) fn restore_records(&self, _: &Committed<'_>, shard: &str, records: &[Record]) -> bool {
+        let mut lineages = self.lineages.iter().map(Mutex::lock);
+        let added = lineages.find_map(|mut lineage| lineage.restore(shard, records));
+        self.held.replace(0, added.unwrap_or_default());
+        added.is_some()
     }
 
     /// The stream with its owner and the log of its commits.

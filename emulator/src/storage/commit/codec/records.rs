@@ -134,6 +134,8 @@ enumerations! {
         22 RestoreRecovery { table versions dropped }
         23 RestoreStream { scope stream }
         24 ChangeReplicas { group }
+        25 RestoreEntries { table index state }
+        26 RestoreRecords { scope stream shard records }
     }
 }
 
