@@ -88,9 +88,45 @@ requests! {
     /// [`UpdateTableReplicaAutoScaling`](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTableReplicaAutoScaling.html).
     UpdateReplicaAutoScaling {
         table_name: Option<Text>,
-        index_updates: Option<Violations>,
-        write: Option<Violations>,
-        replica_updates: Option<Violations>,
+        index_updates: Option<Validated<Vec<IndexScalingUpdate>>>,
+        write: Option<Validated<ScalingUpdate>>,
+        replica_updates: Option<Validated<Vec<ReplicaScalingUpdate>>>,
+    }
+
+    /// `AutoScalingSettingsUpdate`.
+    ScalingUpdate {
+        minimum_units: Option<i64>,
+        maximum_units: Option<i64>,
+        auto_scaling_disabled: Option<bool>,
+        role_arn: Option<Text>,
+        policy: Option<ScalingPolicyUpdate>,
+    }
+
+    /// `AutoScalingPolicyUpdate`.
+    ScalingPolicyUpdate {
+        policy_name: Option<Text>,
+        target_tracking: Option<TargetTrackingUpdate>,
+    }
+
+    /// `AutoScalingTargetTrackingScalingPolicyConfigurationUpdate`.
+    TargetTrackingUpdate {
+        disable_scale_in: Option<bool>,
+        scale_in_cooldown: Option<i64>,
+        scale_out_cooldown: Option<i64>,
+        target_value: Option<f64>,
+    }
+
+    /// The scaling of an index's reads in a replica, or of its writes in all.
+    IndexScalingUpdate {
+        index_name: Option<Text>,
+        scaling: Option<ScalingUpdate>,
+    }
+
+    /// `ReplicaAutoScalingUpdate`.
+    ReplicaScalingUpdate {
+        region_name: Option<Text>,
+        index_updates: Option<Vec<IndexScalingUpdate>>,
+        read: Option<ScalingUpdate>,
     }
 
     /// `ReplicaUpdate` of the older global tables.

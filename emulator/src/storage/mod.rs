@@ -50,7 +50,7 @@ pub use job::{Job, JobKind, RecentChanges};
 pub use partition::{Contents, DueWork, Expiry, Partition, PendingTransaction};
 pub use range::{KeyRange, Page, PageLimit, Segment, Walk};
 pub use recovery::{ItemChange, PriorItem, Recovery, RecoveryLog, RecoveryLogs};
-pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Witness};
+pub use replica::{Consistency, GroupState, Removal, Replica, ReplicaGroup, Scaling, ScalingPolicy, Witness};
 pub use settings::{TableSettings, TableStage, TableStream};
 pub use snapshot::{Restored, Snapshot};
 pub use stream::{

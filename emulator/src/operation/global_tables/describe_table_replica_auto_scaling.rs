@@ -1,14 +1,13 @@
 //! [DescribeTableReplicaAutoScaling](https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTableReplicaAutoScaling.html).
 
-use std::convert::Infallible;
-
+use crate::clock::Moment;
 use crate::context::Context;
 use crate::error::ApiError;
 use crate::execute::Verdicts;
 use crate::expression::Cache;
 use crate::operation::check;
 use crate::operation::drive::Stages;
-use crate::operation::global_tables::auto_scaling;
+use crate::operation::global_tables::auto_scaling::{self, GlobalTable};
 use crate::plan::{self, Access, ControlAccess};
 use crate::request::TableOnly;
 use crate::wire::encode::Writer;
@@ -19,7 +18,7 @@ impl Stages for Operation {
     type Request = TableOnly;
     type Checked<'r> = &'r str;
     type Plan<'r> = &'r str;
-    type Outcome = Infallible;
+    type Outcome = (GlobalTable, String, Moment);
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
         check::control_table_name(request.table_name.as_ref()).map(plan::plain_name)
@@ -33,11 +32,13 @@ impl Stages for Operation {
         each(Access::Control(ControlAccess::table(plan)));
     }
 
-    fn execute(_: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
-        Err(auto_scaling::not_global(plan))
+    fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
+        let global = auto_scaling::find(context, plan)?;
+        Ok((global, context.account.to_owned(), context.now))
     }
 
-    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, _: &mut Writer) {
-        match outcome {}
+    fn encode(_: &Self::Plan<'_>, outcome: Self::Outcome, out: &mut Writer) {
+        let (global, account, now) = outcome;
+        auto_scaling::describe(out, &global, &account, now);
     }
 }

@@ -2,7 +2,7 @@
 
 mod global;
 
-pub use global::GlobalView;
+pub use global::{GlobalView, replica_status};
 
 use crate::capacity::Direction;
 use crate::clock::Moment;
@@ -89,6 +89,12 @@ pub fn table_with_replicas(out: &mut Writer, table: &Table, shape: &Shape, befor
     describe(&mut object, table, shape, TableView::Updated(now), Some(before));
     object.close();
     answer.close();
+}
+
+/// The status of a table at `now`.
+pub fn status_at(table: &Table, now: Moment) -> &'static str {
+    let global = table.global_state(now);
+    status(&table.shape(), TableView::At(now), global.as_deref())
 }
 
 fn status(shape: &Shape, look: TableView, replicas: Option<&GroupState>) -> &'static str {

@@ -2,7 +2,7 @@
 
 mod backfill;
 mod indexes;
-pub(super) mod replicas;
+pub(in crate::operation) mod replicas;
 mod request;
 mod settings;
 mod stream;

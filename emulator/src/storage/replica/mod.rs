@@ -6,9 +6,12 @@
 //! take turns by [`Catalog::change_replicas`](super::Catalog::change_replicas).
 
 mod copy;
+mod scaling;
 mod synchronize;
 
 use std::sync::{Arc, Weak};
+
+pub use scaling::{Scaling, ScalingPolicy};
 
 use compact_str::CompactString;
 
@@ -28,7 +31,7 @@ pub enum Consistency {
 }
 
 /// The state of a group, at all moments: what shows at one of them follows from the times.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GroupState {
     /// The group's number: that of its first table.
     pub id: TableId,
@@ -42,6 +45,8 @@ pub struct GroupState {
     pub updating_until: Moment,
     /// The table whose settings the others are being given; they have them once there is none.
     pub synchronizing: Option<TableId>,
+    /// The settings of auto scaling.
+    pub scaling: Vec<Scaling>,
 }
 
 /// The region that keeps the writes of a group of two replicas with strong consistency, and answers no requests.
@@ -132,6 +137,7 @@ impl GroupState {
             witness: None,
             updating_until: now,
             synchronizing: None,
+            scaling: Vec::new(),
         }
     }
 

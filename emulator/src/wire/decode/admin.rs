@@ -5,9 +5,10 @@ use super::value_errors::ValueLayer;
 use super::{Decode, Decoder, ValuePosition, scaling};
 use crate::error::ApiError;
 use crate::request::{
-    ContributorInsights, GlobalTable, KinesisConfiguration, KinesisDestination, LegacyReplicaUpdate,
-    ListContributorInsights, ListGlobalTables, OnDemandThroughput, ProvisionedThroughput, RegionOnly, ReplicaAction,
-    ReplicaUpdate, ResourcePolicy, SecondaryIndex, UpdateKinesisDestination, UpdateReplicaAutoScaling, WitnessUpdate,
+    ContributorInsights, GlobalTable, IndexScalingUpdate, KinesisConfiguration, KinesisDestination,
+    LegacyReplicaUpdate, ListContributorInsights, ListGlobalTables, OnDemandThroughput, ProvisionedThroughput,
+    RegionOnly, ReplicaAction, ReplicaScalingUpdate, ReplicaUpdate, ResourcePolicy, ScalingPolicyUpdate, ScalingUpdate,
+    SecondaryIndex, TargetTrackingUpdate, UpdateKinesisDestination, UpdateReplicaAutoScaling, WitnessUpdate,
 };
 
 /// No attribute value stands in these requests, so no layer judges them.
@@ -15,6 +16,9 @@ const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
 
 /// The overrides of a replica's index.
 struct ReplicaIndex;
+
+/// The scaling of a replica's index.
+struct ReplicaIndexScaling;
 
 /// UpdateKinesisStreamingDestination has a name of its own for its configuration.
 struct UpdateDestination;
@@ -131,10 +135,52 @@ structures! {
     UpdateReplicaAutoScaling => UpdateReplicaAutoScaling, "UpdateTableReplicaAutoScalingInput" {
         "TableName" => table_name = Decoder::text,
         "GlobalSecondaryIndexUpdates" => index_updates = |decoder|
-            decoder.judged(scaling::INDEXES, "globalSecondaryIndexUpdates"),
+            decoder.judged_and(scaling::INDEXES, "globalSecondaryIndexUpdates", Decoder::structure_list::<IndexScalingUpdate>),
         "ProvisionedWriteCapacityAutoScalingUpdate" => write = |decoder|
-            decoder.judged(scaling::WRITES, "provisionedWriteCapacityAutoScalingUpdate"),
-        "ReplicaUpdates" => replica_updates = |decoder| decoder.judged(scaling::REPLICAS, "replicaUpdates"),
+            decoder.judged_and(scaling::WRITES, "provisionedWriteCapacityAutoScalingUpdate",
+                |decoder| decoder.structure::<ScalingUpdate>(ValuePosition::Member)),
+        "ReplicaUpdates" => replica_updates = |decoder|
+            decoder.judged_and(scaling::REPLICAS, "replicaUpdates", Decoder::structure_list::<ReplicaScalingUpdate>),
+    }
+
+    ScalingUpdate => ScalingUpdate, "AutoScalingSettingsUpdate" {
+        "MinimumUnits" => minimum_units = Decoder::long,
+        "MaximumUnits" => maximum_units = Decoder::long,
+        "AutoScalingDisabled" => auto_scaling_disabled = Decoder::boolean,
+        "AutoScalingRoleArn" => role_arn = Decoder::text,
+        "ScalingPolicyUpdate" => policy = |decoder| decoder.structure::<ScalingPolicyUpdate>(ValuePosition::Member),
+    }
+
+    ScalingPolicyUpdate => ScalingPolicyUpdate, "AutoScalingPolicyUpdate" {
+        "PolicyName" => policy_name = Decoder::text,
+        "TargetTrackingScalingPolicyConfiguration" => target_tracking =
+            |decoder| decoder.structure::<TargetTrackingUpdate>(ValuePosition::Member),
+    }
+
+    TargetTrackingUpdate => TargetTrackingUpdate, "AutoScalingTargetTrackingScalingPolicyConfigurationUpdate" {
+        "DisableScaleIn" => disable_scale_in = Decoder::boolean,
+        "ScaleInCooldown" => scale_in_cooldown = Decoder::integer,
+        "ScaleOutCooldown" => scale_out_cooldown = Decoder::integer,
+        "TargetValue" => target_value = Decoder::double,
+    }
+
+    IndexScalingUpdate => IndexScalingUpdate, "GlobalSecondaryIndexAutoScalingUpdate" {
+        "IndexName" => index_name = Decoder::text,
+        "ProvisionedWriteCapacityAutoScalingUpdate" => scaling =
+            |decoder| decoder.structure::<ScalingUpdate>(ValuePosition::Member),
+    }
+
+    ReplicaIndexScaling => IndexScalingUpdate, "ReplicaGlobalSecondaryIndexAutoScalingUpdate" {
+        "IndexName" => index_name = Decoder::text,
+        "ProvisionedReadCapacityAutoScalingUpdate" => scaling =
+            |decoder| decoder.structure::<ScalingUpdate>(ValuePosition::Member),
+    }
+
+    ReplicaScalingUpdate => ReplicaScalingUpdate, "ReplicaAutoScalingUpdate" {
+        "RegionName" => region_name = Decoder::text,
+        "ReplicaGlobalSecondaryIndexUpdates" => index_updates = Decoder::structure_list::<ReplicaIndexScaling>,
+        "ReplicaProvisionedReadCapacityAutoScalingUpdate" => read =
+            |decoder| decoder.structure::<ScalingUpdate>(ValuePosition::Member),
     }
 
     LegacyReplicaUpdate => LegacyReplicaUpdate, "ReplicaUpdate" {

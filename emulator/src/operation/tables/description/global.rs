@@ -28,7 +28,8 @@ struct ReplicaView {
     indexes: Vec<(Name, Option<u64>, Option<i64>)>,
 }
 
-pub(in crate::operation) fn replica_status(replica: &Replica, now: Moment) -> &'static str {
+/// The status of a replica at `now`.
+pub fn replica_status(replica: &Replica, now: Moment) -> &'static str {
     match replica.removal {
         Some(removal) if now >= removal.shows_at => "DELETING",
         _ if replica.is_creating(now) => "CREATING",

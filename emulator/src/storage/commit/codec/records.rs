@@ -12,9 +12,9 @@ use crate::storage::commit::{Mutation, Origin};
 use crate::storage::{
     AttachedResourcePolicy, Attachments, BackupKind, BackupRecord, ClientToken, Consistency, Destination, GroupState,
     IndexState, Insights, Job, JobKind, LineageState, PendingTransaction, Phase, PriorItem, Progress, QueuedUpdate,
-    RecentChanges, Record, RecordKind, Recovery, Removal, Replica, Restored, SavedIndex, Scope, Sequence, Shard,
-    StreamEnd, StreamState, TableIdentity, TableSettings, TableStream, TransferCounts, TransferKind, TransferRecord,
-    TransferRequest, Witness,
+    RecentChanges, Record, RecordKind, Recovery, Removal, Replica, Restored, SavedIndex, Scaling, ScalingPolicy, Scope,
+    Sequence, Shard, StreamEnd, StreamState, TableIdentity, TableSettings, TableStream, TransferCounts, TransferKind,
+    TransferRecord, TransferRequest, Witness,
 };
 use crate::transfer::Failure;
 use crate::wire::decode::Decode;
@@ -58,7 +58,9 @@ structures! {
     Destination { stream_arn phase precision }
     Insights { index on failure mode asked until }
     AttachedResourcePolicy { stream current before changed until }
-    GroupState { id consistency replicas witness updating_until synchronizing }
+    GroupState { id consistency replicas witness updating_until synchronizing scaling }
+    Scaling { region index minimum maximum role_arn policy }
+    ScalingPolicy { name target scale_in_cooldown scale_out_cooldown disable_scale_in }
     Witness { region active_at }
     Replica { region table source added shows_at appears_at copied_until active_at removal }
     Removal { shows_at gone_at }

@@ -66,10 +66,21 @@ impl GroupUpdate<'_> {
         self.check_free()?;
         let definition = &self.shape.definition;
         if definition.billing == BillingMode::Provisioned {
-            // Nothing scales by itself here, so provisioned capacity never will do.
-            return Err(ApiError::validation(
-                "Table write capacity should either be Pay-Per-Request or AutoScaled.",
-            ));
+            let scales = |index: Option<&str>| {
+                let state = self.state.as_ref();
+                state.is_some_and(|state| state.scaling_of(None, index).is_some())
+            };
+            let mut indexes = definition.globals.iter();
+            let what = if scales(None) {
+                indexes.any(|index| !scales(Some(&index.name))).then_some("GSI")
+            } else {
+                Some("Table")
+            };
+            if let Some(what) = what {
+                return Err(ApiError::validation(format!(
+                    "{what} write capacity should either be Pay-Per-Request or AutoScaled."
+                )));
+            }
         }
         self.asked
             .replicas

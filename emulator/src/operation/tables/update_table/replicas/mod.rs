@@ -98,7 +98,7 @@ pub(in crate::operation) fn synchronize(
 }
 
 /// A change while another one is on its way.
-pub(super) fn in_use() -> ApiError {
+pub(in crate::operation) fn in_use() -> ApiError {
     ApiError::new(
         ErrorKind::ResourceInUse,
         "The resource which you are attempting to change is in use.",
@@ -210,30 +210,50 @@ impl GroupUpdate<'_> {
 
     /// Refuses regions that have no replica, or whose replica is not listed yet.
     fn check_members(&self) -> Result<(), ApiError> {
-        let now = self.context.now;
-        let is_member = |region: &str| {
-            let state = self.state.as_ref();
-            state.is_some_and(|state| state.other_in(region, self.table.ordinal, now).is_some())
-        };
-        if self.asked.replicas.iter().all(|action| is_member(region_of(action))) {
+        let missing = self.missing();
+        if missing.is_empty() {
             return Ok(());
         }
-        Err(self.not_members())
+        Err(not_members(&missing))
+    }
+
+    fn missing(&self) -> Vec<&str> {
+        let regions = self.asked.replicas.iter().map(|action| region_of(action));
+        let other = |region: &str| {
+            let state = self.state.as_ref()?;
+            state.other_in(region, self.table.ordinal, self.context.now)
+        };
+        regions.filter(|region| other(region).is_none()).collect()
     }
 
     fn not_members(&self) -> ApiError {
-        let now = self.context.now;
-        let is_member = |region: &str| {
-            let state = self.state.as_ref();
-            state.is_some_and(|state| state.other_in(region, self.table.ordinal, now).is_some())
-        };
-        let regions = self.asked.replicas.iter().map(|action| region_of(action));
-        let missing: Vec<&str> = regions.filter(|region| !is_member(region)).collect();
-        ApiError::validation(format!(
-            "Update global table operation failed because one or more replicas were not part of the global table. Please retry the request without these replicas: [{}].",
-            missing.join(", ")
-        ))
+        not_members(&self.missing())
     }
+}
+
+/// Refuses regions that have no replica of a global table.
+pub(in crate::operation) fn check_regions_listed<'r>(
+    table: &Table,
+    regions: impl Iterator<Item = &'r str>,
+    now: Moment,
+) -> Result<(), ApiError> {
+    let state = table.global_state(now);
+    let is_there = |region: &str| {
+        let mut there = state.iter().flat_map(|state| &state.replicas);
+        there.any(|replica| replica.region == region && replica.is_there(now))
+    };
+    let missing: Vec<&str> = regions.filter(|region| !is_there(region)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(not_members(&missing))
+}
+
+fn not_members(regions: &[&str]) -> ApiError {
+    ApiError::validation(format!(
+        "Update global table operation failed because one or more replicas were not part of the global table. Please retry the request without these replicas: [{}].",
+        regions.join(", ")
+    ))
 }
 
 /// Refuses to delete the replica of a region that was the source of another one less than a day before.

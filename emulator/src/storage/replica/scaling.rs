@@ -1,0 +1,54 @@
+//! Settings of auto scaling, which are kept and returned. Nothing scales by them: that is another service's work.
+
+use compact_str::CompactString;
+
+use super::GroupState;
+use crate::value::Name;
+
+/// The auto scaling of the read units of a replica, or of the write units of all replicas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// The region whose reads are scaled; none if writes are.
+    pub region: Option<CompactString>,
+    /// The index whose units are scaled; none if the table's are.
+    pub index: Option<Name>,
+    /// The fewest units.
+    pub minimum: i64,
+    /// The most units.
+    pub maximum: i64,
+    /// The role that scales, if one was given.
+    pub role_arn: Option<String>,
+    /// How units follow consumption.
+    pub policy: ScalingPolicy,
+}
+
+/// A target tracking policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalingPolicy {
+    /// Its name, if one was given.
+    pub name: Option<String>,
+    /// The share of the units that is to be consumed, in percent.
+    pub target: f64,
+    /// Seconds after which units may be lowered again.
+    pub scale_in_cooldown: Option<i64>,
+    /// Seconds after which units may be raised again.
+    pub scale_out_cooldown: Option<i64>,
+    /// Whether units are never lowered.
+    pub disable_scale_in: Option<bool>,
+}
+
+impl GroupState {
+    /// The auto scaling of a region's reads, or of writes; of the table, or of an index.
+    pub fn scaling_of(&self, region: Option<&str>, index: Option<&str>) -> Option<&Scaling> {
+        self.scaling
+            .iter()
+            .find(|each| each.region.as_deref() == region && each.index.as_deref() == index)
+    }
+
+    /// Sets the auto scaling of reads or writes, or ends it.
+    pub fn set_scaling(&mut self, region: Option<&str>, index: Option<&str>, scaling: Option<Scaling>) {
+        self.scaling
+            .retain(|each| each.region.as_deref() != region || each.index.as_deref() != index);
+        self.scaling.extend(scaling);
+    }
+}
