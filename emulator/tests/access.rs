@@ -1016,3 +1016,39 @@ fn a_policy_that_denies_its_own_author() {
         "{answer}"
     );
 }
+
+/// Adding and deleting a replica need permissions on the table of the other region (docs/behavior: 08 8).
+#[test]
+fn replicas_need_permissions_in_their_regions() {
+    let arn = |region: &str| format!("arn:aws:dynamodb:{region}:{ACCOUNT}:table/Tab");
+    let only = |resources: &[String]| json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "dynamodb:*", "Resource": resources}]});
+    let update =
+        |action: &str, region: &str| json!({"TableName": "Tab", "ReplicaUpdates": [{action: {"RegionName": region}}]});
+    let twin = Twin::with_user("ann", &json!({}), &only(&[arn(REGION)]));
+    twin.create_table("Tab", ("pk", ""), None);
+    twin.check(
+        "ann",
+        "UpdateTable",
+        &update("Create", "eu-west-1"),
+        Some(&implicit("CreateTable")),
+    );
+    twin.root("UpdateTable", &update("Create", "eu-west-1"));
+    twin.check(
+        "ann",
+        "UpdateTable",
+        &update("Delete", "eu-west-1"),
+        Some(&implicit("DeleteTable")),
+    );
+    let time_to_live = json!({"TableName": "Tab", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "t"}});
+    twin.check(
+        "ann",
+        "UpdateTimeToLive",
+        &time_to_live,
+        Some(&implicit("UpdateTimeToLive")),
+    );
+    let twin = Twin::with_user("ann", &json!({}), &only(&[arn(REGION), arn("eu-west-1")]));
+    twin.create_table("Tab", ("pk", ""), None);
+    twin.check("ann", "UpdateTable", &update("Create", "eu-west-1"), None);
+    twin.check("ann", "UpdateTimeToLive", &time_to_live, None);
+    twin.check("ann", "UpdateTable", &update("Delete", "eu-west-1"), None);
+}

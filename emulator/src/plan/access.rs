@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use compact_str::CompactString;
 
 use super::{Get, PageRange, PageRead, Select, Target, VectorSearch, Write, WriteAction};
 use crate::access::{AccessRequest, PartitionKeyValues};
@@ -46,7 +47,16 @@ impl<'a> Access<'a, '_> {
             resource: resource.clone(),
             ..request.clone()
         });
-        also.collect()
+        let elsewhere = access.also_in.iter().flat_map(|elsewhere| {
+            let resource = context.table_arn_in(&elsewhere.region, access.table);
+            let request = request.clone();
+            elsewhere.actions.iter().map(move |action| AccessRequest {
+                action,
+                resource: Cow::Owned(resource.clone()),
+                ..request.clone()
+            })
+        });
+        also.chain(elsewhere).collect()
     }
 }
 
@@ -87,8 +97,19 @@ pub struct ControlAccess<'a> {
     pub also: &'static [&'static str],
     /// The table that those are on; the resource itself if empty.
     pub also_on: &'a str,
+    /// IAM actions on the tables of the same name in these regions that the call needs as well.
+    pub also_in: &'a [RegionActions],
     /// The tags that the call gives or removes.
     pub tags: RequestTags<'a>,
+}
+
+/// IAM actions on a table of a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionActions {
+    /// The region.
+    pub region: CompactString,
+    /// The actions.
+    pub actions: &'static [&'static str],
 }
 
 /// The tags in a request.
@@ -345,6 +366,7 @@ impl<'a> ControlAccess<'a> {
             resource,
             also: &[],
             also_on: "",
+            also_in: &[],
             tags: RequestTags::None,
         }
     }
@@ -358,6 +380,12 @@ impl<'a> ControlAccess<'a> {
     #[must_use]
     pub fn also_on(self, table: &'a str) -> ControlAccess<'a> {
         ControlAccess { also_on: table, ..self }
+    }
+
+    /// Adds IAM actions on the tables of the same name in other regions.
+    #[must_use]
+    pub fn also_in(self, also_in: &'a [RegionActions]) -> ControlAccess<'a> {
+        ControlAccess { also_in, ..self }
     }
 
     /// Adds IAM actions on the resource.

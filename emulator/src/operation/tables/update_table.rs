@@ -23,7 +23,7 @@ use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::account;
 use crate::operation::tables::description::{self, GlobalView, TableView};
-use crate::plan::{self, Access, ControlAccess, Target};
+use crate::plan::{self, Access, ControlAccess, RegionActions, Target};
 use crate::request::UpdateTable;
 use crate::schema::Definition;
 use crate::storage::{Job, JobKind, Shape, Table, TableSettings};
@@ -42,7 +42,7 @@ pub struct Outcome {
 impl Stages for Operation {
     type Request = UpdateTable;
     type Checked<'r> = (&'r str, &'r UpdateTable);
-    type Plan<'r> = (Target, &'r UpdateTable);
+    type Plan<'r> = (Target, &'r UpdateTable, Vec<RegionActions>);
     type Outcome = Outcome;
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
@@ -55,15 +55,16 @@ impl Stages for Operation {
 
     fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
         let (name, request) = checked;
-        Ok((plan::table_in_any_state(context, name)?, request))
+        let elsewhere = replicas::needed_actions(context, request);
+        Ok((plan::table_in_any_state(context, name)?, request, elsewhere))
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::target(&plan.0)));
+        each(Access::Control(ControlAccess::target(&plan.0).also_in(&plan.2)));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
-        let (Target { table, .. }, request) = plan;
+        let (Target { table, .. }, request, _) = plan;
         execute::run_due(table, context.now);
         account::check_operations(context, &table.name)?;
         // Before the table is locked: no lock of one table is held while another's is taken.

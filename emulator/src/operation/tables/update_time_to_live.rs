@@ -12,7 +12,7 @@ use crate::operation::check;
 use crate::operation::drive::Stages;
 use crate::operation::tables::account;
 use crate::operation::tables::update_table::replicas;
-use crate::plan::{self, Access, ControlAccess, Target};
+use crate::plan::{self, Access, ControlAccess, RegionActions, Target};
 use crate::request::UpdateTimeToLive;
 use crate::storage::{Consistency, Table, TableStage};
 use crate::value::Name;
@@ -27,7 +27,7 @@ pub struct Operation;
 impl Stages for Operation {
     type Request = UpdateTimeToLive;
     type Checked<'r> = (&'r str, bool, &'r Name);
-    type Plan<'r> = (Target, bool, &'r Name);
+    type Plan<'r> = (Target, bool, &'r Name, Vec<RegionActions>);
     type Outcome = ();
 
     fn check<'r>(request: &'r mut Self::Request, _: &'r Cache) -> Result<Self::Checked<'r>, ApiError> {
@@ -38,15 +38,18 @@ impl Stages for Operation {
 
     fn plan<'r>(context: &'r Context<'_>, checked: Self::Checked<'r>) -> Result<Self::Plan<'r>, ApiError> {
         let (name, enabled, attribute) = checked;
-        Ok((plan::table_in_any_state(context, name)?, enabled, attribute))
+        let target = plan::table_in_any_state(context, name)?;
+        let elsewhere = other_regions(&target.table, context.now);
+        Ok((target, enabled, attribute, elsewhere))
     }
 
     fn access(plan: &Self::Plan<'_>, each: &mut dyn FnMut(Access<'_, '_>)) {
-        each(Access::Control(ControlAccess::table(&plan.0.table.name)));
+        let access = ControlAccess::table(&plan.0.table.name);
+        each(Access::Control(access.also_in(&plan.3)));
     }
 
     fn execute(context: &Context<'_>, plan: &Self::Plan<'_>, _: Verdicts) -> Result<Self::Outcome, ApiError> {
-        let (Target { table, .. }, enabled, attribute) = plan;
+        let (Target { table, .. }, enabled, attribute, _) = plan;
         account::check_operations(context, &table.name)?;
         let now = context.now;
         execute::run_due(table, now);
@@ -90,7 +93,7 @@ impl Stages for Operation {
     }
 
     fn encode(plan: &Self::Plan<'_>, (): Self::Outcome, out: &mut Writer) {
-        let (_, enabled, attribute) = plan;
+        let (_, enabled, attribute, _) = plan;
         let mut answer = Object::open(out);
         let mut echo = answer.object("TimeToLiveSpecification");
         echo.boolean("Enabled", *enabled);
@@ -98,6 +101,19 @@ impl Stages for Operation {
         echo.close();
         answer.close();
     }
+}
+
+/// The permissions that the call needs on the other replicas (docs/behavior: 08 3.1).
+fn other_regions(table: &Table, now: Moment) -> Vec<RegionActions> {
+    let Some(state) = table.global_state(now) else {
+        return Vec::new();
+    };
+    let others = state.others(table.ordinal, now);
+    let needed = others.map(|replica| RegionActions {
+        region: replica.region.clone(),
+        actions: &["UpdateTimeToLive"],
+    });
+    needed.collect()
 }
 
 /// Replicas with strong consistency have no time to live (Developer Guide). The service's text is not recorded.

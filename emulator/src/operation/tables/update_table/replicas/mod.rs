@@ -17,12 +17,54 @@ use crate::context::Context;
 use crate::error::{ApiError, ErrorKind};
 use crate::operation::tables::description::GlobalView;
 use crate::operation::tables::kms;
+use crate::plan::RegionActions;
 use crate::request::UpdateTable;
 use crate::schema::Encryption;
 use crate::storage::{Consistency, GroupState, Shape, Table, TableSettings};
 
 /// Measured: 34 to 39 s in which all replicas are `UPDATING` after a change of settings.
 pub(in crate::operation) const UPDATE: f64 = 6.0;
+
+/// The IAM actions that a request needs in other regions (docs/behavior: 08 8).
+pub(super) fn needed_actions(context: &Context<'_>, request: &UpdateTable) -> Vec<RegionActions> {
+    if request.replica_updates.is_none() || context.identity().is_none() {
+        return Vec::new();
+    }
+    let asked = Asked::read(request);
+    let actions: &[&str] = match asked.kind {
+        Some(Kind::Create) => &[
+            "CreateTable",
+            "CreateTableReplica",
+            "Query",
+            "Scan",
+            "UpdateItem",
+            "PutItem",
+            "GetItem",
+            "DeleteItem",
+            "BatchWriteItem",
+        ],
+        Some(Kind::Delete) => &["DeleteTable", "DeleteTableReplica"],
+        _ => &[],
+    };
+    let on = |region: &str, actions| RegionActions {
+        region: region.into(),
+        actions,
+    };
+    let replicas = || asked.replicas.iter().map(|action| region_of(action));
+    let mut needed: Vec<_> = replicas().map(|region| on(region, actions)).collect();
+    let witnesses: [(_, &'static [&'static str]); 2] = [
+        (&asked.new_witnesses, &["CreateGlobalTableWitness"]),
+        (&asked.old_witnesses, &["DeleteGlobalTableWitness"]),
+    ];
+    for (witnesses, actions) in witnesses {
+        for witness in witnesses {
+            // In the regions of all three.
+            let all = replicas().chain([context.region, witness]);
+            needed.extend(all.map(|region| on(region, actions)));
+        }
+    }
+    needed
+}
 
 /// Refuses what cannot be changed of a replica, or not now. The caller has
 /// [`Catalog::change_replicas`](crate::storage::Catalog::change_replicas).
