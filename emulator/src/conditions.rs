@@ -1,4 +1,4 @@
-//! The dials: how much of what production does the twin does.
+//! Conditions: how closely the emulator reproduces production behavior.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ impl Lag {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there is no lag.
     pub fn is_none(self) -> bool {
         self.longest().is_zero()
     }
@@ -175,7 +175,7 @@ pub enum TimeToLive {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shards {
-    /// So many, from 1 to [`Shards::MOST`]; a number outside is taken for the nearest inside.
+    /// A fixed number, from 1 to [`Shards::MOST`]; other numbers are clamped.
     Fixed(u32),
     /// One for each partition that the table's throughput needs.
     ByThroughput,
@@ -186,10 +186,10 @@ impl Shards {
     pub const MOST: u32 = 1024;
 }
 
-/// What becomes of requests for which a table has no capacity left.
+/// The treatment of requests beyond a table's capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Capacity {
-    /// They are served: capacity is reported, and holds nobody back.
+    /// They are served: capacity is reported, but not enforced.
     Reported,
     /// They are throttled.
     Enforced(Enforcement),
@@ -207,7 +207,7 @@ pub enum Capacity {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Enforcement {
-    /// For how long unused provisioned capacity is kept, to be spent at once.
+    /// How long unused provisioned capacity is retained, to be spent at once.
     pub burst: Duration,
     /// Whether a hot partition takes what the others leave; else each has its even share.
     pub adaptive: bool,
@@ -217,7 +217,7 @@ pub struct Enforcement {
     pub partition_write: u64,
     /// The bytes after which a partition is split.
     pub partition_size: u64,
-    /// For how long a partition is asked for too much before it is split; `None`: it never is.
+    /// How long demand must exceed a partition before it is split; `None`: it is never split.
     pub heat_split: Option<Duration>,
     /// How long an on-demand table takes to serve twice its previous peak.
     pub growth: Duration,
@@ -246,7 +246,7 @@ impl Enforcement {
     };
 }
 
-/// How the twin behaves; one for all tables, and one for each table that differs.
+/// The behavior of the emulator: one set for all tables, and one for each table that differs.
 ///
 /// ```
 /// use dynatwin_engine::conditions::{Conditions, Lag, TimeToLive};
@@ -264,13 +264,13 @@ pub struct Conditions {
     pub index_propagation: Lag,
     /// How old what a read without `ConsistentRead` sees of a table or local index may be.
     pub read_staleness: Lag,
-    /// The share of such reads, from 0 to 1, that may see something old; the others see their table as it is.
+    /// The share of such reads, from 0 to 1, that may be stale; the others see the current state.
     pub stale_reads: f64,
     /// Whether such reads of one caller never go back behind what that caller has seen.
     pub monotonic_reads: bool,
-    /// How long a TransactWriteItems holds its items before it is carried out and answered.
+    /// How long a TransactWriteItems holds its items before it is applied and answered.
     pub transaction_time: Lag,
-    /// How long the record of a change takes to be readable in a stream. A record also waits for those before it in its shard.
+    /// How long a change takes to become readable in a stream. A record also waits for those before it in its shard.
     pub stream_lag: Lag,
     /// How many shards a new stream has.
     pub stream_shards: Shards,
@@ -281,17 +281,17 @@ pub struct Conditions {
     /// Bytes that the items of a partition key and their entries in local indexes may have together, in a table with local
     /// indexes. A tenth of it counts as a gigabyte in `SizeEstimateRangeGB`.
     pub item_collection_size: u64,
-    /// Bytes that the records of a table's stream may take in memory, all shards together; `None`: any number. Beyond it the
+    /// The maximum bytes of a table's stream records in memory, all shards together; `None`: unlimited. Beyond it the
     /// oldest records are trimmed as if they were a day old.
     pub stream_bytes: Option<u64>,
-    /// Bytes that the changes may take in memory that point-in-time recovery keeps of a table; `None`: any number. Beyond it
+    /// The maximum bytes of changes that point-in-time recovery retains for a table; `None`: unlimited. Beyond it
     /// the oldest are dropped, and `EarliestRestorableDateTime` moves forward.
     pub recovery_bytes: Option<u64>,
     /// Whether capacity runs out.
     pub capacity: Capacity,
     /// Whether the control plane has limits: table operations at a time, requests at a time, and units of an account.
     pub control_limits: bool,
-    /// How long requests take; `None`: no time.
+    /// The latency of requests; `None`: zero.
     pub latency: Option<Latency>,
     /// The share of requests, from 0 to 1, that fail with a 500 though nothing is wrong with them.
     pub internal_errors: f64,

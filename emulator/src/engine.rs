@@ -50,7 +50,7 @@ use crate::wire::envelope::{self, ControlCall, Envelope, HealthCheck, RequestIds
 pub struct Settings {
     /// The clock it lives by.
     pub clock: Clock,
-    /// What its decisions are made of.
+    /// The seed of its decisions.
     pub seed: u64,
     /// How it behaves.
     pub conditions: Conditions,
@@ -58,7 +58,7 @@ pub struct Settings {
     pub shared_db: bool,
 }
 
-/// The twin itself: `&self` everywhere, to be shared between threads.
+/// The emulator. All methods take `&self`: share it between threads.
 ///
 /// ```
 /// use dynatwin_engine::clock::{Clock, Moment};
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// The same with these of the controls over HTTP; the methods here are not asked.
+    /// Restricts the controls over HTTP; the methods here are not affected.
     ///
     /// ```
     /// use dynatwin_engine::answer::HttpRequest;
@@ -249,7 +249,7 @@ impl Engine {
         }
     }
 
-    /// Whose tables a caller sees.
+    /// The scope of the tables that a caller sees.
     fn scope(&self, caller: &Caller) -> Scope {
         self.controls().scope(caller)
     }
@@ -298,11 +298,11 @@ impl Engine {
         }
     }
 
-    /// A control of the twin itself.
+    /// Runs a control of the emulator.
     #[cold]
     fn control(&self, call: &ControlCall<'_>, now: Moment) -> Answer {
         let mut answer = self.control_answer(call, now);
-        // A reset may have put the clock back: nobody should wait for it to get here again.
+        // A reset may have set the clock back: the answer must not wait for it to catch up.
         answer.at = answer.at.min(self.clock.now());
         if call.method != "GET" {
             // It may have changed what is due anywhere.
@@ -376,7 +376,7 @@ impl Engine {
         let mut writer = Writer::new();
         let mut result = (operation.run)(&context, sent, &mut writer);
         if operation::is_long(operation.name.as_bytes()) {
-            // The timer may have looked while it went on.
+            // The timer may have run in the meantime.
             self.state.catalog().touch(&context.scope);
         }
         if context.effects().fails && result.is_ok() {
@@ -413,8 +413,8 @@ impl Engine {
         }
     }
 
-    /// Does what is due on a settable clock while somebody listens to events, before and after each request: so their order
-    /// depends on the requests and the clock, and not on who looks in between.
+    /// Runs due work on a settable clock while there are event listeners, before and after each request: the order of events
+    /// then depends on the requests and the clock alone.
     #[cold]
     fn settle_events(&self) {
         if self.clock.is_settable() && self.state.journal().events().is_listening() {
@@ -446,7 +446,7 @@ impl Engine {
         self.state.faults()
     }
 
-    /// Installs a fault rule behind those there are.
+    /// Appends a fault rule.
     ///
     /// ```
     /// use dynatwin_engine::clock::{Clock, Moment};
@@ -465,7 +465,7 @@ impl Engine {
         self.faults().add(rule, self.clock.now())
     }
 
-    /// Starts an outage for what `scope` matches, in its time: installs the outage's rules behind those there are.
+    /// Starts an outage for what `scope` matches, during its window: appends the outage's rules.
     pub fn start_outage(&self, outage: Outage, scope: &Rule) -> Result<Vec<RuleId>, InvalidRule> {
         let added = self
             .faults()
@@ -483,29 +483,29 @@ impl Engine {
         self.controls().set_conditions(conditions);
     }
 
-    /// Sets the conditions of one table, now or later there; `None` lets it follow the others again.
+    /// Sets the conditions of one table, which need not exist yet; `None` makes it follow the engine's conditions again.
     pub fn set_table_conditions(&self, caller: &Caller, table: &str, conditions: Option<Conditions>) {
         self.controls().set_table_conditions(caller, table, conditions);
     }
 
-    /// Lets no write reach a global index from now on, until [`resume_index`](Engine::resume_index): it can be read, and
-    /// stays as it is. What comes meanwhile waits in memory.
+    /// Pauses the propagation of writes to a global index until [`resume_index`](Engine::resume_index). The index remains
+    /// readable and unchanged; changes queue in memory.
     pub fn pause_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
         self.controls().pause_index(caller, table, index)
     }
 
-    /// Lets a paused index catch up, with all that would have reached it by now.
+    /// Resumes a paused index, which applies all changes that are due.
     pub fn resume_index(&self, caller: &Caller, table: &str, index: &str) -> Result<(), NotFound> {
         self.controls().resume_index(caller, table, index)
     }
 
-    /// Sets how long writes from now on take to reach one global index; `None` lets it follow the table's conditions again.
+    /// Sets the propagation delay of one global index for later writes; `None` makes it follow the table's conditions again.
     pub fn set_index_lag(&self, caller: &Caller, table: &str, index: &str, lag: Option<Lag>) -> Result<(), NotFound> {
         self.controls().set_index_lag(caller, table, index, lag)
     }
 
-    /// Deletes every item of a table that has expired, as time to live will, but now; says how many there were. What
-    /// time to live never deletes stays: times that are no Numbers, and those more than five years past.
+    /// Deletes every expired item of a table at once, as time to live would; returns how many there were. Items that
+    /// time to live never deletes stay: times that are no Numbers, and those more than five years past.
     pub fn expire_now(&self, caller: &Caller, table: &str) -> Result<u64, NotFound> {
         self.controls().expire_now(caller, table)
     }
@@ -521,16 +521,16 @@ impl Engine {
         self.controls().advance(by);
     }
 
-    /// When something is due next, or too old to be kept: [`Moment::NEVER`] if nothing is.
+    /// When something is due next, or too old to be retained: [`Moment::NEVER`] if nothing is.
     pub fn next_due(&self) -> Moment {
         let scopes = self.state.catalog().scopes();
         let regions = scopes.iter().map(|(_, region)| region.next_due());
         regions.min().unwrap_or(Moment::NEVER)
     }
 
-    /// Does what is due, and returns when something is due next: for a timer that calls it again and again. It looks only at
-    /// the tables of accounts that have sent requests since, and of those where something is known to be due, so that it
-    /// costs nothing for others; now and then it looks at all.
+    /// Runs due work, and returns when something is due next: for a timer that calls it repeatedly. It only visits
+    /// the tables of accounts with recent requests, and of those where something is known to be due, so that it
+    /// costs nothing for others; from time to time it visits all.
     ///
     /// ```
     /// use dynatwin_engine::clock::{Clock, Moment};
@@ -550,7 +550,7 @@ impl Engine {
         self.controls().run_due();
     }
 
-    /// Lets writes that would store more fail with an `InternalServerError`, or no longer: for a process that has as much
+    /// Makes writes that would store more fail with an `InternalServerError`, or lifts that: for a process that has as much
     /// memory as it may have. Reads, deletes, and writes that make an item smaller go on.
     ///
     /// ```
@@ -602,12 +602,12 @@ impl Engine {
     }
 
     /// Begins or ends to watch what a table's capacity is spent on: units and throttles by partition, and the hottest
-    /// partition keys. Where capacity is enforced the former are counted anyway. Says whether there is such a table.
+    /// partition keys. Where capacity is enforced the former are counted anyway. Returns whether the table exists.
     pub fn watch_heat(&self, caller: &Caller, table: &str, watches: bool) -> bool {
         self.controls().watch_heat(caller, table, watches).is_ok()
     }
 
-    /// What a table's capacity was spent on since it began to be counted; nothing if it is not counted, and `None` if there
+    /// What a table's capacity was spent on since counting began; empty if it is not counted, and `None` if there
     /// is no such table.
     ///
     /// ```
@@ -633,7 +633,7 @@ impl Engine {
         tables.keys().map(std::string::ToString::to_string).collect()
     }
 
-    /// All items of a table as they are now, in the table's order; `None` if there is no such table.
+    /// All current items of a table, in the table's order; `None` if the table does not exist.
     pub fn items(&self, caller: &Caller, table: &str) -> Option<Vec<Item>> {
         let table = self.controls().table(caller, table).ok()?;
         execute::run_due(&table, self.clock.now());

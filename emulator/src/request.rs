@@ -1,7 +1,7 @@
-//! Requests of the API as they came, typed: what the wire decodes into and PartiQL will be lowered to.
+//! Typed requests of the API as they were sent: what the wire decodes to and PartiQL is lowered to.
 //!
 //! A member is an `Option` where the request may leave it out, required or not: the framework's checks report what is
-//! missing, with everything else that is wrong. Words of enumerations are kept as sent, for the same reason.
+//! missing, with all other violations. Enumeration values are stored as sent, for the same reason.
 
 use crate::error::ApiError;
 use crate::value::{AttributeValue, Map, Name, SentItem, Text};
@@ -22,8 +22,8 @@ pub struct Substitutions {
     pub values: Option<ValueSubstitutions>,
 }
 
-/// What is wrong about the values of one action of a batch or transaction. Actions are judged one after the other, so a
-/// fault stays with its action until its turn comes; other requests are refused while they are read.
+/// The violations in the values of one action of a batch or transaction. Actions are checked one after the other, so an
+/// error stays with its action until its turn; other requests are rejected while they are read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueViolations {
     /// In `Item` or `Key`.

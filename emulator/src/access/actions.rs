@@ -137,7 +137,7 @@ pub fn actions() -> impl Iterator<Item = String> {
     ACTIONS.iter().map(|action| format!("dynamodb:{}", action.name))
 }
 
-/// The group of a condition key, if it is one of DynamoDB's; `None` if DynamoDB has no key of this name.
+/// The group of a condition key; `None` if DynamoDB has no key of this name.
 fn group(key: &str) -> Option<u8> {
     let name = key.split_once(':')?.1;
     let found = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));

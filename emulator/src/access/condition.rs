@@ -1,4 +1,4 @@
-//! Conditions of a statement: operators, and what they say of a request's keys (docs/behavior: 07 5).
+//! Conditions of a statement: operators, and their evaluation against a request's keys (docs/behavior: 07 5).
 
 use core::cmp::Ordering;
 use core::net::IpAddr;
@@ -107,7 +107,7 @@ const OPERATORS: &[(&str, ValueComparison, bool)] = &[
 ];
 
 impl Operator {
-    /// Reads an operator; `None` if there is no such one.
+    /// Parses an operator; `None` if it is unknown.
     pub fn parse(name: &str) -> Option<Operator> {
         let (quantifier, name) = match name.split_once(':') {
             None => (None, name),
@@ -182,7 +182,7 @@ impl Operator {
 /// One key under one operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Condition {
-    /// The operator as it is written.
+    /// The operator as written.
     pub name: String,
     pub operator: Operator,
     /// The condition key.
@@ -217,7 +217,7 @@ impl Condition {
         }
     }
 
-    /// Of a `Null` test: whether it asks for the key to be absent, for each value.
+    /// For a `Null` test: whether it requires the key to be absent, for each value.
     fn wants_absent(&self) -> impl Iterator<Item = bool> {
         let texts = self.values.iter().filter_map(Template::constant);
         texts.filter_map(value::flag)
@@ -275,7 +275,7 @@ fn constant<T>(
 }
 
 impl NumericOrder {
-    /// Whether the order holds, given how the request's value compares with the policy's.
+    /// Whether the order holds, given the comparison of the request's value with the policy's.
     fn holds(self, found: Ordering) -> bool {
         match self {
             NumericOrder::Equal => found.is_eq(),

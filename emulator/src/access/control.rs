@@ -17,10 +17,10 @@ use crate::error::ApiError;
 use crate::sync::{AtomicBool, Ordering, RwLock};
 use crate::wire::policy::Node;
 
-/// Sessions that are remembered beside the configured ones; the first to expire are forgotten before others.
+/// The number of issued sessions that are stored besides the configured ones; those that expire first are evicted first.
 const MOST_SESSIONS: usize = 10_000;
 
-/// Who may do what. Without a configuration everything is allowed.
+/// The access control in force. Without a configuration everything is allowed.
 #[derive(Debug, Default)]
 pub struct AccessControl {
     configured: AtomicBool,
@@ -33,11 +33,11 @@ struct Configured {
     /// Sessions that were issued since, by access key id.
     issued: BTreeMap<String, Credential>,
     count: u64,
-    /// What [`AccessControl::restore`] goes back to.
+    /// The configuration that [`AccessControl::restore`] restores.
     initial: Option<Arc<Directory>>,
 }
 
-/// A session of a role, or of a user or root user, that is to be issued.
+/// A request to issue a session of a role, user or root user.
 ///
 /// ```
 /// use dynatwin_engine::access::SessionRequest;
@@ -101,13 +101,13 @@ impl AccessControl {
         state.count = 0;
     }
 
-    /// Makes the present configuration the one that [`restore`](AccessControl::restore) goes back to.
+    /// Makes the present configuration the one that [`restore`](AccessControl::restore) restores.
     pub fn keep(&self) {
         let mut state = self.state.write();
         state.initial = self.is_configured().then(|| state.directory.clone());
     }
 
-    /// Goes back to the configuration that was kept, if any.
+    /// Restores the configuration that was kept, if any.
     pub fn restore(&self) {
         let mut state = self.state.write();
         self.configured.store(state.initial.is_some(), Ordering::Relaxed);
@@ -180,7 +180,8 @@ impl AccessControl {
         Ok(Identity::new(directory, &credential, origin))
     }
 
-    /// Issues temporary credentials of a configured role, user or root user. They are made of the seed and the number of sessions before.
+    /// Issues temporary credentials of a configured role, user or root user, derived from the seed and the number of earlier
+    /// sessions.
     pub fn issue(&self, request: &SessionRequest, seed: u64, now: Moment) -> Result<TemporaryCredentials, String> {
         let count = self.state.read().count;
         let part = |what: &str| format!("{:016X}", chance::decide(seed, what, request.role.as_bytes(), count));

@@ -9,7 +9,7 @@ use super::principal::{Subject, SubjectKind};
 use super::secret::Secret;
 use crate::clock::Moment;
 
-/// Who exists, with which keys and policies. Made by [`Directory::read`].
+/// The configured principals, their keys and policies, read by [`Directory::read`].
 ///
 /// ```
 /// use dynatwin_engine::access::Directory;
@@ -28,9 +28,9 @@ pub struct Directory {
     pub(super) accounts: BTreeMap<String, Account>,
     pub(super) endpoints: BTreeMap<String, Endpoint>,
     pub(super) credentials: BTreeMap<String, Credential>,
-    /// `aws:SourceIp` of requests that name none.
+    /// `aws:SourceIp` of requests without one.
     pub(super) source_ip: Option<String>,
-    /// `aws:SecureTransport` of requests that say nothing.
+    /// `aws:SecureTransport` of requests without one.
     pub(super) secure_transport: Option<bool>,
 }
 
@@ -54,7 +54,7 @@ pub struct Account {
 pub struct Principal {
     /// The account.
     pub account: String,
-    /// What it is: a role stands for its sessions.
+    /// Its kind: a role represents its sessions.
     pub kind: SubjectKind,
     /// Path and name: `/team/ann`.
     pub path_and_name: String,
@@ -62,7 +62,7 @@ pub struct Principal {
     pub id: String,
     /// Its tags.
     pub tags: Vec<(String, String)>,
-    /// Its identity-based policies, those of its groups included.
+    /// Its identity-based policies, including those of its groups.
     pub identity: Vec<AttachedPolicy>,
     /// Its permissions boundary.
     pub boundary: Option<AttachedPolicy>,
@@ -103,7 +103,7 @@ impl Principal {
     }
 }
 
-/// An access key: its secret, and whom it stands for.
+/// An access key: its secret, and its principal.
 #[derive(Clone, Debug)]
 pub struct Credential {
     /// The secret that requests are signed with.
@@ -138,7 +138,7 @@ pub struct Endpoint {
     pub vpc: Option<String>,
     /// Whether it is a gateway endpoint, which streams have not.
     pub is_gateway: bool,
-    /// Its policy; without one it lets everything through.
+    /// Its policy; without one it allows everything.
     pub policy: Option<AttachedPolicy>,
 }
 
@@ -181,7 +181,7 @@ impl Directory {
         self.credentials.get(access_key_id)
     }
 
-    /// The configured access key ids, with what they stand for.
+    /// The configured access key ids, with their principals.
     pub fn credentials(&self) -> impl Iterator<Item = (&str, &Credential)> {
         self.credentials
             .iter()

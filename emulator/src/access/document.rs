@@ -7,7 +7,7 @@ use super::principal::{Grant, PrincipalList, Subject};
 use super::template::Template;
 use crate::wire::policy::Node;
 
-/// Where a policy stands, which decides what its statements may contain.
+/// The place where a policy is attached, which determines what its statements may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PolicyKind {
     /// Attached to a user, group or role.
@@ -76,12 +76,12 @@ impl PolicyKind {
 
 /// Characters of a managed policy, without white space.
 pub(super) const MANAGED_SIZE: usize = 6_144;
-/// The largest text that is looked at, blanks included.
+/// The largest accepted text, blanks included.
 const LARGEST_TEXT: usize = 131_072;
 /// The levels of a document that are read. A policy has seven at most.
 const MOST_DEPTH: usize = 10;
 
-/// A policy document that is valid for where it stands.
+/// A policy document that is valid for its kind.
 ///
 /// ```
 /// use dynatwin_engine::access::{PolicyDocument, PolicyKind};
@@ -140,7 +140,7 @@ pub struct StatementInput<'a> {
 /// Which parts of a statement match a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementMatch {
-    /// How far the caller is named; `None` if not at all. A policy without principals names everybody who has it.
+    /// How the caller is named; `None` if not at all. A policy without principals applies to everybody it is attached to.
     pub principal: Option<Grant>,
     /// Whether the action is.
     pub action: bool,
@@ -158,7 +158,7 @@ impl StatementMatch {
 }
 
 impl PolicyDocument {
-    /// Reads a document. The error is a sentence that says what is wrong and where.
+    /// Parses a document. The error is a sentence that says what is wrong and where.
     pub fn parse(text: &str, kind: PolicyKind) -> Result<PolicyDocument, String> {
         if text.len() > LARGEST_TEXT {
             return Err(format!("The policy has more than {LARGEST_TEXT} bytes."));
@@ -214,7 +214,7 @@ impl PolicyDocument {
         })
     }
 
-    /// A managed policy where it is attached: as a permissions boundary or a session policy it has the same language.
+    /// Reuses a managed policy as a permissions boundary or a session policy, which have the same language.
     pub(super) fn standing_as(self, kind: PolicyKind) -> Result<PolicyDocument, String> {
         if kind.names_principals() {
             return Err(format!("a managed policy cannot stand as {}.", kind.with_article()));
@@ -235,7 +235,7 @@ impl PolicyDocument {
         self
     }
 
-    /// Where it stands.
+    /// The kind of policy.
     pub fn kind(&self) -> PolicyKind {
         self.kind
     }
@@ -319,7 +319,7 @@ impl PolicyStatement {
         self.allows
     }
 
-    /// The actions as written, and whether all others are meant.
+    /// The actions as written, and whether they are excluded (`NotAction`).
     pub(super) fn actions(&self) -> (impl Iterator<Item = &str>, bool) {
         (
             self.actions.iter().map(|(text, _)| text.as_str()),
@@ -327,7 +327,7 @@ impl PolicyStatement {
         )
     }
 
-    /// The resources, and whether all others are meant.
+    /// The resources, and whether they are excluded (`NotResource`).
     pub(super) fn resources(&self) -> (&[Template], bool) {
         (&self.resources, self.excludes_resources)
     }
@@ -339,7 +339,7 @@ impl PolicyStatement {
             .is_none_or(|list| list.everybody && !list.excludes)
     }
 
-    /// Whether an action is among those of the statement.
+    /// Whether the statement covers an action.
     pub(super) fn covers_action(&self, action: &str) -> bool {
         let named = self
             .actions
@@ -389,7 +389,7 @@ impl PolicyStatement {
     }
 }
 
-/// The members of an object that has none but the known, and none twice.
+/// The members of an object, all known and none duplicate.
 fn unique<'n>(node: &'n Node, known: &[&str]) -> Result<&'n [(String, Node)], String> {
     let members = node.members().ok_or("is not an object")?;
     for (at, (name, _)) in members.iter().enumerate() {

@@ -3,7 +3,7 @@
 use super::document::{PolicyDocument, PolicyKind, StatementInput};
 use super::principal::{Grant, SubjectKind};
 
-/// A policy where it is attached.
+/// A policy and its attachment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedPolicy {
     /// How explanations name it.
@@ -23,7 +23,7 @@ pub struct PolicySet<'a> {
     pub boundary: Option<&'a AttachedPolicy>,
     /// The session's own, if it was issued with any.
     pub session: Option<&'a [AttachedPolicy]>,
-    /// Of the caller's account: those of each level of its organization, each of which must allow.
+    /// The service control policies by level of the organization; each level must allow.
     pub service_control: &'a [Vec<AttachedPolicy>],
     /// Of the resource's account.
     pub resource_control: &'a [AttachedPolicy],
@@ -31,7 +31,7 @@ pub struct PolicySet<'a> {
     pub resource: Option<&'a AttachedPolicy>,
     /// The account that has the resource.
     pub resource_account: &'a str,
-    /// Of the VPC endpoint that the request came through.
+    /// The policy of the VPC endpoint of the request.
     pub endpoint: Option<&'a AttachedPolicy>,
 }
 
@@ -84,9 +84,9 @@ pub struct DecidingStatement {
 /// A decision, and the statement that made it: a denying one, or the one that allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Why the request is refused; `None` if it is allowed.
+    /// The denial; `None` if the request is allowed.
     pub denial: Option<Denial>,
-    /// The statement; `None` where none allows, and for the root user.
+    /// The deciding statement; `None` if no statement allows, and for the root user.
     pub statement: Option<DecidingStatement>,
 }
 
@@ -109,7 +109,7 @@ impl Decision {
 }
 
 impl<'a> PolicySet<'a> {
-    /// All policies, in the order in which they are looked at.
+    /// All policies, in evaluation order.
     pub fn all(&self) -> impl Iterator<Item = &'a AttachedPolicy> {
         self.resource_control
             .iter()

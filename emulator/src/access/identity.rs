@@ -1,4 +1,4 @@
-//! An authenticated caller, the condition keys of what it asks, and the decision (docs/behavior: 07 4).
+//! An authenticated caller, the condition keys of its request, and the decision (docs/behavior: 07 4).
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::request::AccessRequest;
 use crate::clock::Moment;
 use crate::error::ApiError;
 
-/// What a request says of the way it came.
+/// The network origin of a request.
 ///
 /// ```
 /// use dynatwin_engine::access::RequestOrigin;
@@ -22,9 +22,9 @@ use crate::error::ApiError;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestOrigin {
-    /// `aws:SourceIp`, unless it came through a VPC endpoint.
+    /// `aws:SourceIp`, unless the request came through a VPC endpoint.
     pub source_ip: Option<String>,
-    /// The id of the VPC endpoint that it came through.
+    /// The id of the VPC endpoint of the request.
     pub endpoint: Option<String>,
     /// `aws:SecureTransport`.
     pub secure_transport: Option<bool>,
@@ -32,7 +32,7 @@ pub struct RequestOrigin {
     pub user_agent: Option<String>,
 }
 
-/// What is known about the resource of a request beside its ARN.
+/// Facts about the resource of a request besides its ARN.
 #[derive(Clone, Debug, Default)]
 pub struct ResourceFacts {
     /// Its tags.
@@ -109,7 +109,7 @@ impl Evaluation {
 }
 
 impl Identity {
-    /// The holder of a credential, and how its request came.
+    /// The holder of a credential, and the origin of its request.
     pub fn new(directory: Arc<Directory>, credential: &Credential, origin: RequestOrigin) -> Identity {
         let session = credential.session.as_ref().map_or("", |session| session.name.as_str());
         Identity {
@@ -314,7 +314,7 @@ pub(super) fn resource_account(arn: &str) -> Option<&str> {
     arn.split(':').nth(4).filter(|account| !account.is_empty())
 }
 
-/// The resource as refusals name it: where the action takes none, ListTables names all tables (docs/behavior: 07 2.2).
+/// The resource as error texts name it: where the action takes none, ListTables names all tables (docs/behavior: 07 2.2).
 fn named_resource(resource: &str, action: &str, region: &str, account: &str) -> String {
     match (resource, action) {
         ("*", "dynamodb:ListTables") => format!("arn:aws:dynamodb:{region}:{account}:table/*"),

@@ -239,7 +239,7 @@ fn attribute_traps(policy: &PolicyDocument, statement: &PolicyStatement, warn: &
     }
 }
 
-/// A table's policy also stands for its indexes, which have ARNs of their own.
+/// A table's policy does not cover its indexes, which have their own ARNs.
 fn index_traps(statement: &PolicyStatement, warn: &mut WarningSink<'_>) {
     let (resources, excludes) = statement.resources();
     let reads = ["dynamodb:Query", "dynamodb:Scan"]

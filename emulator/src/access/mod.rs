@@ -1,7 +1,7 @@
-//! Access control: what a request asks to do, the policy language, who may call, and the decision about each request.
+//! Access control: the policy language, principals, and the authorization decision.
 //!
-//! Everything here is pure: policies and keys in, a decision out. What a request's actions, resources and keys are is said by
-//! the pipeline; what the service answers when a request is refused stands in `error`.
+//! Everything here is pure: policies and keys in, a decision out. The pipeline determines a request's actions, resources and
+//! keys; the service's answers to denied requests are in `error`.
 
 mod actions;
 mod condition;

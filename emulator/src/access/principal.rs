@@ -86,21 +86,21 @@ pub enum Grant {
     Account,
     /// By its role.
     Role,
-    /// By itself: user, role session, or everybody.
+    /// Directly: user, role session, or everybody.
     Direct,
 }
 
 /// `Principal` or `NotPrincipal` of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PrincipalList {
-    /// Whether all others are meant.
+    /// Whether the list is inverted (`NotPrincipal`).
     pub excludes: bool,
     pub everybody: bool,
     /// ARNs of accounts' roots, users, roles and sessions.
     pub arns: Vec<String>,
     /// Whether services, federated identities or canonical users are among them, which sign no request here.
     pub others: bool,
-    /// Whether only everybody and the root users of accounts are meant, as gateway endpoints do.
+    /// Whether only everybody and the root users of accounts count, as for gateway endpoints.
     pub root_only: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::wire::policy::Node;
 
 /// The levels of a configuration that are read.
 const MOST_DEPTH: usize = 20;
-/// How long temporary credentials last if nothing else is said.
+/// The default lifetime of temporary credentials.
 pub(super) const SESSION_DURATION: Duration = Duration::from_hours(1);
 /// The inline policies of one user, group or role, in characters without white space (docs/behavior: 07 6).
 const INLINE_OF_USER: usize = 2_048;
@@ -473,7 +473,7 @@ fn unique_id(prefix: &str, account: &str, path_and_name: &str) -> String {
     id
 }
 
-/// The members of an object of the configuration, none of which is unknown or there twice.
+/// The members of an object of the configuration, all known and none duplicate.
 struct PolicyMembers<'n> {
     place: String,
     members: &'n [(String, Node)],
@@ -533,7 +533,7 @@ impl<'n> PolicyMembers<'n> {
         }
     }
 
-    /// The members of a member that is an object with names of its own.
+    /// The members of an object with arbitrary names.
     fn named(&self, name: &str) -> Read<Vec<(&'n str, &'n Node)>> {
         let Some(node) = self.get(name) else {
             return Ok(Vec::new());

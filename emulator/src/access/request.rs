@@ -23,15 +23,15 @@ pub struct AccessRequest<'a> {
     pub action: &'static str,
     /// The ARN of the table, index, stream, backup, export, import or global table; `*` where the action takes no resource.
     pub resource: Cow<'a, str>,
-    /// The name of the table that the resource is or belongs to, by which its tags and its resource policy are found.
+    /// The name of the table that the resource is or belongs to, to find its tags and resource policy.
     pub table: Option<&'a str>,
     /// `dynamodb:LeadingKeys`, which is `dynamodb:FirstPartitionKeyValues` too, and the further partition key values.
     pub partition_keys: Option<PartitionKeyValues>,
     /// `dynamodb:Attributes`: the top-level names in the request, each once.
     pub attributes: Option<Vec<Name>>,
-    /// `dynamodb:Select`, with the value that applies when the request has none.
+    /// `dynamodb:Select`, with the default of requests without it.
     pub select: Option<&'static str>,
-    /// `dynamodb:ReturnValues`, with the value that applies when the request has none.
+    /// `dynamodb:ReturnValues`, with the default of requests without it.
     pub return_values: Option<&'static str>,
     /// `dynamodb:ReturnConsumedCapacity`, if the request has it.
     pub return_consumed_capacity: Option<&'static str>,
@@ -65,7 +65,7 @@ impl<'a> AccessRequest<'a> {
         }
     }
 
-    /// Names the table that the resource is or belongs to.
+    /// Sets the table that the resource is or belongs to.
     #[must_use]
     pub fn on_table(self, table: &'a str) -> AccessRequest<'a> {
         AccessRequest {

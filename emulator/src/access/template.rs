@@ -20,14 +20,14 @@ enum TemplatePart {
 }
 
 impl Template {
-    /// A text without variables: `${` stands for itself.
+    /// A text without variables: `${` is literal.
     pub fn literal(text: &str) -> Template {
         Template {
             parts: vec![TemplatePart::Text(text.to_owned())],
         }
     }
 
-    /// Reads a text with variables, or says what is wrong with one.
+    /// Parses a text with variables, or describes what is wrong with one.
     pub fn parse(text: &str) -> Result<Template, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -87,7 +87,7 @@ impl Template {
         Some(glyphs)
     }
 
-    /// The text as written, as far as it is constant.
+    /// The text as written, if it is constant.
     pub fn constant(&self) -> Option<&str> {
         match &self.parts[..] {
             [TemplatePart::Text(text)] => Some(text),
@@ -96,7 +96,7 @@ impl Template {
     }
 }
 
-/// The value of a variable. A key with several values has none.
+/// The value of a variable; `None` for a key with several values.
 fn value<'k>(keys: &'k ConditionKeys, key: &str, default: Option<&'k str>) -> Option<&'k str> {
     match keys.get(key) {
         Some(KeyValue::One(value)) => Some(value),
@@ -105,7 +105,7 @@ fn value<'k>(keys: &'k ConditionKeys, key: &str, default: Option<&'k str>) -> Op
     }
 }
 
-/// What stands between `${` and `}`, and what follows.
+/// Reads the text between `${` and `}`, and returns the rest.
 fn variable(text: &str) -> Option<(TemplatePart, &str)> {
     for char in ['*', '?', '$'] {
         if let Some(rest) = text.strip_prefix(char).and_then(|rest| rest.strip_prefix('}')) {

@@ -1,4 +1,4 @@
-//! Who calls, once access control is configured; and access control in the hands of the twin's owner.
+//! The authenticated caller of a request, and the configuration of access control.
 
 use std::borrow::Cow;
 
@@ -11,21 +11,21 @@ use crate::error::ApiError;
 use crate::wire;
 use crate::wire::envelope::{self, Call, Service, SigningKey};
 
-/// The header that names the VPC endpoint that a request came through.
+/// The header that names the VPC endpoint of a request.
 pub const VPC_ENDPOINT_HEADER: &str = "x-dynatwin-vpc-endpoint";
-/// The header with the IP address that a request came from.
+/// The header with the source IP address of a request.
 pub const SOURCE_IP_HEADER: &str = "x-dynatwin-source-ip";
-/// The header that says whether a request came over TLS: `true`, which is assumed, or `false`.
+/// The header for `aws:SecureTransport`: `true`, the default, or `false`.
 pub const SECURE_TRANSPORT_HEADER: &str = "x-dynatwin-secure-transport";
 
-/// Whose tables a request sees, and who is authorized.
+/// The owner of the tables that a request sees, and the identity to authorize.
 pub(super) struct Authenticated<'c> {
     pub caller: Cow<'c, Caller>,
     pub identity: Option<Box<Identity>>,
 }
 
 impl<'c> Authenticated<'c> {
-    /// A caller who may do anything.
+    /// A caller without restrictions.
     fn anybody(caller: &'c Caller) -> Authenticated<'c> {
         Authenticated {
             caller: Cow::Borrowed(caller),
@@ -47,7 +47,7 @@ impl<'c> Authenticated<'c> {
 }
 
 impl Engine {
-    /// The caller of a request over HTTP. Without a configuration every access key is somebody.
+    /// The caller of a request over HTTP. Without a configuration every access key is valid.
     #[inline]
     pub(super) fn authenticate<'c>(
         &self,
@@ -120,7 +120,7 @@ impl Engine {
         let key = &call.caller.access_key;
         match self.state.access().authenticate(key, token.as_deref(), origin, now) {
             Ok(identity) => Ok(Authenticated::known(&call.caller, identity)),
-            // A body that is no JSON is found before credentials are looked at.
+            // Invalid JSON is reported before credentials are checked.
             Err(_) if !call.body.is_empty() && wire::reader::check_syntax(&call.body).is_err() => {
                 Err(wire::decode::not_json())
             }
@@ -128,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// How a request came. Streams have no gateway endpoint, so requests for them do not pass one.
+    /// The origin of a request. Streams have no gateway endpoint, so their requests do not pass one.
     fn origin(&self, request: &HttpRequest<'_>, service: Service) -> RequestOrigin {
         let text = |name: &str| {
             let value = request
@@ -161,7 +161,7 @@ impl Engine {
         Ok(Authenticated::known(caller, identity))
     }
 
-    /// The same engine with a configuration of access control, which [`reset_all`](Engine::reset_all) goes back to.
+    /// Sets the configuration of access control, which [`reset_all`](Engine::reset_all) restores.
     ///
     /// ```
     /// use dynatwin_engine::access::Directory;
@@ -185,7 +185,7 @@ impl Engine {
         self
     }
 
-    /// Replaces the configuration of access control, and goes back to it whenever everything is reset.
+    /// Replaces the configuration of access control, also for later resets of everything.
     pub fn set_initial_access(&self, directory: Directory) {
         self.state.access().configure(Some(directory));
         self.state.access().keep();
@@ -201,7 +201,7 @@ impl Engine {
         self.state.access().directory()
     }
 
-    /// Issues temporary credentials of a configured role. The error is a sentence that says what is wrong.
+    /// Issues temporary credentials of a configured role. The error is a sentence that describes the problem.
     pub fn issue_session(&self, request: &SessionRequest) -> Result<TemporaryCredentials, String> {
         let access = self.state.access();
         access.issue(request, self.state.seed(), self.clock.now())

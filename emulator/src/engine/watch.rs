@@ -1,4 +1,4 @@
-//! What was asked of the engine, and what it did: counters, the latest requests, scans.
+//! Observation of the engine: counters, the latest requests, scans, events.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::journal::{Datapoint, EventPage, Metric, ObservedScan, Request, Reques
 use crate::wire;
 
 impl Engine {
-    /// Begins or ends to watch what is asked of the engine: [`requests`](Engine::requests), [`scans`](Engine::scans),
-    /// the counters of [`metrics`](Engine::metrics), and the [`heat`](Engine::heat) of all tables, also of those that come.
+    /// Starts or stops watching requests: [`requests`](Engine::requests), [`scans`](Engine::scans),
+    /// the counters of [`metrics`](Engine::metrics), and the [`heat`](Engine::heat) of all tables, including later ones.
     /// What was seen stays until [`reset`](Engine::reset) or [`forget_requests`](Engine::forget_requests).
     ///
     /// ```
@@ -34,22 +34,22 @@ impl Engine {
         self.controls().watch(watches);
     }
 
-    /// Whether somebody watches.
+    /// Whether the engine is watched.
     pub fn is_watched(&self) -> bool {
         self.state.journal().is_watched()
     }
 
-    /// The latest requests of all callers, oldest first; the oldest are let go of when there are too many.
+    /// The latest requests of all callers, oldest first; the oldest are dropped when there are too many.
     pub fn requests(&self) -> Vec<Arc<Request>> {
         self.state.journal().requests()
     }
 
-    /// How many requests were seen, those that are not remembered any more too.
+    /// The number of requests seen, including those no longer stored.
     pub fn requests_seen(&self) -> u64 {
         self.state.journal().seen()
     }
 
-    /// Forgets all requests, scans and counters. Who watches goes on.
+    /// Clears all requests, scans and counters. Watching continues.
     pub fn forget_requests(&self) {
         self.state.journal().clear();
     }
@@ -73,7 +73,7 @@ impl Engine {
         self.state.journal().listen(listens);
     }
 
-    /// The events after a number, at most so many; the oldest are let go of when there are too many.
+    /// The events after a number, at most this many; the oldest are dropped when there are too many.
     pub fn events_after(&self, number: u64, most: usize) -> EventPage {
         self.state.journal().events().after(number, most)
     }
@@ -83,7 +83,7 @@ impl Engine {
         self.state.journal().events().has_after(number, waker)
     }
 
-    /// Listens to events until [`end_listening`](Engine::end_listening), whoever else does.
+    /// Listens to events until [`end_listening`](Engine::end_listening), independently of other listeners.
     pub fn begin_listening(&self) {
         self.state.journal().begin_listening();
     }
@@ -93,18 +93,18 @@ impl Engine {
         self.state.journal().end_listening();
     }
 
-    /// Who has read all of a table or an index, by Scan or by a statement: each operation, table, index and caller once.
+    /// Reads of whole tables or indexes, by Scan or by a statement: each operation, table, index and caller once.
     pub fn scans(&self) -> Vec<ObservedScan> {
         self.state.journal().scans()
     }
 
-    /// What a caller's tables and their global indexes have spent while somebody watched.
+    /// What a caller's tables and their global indexes have spent while the engine was watched.
     pub fn spent(&self, caller: &Caller) -> Vec<Spent> {
         self.state.journal().spent(&self.scope(caller).owner())
     }
 
-    /// Calls `block`, and watches meanwhile; says what a caller's tables and global indexes have spent from its beginning to
-    /// its end, whoever has asked.
+    /// Calls `block` while watching; returns what a caller's tables and global indexes have spent between its start and
+    /// its end, whoever sent the requests.
     pub fn spent_by<T>(&self, caller: &Caller, block: impl FnOnce() -> T) -> (T, Vec<Spent>) {
         let meter = self.meter(caller);
         let result = block();
@@ -117,20 +117,20 @@ impl Engine {
     }
 
     /// The counters and gauges of a caller's account in its region, by the names and dimensions of CloudWatch, sorted.
-    /// Counters are of the time in which somebody watched; `TimeToLiveDeletedItemCount` is of a table's whole life, and
+    /// Counters cover the time in which the engine was watched; `TimeToLiveDeletedItemCount` covers a table's whole life, and
     /// gauges are of this moment.
     pub fn metrics(&self, caller: &Caller) -> Vec<Metric> {
         self.controls().metrics(&self.scope(caller))
     }
 
     /// The counters of a caller's account in its region by the minute of the emulator's clock, oldest first: what the
-    /// condition of an alarm looks at. Kept for the last day's worth of minutes in which something happened, while somebody
+    /// condition of an alarm examines. Retained for the last day's worth of minutes with activity, while the engine is
     /// watches.
     pub fn metrics_by_minute(&self, caller: &Caller) -> Vec<Datapoint> {
         self.state.journal().by_minute(&self.scope(caller).owner())
     }
 
-    /// Tells the journal of a request for an operation that there is not.
+    /// Records a request for an unknown operation.
     pub(super) fn tell_unknown(&self, caller: &Caller, name: &str, now: Moment, error: &ApiError) {
         if !self.is_watched() {
             return;

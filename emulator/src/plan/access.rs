@@ -60,14 +60,14 @@ impl<'a> Access<'a, '_> {
     }
 }
 
-/// A read or write of items. What it does not say itself is read off the plan it refers to, when somebody needs it.
+/// A read or write of items. Details are derived from the plan it refers to, on demand.
 #[derive(Clone, Copy)]
 pub struct ItemAccess<'a, 'r> {
     /// The plan of the entry.
     pub request: ItemRequest<'a, 'r>,
-    /// Whether a PartiQL statement asks for it, which has IAM actions of its own.
+    /// Whether it comes from a PartiQL statement, which has its own IAM actions.
     pub statement: bool,
-    /// `ReturnValues`, with the value that applies when the request has none.
+    /// `ReturnValues`, with the default of requests without it.
     pub return_values: Option<&'static str>,
     /// `ReturnConsumedCapacity`, if the request has it.
     pub return_consumed_capacity: Option<&'static str>,
@@ -89,13 +89,13 @@ pub enum ItemRequest<'a, 'r> {
 /// A call of the control plane, or of a stream.
 #[derive(Clone, Copy)]
 pub struct ControlAccess<'a> {
-    /// The table that fault rules know the request by; empty if it names none.
+    /// The table name that fault rules match; empty if the request names none.
     pub table: &'a str,
     /// The resource that policies are evaluated for.
     pub resource: ControlResource<'a>,
-    /// IAM actions on the resource that the call needs beside its own.
+    /// Further IAM actions that the call needs.
     pub also: &'static [&'static str],
-    /// The table that those are on; the resource itself if empty.
+    /// The table of those actions; the resource itself if empty.
     pub also_on: &'a str,
     /// IAM actions on the tables of the same name in these regions that the call needs as well.
     pub also_in: &'a [RegionActions],
@@ -115,10 +115,10 @@ pub struct RegionActions {
 /// The tags in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequestTags<'a> {
-    /// None.
+    /// No tags.
     #[default]
     None,
-    /// Tags that are given.
+    /// Tags in the request.
     Given(&'a [(String, String)]),
     /// Names of tags that are removed.
     Removed(&'a [Text]),
@@ -142,7 +142,7 @@ impl RequestTags<'_> {
 /// A resource of the control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlResource<'a> {
-    /// None: policies say `*`.
+    /// No resource: policies use `*`.
     Any,
     /// A table by its name.
     Table(&'a str),
@@ -268,7 +268,7 @@ impl<'a> ItemAccess<'a, '_> {
         }
     }
 
-    /// `Select`, with the value that applies when the request has none (docs/behavior: 07 3.2).
+    /// `Select`, with the default of requests without it (docs/behavior: 07 3.2).
     fn select(&self) -> Option<&'static str> {
         let (select, projects, on_index) = match self.request {
             ItemRequest::Get(_, projection) => (None, projection.is_some(), false),
@@ -286,7 +286,7 @@ impl<'a> ItemAccess<'a, '_> {
         })
     }
 
-    /// The values of the partition key attributes, if the request has them. A Scan and a search have none.
+    /// The values of the partition key attributes, if the request has them. Scans and searches have none.
     fn partition_keys(&self) -> Option<PartitionKeyValues> {
         let mut values = PartitionKeyValues::default();
         match self.request {

@@ -53,7 +53,7 @@ pub fn table_in_any_state(context: &Context<'_>, name_or_arn: &str) -> Result<Ta
     })
 }
 
-/// The table of a request on what hangs on it. One that has just been made is not known there yet.
+/// The table of a request on a sub-resource, which does not find tables that were just created.
 pub fn sub_resource(context: &Context<'_>, name_or_arn: &str) -> Result<Target, ApiError> {
     let target = table_in_any_state(context, name_or_arn)?;
     if target.table.stage(&target.shape, context.now) == TableStage::Unknown {
@@ -81,7 +81,7 @@ fn find(context: &Context<'_>, name_or_arn: &str) -> Option<Target> {
 /// How many other places of a missing table are named.
 const PLACES_NAMED: usize = 3;
 
-/// Tells the operator that a missing table exists under another key or region: the most common confusion there is.
+/// Notes for the operator that a missing table exists under another key or region, the most common mistake.
 fn note_elsewhere(context: &Context<'_>, name: &str) {
     let mut elsewhere: Vec<String> = context
         .engine
@@ -107,7 +107,7 @@ fn note_elsewhere(context: &Context<'_>, name: &str) {
     }
 }
 
-/// The index that a Query or Scan reads, and where it is.
+/// The index that a Query or Scan reads, and its position.
 pub fn source<'t>(
     context: &Context<'_>,
     target: &'t Target,
@@ -138,7 +138,7 @@ pub fn source<'t>(
     ))
 }
 
-/// The vector index that is searched. While the service looks for room for it, it is not there yet.
+/// The vector index to search. It is not found while the service allocates resources for it.
 pub fn vector_index<'t>(
     context: &Context<'_>,
     target: &'t Target,
@@ -174,7 +174,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
         if clauses.len() > 2 {
             return Err(ApiError::too_many_conditions(clauses.len(), limit));
         }
-        // That the partition key is not fixed is said before what else is missed (both DynamoDB Local and dynoxide).
+        // A missing equality of the partition key is reported before other missing elements (both DynamoDB Local and dynoxide).
         let hash = schema.hash.first().and_then(|attribute| clause_of(&attribute.name));
         if hash.is_some_and(|clause| !matches!(clause.operator, KeyOperator::Eq(_))) {
             return Err(condition_not_supported());
@@ -231,7 +231,7 @@ pub fn key_selection(schema: &KeySchema, condition: &KeyCondition<'_>) -> Result
     })
 }
 
-/// What a condition with the wrong attributes is told, on a key of one hash and at most one range attribute.
+/// The error for a condition with wrong attributes, on a key of one hash and at most one range attribute.
 fn missing_element(schema: &KeySchema, has: &dyn Fn(&str) -> bool, clauses: usize) -> Option<ApiError> {
     let missed = |name: &str| Some(ApiError::key_condition_missed(name));
     let hash = schema.hash.first()?;
@@ -325,7 +325,7 @@ fn range_of(token: u64, prefix: &KeyBytes, operator: &KeyOperator<'_>) -> KeyRan
     }
 }
 
-/// The place that an `ExclusiveStartKey` names, in the table or index that is read. `None` if it does not fit the schema.
+/// The position of an `ExclusiveStartKey` in the table or index. `None` if it does not fit the schema.
 pub fn start_key(definition: &Definition, index: Option<&Index>, start: &Map) -> Option<Key> {
     let names = definition
         .key
@@ -350,7 +350,7 @@ pub fn start_key(definition: &Definition, index: Option<&Index>, start: &Map) ->
     }
 }
 
-/// Checks that the start key of a Query lies where its condition selects. `attributes` are those that `start` encodes.
+/// Checks that the start key of a Query lies in the range of its condition. `attributes` are those that `start` encodes.
 ///
 /// The range condition is checked first, whatever the partition (recaptured in October 2026).
 pub fn check_start(

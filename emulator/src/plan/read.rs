@@ -84,7 +84,7 @@ pub enum Select {
 pub struct PageRead<'r> {
     /// The table.
     pub target: Target,
-    /// Where it is read.
+    /// The table or index to read.
     pub source: ReadSource,
     /// The keys, in the order in which their ranges are read. Only a statement has several.
     pub ranges: SmallVec<[PageRange<'r>; 1]>,
@@ -128,7 +128,7 @@ impl PageRead<'_> {
         self.target.index_of(self.source)
     }
 
-    /// Whether a local index is asked for what it does not project, so that the items are fetched from the table.
+    /// Whether a local index does not project all requested attributes, so that the items are fetched from the table.
     pub fn fetches(&self) -> bool {
         let ReadSource::Local(_) = self.source else {
             return false;

@@ -20,7 +20,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The table as the request named it. Who has sent an ARN finds the ARN in the answer.
+    /// The table as named in the request: responses contain the ARN if the request did.
     pub fn asked_name(&self) -> Name {
         if self.by_arn {
             Name::new(&self.table.arn)

@@ -27,7 +27,7 @@ pub enum WriteAction<'r> {
     },
     /// Removes it.
     Delete,
-    /// Leaves it as it is (ConditionCheck).
+    /// Leaves it unchanged (ConditionCheck).
     Check,
 }
 
@@ -129,7 +129,7 @@ pub fn keyed<'r>(
     })
 }
 
-/// Checks what an update writes against the keys of the table: none may change.
+/// Checks that an update changes no key attribute of the table.
 fn check_update_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
     for target in update.targets() {
         if definition.key.contains(target.path.name()) {
@@ -139,7 +139,7 @@ fn check_update_keys(definition: &Definition, update: &Update<'_>) -> Result<(),
     Ok(())
 }
 
-/// Checks what an update writes against the keys of the indexes, as far as the request alone tells.
+/// Checks an update of the key attributes of indexes, as far as possible without the item.
 fn check_update_index_keys(definition: &Definition, update: &Update<'_>) -> Result<(), ApiError> {
     if !definition.has_indexes() {
         return Ok(());

@@ -1,15 +1,15 @@
-//! Requests on what hangs on a table: Kinesis destinations, Contributor Insights, resource policies, replicas.
+//! Requests on Kinesis destinations, Contributor Insights, resource policies and replicas.
 
 use super::{OnDemandThroughput, ProvisionedThroughput, SecondaryIndex};
 use crate::error::Violations;
 use crate::value::Text;
 
-/// A member of which only a part is kept, and what is wrong about the whole.
+/// A member of which only a part is used, and the violations of the whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validated<T> {
-    /// What is kept.
+    /// The part that is used.
     pub kept: T,
-    /// What is wrong, as far as the model tells.
+    /// The violations of the model.
     pub violations: Violations,
 }
 

@@ -6,7 +6,7 @@ use crate::clock::Moment;
 use crate::number::Number;
 use crate::value::{AttributeValue, Item, Map, json};
 
-/// Writes JSON. Commas are put by looking at what was written last, so the caller only says what comes.
+/// Writes JSON. Commas are derived from what was written last, so callers write only names and values.
 ///
 /// ```
 /// use dynatwin_engine::value::AttributeValue;
@@ -75,7 +75,7 @@ impl Writer {
         self.0.is_empty()
     }
 
-    /// The comma, if something stands before what comes next.
+    /// Writes the comma, if one is needed before the next value.
     #[inline]
     fn separate(&mut self) {
         if !matches!(self.0.last(), None | Some(b'{' | b'[' | b':')) {
@@ -109,7 +109,7 @@ impl Writer {
         self
     }
 
-    /// The name of a member; its value comes next.
+    /// Writes the name of a member; write its value next.
     pub fn name(&mut self, name: &str) -> &mut Writer {
         self.string(name);
         self.0.push(b':');
@@ -161,7 +161,7 @@ impl Writer {
         self
     }
 
-    /// A number of 32 bits, in the shortest decimals that stand for it.
+    /// Writes a 32-bit number as the shortest decimal that parses to it.
     pub fn float(&mut self, number: f32) -> &mut Writer {
         self.separate();
         let number = if number.is_finite() { number } else { 0.0 };
@@ -190,7 +190,7 @@ impl Writer {
 
     /// JSON that was written before.
     pub fn json(&mut self, encoded: &[u8]) -> &mut Writer {
-        // What comes after an item is mostly a few closing brackets: room for both at once.
+        // An item is mostly followed by a few closing brackets: reserve room for both at once.
         self.0.reserve(encoded.len() + 32);
         self.separate();
         self.0.extend_from_slice(encoded);
@@ -230,7 +230,7 @@ impl Writer {
     }
 }
 
-/// Values are never deeper than the reader keeps them, so this recursion is bounded.
+/// The depth of values was bounded when their request was decoded, so this recursion is bounded.
 fn has_number_set(value: &AttributeValue) -> bool {
     match value {
         AttributeValue::Ns(_) => true,
@@ -240,7 +240,7 @@ fn has_number_set(value: &AttributeValue) -> bool {
     }
 }
 
-/// A value whose sets of numbers are in the order of their hashes.
+/// A value whose sets of numbers are in the order of their Java hashes.
 fn hashed(value: &AttributeValue) -> AttributeValue {
     match value {
         AttributeValue::Ns(set) => AttributeValue::Ns(by_hash(set).into_iter().copied().collect()),

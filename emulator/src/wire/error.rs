@@ -77,7 +77,7 @@ pub fn exception_named(name: &str) -> Option<ErrorKind> {
     ErrorKind::ALL.into_iter().find(|kind| exception(*kind) == name)
 }
 
-/// The package of an exception. Throttling with a reason is the database's word, without one its front's.
+/// The package of an exception. Throttling with a reason comes from the database, without one from its front end.
 fn package(error: &ApiError) -> &'static str {
     match error.kind() {
         ErrorKind::Validation => "com.amazon.coral.validate#",

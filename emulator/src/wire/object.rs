@@ -51,7 +51,7 @@ impl<'w> Object<'w> {
         Object(writer)
     }
 
-    /// Names a member, whose value is to be written next.
+    /// Writes a member's name; write its value next.
     pub fn member(&mut self, name: &str) -> &mut Writer {
         self.0.name(name)
     }

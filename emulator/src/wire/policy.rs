@@ -1,4 +1,4 @@
-//! Policy documents: read, judged, and written in the service's own form (docs/behavior: 04 12.3).
+//! Policy documents: read, validated, and written in the service's form (docs/behavior: 04 12.3).
 
 mod node;
 
@@ -68,7 +68,7 @@ const STREAM_ACTIONS: &[&str] = &[
 
 /// The levels of a document that are read. A policy has six at most.
 const MOST_DEPTH: usize = 16;
-/// The version of a document that names none.
+/// The version of a document without one.
 const OLDEST_VERSION: &str = "2008-10-17";
 
 /// A resource policy's document.
@@ -212,7 +212,7 @@ fn check_actions(members: &[(String, Node)], of_stream: bool) -> Result<(), ApiE
 /// Whether a name has the form of a pattern with `*` and `?`, whatever the case of its letters.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut read) = (0, 0);
-    // Where to go on if what stands after the last star does not fit: the star takes one letter more.
+    // Where to continue if the text after the last star does not match: the star takes one more character.
     let mut star: Option<(usize, usize)> = None;
     while read < name.len() {
         match pattern.get(at) {
@@ -236,7 +236,7 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|letter| *letter == b'*')
 }
 
-/// Checks a principal, and says whether it is everybody.
+/// Checks a principal; returns whether it is everybody.
 fn check_principal(principal: &mut Node) -> Result<bool, ApiError> {
     let invalid = || ApiError::validation("Invalid principal in policy document.");
     let kinds = match principal {

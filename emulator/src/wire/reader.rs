@@ -1,13 +1,13 @@
 //! A pull reader of strict JSON over bytes: nothing is built, keys and texts without escapes are borrowed.
 //!
 //! Strict means RFC 8259 and no more: no byte order mark, no comments, no trailing commas, nothing after the end. The
-//! reader recurses nowhere: whoever pulls decides how deep to go, and [`Reader::skip`] passes over any depth in a loop.
+//! reader is not recursive: the caller decides how deep to go, and [`Reader::skip`] skips any depth in a loop.
 
 use std::borrow::Cow;
 
 use super::scan::plain_length;
 
-/// The body is not JSON. The service says no more about it, and neither do we.
+/// The body is not valid JSON. The service says no more about it, and neither do we.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntaxError;
 
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes into the list or object that [`Reader::peek`] has seen.
+    /// Enters the list or object that [`Reader::peek`] has seen.
     #[inline]
     pub fn enter(&mut self) -> Result<(), SyntaxError> {
         match self.solid() {
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The name of the object's next member, with the reader before its value; `None` at the end of the object.
+    /// The name of the object's next member, with the reader positioned before its value; `None` at the end of the object.
     #[inline]
     pub fn member(&mut self, first: bool) -> Result<Option<Cow<'a, str>>, SyntaxError> {
         match self.solid() {
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The string that comes next.
+    /// Reads a string.
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'a, str>, SyntaxError> {
         if self.solid() != Some(b'"') {
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The text of an object that is nothing but `{"S":"text"}`, with a member of one letter and nothing escaped, and
-    /// that letter: what most attribute values are. `None`, and nothing read, if anything else comes next.
+    /// that letter: the form of most attribute values. `None`, with nothing read, for any other form.
     #[inline]
     pub fn lettered_text(&mut self) -> Option<(u8, &'a str)> {
         let [b'{', b'"', letter @ (b'A'..=b'Z' | b'a'..=b'z'), b'"', b':', rest @ ..] =
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         Some((*letter, text))
     }
 
-    /// From inside a string to behind its closing quote; hands over the plain parts and the letters escaped between.
+    /// Reads from inside a string past its closing quote; passes on the plain parts and the escaped letters between them.
     fn rest_of_string(&mut self, mut part: impl FnMut(&str)) -> Result<(), SyntaxError> {
         loop {
             let rest = self.text.get(self.at..).ok_or(SyntaxError)?;
@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
         self.text.as_bytes().get(start..self.at).unwrap_or_default()
     }
 
-    /// Passes over a null, if one comes next.
+    /// Skips a null, if it is next.
     #[inline]
     pub fn null(&mut self) -> Result<bool, SyntaxError> {
         if self.solid() != Some(b'n') {
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
         self.word("null").map(|()| true)
     }
 
-    /// The number that comes next, as it is written.
+    /// Reads a number, as written.
     pub fn number(&mut self) -> Result<&'a str, SyntaxError> {
         self.solid();
         let start = self.at;
@@ -393,7 +393,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Leaves what ends here and goes to the next value inside what is still open; `false` if nothing is.
+    /// Leaves what ends here and moves to the next value inside what is still open; `false` if nothing is open.
     fn next_inside(&mut self, open: &mut OpenContainers, mut first: bool) -> Result<bool, SyntaxError> {
         while let Some(object) = open.innermost() {
             let more = if object {
@@ -410,7 +410,7 @@ impl<'a> Reader<'a> {
         Ok(false)
     }
 
-    /// [`Reader::member`] for a member nobody asks for.
+    /// [`Reader::member`] for a member that is not used.
     fn skip_name(&mut self, first: bool) -> Result<bool, SyntaxError> {
         match self.solid() {
             Some(b'}') => {
@@ -571,7 +571,7 @@ mod tests {
             (r#"{"S":"a" }"#, None),
             (r#"{"S":"a","N":"1"}"#, None),
             (r#"{"SS":"a"}"#, None),
-            // A name of one letter it is not, but one that ends too soon, one that goes on, and one that may not be.
+            // Not a one-letter name: one that ends too soon, one that goes on, and an invalid one.
             (r#"{""":"a"}"#, None),
             (r#"{"\":"a"}"#, None),
             ("{\"\n\":\"a\"}", None),

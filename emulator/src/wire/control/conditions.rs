@@ -1,4 +1,4 @@
-//! How conditions are told and shown.
+//! JSON of conditions.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::conditions::{Capacity, Conditions, Enforcement, Lag, Latency, Shards,
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// The longest time anybody can ask for: ten thousand years.
+/// The longest accepted time: ten thousand years.
 const LONGEST: Duration = Duration::from_hours(10_000 * 366 * 24);
 
 /// A moment like `2026-01-01T00:00:00Z`.
@@ -34,7 +34,7 @@ pub fn seconds(what: &str, told: f64) -> ControlResult<Duration> {
     })
 }
 
-/// A name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
+/// Reads a name, or an object whose members replace those of its `base`; without a `base`, those of `current`.
 pub fn read_conditions(told: &Json, current: &Conditions) -> ControlResult<Conditions> {
     if let Some(name) = told.text() {
         return named(name);
@@ -113,7 +113,7 @@ pub fn read_conditions(told: &Json, current: &Conditions) -> ControlResult<Condi
 
 /// Conditions as the object that [`read_conditions`] reads.
 pub fn write_conditions(conditions: &Conditions, writer: &mut Writer) {
-    // All by name, so that who adds a dial finds it missing here.
+    // Destructured, so that a new condition does not compile before it is handled here.
     let Conditions {
         time_to_live,
         index_propagation,
@@ -201,7 +201,7 @@ fn read_shards(told: &Json) -> ControlResult<Shards> {
     }
 }
 
-/// `"reported"`, `"enforced"`, or an object whose members replace those of `current`, or of the service where nothing is
+/// `"reported"`, `"enforced"`, or an object whose members replace those of `current`, or the service's limits if nothing is
 /// enforced.
 fn read_capacity(told: &Json, current: Capacity) -> ControlResult<Capacity> {
     match told.text() {
@@ -279,7 +279,7 @@ fn classes(latency: &mut Latency) -> [(&'static str, &mut Lag); 5] {
     ]
 }
 
-/// `"none"`, or an object whose members replace those of `current`, or of the service where requests take no time.
+/// `"none"`, or an object whose members replace those of `current`, or of the service if requests take no time.
 fn read_latency(told: &Json, current: Option<Latency>) -> ControlResult<Option<Latency>> {
     if told.text() == Some("none") {
         return Ok(None);

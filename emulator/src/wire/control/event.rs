@@ -88,7 +88,7 @@ fn kind(event: &Event) -> &'static str {
     }
 }
 
-/// What became of an entry, in a word.
+/// The outcome of an entry, in a word.
 fn verdict(touch: &Touch) -> &'static str {
     match touch.error {
         None => "done",

@@ -1,4 +1,4 @@
-//! What a table's capacity was spent on, as it is shown.
+//! JSON of a table's spent capacity.
 
 use super::verdict::exceeded_name;
 use super::write_number;

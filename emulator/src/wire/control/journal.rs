@@ -1,4 +1,4 @@
-//! What was asked of the twin, as it is shown.
+//! JSON of the request log.
 
 use super::event::write_token;
 use super::write_number;
@@ -11,7 +11,7 @@ use crate::wire::encode::Writer;
 use crate::wire::error::exception;
 use crate::wire::object::Object;
 
-/// A request that was answered; `bodies` says whether its bodies are shown too.
+/// Writes a request, with its bodies if `bodies` is set.
 pub fn write_request(request: &Request, bodies: bool, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.integer("number", request.number as i64);

@@ -1,10 +1,10 @@
-//! What controls are told, as a tree: it is small, and members have to be looked at in another order than they come in.
+//! The bodies of controls, as a tree: they are small, and members are read in another order than they are sent.
 
 use super::{ControlError, ControlResult, write_number};
 use crate::wire::encode::Writer;
 use crate::wire::reader::{Reader, SyntaxError, Token};
 
-/// The levels of what is told: access policies have the most.
+/// The maximum depth: access policies are the deepest.
 const MOST_DEPTH: usize = 20;
 
 /// A JSON value, or one of JavaScript.
@@ -22,7 +22,7 @@ pub enum Json {
     Null,
     /// `true` or `false`.
     Flag(bool),
-    /// A number; what JavaScript has beside numbers is refused by who wants one.
+    /// A number. JavaScript's other numbers are rejected where a number is required.
     Number(f64),
     /// A string.
     Text(String),
@@ -99,7 +99,7 @@ impl Json {
         }
     }
 
-    /// Whether it says nothing.
+    /// Whether it is null or empty.
     pub fn is_empty(&self) -> bool {
         match self {
             Json::Null => true,
@@ -125,7 +125,7 @@ impl Json {
     }
 }
 
-/// The value that comes next, with so many levels at most.
+/// Reads a value with at most this many levels.
 fn value(reader: &mut Reader<'_>, depth: usize) -> Result<Json, JsonError> {
     let token = reader.peek()?;
     if depth == 0 && matches!(token, Token::List | Token::Object) {
@@ -173,7 +173,7 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The members of what is told, called `what` in refusals, if it is an object with none but the known.
+    /// The members of an object, called `what` in errors, if all of them are known.
     pub fn of(what: &'a str, told: &'a Json, known: &[&str]) -> ControlResult<Members<'a>> {
         let Json::Object(members) = told else {
             let known = known.join(", ");
@@ -237,7 +237,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The beginning of a text that is said back.
+/// The beginning of a text, to be quoted in an error.
 pub fn shortened(text: &str) -> &str {
     let end = text.char_indices().nth(100).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or_default()

@@ -1,6 +1,6 @@
-//! How the twin is controlled in JSON: what its owner says, what it answers, and how it refuses.
+//! The JSON of controls: requests, responses and errors.
 //!
-//! The words are those of the JavaScript face, which reads and writes its values here too.
+//! The JavaScript package reads and writes its values with these functions too.
 
 mod conditions;
 mod event;

@@ -1,11 +1,11 @@
-//! What a control says when it does not do as it is told: one sentence, and its status.
+//! Errors of controls: one sentence, and its status.
 
 use std::fmt;
 
 use crate::wire::encode::Writer;
 use crate::wire::object::Object;
 
-/// Why a control was not carried out.
+/// The reason why a control failed.
 ///
 /// ```
 /// use dynatwin_engine::wire::control::ControlError;
@@ -34,7 +34,7 @@ impl ControlError {
         ControlError::new(400, sentence)
     }
 
-    /// Who asks may not.
+    /// The caller is not allowed to do this.
     pub fn forbidden(sentence: impl Into<String>) -> ControlError {
         ControlError::new(403, sentence)
     }
@@ -44,7 +44,7 @@ impl ControlError {
         ControlError::new(404, sentence)
     }
 
-    /// There is something of this name, which is asked for otherwise: by one of `methods`.
+    /// The resource exists, but supports other methods: one of `methods`.
     pub fn not_allowed(methods: &str, sentence: impl Into<String>) -> ControlError {
         ControlError {
             allow: Some(methods.to_owned()),
@@ -57,12 +57,12 @@ impl ControlError {
         ControlError::new(413, sentence)
     }
 
-    /// It could not be carried out, and may be later.
+    /// It is temporarily unavailable.
     pub fn unavailable(sentence: impl Into<String>) -> ControlError {
         ControlError::new(503, sentence)
     }
 
-    /// It is not said to be JSON.
+    /// Its content type is not JSON.
     pub fn not_json(sentence: impl Into<String>) -> ControlError {
         ControlError::new(415, sentence)
     }
@@ -72,7 +72,7 @@ impl ControlError {
         self.status
     }
 
-    /// The methods of the `allow` header, if there is to be one.
+    /// The methods of the `allow` header, if the response has one.
     pub fn allow(&self) -> Option<&str> {
         self.allow.as_deref()
     }

@@ -1,4 +1,4 @@
-//! How fault rules are told and shown.
+//! JSON of fault rules.
 
 use super::conditions::{moment, seconds};
 use super::json::{Json, Members, shortened};
@@ -36,7 +36,7 @@ pub fn read_rule(told: &Json) -> ControlResult<Rule> {
     Ok(rule)
 }
 
-/// A named outage, and a rule that says what it is about and when.
+/// Reads a named outage, with a rule for what it matches and when.
 pub fn read_outage(told: &Json) -> ControlResult<(Outage, Rule)> {
     let mut known = vec!["outage"];
     known.extend(SCOPE);
@@ -51,7 +51,7 @@ pub fn read_outage(told: &Json) -> ControlResult<(Outage, Rule)> {
     Ok((outage, read_scope("outage", &members, Verdict::Reset)?))
 }
 
-/// A rule with this verdict for what the members say that it matches.
+/// A rule with this verdict, and the matching criteria in the members.
 fn read_scope(what: &str, members: &Members<'_>, verdict: Verdict) -> ControlResult<Rule> {
     let text = |name: &str| match members.text(name)? {
         Some(text) if text.len() > limits::HASH_KEY_SIZE => Err(ControlError::malformed(format!(
@@ -151,8 +151,8 @@ fn write_rule(rule: &Rule, writer: &mut Writer) {
     object.close();
 }
 
-/// A rule and what it did: its number, the rule in words and as it was sent, its time, the outage that it is a part of, how
-/// many entries it matched, on how many of those it acted.
+/// Writes a rule and its report: its number, the rule as text and as sent, its time, the outage that it belongs to, how
+/// many entries it matched, and on how many of those it acted.
 pub fn write_report(report: &RuleReport, writer: &mut Writer) {
     let mut object = Object::open(writer);
     object.integer("id", report.id.0 as i64);

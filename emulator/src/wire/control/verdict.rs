@@ -59,7 +59,7 @@ fn name_of<T: Copy + PartialEq>(table: &[(&'static str, T)], value: T) -> &'stat
     found.map_or("", |(name, _)| name)
 }
 
-/// The value of a name; `what` says what it is a name of.
+/// The value of a name; `what` describes the kind of name.
 fn named<T: Copy>(table: &[(&'static str, T)], name: &str, what: &str) -> ControlResult<T> {
     let found = table.iter().find(|(known, _)| *known == name);
     found.map(|(_, value)| *value).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What hangs on a table: Kinesis destinations, Contributor Insights, resource policies, replicas.
+//! Requests on Kinesis destinations, Contributor Insights, resource policies and replicas.
 
 use super::shape::{aliases, narrowed, requests, structures};
 use super::value_errors::ValueLayer;
@@ -11,7 +11,7 @@ use crate::request::{
     SecondaryIndex, TargetTrackingUpdate, UpdateKinesisDestination, UpdateReplicaAutoScaling, WitnessUpdate,
 };
 
-/// No attribute value stands in these requests, so no layer judges them.
+/// These requests contain no attribute values, so the layer does not matter.
 const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
 
 /// The overrides of a replica's index.
@@ -20,7 +20,7 @@ struct ReplicaIndex;
 /// The scaling of a replica's index.
 struct ReplicaIndexScaling;
 
-/// UpdateKinesisStreamingDestination has a name of its own for its configuration.
+/// UpdateKinesisStreamingDestination has another name for its configuration.
 struct UpdateDestination;
 
 requests! {

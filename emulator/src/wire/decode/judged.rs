@@ -6,7 +6,7 @@ use super::{Decoder, Read, ValuePosition};
 use crate::error::{Violations, constraint};
 use crate::request::Validated;
 
-/// What stands somewhere in such a member.
+/// The type of such a member.
 pub(super) enum MemberType {
     /// `true` or `false`.
     Flag,
@@ -20,11 +20,11 @@ pub(super) enum MemberType {
     Text,
     /// A name of 3 to 255 characters.
     Name,
-    /// A text of so many characters, at least and at most, of a pattern.
+    /// A text with a minimum and maximum of characters, matching a pattern.
     Pattern(usize, usize, &'static str, fn(char) -> bool),
-    /// One of these words.
+    /// One of these keywords.
     Word(&'static [&'static str]),
-    /// A list of so many, at least and at most.
+    /// A list with a minimum and maximum of elements.
     List(&'static MemberType, usize, usize),
     /// A structure.
     Structure(&'static MemberStructure),
@@ -36,18 +36,18 @@ pub(super) struct MemberStructure {
     pub members: &'static [Member],
 }
 
-/// A member: its name, whether it has to be there, and what it is.
+/// A member: its name, whether it is required, and its type.
 pub(super) struct Member(pub &'static str, pub bool, pub &'static MemberType);
 
 impl Decoder<'_> {
-    /// Reads a member and says what is wrong about it, `path` being its own.
+    /// Checks a member and reports its violations under `path`.
     pub(super) fn judged(&mut self, kind: &'static MemberType, path: &str) -> Read<Violations> {
         let mut violations = Violations::new();
         self.judge(kind, ValuePosition::Member, path, &mut violations)?;
         Ok(violations)
     }
 
-    /// The same, and then reads it for what is kept of it.
+    /// Checks a member, and then decodes the part of it that is used.
     pub(super) fn judged_and<T>(
         &mut self,
         kind: &'static MemberType,

@@ -2,7 +2,7 @@
 //!
 //! A body is read once, front to back. What is no JSON beats everything; then the first member of the wrong type; then
 //! the attribute value that breaks a rule ([`value_errors`]), which is only known to be the worst that is wrong when the whole
-//! body has been read. Members nobody knows are passed over, nulls count as absent, and of members sent twice the last
+//! body has been read. Unknown members are skipped, nulls count as absent, and of duplicate members the last
 //! one counts.
 
 mod admin;
@@ -46,7 +46,7 @@ use value_errors::{ValueErrors, ValueLayer};
 /// assert_eq!(error.message(), Some("NUMBER_VALUE cannot be converted to String"));
 /// ```
 pub trait Decode: Sized {
-    /// Reads the request, or says what the service says about the body.
+    /// Decodes the request, or returns the service's error about the body.
     fn decode(body: &[u8]) -> Result<Self, ApiError>;
 }
 
@@ -83,7 +83,7 @@ trait StructureShape {
     fn member(into: &mut Self::Into, name: &str, decoder: &mut Decoder<'_>) -> Read<()>;
 }
 
-/// Where a value stands: the service has other words for a member than for an element of a list or map.
+/// The position of a value: errors about members differ from those about elements of lists and maps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ValuePosition {
     Member,
@@ -94,7 +94,7 @@ enum ValuePosition {
 struct Decoder<'a> {
     reader: Reader<'a>,
     value_errors: ValueErrors,
-    /// Where the texts of numbers are kept as sent, by attribute, if they are.
+    /// The texts of numbers as sent, by attribute, if they are needed.
     numbers: Option<Vec<(Name, Name)>>,
 }
 

@@ -1,4 +1,4 @@
-//! Texts, flags, numbers and bytes, and what the service says to a value of another type.
+//! Texts, flags, numbers and bytes, and the service's errors for values of other types.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use crate::clock::Moment;
 use crate::value::Text;
 use crate::wire::reader::Token;
 
-/// What a JSON object gets where none is expected.
+/// The error for an unexpected JSON object.
 pub(super) const UNEXPECTED_OBJECT: &str = "Start of structure or map found where not expected";
-/// What a string gets where a blob is expected and it is none; and all other scalars.
+/// The error for a string that is not a valid blob, and for all other scalars.
 const NOT_BASE64: &str = "only base-64-encoded strings are convertible to bytes";
 
 impl<'a> Decoder<'a> {
-    /// A string, as it stands in the body if nothing in it is escaped.
+    /// A string, borrowed from the body if it has no escapes.
     pub(super) fn borrowed_text(&mut self) -> Read<Cow<'a, str>> {
         match self.reader.peek()? {
             Token::String => Ok(self.reader.string()?),
@@ -29,7 +29,7 @@ impl<'a> Decoder<'a> {
         self.borrowed_text().map(Text::from)
     }
 
-    /// A flag; in quotes, words for yes and no will do.
+    /// A flag; quoted words for yes and no are accepted.
     pub(super) fn boolean(&mut self) -> Read<bool> {
         match self.reader.peek()? {
             Token::True => Ok(self.reader.word("true").map(|()| true)?),
@@ -110,7 +110,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// What is said when a scalar was expected and `found` comes next.
+    /// The error for `found` where a scalar was expected.
     fn mismatch(&mut self, found: Token, expected: &str, class: &str) -> Read<DecodeStop> {
         let found = match found {
             Token::List => {
@@ -132,7 +132,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The bytes, or what the service says of the text.
+/// The decoded bytes, or the service's error.
 pub(super) fn decode_base64(text: &[u8]) -> Result<Box<[u8]>, Cow<'static, str>> {
     if !text.len().is_multiple_of(4) {
         let found = text.len();

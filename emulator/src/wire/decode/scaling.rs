@@ -1,5 +1,5 @@
 //! The settings of auto scaling and of replicas. Application Auto Scaling is another service, and no table here has replicas:
-//! what is asked for is checked as the model has it, and then refused.
+//! the request is checked against the model, and then refused.
 
 use super::judged::{Member, MemberStructure, MemberType};
 

@@ -1,5 +1,5 @@
-//! SearchVectors, which the service reads by another reader than everything else: what it says of a missing member or one
-//! of the wrong type has that reader's words, and the place in the body.
+//! SearchVectors, which the service decodes with another reader than all other requests: errors for missing members and wrong
+//! types have that reader's texts, with the position in the body.
 
 use super::value_errors::{ValueErrors, ValueLayer};
 use super::{Decode, DecodeStop, Decoder, Read, ValuePosition, not_json};
@@ -11,7 +11,7 @@ use crate::wire::reader::{Reader, Token, check_syntax};
 /// The members that must be there, in the order in which the first missing one is named.
 const REQUIRED: [&str; 4] = ["TableName", "IndexName", "SearchVector", "TopK"];
 
-/// What a member's value is to be.
+/// The expected type of a member's value.
 #[derive(Clone, Copy)]
 enum ValueType {
     Text,
@@ -115,7 +115,7 @@ impl Decoder<'_> {
         if fits { read(self) } else { Err(self.wrong_type(kind)?) }
     }
 
-    /// What the other reader says of the value that comes next.
+    /// The other reader's error for the next value.
     fn wrong_type(&mut self, kind: ValueType) -> Read<DecodeStop> {
         let found = match self.reader.peek()? {
             Token::Object => "map".to_owned(),
@@ -148,10 +148,10 @@ impl Decoder<'_> {
         ))
     }
 
-    /// The elements of a search vector; `None` for what is no 32-bit floating point number.
+    /// The elements of a search vector; `None` for an element that is not a 32-bit floating point number.
     fn vector(&mut self) -> Read<Vec<Option<f32>>> {
         self.list(ValuePosition::Member, |decoder| {
-            // What is wrong about an element is said of the whole vector, later.
+            // An invalid element is reported for the whole vector, later.
             let before = decoder.value_errors.set_aside();
             let value = decoder.value_member()?;
             let faulty = decoder.value_errors.set_aside().is_fault();

@@ -15,7 +15,7 @@ const NOT_AN_ELEMENT: &str = "Unexpected value type in payload";
 /// A scalar where a list or map is expected as an element.
 const CAST: &str = "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')";
 
-/// How many structures of a list are kept. The longest lists of structures have 100.
+/// How many structures of a list are stored. The longest lists of structures have 100.
 const MOST_STRUCTURES: usize = 1000;
 
 fn stop(text: &'static str) -> DecodeStop {
@@ -23,7 +23,7 @@ fn stop(text: &'static str) -> DecodeStop {
 }
 
 impl Decoder<'_> {
-    /// The members of an object that comes next.
+    /// Reads the members of an object.
     pub(super) fn members<S: StructureShape>(&mut self, into: &mut S::Into) -> Read<()> {
         self.reader.enter()?;
         let mut first = true;
@@ -53,7 +53,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A list; a null in it stands for what has no members.
+    /// A list; a null in it is a structure without members.
     pub(super) fn list<T: Default>(
         &mut self,
         place: ValuePosition,
@@ -62,7 +62,7 @@ impl Decoder<'_> {
         self.list_or(place, T::default, element)
     }
 
-    /// A list; a null in it stands for what `absent` makes.
+    /// A list; a null in it becomes what `absent` returns.
     pub(super) fn list_or<T>(
         &mut self,
         place: ValuePosition,
@@ -77,7 +77,7 @@ impl Decoder<'_> {
         Ok(list)
     }
 
-    /// Goes through a list; `element` reads each element, nulls too.
+    /// Iterates over a list; `element` reads each element, including nulls.
     fn elements(&mut self, place: ValuePosition, mut element: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         match (self.reader.peek()?, place) {
             (Token::List, _) => {}
@@ -152,7 +152,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Drops each entry whose name comes again.
+/// Drops each entry whose name occurs again.
 pub(super) fn last_of_equals<T>(mut map: Vec<(CompactString, T)>) -> Vec<(CompactString, T)> {
     let repeats = |(at, (name, _)): (usize, &(CompactString, T))| map[..at].iter().any(|(other, _)| other == name);
     if map.len() <= 8 && !map.iter().enumerate().any(repeats) {
@@ -176,7 +176,7 @@ pub(super) fn last_of_equals<T>(mut map: Vec<(CompactString, T)>) -> Vec<(Compac
     map
 }
 
-/// Declares structures: the name on the wire of each member, where it goes, and how it is read.
+/// Declares structures: each member's name on the wire, its field, and its decoder.
 macro_rules! structures {
     ($($shape:ty => $into:ty, $class:literal { $($wire:literal => $($member:ident).+ = $read:expr,)* })*) => {
         $(

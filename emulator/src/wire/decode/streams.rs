@@ -5,7 +5,7 @@ use super::value_errors::ValueLayer;
 use super::{Decoder, ValuePosition};
 use crate::request::{DescribeStream, GetRecords, GetShardIterator, ListStreams, ShardFilter};
 
-/// No attribute value stands in these requests, so no layer judges them.
+/// These requests contain no attribute values, so the layer does not matter.
 const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
 
 requests! {

@@ -10,19 +10,19 @@ use crate::request::{
     UpdateTable, UpdateTimeToLive, VectorAttribute, VectorIndex, VectorIndexUpdate, WarmThroughput, WitnessUpdate,
 };
 
-/// No attribute value stands in these requests, so no layer judges them.
+/// These requests contain no attribute values, so the layer does not matter.
 pub(super) const NO_VALUES: ValueLayer = ValueLayer::Current { enveloped: false };
 
-/// The members of a local index, which has no throughput of its own.
+/// The members of a local index, which has no separate throughput.
 pub(super) struct LocalSecondaryIndex;
 
 /// The members of an index that may change.
 struct IndexThroughput;
 
-/// The member of an index that goes.
+/// The member that names an index to delete.
 struct IndexName;
 
-/// The member of a vector index that goes.
+/// The member that names a vector index to delete.
 struct VectorIndexName;
 
 requests! {
@@ -230,7 +230,7 @@ impl super::StructureShape for Empty {
     type Into = Empty;
     const CLASS: &'static str = "Input";
 
-    /// Members nobody knows are passed over: here, all.
+    /// Unknown members are skipped: here, all.
     fn member(_: &mut Empty, _: &str, decoder: &mut Decoder<'_>) -> super::Read<()> {
         Ok(decoder.reader.skip()?)
     }

@@ -1,4 +1,4 @@
-//! Attribute values, judged while they are read.
+//! Attribute values, checked while they are read.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -84,7 +84,7 @@ impl<'a> Decoder<'a> {
         self.values(0)
     }
 
-    /// What the question marks of a statement stand for.
+    /// The parameters of a statement.
     pub(super) fn parameters(&mut self) -> Read<Vec<AttributeValue>> {
         let outer = self.value_errors.enter(RequestPart::Parameters);
         let values = self.value_list();
@@ -96,7 +96,7 @@ impl<'a> Decoder<'a> {
         if self.reader.peek()? == Token::List {
             return Ok(());
         }
-        // Whatever else it is, the reader of lists says it.
+        // The reader of lists reports every other type.
         self.list(ValuePosition::Member, |_| Ok(())).map(drop)
     }
 
@@ -148,7 +148,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The numbers that were last kept are this attribute's.
+    /// Assigns the numbers stored last to this attribute.
     fn name_numbers(&mut self, attribute: &str) {
         let kept = self.numbers.iter_mut().flatten().rev();
         kept.take_while(|(name, _)| name.is_empty())
@@ -164,7 +164,7 @@ impl<'a> Decoder<'a> {
         Ok(list)
     }
 
-    /// One value with `depth` maps and lists around it. One that breaks a rule is noted, and stands as a null.
+    /// A value inside `depth` maps and lists. An invalid one is recorded as an error, and decoded as a null.
     fn value(&mut self, place: ValuePosition, depth: usize) -> Read<AttributeValue> {
         if self.reader.null()? {
             return Ok(self.refuse(BrokenRule::Shape, ApiError::EMPTY_VALUE));
@@ -196,7 +196,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// A value of the form that nearly all have, in one step; `None`, and nothing read, if it has another.
+    /// A value of the most common form, in one step; `None`, with nothing read, if it has another form.
     #[inline]
     fn scalar_in_short(&mut self) -> Read<Option<AttributeValue>> {
         Ok(Some(match self.reader.lettered_text() {
@@ -370,13 +370,13 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// What is said of a set that has nothing in it, and of one that has a null among its members.
+/// The texts for an empty set, and for a null among its members.
 struct SetTexts {
     empty: &'static str,
     null: (BrokenRule, &'static str),
 }
 
-/// The type with this name. It is asked for once a value, so no list of names is searched.
+/// The type with this name. It is looked up for each value, so no list of names is searched.
 #[inline]
 fn type_named(name: &str) -> Option<Type> {
     Some(match name.as_bytes() {
@@ -394,8 +394,8 @@ fn type_named(name: &str) -> Option<Type> {
     })
 }
 
-/// The members of a set with repeats, as the service shows them: the older layer as sent, the current one in quotes and
-/// in order up to the first repeat, then as sent (measured, us-east-1, 2026-10). `start` stands before the set.
+/// The members of a set with duplicates, as the service prints them: the older layer as sent, the current one in quotes and
+/// in order up to the first duplicate, then as sent (measured, us-east-1, 2026-10). `start` is before the set.
 fn collection(start: Reader<'_>, older: bool, separator: &str, order: impl Fn(&str) -> Vec<u8>) -> String {
     let mut members = strings_again(start).unwrap_or_default();
     if !older {

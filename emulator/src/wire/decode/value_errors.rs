@@ -1,4 +1,4 @@
-//! Attribute values that break a rule: which of several is reported, and in which words.
+//! Invalid attribute values: which of several is reported, and with which text.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::request::ValueViolations;
 pub enum ValueLayer {
     /// The current one: Put, Update and Delete put most of its texts into an envelope, reads leave them bare.
     Current {
-        /// Whether the texts stand behind `1 validation error detected: `.
+        /// Whether the texts are prefixed with `1 validation error detected: `.
         enveloped: bool,
     },
     /// The older one: BatchWriteItem and the transactions.
@@ -26,13 +26,13 @@ pub(super) enum BrokenRule {
     Content,
 }
 
-/// Which part of a request is judged before which: its key or item, then legacy conditions, then expression values.
+/// The order in which the parts of a request are checked: its key or item, then legacy conditions, then expression values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RequestPart {
     #[default]
     Item,
     Legacy,
-    /// Parameters of a statement, which has nothing else.
+    /// Parameters of a statement.
     Parameters,
     ExpressionValues,
 }
@@ -88,7 +88,7 @@ impl ValueErrors {
         self.layer == ValueLayer::Older
     }
 
-    /// What follows belongs to this part of the request; returns what came before belonged to.
+    /// Enters a part of the request; returns the part left.
     pub(super) fn enter(&mut self, part: RequestPart) -> RequestPart {
         std::mem::replace(&mut self.part, part)
     }
@@ -107,7 +107,7 @@ impl ValueErrors {
         }
     }
 
-    /// The worst of what belongs with the part that is being read.
+    /// The most important error of the current part.
     fn worst(&mut self) -> &mut Option<Box<ValueError>> {
         match self.part {
             RequestPart::ExpressionValues => &mut self.in_substitutions,
@@ -115,12 +115,12 @@ impl ValueErrors {
         }
     }
 
-    /// Lays aside what was noted before a value is read whose violations have words around them.
+    /// Sets errors aside before reading a value whose own errors are wrapped.
     pub(super) fn set_aside(&mut self) -> DeferredErrors {
         DeferredErrors(self.worst().take())
     }
 
-    /// Brings back what was laid aside, after putting the value's placeholder to a error found in it.
+    /// Restores what was set aside, after adding the value's placeholder to an error found in it.
     pub(super) fn bring_back(&mut self, before: DeferredErrors, placeholder: &str) {
         let older = self.older();
         if let Some(error) = self.worst()
@@ -133,7 +133,7 @@ impl ValueErrors {
         self.restore(before);
     }
 
-    /// Brings back what was laid aside, after putting the words for a start key to a value without a type or with two.
+    /// Restores what was set aside, after wrapping the error of a start key's value without a type or with two.
     pub(super) fn bring_back_of_start_key(&mut self, before: DeferredErrors) {
         if let Some(error) = self.worst()
             && error.rule == BrokenRule::Shape
@@ -143,7 +143,7 @@ impl ValueErrors {
         self.restore(before);
     }
 
-    /// Brings back what was laid aside.
+    /// Restores what was set aside.
     pub(super) fn restore(&mut self, before: DeferredErrors) {
         let worst = self.worst();
         if let Some(before) = before.0
@@ -153,7 +153,7 @@ impl ValueErrors {
         }
     }
 
-    /// Hands over what was noted of one action, whose turn to be judged comes later.
+    /// Takes the errors of one action, which are reported when it is its turn.
     pub(super) fn take(&mut self) -> ValueViolations {
         ValueViolations {
             attributes: self.in_attributes.take().map(|error| self.error(*error)),

@@ -21,7 +21,7 @@ const STEP: usize = 32 * 1024;
 pub(super) enum InflateError {
     /// Inflated, it is larger than a body may be.
     TooLarge,
-    /// It is not what its header says, or the header says what nobody knows. The service fails over it.
+    /// It is not in the format that its header names, or the format is unknown. The service fails on it.
     Broken,
 }
 
@@ -57,7 +57,7 @@ impl InflatedBody {
     }
 }
 
-/// All members of a gzip file one after the other; what follows and is none is ignored, as the service does.
+/// All members of a gzip file, concatenated; trailing garbage is ignored, as the service does.
 fn gunzipped(body: &[u8]) -> Result<Vec<u8>, InflateError> {
     let mut out = InflatedBody(Vec::new());
     let mut step = vec![0; STEP];
@@ -114,7 +114,7 @@ enum Coding {
     Deflate,
 }
 
-/// Compresses an answer, if that was asked for and pays; returns the name of the encoding.
+/// Compresses a response, if requested and worthwhile; returns the name of the encoding.
 pub(super) fn compress(body: &mut Vec<u8>, accept: Option<&[u8]>) -> Option<&'static str> {
     if body.len() < LEAST_COMPRESSED {
         return None;
@@ -139,7 +139,7 @@ pub(super) fn compress(body: &mut Vec<u8>, accept: Option<&[u8]>) -> Option<&'st
 }
 
 /// The encoding an `Accept-Encoding` asks for, by the service's own reading of it (measured): the largest q wins, of
-/// equals the first; `*` stands for what is not named and comes last.
+/// equals the first; `*` stands for all unnamed encodings and comes last.
 fn negotiated(accept: &[u8]) -> Option<Coding> {
     let text = std::str::from_utf8(accept).ok()?;
     let mut best: Option<(f64, Coding)> = None;

@@ -1,4 +1,4 @@
-//! Controls over HTTP: what is for the twin itself, on paths of its own.
+//! Controls of the emulator over HTTP, on paths of their own.
 //!
 //! A page of another origin must not control the emulator of whoever visits it. Browsers send a page's `Origin`, and a
 //! preflight before anything that a form could not send. So requests of another origin are refused, bodies that are not
@@ -20,7 +20,7 @@ pub const CONTROL_PATH: &str = "/_dynatwin";
 /// The media type of server-sent events.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
-/// What is said of a body that is declared as something else than the control takes.
+/// The error for a body with another content type than the control accepts.
 pub const NOT_JSON: &str = "Send it with the header content-type: application/json (curl --json does).";
 
 /// The media type of bytes that are no text.
@@ -35,7 +35,7 @@ pub enum ControlBody<'a> {
     Bytes(Cow<'a, [u8]>),
 }
 
-/// A control that is asked for.
+/// A request for a control.
 #[derive(Debug)]
 pub struct ControlCall<'a> {
     /// The HTTP method.
@@ -44,7 +44,7 @@ pub struct ControlCall<'a> {
     pub path: &'a str,
     /// The query, not decoded; empty without one.
     pub query: &'a str,
-    /// Whose tables, if credentials say so.
+    /// The caller that the credentials name, if any.
     pub named: Option<Caller>,
     /// The body, or why it is not read.
     pub body: ControlResult<ControlBody<'a>>,
@@ -52,7 +52,7 @@ pub struct ControlCall<'a> {
     pub accepts_events: bool,
     /// The number of the last server-sent event that was received, if any was.
     pub last_event: Option<u64>,
-    /// Whether a page of another origin asks.
+    /// Whether a page of another origin sent it.
     pub foreign: bool,
     /// What the answer must know.
     pub form: AnswerFormat<'a>,
@@ -71,7 +71,7 @@ impl<'a> ControlCall<'a> {
             .collect()
     }
 
-    /// The path's parts behind [`CONTROL_PATH`], decoded; a slash at its end is none.
+    /// The decoded segments of the path after [`CONTROL_PATH`]; a trailing slash adds none.
     pub fn parts(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
         let rest = self.path.strip_prefix(CONTROL_PATH).unwrap_or_default();
         let rest = rest.strip_prefix('/').unwrap_or(rest);
@@ -105,7 +105,7 @@ pub(super) fn call<'a>(request: &HttpRequest<'a>) -> ControlCall<'a> {
     }
 }
 
-/// Whether the answer may be `text/event-stream`, as an `EventSource` asks.
+/// Whether the response may be `text/event-stream`, as an `EventSource` requests.
 fn accepts_events(request: &HttpRequest<'_>) -> bool {
     let accept = request.headers.get("accept").unwrap_or_default();
     let mut kinds = accept.split(|byte| *byte == b',');
@@ -149,7 +149,7 @@ fn body<'a>(request: &HttpRequest<'a>) -> ControlResult<ControlBody<'a>> {
     Err(body)
 }
 
-/// Whether a page asks that did not come from here.
+/// Whether a page of another origin sent the request.
 fn is_foreign(request: &HttpRequest<'_>) -> bool {
     let Some(origin) = request.headers.get("origin") else {
         return false;

@@ -1,4 +1,4 @@
-//! Who asks: the shape of the credentials, as the service judges it. Key, signature and date are not checked.
+//! The caller of a request: the form of the credentials, checked as the service does. Key, signature and date are not checked.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use crate::answer::HttpRequest;
 use crate::caller::Caller;
 use crate::error::{ApiError, ErrorKind};
 
-/// The region of whoever names none.
+/// The region of a request whose credentials name none.
 pub const DEFAULT_REGION: &str = "us-east-1";
 
 const ALGORITHM: &str = "X-Amz-Algorithm";
 
-/// The caller of a request, or what the service says of its credentials.
+/// The caller of a request, or the service's error about its credentials.
 pub(super) fn caller(request: &HttpRequest<'_>) -> Result<Caller, ApiError> {
     let query = request.target.split_once('?').map_or("", |(_, query)| query);
     let header = request.headers.get("authorization");
@@ -41,7 +41,7 @@ pub(super) fn caller(request: &HttpRequest<'_>) -> Result<Caller, ApiError> {
     }
 }
 
-/// Who is named by the credentials of a request, be they whole or not.
+/// The caller that a request's credentials name, even if they are incomplete.
 pub(super) fn named(request: &HttpRequest<'_>) -> Option<Caller> {
     let query = request.target.split_once('?').map_or("", |(_, query)| query);
     if let Some(scope) = parameter(query, "X-Amz-Credential") {
@@ -142,7 +142,7 @@ fn from_scope(scope: &str) -> Caller {
     }
 }
 
-/// The value of a parameter, as it is written.
+/// The value of a parameter, as written.
 pub(super) fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
     if query.is_empty() {
         return None;

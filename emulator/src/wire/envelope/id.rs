@@ -11,7 +11,7 @@ use crate::sync::{AtomicU64, Ordering};
 const TAIL: &[u8; 26] = b"VV4KQNSO5AEMVJF66Q9ASUAAJG";
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
 
-/// Makes the ids of a twin's answers: the n-th of a seed is always the same.
+/// Generates request ids: the n-th of a seed is always the same.
 ///
 /// ```
 /// use dynatwin_engine::wire::envelope::RequestIds;

@@ -1,7 +1,7 @@
-//! The HTTP envelope, without a socket: what stands around a request and its answer.
+//! The HTTP envelope of requests and responses, without a socket.
 //!
-//! The order in which the service looks: size, method and path and content type, JSON, target, credentials. A body that
-//! is no JSON is found when it is decoded; here it is only looked through when something behind it in that order is
+//! The service checks in this order: size; method, path and content type; JSON; target; credentials. A body that
+//! is not valid JSON is found when it is decoded; it is scanned here only if a later check in that order
 //! wrong already.
 
 mod compression;
@@ -103,10 +103,10 @@ impl Default for AnswerFormat<'_> {
     }
 }
 
-/// A request out of its envelope.
+/// A decoded envelope.
 #[derive(Debug)]
 pub struct Call<'a> {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
     /// Which service.
     pub service: Service,
@@ -124,7 +124,7 @@ pub struct Call<'a> {
 pub enum Envelope<'a> {
     /// A call to carry out.
     Call(Call<'a>),
-    /// A control of the twin itself.
+    /// A control of the emulator.
     Control(Box<ControlCall<'a>>),
     /// `GET /` or `HEAD /`, which [`close_health_check`] answers.
     HealthCheck(AnswerFormat<'a>),
@@ -132,7 +132,7 @@ pub enum Envelope<'a> {
     Answered(Answer),
 }
 
-/// Takes a request out of its envelope; `known` says whether there is such an operation.
+/// Decodes an envelope; `known` returns whether an operation exists.
 ///
 /// ```
 /// use dynatwin_engine::answer::HttpRequest;
@@ -183,7 +183,7 @@ pub fn open<'a>(
     }
 }
 
-/// Target and credentials. What is wrong with the body's syntax comes before what is wrong with either.
+/// The target and the credentials. Syntax errors of the body come before errors of either.
 fn call<'a>(
     request: &HttpRequest<'a>,
     body: Cow<'a, [u8]>,
@@ -210,7 +210,7 @@ fn call<'a>(
     }
 }
 
-/// The content type of the answer: that of the request, if it is one the service takes. An empty body needs none.
+/// The content type of the response: that of the request, if the service accepts it. An empty body needs none.
 fn content_type(request: &HttpRequest<'_>) -> Option<&'static str> {
     let sent = request.headers.get("content-type").unwrap_or_default();
     let media = sent.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();

@@ -22,10 +22,10 @@ const TERMINATOR: &str = "aws4_request";
 /// How far a request's date may be from the service's clock, in seconds.
 const WINDOW: u64 = 5 * 60;
 
-/// The longest time for which a presigned request is valid, in seconds.
+/// The longest validity of a presigned request, in seconds.
 const LONGEST_EXPIRY: u64 = 7 * 24 * 60 * 60;
 
-/// Where regions begin whose names are known: those of AWS's partitions. `local`, `localhost` and `ddblocal` stand for none.
+/// The prefixes of known regions: those of AWS's partitions. `local`, `localhost` and `ddblocal` are accepted as placeholders.
 const REGIONS: [&str; 13] = [
     "af-", "ap-", "ca-", "cn-", "eu-", "eusc-", "il-", "me-", "mx-", "sa-", "us-", "eu-isoe-", "us-gov-",
 ];
@@ -42,7 +42,7 @@ const REGIONS: [&str; 13] = [
 pub struct SigningKey {
     /// The secret access key.
     pub secret: String,
-    /// The session token that has to come with a temporary key; a key without one is a long-term key.
+    /// The session token required with a temporary key; a key without one is a long-term key.
     pub session_token: Option<String>,
     /// When a temporary key expires.
     pub expires: Option<Moment>,
@@ -131,7 +131,7 @@ struct Signed<'r> {
     signature: Cow<'r, str>,
     date: Cow<'r, str>,
     token: Option<Cow<'r, str>>,
-    /// The time for which a presigned request is valid, in seconds.
+    /// The validity of a presigned request, in seconds.
     expires: Option<u64>,
     in_query: bool,
 }
@@ -446,7 +446,7 @@ mod tests {
     const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
     const TOKEN: &str = "session/token==";
 
-    /// A request, and what stands for its key. The signatures are botocore's.
+    /// A request, and its key. The signatures are botocore's.
     #[derive(Clone)]
     struct Case {
         target: String,

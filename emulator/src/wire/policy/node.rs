@@ -23,7 +23,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Reads a whole text as one value of at most `depth` levels; `None` if it is not strict JSON, too deep or has a null.
+    /// Parses a whole text as one value of at most `depth` levels; `None` if it is not strict JSON, too deep or has a null.
     pub fn parse(text: &str, depth: usize) -> Option<Node> {
         let mut reader = Reader::new(text.as_bytes()).ok()?;
         let node = read(&mut reader, depth).ok()?;
@@ -36,7 +36,7 @@ impl Node {
         if let Node::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The texts of a text or a list of texts; `None` if it is something else.
+    /// The texts of a text or a list of texts; `None` for any other node.
     pub fn texts(&self) -> Option<Vec<&str>> {
         match self {
             Node::Text(text) => Some(vec![text]),
