@@ -121,7 +121,7 @@ impl Decoder<'_> {
             "java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>",
             |decoder| {
                 decoder.structures::<WriteRequest>(ValuePosition::Element, |decoder, write| {
-                    write.violations = decoder.value_errors.take()
+                    write.violations = decoder.value_errors.take();
                 })
             },
         )

@@ -80,7 +80,7 @@ impl Decoder<'_> {
                 }
                 "ProjectionExpression" => request.projection_expression = self.maybe(ValueType::Text, Decoder::text)?,
                 "ReturnConsumedCapacity" => {
-                    request.return_consumed_capacity = self.maybe(ValueType::Text, Decoder::text)?
+                    request.return_consumed_capacity = self.maybe(ValueType::Text, Decoder::text)?;
                 }
                 "ExpressionAttributeNames" => {
                     request.substitutions.names = self.maybe(ValueType::Map, Decoder::expression_names)?;

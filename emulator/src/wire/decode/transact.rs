@@ -85,13 +85,13 @@ structures! {
 impl Decoder<'_> {
     fn writes(&mut self) -> Read<Vec<TransactWriteItem>> {
         self.structures::<TransactWriteItem>(ValuePosition::Member, |decoder, action| {
-            action.violations = decoder.value_errors.take()
+            action.violations = decoder.value_errors.take();
         })
     }
 
     fn gets(&mut self) -> Read<Vec<TransactGetItem>> {
         self.structures::<TransactGetItem>(ValuePosition::Member, |decoder, action| {
-            action.violations = decoder.value_errors.take()
+            action.violations = decoder.value_errors.take();
         })
     }
 }

@@ -186,7 +186,7 @@ pub(in crate::operation) fn throughput(
         match units {
             None => violations.missing(format_args!("{path}.{name}")),
             Some(units) if units < 1 => {
-                violations.value(units, format_args!("{path}.{name}"), constraint::min_value(1))
+                violations.value(units, format_args!("{path}.{name}"), constraint::min_value(1));
             }
             Some(_) => {}
         }
