@@ -23,23 +23,23 @@ type Outcome<T> = Result<T, JsError>;
 
 /// The engine as `npm/src/twin.ts` uses it.
 #[wasm_bindgen(js_name = Engine)]
-pub struct Face {
+pub struct JsEngine {
     engine: Engine,
     heap: Heap,
 }
 
 #[wasm_bindgen(js_class = Engine)]
-impl Face {
+impl JsEngine {
     /// Creates an engine without tables; `clock` has one of the forms that `npm/src/types.ts` describes.
     #[wasm_bindgen(constructor)]
-    pub fn new(seed: u64, conditions: &JsValue, clock: &JsValue, shared_tables: bool) -> Outcome<Face> {
+    pub fn new(seed: u64, conditions: &JsValue, clock: &JsValue, shared_tables: bool) -> Outcome<JsEngine> {
         let settings = Settings {
             clock: options::clock(clock)?,
             seed,
             conditions: options::conditions(conditions, &dynatwin_engine::conditions::Conditions::CALM)?,
             shared_db: shared_tables,
         };
-        Ok(Face {
+        Ok(JsEngine {
             engine: Engine::new(settings),
             heap: Heap::default(),
         })

@@ -48,7 +48,7 @@ const STEPS: [Step; 20] = [
     Step::each("node", &["wasm"], |_| node()),
     Step::each("python", &["build"], |_| python::test()),
     Step::each("browser", &["wasm", "cargo test"], browser),
-    Step::each("doors", &["build", "wasm", "python"], |_| doors()),
+    Step::each("transports", &["build", "wasm", "python"], |_| transports()),
     Step::each("samples", &["build", "wasm", "node"], samples),
     Step::each("examples", &["build"], |_| examples::run_all()),
     Step::each("snippets", &["node", "python", "examples"], |_| snippets::run_all()),
@@ -84,7 +84,7 @@ pub fn steps(words: &[&str]) -> Outcome<bool> {
 
 /// Builds the whole workspace at once, so that later steps find each dependency with the features that they select.
 fn build() -> Outcome<Counts> {
-    let targets = ["--bins", "--tests", "--examples", "--test", "doors"];
+    let targets = ["--bins", "--tests", "--examples", "--test", "transports"];
     run(cargo().args(["build", "--workspace"]).args(targets))?;
     Ok(Counts::default())
 }
@@ -156,11 +156,11 @@ fn samples(extent: Extent) -> Outcome<Counts> {
 }
 
 /// Compares the answers of the server and of the packages for JavaScript and Python with the engine's.
-fn doors() -> Outcome<Counts> {
+fn transports() -> Outcome<Counts> {
     built_package()?;
     let mut cargo = cargo();
     // The packages and features of the `build` step, so that nothing is built again.
-    counted(cargo.args(["test", "--workspace", "--test", "doors"]), of_cargo)
+    counted(cargo.args(["test", "--workspace", "--test", "transports"]), of_cargo)
 }
 
 /// Runs the playground and the server's console in Chromium; with every test also in Firefox, with the lessons and the size.

@@ -49,7 +49,7 @@ test('a document client and its client are attached together', async () => {
   assert.deepEqual(await tables(client), ['Tasks']);
 });
 
-test('an attached client asks as the caller it is given', async () => {
+test('an attached client uses the given caller', async () => {
   const caller = { accessKey: 'tenant', region: 'eu-central-1' };
   const twin = withTable({}, caller);
   const client = application(own);

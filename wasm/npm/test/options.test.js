@@ -60,7 +60,7 @@ test('conditions have names, and members that replace them', () => {
   assert.throws(() => capacity({ partitionRead: 0 }), /capacity.partitionRead is a whole number from 1 on/);
 });
 
-test('nobody who sleeps moves a frozen clock', async () => {
+test('sleeping does not advance a frozen clock', async () => {
   for (const option of ['settable', 'system']) {
     const { clock } = new Dynatwin({ clock: option });
     clock.freeze();

@@ -60,7 +60,7 @@ test('requests are remembered with their table, key, cost and end', () => {
   );
 });
 
-test('nothing is remembered while nobody watches', () => {
+test('nothing is recorded while the twin is not watched', () => {
   const { twin, put } = watched({ watch: false });
   put('a');
   assert.deepEqual([twin.watched, twin.requests(), twin.metrics(), twin.hottestKeys('tab')], [false, [], [], []]);

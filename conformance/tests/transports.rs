@@ -1,8 +1,8 @@
-//! Every door answers alike: the same requests, over the whole table of operations, get the same status, headers and body
-//! from an engine in this process, over HTTP, from the wasm build, and from the Python package.
+//! All transports return equal answers: requests of every operation get equal status, headers and body from an engine
+//! in this process, over HTTP, from the wasm build, and from the Python package.
 //!
-//! All doors have the same seed and a clock that stands still. Each case has an account of its own. The first answer that
-//! differs is named.
+//! All transports have the same seed and a clock that stands still. Each case has its own account. A failure names the
+//! first different answer.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,11 +25,11 @@ const SEED: u64 = 7;
 
 const CALLER: &str = "test";
 
-/// Of how many cases of a file on one operation, and on its refusals, the answers are compared: what the doors add is the same
-/// in all.
+/// The number of cases of a file whose answers are compared for each operation, and for its errors: the transports add
+/// the same to all.
 const OF_A_KIND: u32 = 5;
 
-/// What belongs to a connection, and not to an answer.
+/// Headers of the connection, which are not part of the answer.
 const OF_THE_CONNECTION: [&str; 5] = [
     "connection",
     "content-length",
@@ -38,8 +38,8 @@ const OF_THE_CONNECTION: [&str; 5] = [
     "transfer-encoding",
 ];
 
-/// What no request is granted: the service makes no global tables of version 2017.11.29 any more, and no replicas of the
-/// present one are made here.
+/// Operations that are always refused here: the service no longer creates global tables of version 2017.11.29, and no case has
+/// replicas.
 const ALWAYS_REFUSED: [&str; 7] = [
     "CreateGlobalTable",
     "DescribeTableReplicaAutoScaling",
@@ -92,7 +92,7 @@ fn request(operation: &str, caller: &str, region: &str, body: Vec<u8>) -> Reques
     }
 }
 
-/// For each operation, what any can be asked wrongly.
+/// Returns invalid requests that apply to every operation.
 fn refused_by_any() -> Vec<Request> {
     let mut all = Vec::new();
     for operation in OPERATIONS {
@@ -151,7 +151,7 @@ fn of_the_answer(headers: impl Iterator<Item = (String, String)>) -> BTreeMap<St
         .collect()
 }
 
-/// An engine here and another at `url`, which are asked the same.
+/// An engine in this process and another at `url`, which get identical requests.
 struct Pair {
     engine: Engine,
     http: PlainHttp,
@@ -183,7 +183,7 @@ impl Pair {
         dynatwin_case::Reply::new(here.0, &here.2)
     }
 
-    /// The snapshots of both engines are the same bytes, and each restores the other's.
+    /// Checks that the snapshots of both engines have equal bytes, and that each restores the other's.
     async fn exchange_snapshots(&mut self) {
         let here = self.engine.snapshot().to_bytes();
         let there = self.over_snapshot("GET", Vec::new()).await;
@@ -218,18 +218,18 @@ impl Pair {
         answer.body().to_vec()
     }
 
-    /// Runs a case on the tables and items of its file, in an account of its own.
+    /// Runs a case on the tables and items of its file, in its own account.
     async fn case(&mut self, caller: String, file: &File, case: &Case) {
         let mut account = Account { pair: self, caller };
         for (_, request) in file.set_up() {
             account.ask(request).await;
         }
-        // A case that takes something from an answer ends early where the answer depends on a step that does nothing here.
+        // A case that uses a part of an answer ends early if that answer depends on a step that does nothing here.
         let _ = dynatwin_case::run(&mut account, case).await;
     }
 }
 
-/// Both engines, as seen by one caller.
+/// Both engines, with one caller's tables.
 struct Account<'a> {
     pair: &'a mut Pair,
     caller: String,
@@ -262,7 +262,7 @@ impl Service for Account<'_> {
     }
 }
 
-/// Sends everything to an engine here and to `url`, one after the other.
+/// Sends all requests to an engine in this process and to `url`, one after the other, and compares the answers.
 async fn answers_alike(url: String) {
     let mut pair = Pair {
         engine: engine(),
